@@ -66,8 +66,8 @@ struct AnswerAges {
         if latest > covered[kind] { mark(kind, at: latest, number: number) }
     }
 
-    /// Adds an answer that is restored, and that was given at this time. The stream clock stays: what it showed then is unknown, and
-    /// the first command that is read will set it.
+    /// Adds an answer that is restored, and that was given at this time. The stream clock stays: what it showed then is unknown,
+    /// and the first command that is read will set it.
     mutating func addRestored(_ kind: CommandKind, answeredAt time: Timestamp, number: Int) {
         active = max(active, time)
         restored = max(restored, time)

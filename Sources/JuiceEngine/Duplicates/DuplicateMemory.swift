@@ -95,14 +95,10 @@ package struct DuplicateMemory {
         slots.withUnsafeBufferPointer { slots in if let start = slots.baseAddress { CPrefetch.prefetch(start + home) } }
     }
 
-    /// The first answer to a command that was sent at this time, if it is remembered and within the window.
-    ///
-    /// The first command is the one that was read first, even if it was sent later.
+    /// The first answer to a command that was sent at this time, if it is remembered and within the window. The first command is
+    /// the one that was read first, even if it was sent later.
     package func firstAnswer(to command: CommandFingerprint, sentAt time: Timestamp) -> FirstAnswer? {
-        let (slot, isFound) = find(command)
-        guard isFound else { return nil }
-        let position = position(in: slot)
-        guard Int32(bitPattern: units(time) &- ring[position].time) <= reach else { return nil }
+        guard let position = find(command), Int32(bitPattern: units(time) &- ring[position].time) <= reach else { return nil }
         return answer(at: position)
     }
 
@@ -130,16 +126,15 @@ package struct DuplicateMemory {
     mutating func addReadBack(
         _ value: UnsafeRawBufferPointer, at offset: Offset, of command: CommandFingerprint, isWanted: Bool
     ) -> Bool {
-        let (slot, isFound) = find(command)
-        guard isFound else { return false }
-        let answer = answer(at: position(in: slot))
+        guard let position = find(command) else { return false }
+        let answer = answer(at: position)
         guard answer.number < uncommitted, answer.offset == offset else { return false }
         if !values.isRecent(answer) { values.addReadBack(value, at: offset, isWanted: isWanted) }
         return true
     }
 
     /// Whether an answer to a command is remembered, however old.
-    func remembers(_ command: CommandFingerprint) -> Bool { find(command).isFound }
+    func remembers(_ command: CommandFingerprint) -> Bool { find(command) != nil }
 
     /// Whether every command that was sent after this time, and answered, is remembered.
     func reachesBack(to time: Timestamp) -> Bool {
@@ -150,8 +145,8 @@ package struct DuplicateMemory {
     /// Begins empty: answers to commands sent up to this time were not restored.
     mutating func begin(at time: Timestamp) { forgottenUpTo = units(time) }
 
-    /// Remembers the first answer to a command that was sent at this time. It replaces one from before the window. A cancel replaces
-    /// its order, and counts from the later of both times: otherwise the order could be made again within its own window.
+    /// Remembers the first answer to a command that was sent at this time. It replaces one from before the window. A cancel
+    /// replaces its order, and counts from the later of both times: otherwise the order could be made again within its own window.
     ///
     /// - Parameter place: the answer's index among the journal records of this transaction.
     package mutating func remember(
@@ -170,10 +165,11 @@ package struct DuplicateMemory {
         answeredAt time: Timestamp
     ) {
         // Nothing was answered before 1970.
-        ages.addRestored(kind, answeredAt: max(0, time), number: next)
+        let time = max(0, time)
+        ages.addRestored(kind, answeredAt: time, number: next)
         forgetFar(from: offset)
         if count == 0 { firstOffset = offset }
-        append(command, value, place: offset, isCancelled, units(max(0, time)))
+        append(command, value, place: offset, isCancelled, units(time))
         makePermanent()
     }
 
@@ -220,7 +216,7 @@ package struct DuplicateMemory {
         for number in superseded.reversed() where number < next {
             let position = position(of: number)
             let entry = ring[position]
-            slots[find(entry.low, entry.high).slot] = content(entry.high, at: position)
+            slots[slot(of: entry.low, entry.high).slot] = content(entry.high, at: position)
         }
         superseded.removeAll(keepingCapacity: true)
     }
@@ -240,9 +236,7 @@ package struct DuplicateMemory {
 
     /// The later of a time and that of the remembered command, if there is one.
     private func laterUnits(of command: CommandFingerprint, _ time: Timestamp) -> UInt32 {
-        let (slot, isFound) = find(command)
-        guard isFound else { return units(time) }
-        let remembered = ring[position(in: slot)].time
+        guard let remembered = find(command).map({ ring[$0].time }) else { return units(time) }
         return Int32(bitPattern: remembered &- units(time)) > 0 ? remembered : units(time)
     }
 }
@@ -262,13 +256,16 @@ extension DuplicateMemory {
 
     private func position(in slot: Int) -> Int { Int(slots[slot] & positionBits) - 1 }
 
-    /// The slot of a command, or the free slot where it belongs.
+    /// The position of a command's first answer in the ring.
     @inline(__always)
-    private func find(_ command: CommandFingerprint) -> (slot: Int, isFound: Bool) { find(command.low, command.high) }
+    private func find(_ command: CommandFingerprint) -> Int? {
+        let (slot, isFound) = slot(of: command.low, command.high)
+        return isFound ? position(in: slot) : nil
+    }
 
-    /// Inlined, because the call would copy all stored properties.
+    /// The slot of a command, or the free slot where it belongs. Inlined, because the call would copy all stored properties.
     @inline(__always)
-    private func find(_ low: UInt64, _ high: UInt32) -> (slot: Int, isFound: Bool) {
+    private func slot(of low: UInt64, _ high: UInt32) -> (slot: Int, isFound: Bool) {
         let (positionBits, mask) = (positionBits, slots.count - 1)
         let tag = high & ~positionBits
         var slot = home(of: low)
@@ -289,7 +286,7 @@ extension DuplicateMemory {
         let position = position(of: next)
         ring[position] = Entry(
             low: command.low, high: command.high, isCancelled: isCancelled, time: time, place: UInt32(truncatingIfNeeded: place))
-        let (slot, isFound) = find(command)
+        let (slot, isFound) = slot(of: command.low, command.high)
         if isFound { superseded.append(number(at: self.position(in: slot))) }
         slots[slot] = content(command.high, at: position)
         values.append(value, number: next)
@@ -313,7 +310,7 @@ extension DuplicateMemory {
 
     private mutating func forget(position: Int) {
         // If the command was carried out again after the window, its slot belongs to the later answer.
-        let (slot, isFound) = find(ring[position].low, ring[position].high)
+        let (slot, isFound) = slot(of: ring[position].low, ring[position].high)
         if isFound, self.position(in: slot) == position { free(slot) }
     }
 
@@ -341,13 +338,13 @@ extension DuplicateMemory {
             let position = position(of: number)
             ring[position] = old[number & (old.count - 1)]
             let entry = ring[position]
-            slots[find(entry.low, entry.high).slot] = content(entry.high, at: position)
+            slots[slot(of: entry.low, entry.high).slot] = content(entry.high, at: position)
         }
     }
 }
 
-/// Identifies a command by a 95-bit hash of its kind, store and id. Among a million commands, a new one collides with another with a
-/// probability of 10^-22, far below that of a memory error; and nobody can search for a collision without this process's keys.
+/// Identifies a command by a 95-bit hash of its kind, store and id. Among a million commands, a new one collides with another with
+/// a probability of 10^-22, far below that of a memory error; and nobody can search for a collision without this process's keys.
 package struct CommandFingerprint: Equatable {
     let low: UInt64
     /// Its lowest bit is 0, and free for other uses.

@@ -50,9 +50,7 @@ package final class PartitionState {
     }
 
     /// Remembers the ends of journal and stock.
-    func see(_ extents: PartitionExtents) {
-        (seenResults, seenStock) = (extents.results.upperBound, extents.stock.upperBound)
-    }
+    func see(_ extents: PartitionExtents) { (seenResults, seenStock) = (extents.results.upperBound, extents.stock.upperBound) }
 
     /// The next record to read of each input.
     var positions: [InputPosition] { applied.progress.positions.all }
@@ -218,7 +216,5 @@ package struct PartitionTable: Sequence {
         }
     }
 
-    package func makeIterator() -> some IteratorProtocol<PartitionState> {
-        slots.lazy.compactMap { $0 }.makeIterator()
-    }
+    package func makeIterator() -> some IteratorProtocol<PartitionState> { slots.lazy.compactMap { $0 }.makeIterator() }
 }

@@ -3,8 +3,8 @@ import JuiceMessages
 
 /// Rebuilds the state of one partition: first the stock, then what the journal says beyond it.
 ///
-/// The stock topic may lag behind the journal, so the changes that it lacks are taken from the answers. A change that neither has is
-/// a fault: one of the topics is not the one that it was.
+/// The stock topic may lag behind the journal, so the changes that it lacks are taken from the answers. A change that neither has
+/// is a fault: one of the topics is not the one that it was.
 struct PartitionRestore {
     let extents: PartitionExtents
     private let share: InputAssignment

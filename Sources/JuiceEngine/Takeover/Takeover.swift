@@ -1,8 +1,8 @@
 import JuiceDomain
 import JuiceMessages
 
-/// Takes over the partitions of one assignment, in the steps of "Who may write" in docs/JOURNAL.md. It says why they are enough, and
-/// which failure each of them prevents.
+/// Takes over the partitions of one assignment, in the steps of "Who may write" in docs/JOURNAL.md. That says why they are enough,
+/// and which failure each of them prevents.
 ///
 /// A class, since what it restores is large: changing a copy would copy all of it with each batch that is read.
 final class Takeover {
@@ -82,7 +82,7 @@ final class Takeover {
             found(extents)
             return leaderless.sorted { $0.key < $1.key }.map { partition, topic in
                 let reason = "\(topic) [\(partition)] has no leader, or is gone"
-                return PartitionFailure(partition, PartitionFault(.leader(topic: topic), reason))
+                return (partition, PartitionFault(.leader(topic: topic), reason))
             }
         case .tail, .claims, .between, .stock, .journal, .explaining:
             if isOpen {
@@ -284,7 +284,7 @@ final class Takeover {
         leaveOut { target in waiting.contains { $0 === target } }
         beginClaims()
         return waiting.map {
-            PartitionFailure($0.partition, PartitionFault(.journal, "the transaction of its former owner cannot be ended now"))
+            ($0.partition, PartitionFault(.journal, "the transaction of its former owner cannot be ended now"))
         }
     }
 

@@ -24,9 +24,9 @@ final class TakeoverTarget {
     private(set) var since: Offset = 0
     /// Where this worker's claim stands.
     private(set) var claim: Offset?
-    /// The ids of claims that came between reading the journal and this worker's claim: the last one, and all that it made.
+    /// The ids of claims that came between reading the journal and this worker's last claim, and before that.
     private(set) var between: Set<String> = []
-    private var allBetween: Set<String> = []
+    private var formerlyBetween: Set<String> = []
     /// Whether anything but claims was committed since the tail was read.
     private var hasNews = false
     var answerStart: Offset = 0
@@ -50,7 +50,7 @@ final class TakeoverTarget {
     var results: Range<Offset> { extents?.results ?? 0..<0 }
 
     /// The ids under which somebody may still write.
-    var suspects: Set<String> { tail.suspects.union(allBetween) }
+    var suspects: Set<String> { tail.suspects.union(formerlyBetween) }
 
     // MARK: - Reading
 
@@ -124,7 +124,7 @@ final class TakeoverTarget {
     /// Others claimed in between. The next claim covers all that is known by now.
     func claimAgain() {
         since = results.upperBound
-        allBetween.formUnion(between)
+        formerlyBetween.formUnion(between)
         hasNews = true
     }
 
@@ -142,8 +142,7 @@ final class TakeoverTarget {
         read(.stock, restore.extents.stock)
     }
 
-    /// Begins to read the journal from where repeats may ask for answers, and from before the last changes that the stock may
-    /// lack.
+    /// Begins to read the journal from where repeats may ask for answers, and from before the changes that the stock may lack.
     func readJournal(_ context: WorkerContext) {
         guard let claim else { return }
         // A window that is full by count has large transactions, which leave few markers between the records.
@@ -183,7 +182,7 @@ final class TakeoverTarget {
         positionFault = state.positions.lazy.compactMap { Self.fault(of: $0, in: extents, evidence) }.first
     }
 
-    /// The fault of a position outside of its log. If what is left of the log is what was answered, the rest of it was lost, and else
+    /// The fault of a position outside of its log. If what is left of the log is what was answered, the rest of it was lost. Else
     /// it is a new log, to be read from its beginning.
     private static func fault(
         of position: InputPosition, in extents: PartitionExtents, _ evidence: LogEvidence
@@ -267,9 +266,7 @@ struct JournalTail {
     init(partition: Int32) { positions = InputPositions(home: partition) }
 
     /// Whether the last claim is the one that a state belongs to. In a journal that was made anew, another one may stand there.
-    func hasClaim(of state: PartitionState) -> Bool {
-        lastClaim.map { $0.offset == state.claim && $0.ids == state.ids } ?? false
-    }
+    func hasClaim(of state: PartitionState) -> Bool { lastClaim.map { ($0.offset, $0.ids) == (state.claim, state.ids) } ?? false }
 
     /// Adds a committed record.
     mutating func addCommitted(_ entry: JournalEntry, at offset: Offset) {

@@ -44,10 +44,7 @@ struct FailurePolicy {
     /// partitions only a moment. So a pause is a quarter of the time that the partition has been without one.
     private static let pauseWithoutLeader: ClosedRange<Timestamp> = 1_000...20_000
 
-    init(maxBatch: Int) {
-        self.maxBatch = maxBatch
-        batchLimit = maxBatch
-    }
+    init(maxBatch: Int) { (self.maxBatch, batchLimit) = (maxBatch, maxBatch) }
 
     var fallback: Fallback { batch.onlyRecord.flatMap { fallbacks[$0] } ?? .none }
 
@@ -79,7 +76,7 @@ struct FailurePolicy {
         }
         guard failedAlone(record.partition, at: now) else { return nil }
         pause(record.partition, .failing, at: now)
-        return PartitionFailure(record.partition, PartitionFault(.record(record.topic), at: record.offset, error.message))
+        return (record.partition, PartitionFault(.record(record.topic), at: record.offset, error.message))
     }
 
     /// The transaction with the claims to these partitions failed. The next one claims half as many, so that one that cannot be
@@ -89,7 +86,7 @@ struct FailurePolicy {
         claimLimit = max(1, partitions.count / 2)
         guard partitions.count == 1, failedAlone(partitions[0], at: now) else { return nil }
         pause(partitions[0], .unclaimable, at: now)
-        return PartitionFailure(partitions[0], PartitionFault(.journal, "claims to the partition fail: \(error.message)"))
+        return (partitions[0], PartitionFault(.journal, "claims to the partition fail: \(error.message)"))
     }
 
     /// The partitions are claimed, but for those that are paused. These are tried one by one, so that they fail no others' claims.
@@ -137,7 +134,7 @@ struct FailurePolicy {
     /// Whether a partition was paused and has not worked since.
     func isFailing(_ partition: Int32) -> Bool { pauses[partition] != nil }
 
-    /// A partition is taken over, so it has a leader again and can be written to. Returns whether that was all that it was paused for.
+    /// A partition is taken over, so it has a leader again and can be written to. Returns whether it was paused for that alone.
     mutating func tookOver(_ partition: Int32) -> Bool {
         guard let reason = pauses[partition]?.reason, reason != .failing else { return false }
         (pauses[partition], failuresAlone[partition]) = (nil, nil)

@@ -91,7 +91,6 @@ package struct Worker<Log: CommandLog> {
 
     /// The attempt after which the pause between retries grows no longer.
     private static var longestRetryBackoff: Int { 5 }
-
     /// How often a stopping worker tries to end the transaction it left open.
     private static var farewellAttempts: Int { 3 }
 
@@ -103,7 +102,6 @@ package struct Worker<Log: CommandLog> {
         failures = FailurePolicy(maxBatch: settings.maxBatch)
     }
 
-    /// What it holds in memory.
     package var held: HeldState {
         HeldState(
             partitions: partitions.reduce(0) { count, _ in count + 1 },
@@ -114,7 +112,6 @@ package struct Worker<Log: CommandLog> {
     /// Makes the worker finish the transaction at hand, leave its group and stop.
     package mutating func requestStop() { isStopping = true }
 
-    /// Takes the next step.
     package mutating func step() -> Step {
         do throws(LogError) {
             var step = Step.worked
@@ -276,8 +273,7 @@ package struct Worker<Log: CommandLog> {
         for state in partitions {
             var note: JournalNote?
             if homes.isEmpty || homes.contains(state.partition) {
-                let stockEnd = log.writtenStockEnd(of: state.partition)
-                note = state.dueNote(at: now, interval: settings.noteInterval, stockEnd: stockEnd)
+                note = state.dueNote(at: now, interval: settings.noteInterval, stockEnd: log.writtenStockEnd(of: state.partition))
             }
             if note != nil || batch.count == 0 || state.isStockDue(at: now) {
                 try transaction.writeStock(of: state)
@@ -408,9 +404,7 @@ package struct Worker<Log: CommandLog> {
 
     // MARK: - Assignment
 
-    /// Lets the group change the assignment in the middle of something that can take long. No commands are read.
-    ///
-    /// - Returns: whether the assignment changed.
+    /// Lets the group change the assignment in the middle of something that can take long. Returns whether it did.
     private mutating func handleRebalance() throws(LogError) -> Bool {
         switch try log.poll(maxRecords: 1, wait: .never) {
         case .assigned(let share): assign(share)
@@ -450,7 +444,6 @@ package struct Worker<Log: CommandLog> {
         partitions = PartitionTable()
     }
 
-    /// Cached states are taken over anew, which tells what became of them.
     private mutating func takeOverAgain() {
         cachePartitions()
         if let share { takeOver(share) }
@@ -496,17 +489,13 @@ package struct Worker<Log: CommandLog> {
         (partitions, cached, stopped) = (reading, paused, [:])
         claims.merge(takeover.claims) { $1 }
         if !takeover.forgotten.isEmpty { log.publish(takeover.forgotten) }
-        for refusal in takeover.refusals {
-            stop(refusal.partition, refusal.fault, journalEnd: refusal.journalEnd)
-        }
+        for refusal in takeover.refusals { stop(refusal.partition, refusal.fault, journalEnd: refusal.journalEnd) }
         for partition in takeover.rewritten { onEvent(.stockRewritten(partition)) }
         timers.tookOver(at: now)
         failures.claimed()
         let held = held
-        onEvent(
-            .restored(
-                partitions: partitions.map(\.partition),
-                RestoredState(stores: held.stores, commands: held.commands, records: takeover.recordCount)))
+        let restored = RestoredState(stores: held.stores, commands: held.commands, records: takeover.recordCount)
+        onEvent(.restored(partitions: partitions.map(\.partition), restored))
         phase = .polling
     }
 
@@ -542,9 +531,7 @@ private struct Timers {
     }
 
     /// New positions are known, and the logs have just been looked at.
-    mutating func tookOver(at now: Timestamp) {
-        (checkedAt, committedAt, hasNews) = (now, now, true)
-    }
+    mutating func tookOver(at now: Timestamp) { (checkedAt, committedAt, hasNews) = (now, now, true) }
 
     mutating func checked(at now: Timestamp) { checkedAt = now }
 

@@ -62,12 +62,7 @@ package struct PartitionFault: Error, Equatable {
 }
 
 /// A partition that cannot be read for now, and why.
-struct PartitionFailure: Equatable {
-    let partition: Int32
-    let fault: PartitionFault
-
-    init(_ partition: Int32, _ fault: PartitionFault) { (self.partition, self.fault) = (partition, fault) }
-}
+typealias PartitionFailure = (partition: Int32, fault: PartitionFault)
 
 /// The state of a worker after restoring.
 package struct RestoredState: Sendable, Equatable {
@@ -81,8 +76,8 @@ package struct RestoredState: Sendable, Equatable {
     }
 }
 
-/// What a worker holds in memory: the partitions that it reads, their stores that ever changed, and their commands whose repeats are
-/// known.
+/// What a worker holds in memory: the partitions that it reads, their stores that ever changed, and their commands whose repeats
+/// are known.
 package struct HeldState: Sendable {
     package let partitions: Int
     package let stores: Int
