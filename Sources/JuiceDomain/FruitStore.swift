@@ -40,29 +40,27 @@ public struct FruitStore: Sendable, Hashable {
         /// What its level would have been.
         public let level: Int
     }
-}
 
-extension FruitStore {
-    /// Appends the levels to a snapshot of many stores.
+    // MARK: - Snapshots of many stores
+
+    /// Appends the levels to a snapshot.
     public func save(to snapshot: inout [Int32]) { snapshot.append(contentsOf: stored) }
 
-    /// Puts the levels into a snapshot of many stores, from this place on, where there is room for them.
+    /// Puts the levels into a snapshot, from this place on, where there is room for them.
     public func save(to snapshot: inout [Int32], at place: Int) {
         for fruit in stored.indices { snapshot[place + fruit] = stored[fruit] }
     }
 
-    /// Takes the levels from where ``save(to:)`` put them.
+    /// Takes the levels from this place of a snapshot.
     public mutating func restore(from snapshot: [Int32], at place: Int) {
         for fruit in stored.indices { stored[fruit] = snapshot[place + fruit] }
     }
 
     /// Takes the levels of another store of the same menu. Unlike an assignment it keeps to memory of its own.
-    public mutating func restore(from other: FruitStore) {
-        for fruit in stored.indices { stored[fruit] = other.stored[fruit] }
-    }
-}
+    public mutating func restore(from other: FruitStore) { restore(from: other.stored, at: 0) }
 
-extension FruitStore {
+    // MARK: - Changes
+
     // Only if no line is short: the levels stay at 0 or above.
     mutating func take(_ tally: inout FruitTally) {
         for place in 0..<tally.count {
@@ -72,8 +70,35 @@ extension FruitStore {
         }
     }
 
-    // Only with a level in range.
-    mutating func setLevel(of fruit: Int, to level: Int) { stored[fruit] = Int32(level) }
+    /// Applies an edit of fruits of the same menu to every fruit it names, or to none.
+    public mutating func apply(_ edit: StockEdit) throws(StockEditError) {
+        for entry in edit.entries { _ = try level(after: entry, of: edit.kind) }
+        // All of them fit, and none depends on another.
+        for entry in edit.entries { stored[entry.fruit] = Int32(try level(after: entry, of: edit.kind)) }
+    }
+
+    /// Puts the fruits of an order back that was made and is cancelled, or none of them.
+    ///
+    /// - Parameter tally: the order's, as ``JuiceMaker/make(_:from:_:)`` set it; its levels become those after the cancel.
+    /// - Throws: ``StockEditError/wouldOverflow(fruit:inStock:)``.
+    public mutating func putBack(_ tally: inout FruitTally) throws(StockEditError) {
+        let lines = (0..<tally.count).map { tally[$0] }
+        try apply(StockEdit(.add, lines.map { StockEdit.Entry(fruit: $0.fruit, amount: $0.amount) }))
+        for (place, line) in lines.enumerated() { tally[place].level = self[line.fruit] }
+    }
+
+    private func level(after entry: StockEdit.Entry, of kind: StockEdit.Kind) throws(StockEditError) -> Int {
+        let inStock = self[entry.fruit]
+        let (level, overflow) =
+            switch kind {
+            case .add: inStock.addingReportingOverflow(entry.amount)
+            case .set: (entry.amount, false)
+            }
+        // A level is never negative, so only a step up can leave the range of `Int`.
+        guard !overflow, level <= Self.maximumLevel else { throw .wouldOverflow(fruit: entry.fruit, inStock: inStock) }
+        guard level >= 0 else { throw .wouldGoNegative(fruit: entry.fruit, inStock: inStock) }
+        return level
+    }
 }
 
 /// What a command does to the fruits of a store, fruit by fruit.
@@ -129,12 +154,6 @@ public struct FruitTally: Sendable {
         count += 1
     }
 
-    /// Becomes the tally of a stock edit. `store` is the store after it.
-    public mutating func set(_ edit: StockEdit, left store: FruitStore) {
-        removeAll()
-        for entry in edit.entries { append(Line(fruit: entry.fruit, amount: 0, level: store[entry.fruit])) }
-    }
-
     /// Adds an amount to the line of its fruit, or appends it.
     @inline(__always)
     public mutating func add(_ line: Line) {
@@ -143,6 +162,12 @@ public struct FruitTally: Sendable {
         } else {
             append(line)
         }
+    }
+
+    /// Becomes the tally of a stock edit. `store` is the store after it.
+    public mutating func set(_ edit: StockEdit, left store: FruitStore) {
+        removeAll()
+        for entry in edit.entries { append(Line(fruit: entry.fruit, amount: 0, level: store[entry.fruit])) }
     }
 }
 
@@ -169,14 +194,10 @@ public struct StockEdit: Sendable, Hashable {
         public let amount: Int
 
         /// An amount for a fruit.
-        public init(fruit: Int, amount: Int) {
-            self.fruit = fruit
-            self.amount = amount
-        }
+        public init(fruit: Int, amount: Int) { (self.fruit, self.amount) = (fruit, amount) }
     }
 
-    /// An edit of these fruits, which are put into menu order. A fruit given twice is a mistake of the
-    /// caller.
+    /// An edit of these fruits, which are put into menu order. A fruit given twice is a mistake of the caller.
     public init(_ kind: Kind, _ entries: [Entry]) {
         self.kind = kind
         self.entries = entries.sorted { $0.fruit < $1.fruit }
@@ -191,36 +212,4 @@ public enum StockEditError: Error, Hashable {
     case wouldGoNegative(fruit: Int, inStock: Int)
     /// The level of the fruit, now `inStock`, would be above ``FruitStore/maximumLevel``.
     case wouldOverflow(fruit: Int, inStock: Int)
-}
-
-extension FruitStore {
-    /// Applies an edit of fruits of the same menu to every fruit it names, or to none.
-    public mutating func apply(_ edit: StockEdit) throws(StockEditError) {
-        for entry in edit.entries { _ = try level(after: entry, of: edit.kind) }
-        // All of them fit, and none depends on another.
-        for entry in edit.entries { setLevel(of: entry.fruit, to: try level(after: entry, of: edit.kind)) }
-    }
-
-    /// Puts the fruits of an order back that was made and is cancelled, or none of them.
-    ///
-    /// - Parameter tally: the order's, as ``JuiceMaker/make(_:from:_:)`` set it; its levels become those after the cancel.
-    /// - Throws: ``StockEditError/wouldOverflow(fruit:inStock:)``.
-    public mutating func putBack(_ tally: inout FruitTally) throws(StockEditError) {
-        let lines = (0..<tally.count).map { tally[$0] }
-        try apply(StockEdit(.add, lines.map { StockEdit.Entry(fruit: $0.fruit, amount: $0.amount) }))
-        for (place, line) in lines.enumerated() { tally[place].level = self[line.fruit] }
-    }
-
-    private func level(after entry: StockEdit.Entry, of kind: StockEdit.Kind) throws(StockEditError) -> Int {
-        let inStock = self[entry.fruit]
-        let (level, overflow) =
-            switch kind {
-            case .add: inStock.addingReportingOverflow(entry.amount)
-            case .set: (entry.amount, false)
-            }
-        // A level is never negative, so only a step up can leave the range of `Int`.
-        guard !overflow, level <= Self.maximumLevel else { throw .wouldOverflow(fruit: entry.fruit, inStock: inStock) }
-        guard level >= 0 else { throw .wouldGoNegative(fruit: entry.fruit, inStock: inStock) }
-        return level
-    }
 }

@@ -28,9 +28,7 @@ public final class JuiceMaker: Sendable {
         case outOfStock
     }
 
-    /// Makes all juices of an order, or none: takes all the fruits they need, or leaves the store as it is.
-    ///
-    /// Allocates no memory.
+    /// Makes all juices of an order, or none: takes all the fruits they need, or leaves the store as it is. Allocates no memory.
     ///
     /// - Parameters:
     ///   - order: an order by the same menu.
@@ -43,12 +41,12 @@ public final class JuiceMaker: Sendable {
         return .made
     }
 
-    /// Sets a tally to what an order needs.
-    ///
-    /// - Parameters:
-    ///   - order: an order by the same menu.
-    ///   - tally: becomes the order's.
-    ///   - level: the level of a fruit.
+    /// Sets a tally to what an order needs, with all levels 0.
+    public func count(_ order: JuiceOrder, _ tally: inout FruitTally) {
+        count(order, &tally) { _ in 0 }
+    }
+
+    /// Sets a tally to what an order needs, with the levels that `level` gives.
     @inline(__always)
     private func count(_ order: JuiceOrder, _ tally: inout FruitTally, level: (Int) -> Int) {
         tally.removeAll()
@@ -62,15 +60,10 @@ public final class JuiceMaker: Sendable {
         }
     }
 
-    /// Sets a tally to what an order needs, with all levels 0.
-    public func count(_ order: JuiceOrder, _ tally: inout FruitTally) {
-        count(order, &tally) { _ in 0 }
-    }
-
     @inline(__always)
     private func line(_ ingredient: Ingredient, _ item: OrderItem, _ level: (Int) -> Int) -> FruitTally.Line {
         let fruit = ingredient.fruit
-        return FruitTally.Line(fruit: fruit, amount: item.amount(of: ingredient), level: level(fruit))
+        return FruitTally.Line(fruit: fruit, amount: ingredient.amount * item.quantity, level: level(fruit))
     }
 }
 
@@ -110,10 +103,6 @@ public struct OrderItem: Hashable, Sendable {
         self.juice = juice
         self.quantity = quantity
     }
-
-    /// How much of its fruit the item takes for one ingredient of its juice.
-    @inline(__always)
-    func amount(of ingredient: Ingredient) -> Int { ingredient.amount * quantity }
 }
 
 extension [OrderItem] {

@@ -1,9 +1,7 @@
-/// The fruits a store holds and the juices it makes of them: data, the same for every store, and checked
-/// once.
+/// The fruits a store holds and the juices it makes of them: data, the same for every store, and checked once.
 ///
-/// The menu decides every order: fruits stand in messages, records, tables and metrics as ``fruits`` lists
-/// them, and the fruits of one juice as its recipe lists them, so that a mango kiwi juice speaks of mangos
-/// first.
+/// The menu decides every order: fruits stand in messages, records, tables and metrics as ``fruits`` lists them, and the fruits of
+/// one juice as its recipe lists them, so that a mango kiwi juice speaks of mangos first.
 public struct Menu: Sendable, Hashable {
     /// The fruits, at least one.
     public let fruits: [Fruit]
@@ -23,10 +21,10 @@ public struct Menu: Sendable, Hashable {
             let place = "fruits[\(index)]"
             try Self.check(id: fruit.id, name: fruit.name, at: place)
             guard (0...FruitStore.maximumLevel).contains(fruit.initialStock) else {
-                throw MenuError("\(place).initialStock", .initialStockOutOfRange)
+                throw MenuError("\(place).initialStock", "must be from 0 to \(FruitStore.maximumLevel)")
             }
             guard fruitIndices.updateValue(index, forKey: Name(fruit.id)) == nil else {
-                throw MenuError("\(place).id", .duplicateID(fruit.id))
+                throw MenuError("\(place).id", "the id \"\(fruit.id)\" is taken")
             }
         }
 
@@ -35,7 +33,9 @@ public struct Menu: Sendable, Hashable {
         for (index, juice) in juices.enumerated() {
             let place = "juices[\(index)]"
             try Self.check(id: juice.id, name: juice.name, aliases: juice.aliases, at: place)
-            guard juiceIDs.insert(Name(juice.id)).inserted else { throw MenuError("\(place).id", .duplicateID(juice.id)) }
+            guard juiceIDs.insert(Name(juice.id)).inserted else {
+                throw MenuError("\(place).id", "the id \"\(juice.id)\" is taken")
+            }
             let recipe = try Self.checked(juice.recipe, fruits: fruitIndices, at: "\(place).recipe")
             checkedJuices.append(Juice(id: juice.id, name: juice.name, aliases: juice.aliases, recipe: recipe))
         }
@@ -44,19 +44,16 @@ public struct Menu: Sendable, Hashable {
     }
 
     // For a menu that is known to be right: the built-in one, which the tests check by the rules above.
-    init(checkedFruits: [Fruit], juices: [Juice]) {
-        self.fruits = checkedFruits
-        self.juices = juices
-    }
-}
+    private init(checkedFruits: [Fruit], juices: [Juice]) { (fruits, self.juices) = (checkedFruits, juices) }
 
-extension Menu {
     private static func check(id: String, name: LocalizedName, aliases: [String] = [], at place: String) throws(MenuError) {
         var texts = [("id", id), ("name.en", name.english), ("name.ko", name.korean)]
         texts += aliases.enumerated().map { ("aliases[\($0)]", $1) }
         for (field, text) in texts {
             guard !text.isEmpty else { throw MenuError("\(place).\(field)", .empty) }
-            guard text.utf8.count <= maximumTextLength else { throw MenuError("\(place).\(field)", .textTooLong) }
+            guard text.utf8.count <= maximumTextLength else {
+                throw MenuError("\(place).\(field)", "must not be longer than \(maximumTextLength) bytes")
+            }
         }
     }
 
@@ -72,25 +69,27 @@ extension Menu {
                 let name = FoldedName(alias)
                 guard !name.isEmpty else { throw MenuError(place, .empty) }
                 if let other = meanings[name]?.subtracting([index]).min() {
-                    throw MenuError(place, .ambiguousAlias(juices[other].id))
+                    throw MenuError(place, "already means the juice \"\(juices[other].id)\"")
                 }
             }
         }
     }
 
     private static func checked(
-        _ recipe: JuiceSpec.Recipe,
-        fruits: [Name: Int],
-        at place: String
+        _ recipe: [(fruit: String, amount: Int)], fruits: [Name: Int], at place: String
     ) throws(MenuError) -> [Ingredient] {
-        guard !recipe.ingredients.isEmpty else { throw MenuError(place, .empty) }
+        guard !recipe.isEmpty else { throw MenuError(place, .empty) }
         var checked: [Ingredient] = []
-        for (id, amount) in recipe.ingredients {
+        for (id, amount) in recipe {
             let place = "\(place).\(id)"
-            guard let fruit = fruits[Name(id)] else { throw MenuError(place, .unknownFruit) }
-            guard amount > 0 else { throw MenuError(place, .amountNotPositive) }
-            guard amount <= FruitStore.maximumLevel else { throw MenuError(place, .amountTooLarge) }
-            guard !checked.contains(where: { $0.fruit == fruit }) else { throw MenuError(place, .duplicateFruit) }
+            guard let fruit = fruits[Name(id)] else { throw MenuError(place, "no fruit has this id") }
+            guard amount > 0 else { throw MenuError(place, "the amount must be at least 1") }
+            guard amount <= FruitStore.maximumLevel else {
+                throw MenuError(place, "the amount must be at most \(FruitStore.maximumLevel)")
+            }
+            guard !checked.contains(where: { $0.fruit == fruit }) else {
+                throw MenuError(place, "this fruit is already in the recipe")
+            }
             checked.append(Ingredient(fruit: fruit, amount: amount))
         }
         return checked
@@ -111,9 +110,7 @@ public struct Fruit: Sendable, Hashable {
 
     /// A fruit, to be checked by ``Menu/init(fruits:juices:)``.
     public init(id: String, name: LocalizedName, initialStock: Int = Fruit.defaultInitialStock) {
-        self.id = id
-        self.name = name
-        self.initialStock = initialStock
+        (self.id, self.name, self.initialStock) = (id, name, initialStock)
     }
 }
 
@@ -127,14 +124,6 @@ public struct Juice: Sendable, Hashable {
     public let aliases: [String]
     /// What one juice takes: at least one ingredient, each fruit once, as the menu lists them.
     public let recipe: [Ingredient]
-
-    // Only a menu makes juices: a recipe means something only next to the fruits it counts.
-    init(id: String, name: LocalizedName, aliases: [String] = [], recipe: [Ingredient]) {
-        self.id = id
-        self.name = name
-        self.aliases = aliases
-        self.recipe = recipe
-    }
 }
 
 /// So many of one fruit.
@@ -143,48 +132,21 @@ public struct Ingredient: Sendable, Hashable {
     public let fruit: Int
     /// How many of it one juice takes, from 1 to ``FruitStore/maximumLevel``.
     public let amount: Int
-
-    init(fruit: Int, amount: Int) {
-        self.fruit = fruit
-        self.amount = amount
-    }
 }
 
 /// A juice as a person writes it down, with fruits by their ids and nothing checked yet.
 public struct JuiceSpec: Sendable {
-    /// The juice's id.
-    public var id: String
-    /// The juice's name.
-    public var name: LocalizedName
-    /// What else people call it.
-    public var aliases: [String]
-    /// What one juice takes.
-    public var recipe: Recipe
+    let id: String
+    let name: LocalizedName
+    let aliases: [String]
+    let recipe: [(fruit: String, amount: Int)]
 
     /// A juice, to be checked by ``Menu/init(fruits:juices:)``.
-    public init(id: String, name: LocalizedName, aliases: [String] = [], recipe: Recipe) {
-        self.id = id
-        self.name = name
-        self.aliases = aliases
-        self.recipe = recipe
-    }
-
-    /// Amounts by fruit id, in the order they are to be named in: `["strawberry": 10, "banana": 1]`.
     ///
-    /// A list and not a dictionary, so that a fruit written down twice is found out instead of silently lost.
-    public struct Recipe: Sendable, ExpressibleByDictionaryLiteral {
-        /// The ingredients as they were written.
-        public var ingredients: [(fruit: String, amount: Int)]
-
-        /// A recipe of these ingredients.
-        public init(_ ingredients: [(fruit: String, amount: Int)]) {
-            self.ingredients = ingredients
-        }
-
-        /// A recipe written as a literal.
-        public init(dictionaryLiteral ingredients: (String, Int)...) {
-            self.ingredients = ingredients.map { (fruit: $0.0, amount: $0.1) }
-        }
+    /// - Parameter recipe: what one juice takes, in the order in which answers are to name the fruits. A list and no dictionary, so
+    ///   that a fruit which is written down twice is found out.
+    public init(id: String, name: LocalizedName, aliases: [String] = [], recipe: [(fruit: String, amount: Int)]) {
+        (self.id, self.name, self.aliases, self.recipe) = (id, name, aliases, recipe)
     }
 }
 
@@ -196,20 +158,33 @@ public struct LocalizedName: Sendable, Hashable {
     public let korean: String
 
     /// A name in both languages.
-    public init(english: String, korean: String) {
-        self.english = english
-        self.korean = korean
-    }
+    public init(english: String, korean: String) { (self.english, self.korean) = (english, korean) }
 
     /// The name in each language.
     package var all: [String] { [english, korean] }
 }
 
+/// The first fault in a menu: where it is and what it is.
+public struct MenuError: Error, Hashable, CustomStringConvertible {
+    /// The path to the faulty part, such as `juices[3].recipe.mango`.
+    public let place: String
+    /// What is wrong there, in English, such as `no fruit has this id`.
+    public let problem: String
+
+    init(_ place: String, _ problem: String) { (self.place, self.problem) = (place, problem) }
+
+    /// The place and the problem.
+    public var description: String { "\(place): \(problem)" }
+}
+
+extension String {
+    fileprivate static let empty = "must not be empty"
+}
+
 extension Menu {
     /// The built-in menu: five fruits and seven juices.
     ///
-    /// A store starts with 10 of each fruit, so a strawberry juice, which takes 16, is out of stock at first.
-    /// That is intended.
+    /// A store starts with 10 of each fruit, so a strawberry juice, which takes 16, is out of stock at first. That is intended.
     public static let standard = Menu(
         checkedFruits: [
             Fruit(id: "strawberry", name: LocalizedName(english: "strawberry", korean: "딸기")),
@@ -224,13 +199,7 @@ extension Menu {
             juice("pineapple", "pineapple juice", "파인애플쥬스", [(.pineapple, 2)]),
             juice("strawberryBanana", "strawberry banana juice", "딸바쥬스", [(.strawberry, 10), (.banana, 1)]),
             juice("mango", "mango juice", "망고쥬스", [(.mango, 3)]),
-            juice(
-                "mangoKiwi",
-                "mango kiwi juice",
-                "망고키위쥬스",
-                aliases: ["망키쥬스"],
-                [(.mango, 2), (.kiwi, 1)]
-            ),
+            juice("mangoKiwi", "mango kiwi juice", "망고키위쥬스", aliases: ["망키쥬스"], [(.mango, 2), (.kiwi, 1)]),
         ]
     )
 
@@ -246,59 +215,67 @@ extension Menu {
     }
 }
 
-/// The first fault in a menu: where it is and what it is.
-public struct MenuError: Error, Hashable {
-    /// The path to the faulty part, such as `juices[3].recipe.mango`.
-    public let place: String
-    /// What is wrong there.
-    public let problem: Problem
+// MARK: - Lookups for people and clients
 
-    init(_ place: String, _ problem: Problem) {
-        self.place = place
-        self.problem = problem
+// They are not for every record: all of them are linear.
+extension Menu {
+    /// The index of the fruit with this id.
+    public func fruitIndex(id: String) -> Int? { fruits.firstIndex { Name($0.id) == Name(id) } }
+
+    /// The index of the juice with this id.
+    public func juiceIndex(id: String) -> Int? { juices.firstIndex { Name($0.id) == Name(id) } }
+
+    /// The fruits that people may mean by a text: their ids or names, in any case, with or without spaces.
+    ///
+    /// An id has precedence over names. So there is more than one fruit only if several share a name, or if their ids differ in
+    /// nothing but case, spaces and Unicode composition.
+    public func fruits(called text: String) -> [Fruit] {
+        if let index = fruitIndex(id: text) { return [fruits[index]] }
+        return Self.items(of: fruits, called: text, [{ [$0.id] }, { $0.name.all }])
     }
 
-    /// What can be wrong with a menu.
-    public enum Problem: Hashable, Sendable {
-        /// A list, recipe, id, name or alias that must hold something holds nothing, or an alias nothing but spaces.
-        case empty
-        /// An id, name or alias is longer than ``Menu/maximumTextLength`` bytes.
-        case textTooLong
-        /// An earlier fruit, or an earlier juice, has the same id.
-        case duplicateID(String)
-        /// An alias is also the id, a name or an alias of another juice, which has this id.
-        case ambiguousAlias(String)
-        /// A recipe asks for a fruit that is not on the menu.
-        case unknownFruit
-        /// A recipe names a fruit twice.
-        case duplicateFruit
-        /// A recipe asks for none of a fruit, or for less than none.
-        case amountNotPositive
-        /// A recipe asks for more of a fruit than a store can hold.
-        case amountTooLarge
-        /// A store would start below zero or above what it can hold.
-        case initialStockOutOfRange
+    /// The juices that people may mean by a text: as ``fruits(called:)``, and names have precedence over aliases.
+    public func juices(called text: String) -> [Juice] {
+        if let index = juiceIndex(id: text) { return [juices[index]] }
+        return Self.items(of: juices, called: text, [{ [$0.id] }, { $0.name.all }, { $0.aliases }])
     }
-}
 
-extension MenuError: CustomStringConvertible {
-    /// The place and the problem in English, such as `juices[3].recipe.mango: no fruit has this id`.
-    public var description: String { "\(place): \(problem)" }
-}
-
-extension MenuError.Problem: CustomStringConvertible {
-    /// The problem in English.
-    public var description: String {
-        switch self {
-        case .empty: "must not be empty"
-        case .textTooLong: "must not be longer than \(Menu.maximumTextLength) bytes"
-        case .duplicateID(let id): "the id \"\(id)\" is taken"
-        case .ambiguousAlias(let id): "already means the juice \"\(id)\""
-        case .unknownFruit: "no fruit has this id"
-        case .duplicateFruit: "this fruit is already in the recipe"
-        case .amountNotPositive: "the amount must be at least 1"
-        case .amountTooLarge: "the amount must be at most \(FruitStore.maximumLevel)"
-        case .initialStockOutOfRange: "must be from 0 to \(FruitStore.maximumLevel)"
+    /// The items that have a name in the first of the lists in which any item has it.
+    private static func items<Item>(of items: [Item], called text: String, _ names: [(Item) -> [String]]) -> [Item] {
+        let wanted = FoldedName(text)
+        for names in names {
+            let found = items.filter { names($0).contains { FoldedName($0) == wanted } }
+            if !found.isEmpty { return found }
         }
+        return []
     }
+}
+
+/// An id, name or alias without what people do not care for: case and spaces.
+///
+/// `String` compares by Unicode's canonical equivalence, so a Hangul syllable equals its letters, which is how some keyboards and
+/// file systems write it. Records compare ids byte by byte instead: ``Name``.
+private struct FoldedName: Hashable {
+    private let text: String
+
+    init(_ text: String) { self.text = text.lowercased().filter { !$0.isWhitespace } }
+
+    var isEmpty: Bool { text.isEmpty }
+}
+
+/// An id of a store, a command, a fruit or a juice, compared and hashed by its UTF-8 bytes, as Kafka does.
+///
+/// `String` compares by Unicode's canonical equivalence: "é" in one code point and in two would be one id.
+public struct Name: Hashable, Sendable {
+    /// The id.
+    public let text: String
+
+    /// The name with this text.
+    public init(_ text: String) { self.text = text }
+
+    /// Whether the bytes are the same.
+    public static func == (first: Name, second: Name) -> Bool { first.text.utf8.elementsEqual(second.text.utf8) }
+
+    /// Hashes the bytes.
+    public func hash(into hasher: inout Hasher) { text.utf8.forEach { hasher.combine($0) } }
 }

@@ -1,6 +1,4 @@
-/// A generator of random numbers that depend on its seed alone, so that a run can be repeated.
-///
-/// SplitMix64 by Steele, Lea and Flood.
+/// A generator of random numbers that depend on its seed alone, so that a run can be repeated: SplitMix64 by Steele, Lea and Flood.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -17,15 +15,11 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 
     /// True with this probability, in percent.
-    public mutating func chance(_ percent: Double) -> Bool {
-        Double.random(in: 0..<100, using: &self) < percent
-    }
+    public mutating func chance(_ percent: Double) -> Bool { Double.random(in: 0..<100, using: &self) < percent }
 
     /// A number in a range.
     public mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
 
     /// One of some choices; nil if there are none.
-    public mutating func pick<Choice>(_ choices: some Collection<Choice>) -> Choice? {
-        choices.randomElement(using: &self)
-    }
+    public mutating func pick<Choice>(_ choices: some Collection<Choice>) -> Choice? { choices.randomElement(using: &self) }
 }

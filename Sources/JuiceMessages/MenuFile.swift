@@ -65,7 +65,7 @@ public enum MenuFile {
         }
         return JuiceSpec(
             id: id, name: try name(of: object, id: id, at: place), aliases: try aliases(of: object, at: place),
-            recipe: JuiceSpec.Recipe(recipe))
+            recipe: recipe)
     }
 
     private static func aliases(of object: JSONObject, at place: String) throws(MalformedMessage) -> [String] {

@@ -28,7 +28,7 @@ public struct OrderService: Service {
     ///   - metrics: receives the ``ServiceMetric`` values, for example `MetricsSystem.factory`; nil measures nothing.
     ///   - logger: gets one line for each change of state.
     ///   - onEvent: called on the workers' threads for every event; it must be quick.
-    public init(
+    package init(
         configuration: ServiceConfiguration, topicPlan: TopicPlan? = nil, health: ServiceHealth = ServiceHealth(),
         metrics: (any MetricsFactory)? = nil, logger: Logger, onEvent: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {

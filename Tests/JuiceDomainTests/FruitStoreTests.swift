@@ -3,12 +3,9 @@ import Testing
 
 @Suite struct FruitStoreTests {
     @Test func aNewStoreHasTheInitialStock() throws {
-        let fruits = [3, 0, 1_000_000_000].enumerated().map { index, stock in
-            let name = LocalizedName(english: "f", korean: "f")
-            return Fruit(id: "\(index)", name: name, initialStock: stock)
-        }
-        let juice = JuiceSpec(id: "j", name: LocalizedName(english: "j", korean: "j"), recipe: ["0": 1])
-        let store = FruitStore(menu: try Menu(fruits: fruits, juices: [juice]))
+        let name = LocalizedName(english: "f", korean: "f")
+        let fruits = [3, 0, 1_000_000_000].map { Fruit(id: "\($0)", name: name, initialStock: $0) }
+        let store = FruitStore(menu: try Menu(fruits: fruits, juices: [JuiceSpec(id: "j", name: name, recipe: [("0", 1)])]))
         #expect(store.levels == [3, 0, 1_000_000_000])
         #expect(store.fruitCount == 3)
         #expect(store[2] == 1_000_000_000)
@@ -20,36 +17,17 @@ import Testing
         #expect(error?.fruit == 1)
         #expect(error?.level == level)
     }
-}
-
-@Suite struct FruitTallyTests {
-    private func line(_ fruit: Int, _ amount: Int, _ level: Int = 10) -> FruitTally.Line {
-        FruitTally.Line(fruit: fruit, amount: amount, level: level)
-    }
-
-    @Test func amountsOfOneFruitAreAddedUpInItsFirstPlace() {
-        var tally = FruitTally()
-        for (fruit, amount) in [(3, 2), (4, 1), (3, 5), (0, 7), (4, 1)] { tally.add(line(fruit, amount)) }
-        #expect(tally.lines == [line(3, 7), line(4, 2), line(0, 7)])
-    }
-
-    @Test(arguments: [(9, 10, true), (10, 10, false), (11, 10, false), (0, 1, true), (0, 0, false)])
-    func aFruitIsShortBelowItsAmount(level: Int, amount: Int, isShort: Bool) {
-        #expect(line(0, amount, level).isShort == isShort)
-    }
 
     @Test func aTallyThatIsSetAgainKeepsNothing() {
         var tally = FruitTally()
-        for fruit in 0..<5 { tally.append(line(fruit, 1)) }
+        for fruit in 0..<5 { tally.append(FruitTally.Line(fruit: fruit, amount: 1, level: 10)) }
         tally.removeAll()
         #expect(tally.lines.isEmpty)
         // The amount of an earlier line of the same place or fruit does not count.
-        tally.add(line(4, 2))
-        #expect(tally.lines == [line(4, 2)])
-
-        let edit = StockEdit(.add, [StockEdit.Entry(fruit: 3, amount: -2), StockEdit.Entry(fruit: 0, amount: 6)])
-        tally.set(edit, left: FruitStore(menu: .standard))
-        #expect(tally.lines == [line(0, 0), line(3, 0)])
+        tally.add(FruitTally.Line(fruit: 4, amount: 2, level: 10))
+        #expect(tally.lines == [FruitTally.Line(fruit: 4, amount: 2, level: 10)])
+        tally.set(edit(.add, [(3, -2), (0, 6)]), left: FruitStore(menu: .standard))
+        #expect(tally.lines == [0, 3].map { FruitTally.Line(fruit: $0, amount: 0, level: 10) })
     }
 }
 
@@ -58,52 +36,49 @@ extension FruitTally {
     var lines: [Line] { (0..<count).map { self[$0] } }
 }
 
-@Suite struct StockEditTests {
-    @Test(
-        arguments: [
-            (.add, 5, 15), (.add, -10, 0), (.add, 0, 10), (.add, 999_999_990, 1_000_000_000),
-            (.set, 0, 0), (.set, 1_000_000_000, 1_000_000_000), (.set, 10, 10),
-        ] as [(StockEdit.Kind, Int, Int)]
-    )
-    func anEditWithinTheBoundsIsTaken(kind: StockEdit.Kind, amount: Int, level: Int) throws {
-        var store = FruitStore(menu: .standard)
-        try store.apply(StockEdit(kind, [StockEdit.Entry(fruit: 3, amount: amount)]))
-        #expect(store.levels == [10, 10, 10, level, 10])
-    }
+private func edit(_ kind: StockEdit.Kind, _ entries: [(fruit: Int, amount: Int)]) -> StockEdit {
+    StockEdit(kind, entries.map { StockEdit.Entry(fruit: $0.fruit, amount: $0.amount) })
+}
 
+@Suite struct StockEditTests {
+    /// The edit of one fruit of which there are 10, and its level afterwards; nil if that is too low, or too high.
     @Test(
         arguments: [
-            (.add, -11, .wouldGoNegative(fruit: 3, inStock: 10)),
-            (.add, .min, .wouldGoNegative(fruit: 3, inStock: 10)),
-            (.add, 999_999_991, .wouldOverflow(fruit: 3, inStock: 10)),
-            (.add, .max, .wouldOverflow(fruit: 3, inStock: 10)),
-            (.set, -1, .wouldGoNegative(fruit: 3, inStock: 10)),
-            (.set, .min, .wouldGoNegative(fruit: 3, inStock: 10)),
-            (.set, 1_000_000_001, .wouldOverflow(fruit: 3, inStock: 10)),
-            (.set, .max, .wouldOverflow(fruit: 3, inStock: 10)),
-        ] as [(StockEdit.Kind, Int, StockEditError)]
+            (.add, 5, .success(15)), (.add, -10, .success(0)), (.add, 0, .success(10)),
+            (.add, 999_999_990, .success(1_000_000_000)),
+            (.set, 0, .success(0)), (.set, 1_000_000_000, .success(1_000_000_000)), (.set, 10, .success(10)),
+            (.add, -11, .failure(.wouldGoNegative(fruit: 3, inStock: 10))),
+            (.add, .min, .failure(.wouldGoNegative(fruit: 3, inStock: 10))),
+            (.add, 999_999_991, .failure(.wouldOverflow(fruit: 3, inStock: 10))),
+            (.add, .max, .failure(.wouldOverflow(fruit: 3, inStock: 10))),
+            (.set, -1, .failure(.wouldGoNegative(fruit: 3, inStock: 10))),
+            (.set, .min, .failure(.wouldGoNegative(fruit: 3, inStock: 10))),
+            (.set, 1_000_000_001, .failure(.wouldOverflow(fruit: 3, inStock: 10))),
+            (.set, .max, .failure(.wouldOverflow(fruit: 3, inStock: 10))),
+        ] as [(StockEdit.Kind, Int, Result<Int, StockEditError>)]
     )
-    func anEditBeyondTheBoundsChangesNothing(kind: StockEdit.Kind, amount: Int, error: StockEditError) {
+    func anEditIsTakenWithinTheBounds(kind: StockEdit.Kind, amount: Int, result: Result<Int, StockEditError>) {
         var store = FruitStore(menu: .standard)
-        let edit = StockEdit(
-            kind,
-            [StockEdit.Entry(fruit: 0, amount: 1), StockEdit.Entry(fruit: 3, amount: amount), StockEdit.Entry(fruit: 4, amount: 1)])
-        #expect(throws: error) { try store.apply(edit) }
-        #expect(store.levels == [10, 10, 10, 10, 10])
+        let others = kind == .add ? 0 : 10
+        let taken = Result { () throws(StockEditError) in
+            try store.apply(edit(kind, [(0, others), (3, amount), (4, others)]))
+            return store[3]
+        }
+        #expect(taken == result)
+        #expect(store.levels == [10, 10, 10, (try? result.get()) ?? 10, 10])
     }
 
     @Test func severalFruitsAreEditedAtOnceAndNamedInMenuOrder() throws {
         var store = FruitStore(menu: .standard)
-        let edit = StockEdit(.add, [StockEdit.Entry(fruit: 3, amount: -2), StockEdit.Entry(fruit: 0, amount: 6)])
-        #expect(edit.entries.map(\.fruit) == [0, 3])
-        try store.apply(edit)
+        let several = edit(.add, [(3, -2), (0, 6)])
+        #expect(several.entries.map(\.fruit) == [0, 3])
+        try store.apply(several)
         #expect(store.levels == [16, 10, 10, 8, 10])
-    }
-
-    @Test func theFirstFaultInMenuOrderIsReported() {
-        var store = FruitStore(menu: .standard)
-        let edit = StockEdit(.set, [StockEdit.Entry(fruit: 4, amount: -1), StockEdit.Entry(fruit: 1, amount: .max)])
-        #expect(throws: StockEditError.wouldOverflow(fruit: 1, inStock: 10)) { try store.apply(edit) }
+        // All or none, and the first fault in menu order is reported.
+        #expect(throws: StockEditError.wouldOverflow(fruit: 1, inStock: 10)) {
+            try store.apply(edit(.set, [(4, -1), (1, .max), (0, 1)]))
+        }
+        #expect(store.levels == [16, 10, 10, 8, 10])
     }
 
     @Test(
@@ -125,9 +100,7 @@ extension FruitTally {
             #expect(store.levels == levels)
         } else {
             try store.putBack(&tally)
-            var expected = levels
-            for (fruit, amount) in returned { expected[fruit] += amount }
-            #expect(store.levels == expected)
+            #expect(store.levels == returned.reduce(into: levels) { $0[$1.fruit] += $1.amount })
             #expect(tally.lines.map(\.level) == returned.map { store[$0.fruit] })
         }
         #expect(tally.lines.map(\.amount) == returned.map(\.amount))

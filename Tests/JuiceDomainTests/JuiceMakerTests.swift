@@ -10,9 +10,7 @@ import Testing
         var tally = FruitTally()
         #expect(maker.make(order(juice, quantity), from: &store, &tally) == .made)
         let recipe = maker.menu.juices[juice].recipe
-        #expect(tally.lines.map(\.fruit) == recipe.map(\.fruit))
-        #expect(tally.lines.map(\.amount) == recipe.map { $0.amount * quantity })
-        #expect(tally.lines.allSatisfy { $0.level == 0 })
+        #expect(tally.lines == recipe.map { FruitTally.Line(fruit: $0.fruit, amount: $0.amount * quantity, level: 0) })
         for fruit in maker.menu.fruits.indices { #expect(store[fruit] == (recipe.contains { $0.fruit == fruit } ? 0 : 7)) }
     }
 
@@ -22,10 +20,8 @@ import Testing
             var levels = exactLevels(juice, quantity, others: 0)
             levels[ingredient.fruit] -= 1
             var store = try FruitStore(levels: levels)
-
             let needed = ingredient.amount * quantity
-            let shortages = shortages(making: juice, quantity, from: &store)
-            #expect(shortages == ["\(ingredient.fruit): \(needed - 1) of \(needed)"])
+            #expect(shortages(of: order(juice, quantity), &store) == ["\(ingredient.fruit): \(needed - 1) of \(needed)"])
             #expect(store.levels == levels)
         }
     }
@@ -33,54 +29,30 @@ import Testing
     @Test func everyShortFruitIsNamedInTheOrderOfTheRecipe() throws {
         let juice = try #require(maker.menu.juiceIndex(id: "mangoKiwi"))
         var store = try FruitStore(levels: [10, 10, 10, 0, 1])
-        #expect(shortages(making: juice, 1, from: &store) == ["4: 1 of 2", "3: 0 of 1"])
-        #expect(shortages(making: juice, 100, from: &store) == ["4: 1 of 200", "3: 0 of 100"])
+        #expect(shortages(of: order(juice, 1), &store) == ["4: 1 of 2", "3: 0 of 1"])
+        #expect(shortages(of: order(juice, 100), &store) == ["4: 1 of 200", "3: 0 of 100"])
         #expect(store.levels == [10, 10, 10, 0, 1])
     }
 
     @Test func aNewStoreCannotMakeStrawberryJuice() {
         var store = FruitStore(menu: .standard)
-        #expect(shortages(making: 0, 1, from: &store) == ["0: 10 of 16"])
+        #expect(shortages(of: order(0, 1), &store) == ["0: 10 of 16"])
     }
 
-    @Test func theLargestRecipeTimesTheLargestQuantityFits() throws {
-        let menu = try Menu(
-            fruits: [Fruit(id: "a", name: LocalizedName(english: "a", korean: "a"))],
-            juices: [JuiceSpec(id: "a", name: LocalizedName(english: "a", korean: "a"), recipe: ["a": FruitStore.maximumLevel])])
-        var store = try FruitStore(levels: [FruitStore.maximumLevel])
-        let maker = JuiceMaker(menu: menu)
-        #expect(shortages(making: 0, 100, from: &store, by: maker) == ["0: 1000000000 of 100000000000"])
-        #expect(shortages(making: 0, 1, from: &store, by: maker) == nil)
+    @Test func theLargestRecipesTimesTheLargestQuantityFit() throws {
+        let name = LocalizedName(english: "a", korean: "a")
+        let largest = FruitStore.maximumLevel
+        let juices = (0..<JuiceOrder.mostItems).map { JuiceSpec(id: "\($0)", name: name, recipe: [("a", largest)]) }
+        let maker = JuiceMaker(menu: try Menu(fruits: [Fruit(id: "a", name: name)], juices: juices))
+        var store = try FruitStore(levels: [largest])
+        #expect(shortages(of: order(0, 100), &store, by: maker) == ["0: 1000000000 of 100000000000"])
+        #expect(shortages(of: basket(juices.indices.map { ($0, 100) }), &store, by: maker) == ["0: 1000000000 of 2000000000000"])
+        #expect(store.levels == [largest])
+        #expect(shortages(of: order(0, 1), &store, by: maker) == nil)
         #expect(store.levels == [0])
     }
 
-    // What the recipe takes of its fruits, and `others` of the rest.
-    private func exactLevels(_ juice: Int, _ quantity: Int, others: Int) -> [Int] {
-        var levels = Array(repeating: others, count: maker.menu.fruits.count)
-        for ingredient in maker.menu.juices[juice].recipe { levels[ingredient.fruit] = ingredient.amount * quantity }
-        return levels
-    }
-
-    private func order(_ juice: Int, _ quantity: Int) -> JuiceOrder {
-        .single(OrderItem(juice: juice, quantity: quantity))
-    }
-
-    /// The fruits that are short if the juices cannot be made; nil if they are made.
-    private func shortages(
-        making juice: Int, _ quantity: Int, from store: inout FruitStore, by maker: JuiceMaker = JuiceMaker(menu: .standard)
-    ) -> [String]? {
-        var tally = FruitTally()
-        guard maker.make(order(juice, quantity), from: &store, &tally) == .outOfStock else { return nil }
-        return tally.lines.filter(\.isShort).map { "\($0.fruit): \($0.level) of \($0.amount)" }
-    }
-}
-
-@Suite struct BasketTests {
-    let maker = JuiceMaker(menu: .standard)
-
-    private func basket(_ items: [(juice: Int, quantity: Int)]) -> JuiceOrder {
-        .basket(items.map { OrderItem(juice: $0.juice, quantity: $0.quantity) })
-    }
+    // MARK: - Baskets
 
     /// What a basket needs, as `fruit: amount`, in the order of its recipes, and what is left.
     @Test(
@@ -110,16 +82,13 @@ import Testing
             ([(1, 5), (4, 1)], ["1: 10 of 11"]),
         ] as [([(Int, Int)], [String])]
     )
-    func whatTheItemsLackTogetherIsShort(items: [(Int, Int)], shortages: [String]) {
+    func whatTheItemsLackTogetherIsShort(items: [(Int, Int)], lacking: [String]) {
         for item in items {
             var store = FruitStore(menu: .standard)
-            var tally = FruitTally()
-            #expect(maker.make(basket([item]), from: &store, &tally) == .made)
+            #expect(shortages(of: basket([item]), &store) == nil)
         }
         var store = FruitStore(menu: .standard)
-        var tally = FruitTally()
-        #expect(maker.make(basket(items), from: &store, &tally) == .outOfStock)
-        #expect(tally.lines.filter(\.isShort).map { "\($0.fruit): \($0.level) of \($0.amount)" } == shortages)
+        #expect(shortages(of: basket(items), &store) == lacking)
         #expect(store == FruitStore(menu: .standard))
     }
 
@@ -131,65 +100,75 @@ import Testing
         #expect(items == [OrderItem(juice: 2, quantity: 6), OrderItem(juice: 4, quantity: 200), OrderItem(juice: 6, quantity: 1)])
     }
 
-    @Test func theLargestBasketFits() throws {
-        let name = LocalizedName(english: "a", korean: "a")
-        let juices = (0..<JuiceOrder.mostItems).map { JuiceSpec(id: "\($0)", name: name, recipe: ["a": FruitStore.maximumLevel]) }
-        let maker = JuiceMaker(menu: try Menu(fruits: [Fruit(id: "a", name: name)], juices: juices))
-        var store = try FruitStore(levels: [FruitStore.maximumLevel])
-        var tally = FruitTally()
-        let order = basket(juices.indices.map { ($0, JuiceOrder.quantities.upperBound) })
-        #expect(maker.make(order, from: &store, &tally) == .outOfStock)
-        #expect(tally.lines.map(\.amount) == [2_000_000_000_000])
-        #expect(store.levels == [FruitStore.maximumLevel])
-    }
-
     /// Orders and cancels of them, against sums of their own in which no tally has a part.
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func randomOrdersTakeAndReturnWhatAModelSays(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        var model = Dictionary(uniqueKeysWithValues: maker.menu.fruits.indices.map { ($0, 300) })
-        var store = try FruitStore(levels: maker.menu.fruits.indices.map { _ in 300 })
+        var model = maker.menu.fruits.map { _ in 300 }
+        var store = try FruitStore(levels: model)
         var tally = FruitTally()
         var made: [JuiceOrder] = []
         var outcomes: [JuiceMaker.Outcome: Int] = [:]
         for _ in 0..<2_000 {
-            if Int.random(in: 0..<3, using: &random) == 0, !made.isEmpty {
-                let order = made.remove(at: Int.random(in: made.indices, using: &random))
+            if random.number(0...2) == 0, !made.isEmpty {
+                let order = made.remove(at: random.number(0...made.count - 1))
                 maker.count(order, &tally)
                 try store.putBack(&tally)
-                for (fruit, amount) in needed(by: order) { model[fruit, default: 0] += amount }
+                for (fruit, amount) in needed(by: order) { model[fruit] += amount }
             } else {
                 let order = randomOrder(&random)
                 let needed = needed(by: order)
-                let isEnough = needed.allSatisfy { model[$0, default: 0] >= $1 }
+                let isEnough = needed.allSatisfy { model[$0] >= $1 }
                 let outcome = maker.make(order, from: &store, &tally)
                 #expect(outcome == (isEnough ? .made : .outOfStock))
                 outcomes[outcome, default: 0] += 1
                 if isEnough {
-                    for (fruit, amount) in needed { model[fruit, default: 0] -= amount }
+                    for (fruit, amount) in needed { model[fruit] -= amount }
                     made.append(order)
                 }
             }
-            #expect(store.levels == model.sorted { $0.key < $1.key }.map(\.value))
+            #expect(store.levels == model)
         }
         #expect(outcomes[.made, default: 0] > 300)
         #expect(outcomes[.outOfStock, default: 0] > 100)
     }
 
     private func needed(by order: JuiceOrder) -> [Int: Int] {
-        var needed: [Int: Int] = [:]
-        for item in order.items {
+        order.items.reduce(into: [:]) { needed, item in
             for ingredient in maker.menu.juices[item.juice].recipe {
                 needed[ingredient.fruit, default: 0] += ingredient.amount * item.quantity
             }
         }
-        return needed
     }
 
     private func randomOrder(_ random: inout SeededGenerator) -> JuiceOrder {
         let juices = maker.menu.juices.indices.shuffled(using: &random)
-        let count = Int.random(in: 0...juices.count, using: &random)
-        let items = juices.prefix(max(1, count)).map { OrderItem(juice: $0, quantity: Int.random(in: 1...4, using: &random)) }
+        let count = random.number(0...juices.count)
+        let items = juices.prefix(max(1, count)).map { OrderItem(juice: $0, quantity: random.number(1...4)) }
         return count == 0 ? .single(items[0]) : .basket(items)
+    }
+
+    // MARK: - Helpers
+
+    // What the recipe takes of its fruits, and `others` of the rest.
+    private func exactLevels(_ juice: Int, _ quantity: Int, others: Int) -> [Int] {
+        var levels = Array(repeating: others, count: maker.menu.fruits.count)
+        for ingredient in maker.menu.juices[juice].recipe { levels[ingredient.fruit] = ingredient.amount * quantity }
+        return levels
+    }
+
+    private func order(_ juice: Int, _ quantity: Int) -> JuiceOrder { .single(OrderItem(juice: juice, quantity: quantity)) }
+
+    private func basket(_ items: [(juice: Int, quantity: Int)]) -> JuiceOrder {
+        .basket(items.map { OrderItem(juice: $0.juice, quantity: $0.quantity) })
+    }
+
+    /// The fruits that are short if an order cannot be made; nil if it is made.
+    private func shortages(
+        of order: JuiceOrder, _ store: inout FruitStore, by maker: JuiceMaker = JuiceMaker(menu: .standard)
+    ) -> [String]? {
+        var tally = FruitTally()
+        guard maker.make(order, from: &store, &tally) == .outOfStock else { return nil }
+        return tally.lines.filter(\.isShort).map { "\($0.fruit): \($0.level) of \($0.amount)" }
     }
 }

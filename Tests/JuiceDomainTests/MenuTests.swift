@@ -33,7 +33,7 @@ import Testing
         let specs = menu.juices.map { juice in
             JuiceSpec(
                 id: juice.id, name: juice.name, aliases: juice.aliases,
-                recipe: JuiceSpec.Recipe(juice.recipe.map { (menu.fruits[$0.fruit].id, $0.amount) }))
+                recipe: juice.recipe.map { (menu.fruits[$0.fruit].id, $0.amount) })
         }
         #expect(try Menu(fruits: menu.fruits, juices: specs) == menu)
     }
@@ -60,93 +60,61 @@ import Testing
         #expect(menu.juices[0].recipe.map(\.amount) == [1_000_000_000, 1])
     }
 
-    @Test(arguments: MenuFault.all)
-    func faultIsFoundAndItsPlaceNamed(_ fault: MenuFault) {
+    @Test(
+        arguments: [
+            ("fruits: must not be empty", [], nil), ("juices: must not be empty", nil, []),
+            ("fruits[1].id: must not be empty", [fruit("a"), fruit("")], nil),
+            ("fruits[0].id: must not be longer than 128 bytes", [fruit(tooLong), fruit("kiwi")], nil),
+            ("fruits[0].name.en: must not be empty", [Fruit(id: "kiwi", name: LocalizedName(english: "", korean: "키위"))], nil),
+            (
+                "fruits[0].name.ko: must not be longer than 128 bytes",
+                [Fruit(id: "kiwi", name: LocalizedName(english: "kiwi", korean: tooLong))], nil
+            ),
+            ("fruits[2].id: the id \"kiwi\" is taken", [fruit("kiwi"), fruit("mango"), fruit("kiwi")], nil),
+            ("fruits[0].initialStock: must be from 0 to 1000000000", [fruit("kiwi", initialStock: -1)], nil),
+            ("fruits[0].initialStock: must be from 0 to 1000000000", [fruit("kiwi", initialStock: 1_000_000_001)], nil),
+            ("juices[1].id: the id \"kiwi\" is taken", nil, [juice("kiwi", [("kiwi", 3)]), juice("kiwi", [("mango", 3)])]),
+            ("juices[0].id: must not be empty", nil, [juice("", [("kiwi", 3)])]),
+            ("juices[0].id: must not be longer than 128 bytes", nil, [juice(tooLong, [("kiwi", 3)])]),
+            ("juices[0].recipe: must not be empty", nil, [juice("kiwi", [])]),
+            (
+                "juices[1].recipe.durian: no fruit has this id", nil,
+                [juice("kiwi", [("kiwi", 3)]), juice("durian", [("kiwi", 1), ("durian", 1)])]
+            ),
+            ("juices[0].recipe.kiwi: the amount must be at least 1", nil, [juice("kiwi", [("kiwi", 0)])]),
+            ("juices[0].recipe.kiwi: the amount must be at least 1", nil, [juice("kiwi", [("kiwi", .min)])]),
+            ("juices[0].recipe.kiwi: the amount must be at most 1000000000", nil, [juice("kiwi", [("kiwi", 1_000_000_001)])]),
+            (
+                "juices[0].recipe.kiwi: this fruit is already in the recipe", nil,
+                [juice("kiwi", [("kiwi", 1), ("mango", 1), ("kiwi", 1)])]
+            ),
+            ("juices[1].aliases[1]: must not be empty", nil, aliases([], ["m", ""])),
+            ("juices[1].aliases[0]: must not be empty", nil, aliases([], [" \t"])),
+            ("juices[0].aliases[0]: must not be longer than 128 bytes", nil, aliases([tooLong], [])),
+            ("juices[1].aliases[1]: already means the juice \"kiwi\"", nil, aliases([], ["m", "Ki wi"])),
+            ("juices[0].aliases[0]: already means the juice \"mango\"", nil, aliases(["mango"], [])),
+            // All juices here have these names.
+            ("juices[0].aliases[0]: already means the juice \"mango\"", nil, aliases(["JUICE"], [])),
+            ("juices[1].aliases[0]: already means the juice \"kiwi\"", nil, aliases([], ["쥬 스"])),
+            ("juices[0].aliases[0]: already means the juice \"mango\"", nil, aliases(["gold"], ["Gold"])),
+            (
+                "juices[1].aliases[0]: already means the juice \"키위\"", nil,
+                aliases([], ["\u{110F}\u{1175}\u{110B}\u{1171}"], of: "키위")
+            ),
+        ] as [(String, [Fruit]?, [JuiceSpec]?)]
+    )
+    func faultIsFoundAndItsPlaceNamed(description: String, fruits: [Fruit]?, juices: [JuiceSpec]?) {
         let error = #expect(throws: MenuError.self) {
-            try Menu(fruits: fault.fruits, juices: fault.juices)
+            try Menu(fruits: fruits ?? [fruit("kiwi"), fruit("mango")], juices: juices ?? Self.aliases([], []))
         }
-        #expect(error?.description == fault.description)
+        #expect(error?.description == description)
     }
-}
 
-struct MenuFault: Sendable, CustomTestStringConvertible {
-    let description: String
-    var fruits = [fruit("kiwi"), fruit("mango")]
-    var juices = [juice("kiwi", [("kiwi", 3)]), juice("mango", [("mango", 3)])]
+    private static let tooLong = String(repeating: "x", count: 129)
 
-    var testDescription: String { description }
-
-    static let tooLong = String(repeating: "x", count: 129)
-
-    static let all = [
-        MenuFault(description: "fruits: must not be empty", fruits: []),
-        MenuFault(description: "juices: must not be empty", juices: []),
-        MenuFault(description: "fruits[1].id: must not be empty", fruits: [fruit("a"), fruit("")]),
-        MenuFault(description: "fruits[0].id: must not be longer than 128 bytes", fruits: [fruit(tooLong), fruit("kiwi")]),
-        MenuFault(
-            description: "fruits[0].name.en: must not be empty",
-            fruits: [Fruit(id: "kiwi", name: LocalizedName(english: "", korean: "키위"))]),
-        MenuFault(
-            description: "fruits[0].name.ko: must not be longer than 128 bytes",
-            fruits: [Fruit(id: "kiwi", name: LocalizedName(english: "kiwi", korean: tooLong))]
-        ),
-        MenuFault(
-            description: "fruits[2].id: the id \"kiwi\" is taken",
-            fruits: [fruit("kiwi"), fruit("mango"), fruit("kiwi")]
-        ),
-        MenuFault(
-            description: "fruits[0].initialStock: must be from 0 to 1000000000",
-            fruits: [fruit("kiwi", initialStock: -1)]
-        ),
-        MenuFault(
-            description: "fruits[0].initialStock: must be from 0 to 1000000000",
-            fruits: [fruit("kiwi", initialStock: 1_000_000_001)]
-        ),
-        MenuFault(
-            description: "juices[1].id: the id \"kiwi\" is taken",
-            juices: [juice("kiwi", [("kiwi", 3)]), juice("kiwi", [("mango", 3)])]),
-        MenuFault(description: "juices[0].id: must not be empty", juices: [juice("", [("kiwi", 3)])]),
-        MenuFault(description: "juices[0].id: must not be longer than 128 bytes", juices: [juice(tooLong, [("kiwi", 3)])]),
-        MenuFault(description: "juices[0].recipe: must not be empty", juices: [juice("kiwi", [])]),
-        MenuFault(
-            description: "juices[1].recipe.durian: no fruit has this id",
-            juices: [juice("kiwi", [("kiwi", 3)]), juice("durian", [("kiwi", 1), ("durian", 1)])]
-        ),
-        MenuFault(
-            description: "juices[0].recipe.kiwi: the amount must be at least 1",
-            juices: [juice("kiwi", [("kiwi", 0)])]
-        ),
-        MenuFault(
-            description: "juices[0].recipe.kiwi: the amount must be at least 1",
-            juices: [juice("kiwi", [("kiwi", .min)])]
-        ),
-        MenuFault(
-            description: "juices[0].recipe.kiwi: the amount must be at most 1000000000",
-            juices: [juice("kiwi", [("kiwi", 1_000_000_001)])]),
-        MenuFault(
-            description: "juices[0].recipe.kiwi: this fruit is already in the recipe",
-            juices: [juice("kiwi", [("kiwi", 1), ("mango", 1), ("kiwi", 1)])]),
-        aliases([], ["m", ""], "juices[1].aliases[1]: must not be empty"),
-        aliases([], [" \t"], "juices[1].aliases[0]: must not be empty"),
-        aliases([tooLong], [], "juices[0].aliases[0]: must not be longer than 128 bytes"),
-        aliases([], ["m", "Ki wi"], "juices[1].aliases[1]: already means the juice \"kiwi\""),
-        aliases(["mango"], [], "juices[0].aliases[0]: already means the juice \"mango\""),
-        // All juices here have these names.
-        aliases(["JUICE"], [], "juices[0].aliases[0]: already means the juice \"mango\""),
-        aliases([], ["쥬 스"], "juices[1].aliases[0]: already means the juice \"kiwi\""),
-        aliases(["gold"], ["Gold"], "juices[0].aliases[0]: already means the juice \"mango\""),
-        aliases(
-            [],
-            ["\u{110F}\u{1175}\u{110B}\u{1171}"],
-            of: "키위",
-            "juices[1].aliases[0]: already means the juice \"키위\""
-        ),
-    ]
-
-    private static func aliases(_ first: [String], _ second: [String], of id: String = "kiwi", _ description: String) -> MenuFault {
-        MenuFault(
-            description: description,
-            juices: [juice(id, [("kiwi", 3)], aliases: first), juice("mango", [("mango", 3)], aliases: second)])
+    /// Two juices with these aliases.
+    private static func aliases(_ first: [String], _ second: [String], of id: String = "kiwi") -> [JuiceSpec] {
+        [juice(id, [("kiwi", 3)], aliases: first), juice("mango", [("mango", 3)], aliases: second)]
     }
 }
 
@@ -155,7 +123,7 @@ func fruit(_ id: String, initialStock: Int = 10) -> Fruit {
 }
 
 func juice(_ id: String, _ recipe: [(fruit: String, amount: Int)], aliases: [String] = []) -> JuiceSpec {
-    JuiceSpec(id: id, name: LocalizedName(english: "juice", korean: "쥬스"), aliases: aliases, recipe: JuiceSpec.Recipe(recipe))
+    JuiceSpec(id: id, name: LocalizedName(english: "juice", korean: "쥬스"), aliases: aliases, recipe: recipe)
 }
 
 @Suite struct MenuLookupTests {
@@ -164,10 +132,7 @@ func juice(_ id: String, _ recipe: [(fruit: String, amount: Int)], aliases: [Str
         ("Mango Kiwi Juice", ["mangoKiwi"]), ("mangokiwijuice", ["mangoKiwi"]), ("망고키위쥬스", ["mangoKiwi"]),
         ("망고 키위\u{3000}쥬스", ["mangoKiwi"]), ("망키쥬스", ["mangoKiwi"]), ("망키 쥬스", ["mangoKiwi"]),
         // Its letters one by one, as the terminal and file system of macOS write them.
-        (
-            "\u{1106}\u{1161}\u{11BC}\u{110F}\u{1175} \u{110C}\u{1172}\u{1109}\u{1173}",
-            ["mangoKiwi"]
-        ),
+        ("\u{1106}\u{1161}\u{11BC}\u{110F}\u{1175} \u{110C}\u{1172}\u{1109}\u{1173}", ["mangoKiwi"]),
         ("mango", ["mango"]), ("mango-kiwi", []), ("망키", []), ("", []), (" ", []),
     ])
     func juicesAreFoundByWhatPeopleCallThem(text: String, ids: [String]) {
@@ -186,33 +151,18 @@ func juice(_ id: String, _ recipe: [(fruit: String, amount: Int)], aliases: [Str
         ("blue", ["blue"]), ("green", ["red", "blue"]), ("초록", ["red"]),
     ])
     func idsHavePrecedenceOverNames(text: String, ids: [String]) throws {
+        func spec(_ id: String, _ english: String, _ korean: String) -> JuiceSpec {
+            JuiceSpec(id: id, name: LocalizedName(english: english, korean: korean), recipe: [("fig", 1)])
+        }
         let menu = try Menu(
-            fruits: [Fruit(id: "fig", name: LocalizedName(english: "fig", korean: "무화과"))],
-            juices: [
-                JuiceSpec(id: "red", name: LocalizedName(english: "Green", korean: "초록"), recipe: ["fig": 1]),
-                JuiceSpec(id: "RED", name: LocalizedName(english: "blue", korean: "파랑"), recipe: ["fig": 1]),
-                JuiceSpec(
-                    id: "blue",
-                    name: LocalizedName(english: "green", korean: "파랑"),
-                    recipe: ["fig": 1]
-                ),
-            ]
-        )
+            fruits: [fruit("fig")],
+            juices: [spec("red", "Green", "초록"), spec("RED", "blue", "파랑"), spec("blue", "green", "파랑")])
         #expect(menu.juices(called: text).map(\.id) == ids)
     }
 
     @Test func aJuiceMayRepeatItsOwnNamesAsAliases() throws {
-        let menu = try Menu(
-            fruits: [Fruit(id: "fig", name: LocalizedName(english: "fig", korean: "무화과"))],
-            juices: [
-                JuiceSpec(
-                    id: "fig",
-                    name: LocalizedName(english: "fig juice", korean: "무화과쥬스"),
-                    aliases: ["Fig", "figjuice", "FIGGY", "figgy"],
-                    recipe: ["fig": 1]
-                )
-            ]
-        )
+        let aliases = ["Fig", "juice", "FIGGY", "figgy"]
+        let menu = try Menu(fruits: [fruit("fig")], juices: [juice("fig", [("fig", 1)], aliases: aliases)])
         #expect(menu.juices(called: "Figgy") == menu.juices)
     }
 }

@@ -89,15 +89,15 @@ import Testing
 
     @Test func manyFruitsShort() throws {
         let fruits = Menu.standard.fruits
-        func punch(_ ids: JuiceSpec.Recipe) throws -> Menu {
+        func punch(_ ids: [String]) throws -> Menu {
             let name = LocalizedName(english: "punch", korean: "펀치")
-            return try Menu(fruits: fruits, juices: [JuiceSpec(id: "punch", name: name, recipe: ids)])
+            return try Menu(fruits: fruits, juices: [JuiceSpec(id: "punch", name: name, recipe: ids.map { ($0, 1) })])
         }
-        let three = try punch(["strawberry": 1, "banana": 1, "kiwi": 1])
+        let three = try punch(["strawberry", "banana", "kiwi"])
         let none = [0, 0, 0, 0, 0]
         #expect(try answer("punch", levels: none, menu: three, .korean).hasSuffix(#""딸기, 바나나와 키위가 모자라요. 재고를 수정할까요?"}"#))
         #expect(try answer("punch", levels: none, menu: three, .english).hasSuffix(#""out of stock (strawberry, banana, kiwi)"}"#))
-        let four = try punch(["mango": 1, "kiwi": 1, "pineapple": 1, "banana": 1])
+        let four = try punch(["mango", "kiwi", "pineapple", "banana"])
         #expect(try answer("punch", levels: none, menu: four, .korean).hasSuffix(#""망고, 키위, 파인애플과 바나나가 모자라요. 재고를 수정할까요?"}"#))
     }
 
@@ -145,7 +145,7 @@ import Testing
         let menu = try Menu(
             fruits: [Fruit(id: "a\"b", name: LocalizedName(english: "a\\b", korean: "\u{1}"))],
             juices: [
-                JuiceSpec(id: "\n", name: LocalizedName(english: "\t", korean: "\u{1f}"), recipe: ["a\"b": 2])
+                JuiceSpec(id: "\n", name: LocalizedName(english: "\t", korean: "\u{1f}"), recipe: [("a\"b", 2)])
             ]
         )
         #expect(

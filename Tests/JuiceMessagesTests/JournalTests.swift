@@ -152,7 +152,7 @@ import Testing
         #expect(try levels(GoldenNotes.all[0].value) == [])
         let fruit = Fruit(id: "banana", name: LocalizedName(english: "banana", korean: "바나나"))
         let name = LocalizedName(english: "banana juice", korean: "바나나쥬스")
-        let bananas = try Menu(fruits: [fruit], juices: [JuiceSpec(id: "b", name: name, recipe: ["banana": 1])])
+        let bananas = try Menu(fruits: [fruit], juices: [JuiceSpec(id: "b", name: name, recipe: [("banana", 1)])])
         #expect(try levels(GoldenAnswers.basketMade[.english], bananas) == ["banana 9"])
     }
 

@@ -46,7 +46,7 @@ import Testing
                     id: "\t",
                     name: LocalizedName(english: "{", korean: "}"),
                     aliases: ["\"", "]"],
-                    recipe: ["\"\\": 1]
+                    recipe: [("\"\\", 1)]
                 )
             ]
         )

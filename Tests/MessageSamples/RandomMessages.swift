@@ -22,7 +22,7 @@ public enum RandomSamples {
         let juices = recipes.enumerated().map { index, recipe in
             JuiceSpec(
                 id: "juice\\\(index)", name: LocalizedName(english: "juice \(index)", korean: "쥬스 \(index)"),
-                aliases: index == 1 ? ["alias \"\(index)\"", "별명"] : [], recipe: JuiceSpec.Recipe(recipe))
+                aliases: index == 1 ? ["alias \"\(index)\"", "별명"] : [], recipe: recipe)
         }
         return try Menu(fruits: fruits, juices: juices)
     }

@@ -26,7 +26,7 @@ struct NamesTests {
 
     @Test func asksForTheIDIfSeveralShareAName() throws {
         func spec(_ id: String) -> JuiceSpec {
-            JuiceSpec(id: id, name: LocalizedName(english: "Fig Juice", korean: "무화과쥬스"), recipe: ["fig": 1])
+            JuiceSpec(id: id, name: LocalizedName(english: "Fig Juice", korean: "무화과쥬스"), recipe: [("fig", 1)])
         }
         let menu = try Menu(
             fruits: [Fruit(id: "fig", name: LocalizedName(english: "fig", korean: "무화과"))], juices: [spec("small"), spec("large")])
@@ -107,7 +107,7 @@ struct OrderItemsTests {
 
     @Test func aNameOnTheMenuMayLookLikeACount() throws {
         let names = LocalizedName(english: "seven:7", korean: "칠:7")
-        let menu = try Menu(fruits: Menu.standard.fruits, juices: [JuiceSpec(id: "seven:7", name: names, recipe: ["kiwi": 3])])
+        let menu = try Menu(fruits: Menu.standard.fruits, juices: [JuiceSpec(id: "seven:7", name: names, recipe: [("kiwi", 3)])])
         let table = [("seven:7", "1 seven:7"), ("seven:7:2", "2 seven:7"), ("칠:7:3", "3 seven:7")]
         for (argument, item) in table { #expect(try Self.items([argument], names: MenuNames(menu: menu)) == [item]) }
     }

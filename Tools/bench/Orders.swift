@@ -109,8 +109,8 @@ extension Menu {
     static func standard(initialStock: (Fruit) -> Int) throws(MenuError) -> Menu {
         let fruits = standard.fruits.map { Fruit(id: $0.id, name: $0.name, initialStock: initialStock($0)) }
         let juices = standard.juices.map { juice in
-            let recipe = juice.recipe.map { (standard.fruits[$0.fruit].id, $0.amount) }
-            return JuiceSpec(id: juice.id, name: juice.name, aliases: juice.aliases, recipe: JuiceSpec.Recipe(recipe))
+            let recipe = juice.recipe.map { (fruit: standard.fruits[$0.fruit].id, amount: $0.amount) }
+            return JuiceSpec(id: juice.id, name: juice.name, aliases: juice.aliases, recipe: recipe)
         }
         return try Menu(fruits: fruits, juices: juices)
     }

@@ -2,17 +2,16 @@ import JuiceMessages
 
 /// Decides when first answers are old enough to be forgotten.
 ///
-/// An answer must stay as long as a repeat may still ask for it, however late the repeat is read. So a first answer is
-/// forgotten only when each of two clocks has advanced by more than the retention since it was added:
+/// An answer must stay as long as a repeat may still ask for it, however late the repeat is read. So it is forgotten only when each
+/// of two clocks has advanced by more than the retention since it was added:
 ///
 /// - **The active clock** runs while transactions commit. It stops in an outage, so that commands which clients could not
 ///   deliver meanwhile are still known when they can.
-/// - **The stream clock** is the latest timestamp of the commands of one topic. A repeat comes in the same topic, so it is
-///   read after them. In a backlog this clock lags with the reader, and nothing ages too early. A client whose clock is
-///   slow does not hold it up, and one whose clock is fast does not advance it, since no timestamp counts as in the future.
+/// - **The stream clock** of a topic is the latest timestamp of its commands. A repeat comes in the same topic, so it is read after
+///   them. In a backlog this clock lags with the reader, and nothing ages too early. A client whose clock is slow does not hold it
+///   up, and one whose clock is fast does not advance it, since no timestamp counts as in the future.
 ///
-/// Each command waits for its own topic: if no restock ever came, none holds up the orders. Answers leave in the order in which
-/// they were added, so a restock that must stay also keeps the answers after it.
+/// Answers leave in the order in which they were added, so a restock that must stay also keeps the orders after it.
 struct AnswerAges {
     /// A time for each topic of commands, or `none`. Cancels come in the topic of orders.
     private struct Times {
@@ -35,7 +34,7 @@ struct AnswerAges {
     }
 
     private let retention: Timestamp
-    /// A mark for each thousandth of the window is precise enough, and saves every answer its own times.
+    /// A mark for each thousandth of the window saves every answer its own times.
     private let granule: Timestamp
     /// The most by which one commit moves the active clock.
     private let step: Timestamp
@@ -67,9 +66,8 @@ struct AnswerAges {
         if latest > covered[kind] { mark(kind, at: latest, number: number) }
     }
 
-    /// Adds an answer that is restored, and that was given at this time.
-    ///
-    /// The stream clock stays: what it showed then is unknown, and the first command that is read will set it.
+    /// Adds an answer that is restored, and that was given at this time. The stream clock stays: what it showed then is unknown,
+    /// and the first command that is read will set it.
     mutating func addRestored(_ kind: CommandKind, answeredAt time: Timestamp, number: Int) {
         active = max(active, time)
         restored = max(restored, time)
@@ -84,8 +82,7 @@ struct AnswerAges {
         covered = Times()
     }
 
-    /// Removes the answers from `next` on, and sets the stream clocks back: their commands will be read again, perhaps after others
-    /// were committed.
+    /// Removes the answers from `next` on, and sets the stream clocks back: their commands will be read again.
     mutating func undo(to next: Int) {
         while let last = marks.last, last.number >= next { marks.removeLast() }
         stream = committed

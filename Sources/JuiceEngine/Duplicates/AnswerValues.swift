@@ -1,5 +1,5 @@
-/// The bytes of a partition's first answers that are at hand: of the latest ones, and of older ones that were read back from the
-/// journal for repeats.
+/// The bytes of a partition's first answers that are at hand: of the latest ones, by number, and of older ones that were read back
+/// from the journal for repeats, by offset.
 struct AnswerValues {
     /// The values of consecutive answers. At least one chunk is kept, whatever the limit.
     private struct Chunk {
@@ -17,17 +17,30 @@ struct AnswerValues {
 
     /// The most bytes of the latest values, and the most of those that were read back without being asked for.
     private let limit: Int
+    private let chunkSize: Int
     private var chunks: [Chunk] = []
     private var byteCount = 0
-    /// The ranges in `readBackBytes`, by the answers' offsets.
+    /// The ranges in `readBackBytes`.
     private var readBack: [Offset: Range<Int>] = [:]
     private var readBackBytes: [UInt8] = []
-
-    private let chunkSize: Int
 
     init(limit: Int) {
         self.limit = limit
         chunkSize = max(1, min(1 << 16, limit / 8))
+    }
+
+    /// Whether the value of an answer is among the latest.
+    func isRecent(_ answer: DuplicateMemory.FirstAnswer) -> Bool { chunks.first.map { answer.number >= $0.first } ?? false }
+
+    func has(_ answer: DuplicateMemory.FirstAnswer) -> Bool { isRecent(answer) || readBack[answer.offset] != nil }
+
+    /// Calls `body` with the value of an answer; returns nil if it is not at hand.
+    func withValue<Result>(of answer: DuplicateMemory.FirstAnswer, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+        if isRecent(answer), let chunk = chunks.last(where: { $0.first <= answer.number }) {
+            return chunk.bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[chunk.range(of: answer.number)])) }
+        }
+        guard let range = readBack[answer.offset] else { return nil }
+        return readBackBytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
     // MARK: - The latest
@@ -57,11 +70,10 @@ struct AnswerValues {
 
     /// Removes the values from a number on.
     mutating func removeAll(from number: Int) {
-        while let last = chunks.last, last.next > number {
+        while var chunk = chunks.last, chunk.next > number {
             chunks.removeLast()
-            byteCount -= last.bytes.count
-            guard last.first < number else { continue }
-            var chunk = last
+            byteCount -= chunk.bytes.count
+            guard chunk.first < number else { continue }
             let end = chunk.range(of: number).lowerBound
             chunk.ends.removeLast(chunk.next - number)
             chunk.bytes.removeLast(chunk.bytes.count - end)
@@ -70,25 +82,11 @@ struct AnswerValues {
         }
     }
 
-    /// Calls `body` with the value of the answer with a number.
-    ///
-    /// - Returns: nil if it is not at hand.
-    func withValue<Result>(of number: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
-        guard let first = chunks.first, number >= first.first, let chunk = chunks.last(where: { $0.first <= number }),
-            number < chunk.next
-        else { return nil }
-        return chunk.bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[chunk.range(of: number)])) }
-    }
-
-    /// Whether the value of the answer with a number is among the latest.
-    func has(_ number: Int) -> Bool { chunks.first.map { number >= $0.first } ?? false }
-
     // MARK: - Read back
 
     /// Forgets what was read back before, to make room.
     mutating func beginReadBack() {
-        guard readBackBytes.count >= limit else { return }
-        (readBack, readBackBytes) = ([:], [])
+        if readBackBytes.count >= limit { (readBack, readBackBytes) = ([:], []) }
     }
 
     /// Adds a value that was read back. One that is not wanted is left out if there is no room for it.
@@ -97,12 +95,4 @@ struct AnswerValues {
         readBackBytes.append(contentsOf: value)
         readBack[offset] = readBackBytes.count - value.count..<readBackBytes.count
     }
-
-    /// Calls `body` with the value of an answer that was read back.
-    func withValue<Result>(at offset: Offset, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
-        guard let range = readBack[offset] else { return nil }
-        return readBackBytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
-    }
-
-    func has(at offset: Offset) -> Bool { readBack[offset] != nil }
 }

@@ -3,18 +3,13 @@ package enum CommandTime {
     /// The longest that a command can stay unread, in milliseconds: Kafka's default retention.
     package static let longestUnread: Timestamp = 7 * 24 * 3_600_000
 
-    /// The time of a record's timestamp. If it is in the future, older than ``longestUnread`` or missing, the time of reading
-    /// counts instead.
-    ///
-    /// - Parameters:
-    ///   - timestamp: the record's timestamp, which the sender may set to anything.
-    ///   - now: the reader's time of day.
+    /// The time of a record's timestamp, or of reading if that is in the future, older than ``longestUnread`` or missing.
     @inline(__always)
     package static func effective(_ timestamp: Timestamp?, readAt now: Timestamp) -> Timestamp {
         believed(timestamp, readAt: now) ?? now
     }
 
-    /// The time of a record's timestamp; nil if it is implausible or missing.
+    /// The time of a record's timestamp, which the sender may set to anything; nil if it is implausible or missing.
     @inline(__always)
     package static func believed(_ timestamp: Timestamp?, readAt now: Timestamp) -> Timestamp? {
         guard let timestamp, timestamp <= now, timestamp >= now &- longestUnread else { return nil }
@@ -31,14 +26,10 @@ package struct AnswerRestoreTime {
     /// its timestamp may be invalid, or of a clock that is behind.
     package static let lookBack: Offset = 64
 
-    private struct Input {
-        var lastRead: Timestamp?
-        var firstUnread: Timestamp?
-    }
-
     private let now: Timestamp
     private var lastAnswer: Timestamp?
-    private var inputs: [InputTopic: Input] = [:]
+    private var lastRead: [InputTopic: Timestamp] = [:]
+    private var firstUnread: [InputTopic: Timestamp] = [:]
 
     /// - Parameter now: the time of day, which counts if no record is added.
     package init(now: Timestamp) { self.now = now }
@@ -50,22 +41,20 @@ package struct AnswerRestoreTime {
 
     /// Adds one of the last commands before the position.
     package mutating func addRead(_ topic: InputTopic, at timestamp: Timestamp?) {
-        let time = CommandTime.effective(timestamp, readAt: now)
         // An invalid time counted as the moment of reading, which is not known any more.
-        guard time == timestamp else { return }
-        inputs[topic, default: Input()].lastRead = max(inputs[topic]?.lastRead ?? .min, time)
+        guard let time = CommandTime.believed(timestamp, readAt: now) else { return }
+        lastRead[topic] = max(lastRead[topic] ?? .min, time)
     }
 
     /// Adds one of the commands from the position on. Only the first of each topic counts.
     package mutating func addUnread(_ topic: InputTopic, at timestamp: Timestamp?) {
-        guard inputs[topic]?.firstUnread == nil else { return }
-        inputs[topic, default: Input()].firstUnread = CommandTime.effective(timestamp, readAt: now)
+        if firstUnread[topic] == nil { firstUnread[topic] = CommandTime.effective(timestamp, readAt: now) }
     }
 
     /// The time from which on answers are needed.
     package func start(retention: Timestamp) -> Timestamp {
         // The clock that sent a read command may have been ahead, but the last answer bounds when it was answered.
-        let times = inputs.values.map { $0.firstUnread ?? $0.lastRead } + [lastAnswer]
+        let times = InputTopic.allCases.map { firstUnread[$0] ?? lastRead[$0] } + [lastAnswer]
         return times.compactMap { $0 }.reduce(now, min) - retention
     }
 }

@@ -3,19 +3,16 @@ import JuiceMessages
 
 /// The first answers of one partition's latest commands, found by the commands' fingerprints.
 ///
-/// It is a queue: a new answer is appended, and the oldest are removed once they leave the window. The answer to a repeat is not
-/// added, since the window counts from the first command.
-///
-/// Memory holds the offset of each answer in the journal, in a ring buffer of 20-byte entries, and a hash table of 4-byte positions
-/// in it. So a million commands take 30 bytes each, however long their ids and answers are. Once both have grown to the window's
-/// size, nothing is allocated any more. The bytes of the latest answers are at hand; those of an older one must be read back from
-/// the journal first.
+/// It is a queue: a new answer is appended, and the oldest are removed once they leave the window, which counts from the first
+/// command. Memory holds the offset of each answer in the journal, in a ring buffer of 20-byte entries, and a hash table of 4-byte
+/// positions in it. So a million commands take 30 bytes each, however long their ids and answers are. Once both have grown to the
+/// window's size, nothing is allocated any more. "Repeats" in docs/JOURNAL.md says where the answers' bytes come from.
 ///
 /// A cancel is remembered under its order's fingerprint, so that one lookup tells what became of an order. Only a rejected cancel
 /// has a fingerprint of its own, since its order stays made.
 package struct DuplicateMemory {
     package struct FirstAnswer {
-        fileprivate let number: Int
+        let number: Int
         /// Its offset in the journal; -1 before it is committed.
         package let offset: Offset
         /// Whether it is the answer to a cancel that was carried out.
@@ -50,7 +47,7 @@ package struct DuplicateMemory {
     private let droppedBits: Int
     /// The window in these units, rounded up, so that a repeat just within it is recognised.
     private let reach: Int32
-    /// A power of two of entries; answer number `n` is at `n & (ring.count - 1)`.
+    /// A power of two of entries: see `position(of:)`.
     private var ring: [Entry]
     /// An open-addressing hash table. A slot holds a position in the ring plus one, and bits of the fingerprint; 0 is free.
     /// Twice as many slots as ring entries keep probes short.
@@ -98,14 +95,10 @@ package struct DuplicateMemory {
         slots.withUnsafeBufferPointer { slots in if let start = slots.baseAddress { CPrefetch.prefetch(start + home) } }
     }
 
-    /// The first answer to a command that was sent at this time, if it is remembered and within the window.
-    ///
-    /// The first command is the one that was read first, even if it was sent later.
+    /// The first answer to a command that was sent at this time, if it is remembered and within the window. The first command is
+    /// the one that was read first, even if it was sent later.
     package func firstAnswer(to command: CommandFingerprint, sentAt time: Timestamp) -> FirstAnswer? {
-        let (slot, isFound) = find(command)
-        guard isFound else { return nil }
-        let position = position(in: slot)
-        guard Int32(bitPattern: units(time) &- ring[position].time) <= reach else { return nil }
+        guard let position = find(command), Int32(bitPattern: units(time) &- ring[position].time) <= reach else { return nil }
         return answer(at: position)
     }
 
@@ -117,38 +110,31 @@ package struct DuplicateMemory {
     }
 
     /// Whether an answer's bytes are at hand.
-    package func hasValue(of answer: FirstAnswer) -> Bool {
-        values.has(answer.number) || values.has(at: answer.offset)
-    }
+    package func hasValue(of answer: FirstAnswer) -> Bool { values.has(answer) }
 
     /// Calls `body` with an answer's bytes; returns nil if they are not at hand.
     package func withValue<Result>(of answer: FirstAnswer, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
-        values.has(answer.number) ? values.withValue(of: answer.number, body) : values.withValue(at: answer.offset, body)
+        values.withValue(of: answer, body)
     }
 
     /// Makes room for answers that are read back.
     mutating func beginReadBack() { values.beginReadBack() }
 
-    /// Adds the bytes of an answer from the journal, if it is the first answer to this command. Unless they are wanted, they may be
-    /// left out.
+    /// Adds the bytes of an answer from the journal. Unless they are wanted, they may be left out.
     ///
-    /// - Returns: whether it is the first answer.
+    /// - Returns: whether it is the first answer to this command. If not, nothing is added.
     mutating func addReadBack(
-        _ value: UnsafeRawBufferPointer,
-        at offset: Offset,
-        of command: CommandFingerprint,
-        isWanted: Bool
+        _ value: UnsafeRawBufferPointer, at offset: Offset, of command: CommandFingerprint, isWanted: Bool
     ) -> Bool {
-        let (slot, isFound) = find(command)
-        guard isFound else { return false }
-        let answer = answer(at: position(in: slot))
+        guard let position = find(command) else { return false }
+        let answer = answer(at: position)
         guard answer.number < uncommitted, answer.offset == offset else { return false }
-        if !values.has(answer.number) { values.addReadBack(value, at: offset, isWanted: isWanted) }
+        if !values.isRecent(answer) { values.addReadBack(value, at: offset, isWanted: isWanted) }
         return true
     }
 
     /// Whether an answer to a command is remembered, however old.
-    func remembers(_ command: CommandFingerprint) -> Bool { find(command).isFound }
+    func remembers(_ command: CommandFingerprint) -> Bool { find(command) != nil }
 
     /// Whether every command that was sent after this time, and answered, is remembered.
     func reachesBack(to time: Timestamp) -> Bool {
@@ -159,14 +145,10 @@ package struct DuplicateMemory {
     /// Begins empty: answers to commands sent up to this time were not restored.
     mutating func begin(at time: Timestamp) { forgottenUpTo = units(time) }
 
-    /// Remembers the first answer to a command that was sent at this time. It replaces one from before the window.
+    /// Remembers the first answer to a command that was sent at this time. It replaces one from before the window. A cancel
+    /// replaces its order, and counts from the later of both times: otherwise the order could be made again within its own window.
     ///
-    /// A cancel replaces its order, and counts from the later of both times: otherwise the order could be made again within its
-    /// own window.
-    ///
-    /// - Parameters:
-    ///   - value: the answer's bytes.
-    ///   - place: its index among the journal records of this transaction.
+    /// - Parameter place: the answer's index among the journal records of this transaction.
     package mutating func remember(
         _ kind: CommandKind, _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at place: Int,
         isCancelled: Bool = false, sentAt time: Timestamp
@@ -177,25 +159,22 @@ package struct DuplicateMemory {
     }
 
     /// Restores an answer from the journal, which was written at this time. Its command was sent at an unknown earlier time, so a
-    /// repeat may be recognised for longer than the window, but never for less.
-    ///
-    /// The answer counts as committed. Until commands are read again, the age of their repeats is unknown, so the oldest
-    /// answers are forgotten by their number alone.
+    /// repeat may be recognised for longer than the window, but never for less. The answer counts as committed.
     mutating func restore(
         _ kind: CommandKind, _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, isCancelled: Bool,
         answeredAt time: Timestamp
     ) {
         // Nothing was answered before 1970.
-        ages.addRestored(kind, answeredAt: max(0, time), number: next)
+        let time = max(0, time)
+        ages.addRestored(kind, answeredAt: time, number: next)
         forgetFar(from: offset)
         if count == 0 { firstOffset = offset }
-        append(command, value, place: offset, isCancelled, units(max(0, time)))
+        append(command, value, place: offset, isCancelled, units(time))
         makePermanent()
     }
 
-    /// Makes what was remembered since the last commit permanent, and forgets what has left the window.
-    ///
-    /// Nothing is forgotten before a commit, since an undo could not restore it.
+    /// Makes what was remembered since the last commit permanent, and forgets what has left the window: not before, since an undo
+    /// could not restore it.
     ///
     /// - Parameter records: the offsets of the transaction's journal records, at least of all that were remembered.
     package mutating func commit(at time: Timestamp, _ records: [Range<Offset>]) {
@@ -214,14 +193,14 @@ package struct DuplicateMemory {
         var start = 0
         forgetFar(from: run.lowerBound)
         for number in uncommitted..<next {
-            let place = Int(ring[number & (ring.count - 1)].place)
+            let place = Int(ring[position(of: number)].place)
             while place - start >= run.count, let following = rest.popFirst() {
                 start += run.count
                 run = following
             }
             let offset = run.lowerBound + Offset(place - start)
             if number == first { firstOffset = offset }
-            ring[number & (ring.count - 1)].place = UInt32(truncatingIfNeeded: offset)
+            ring[position(of: number)].place = UInt32(truncatingIfNeeded: offset)
         }
     }
 
@@ -229,15 +208,15 @@ package struct DuplicateMemory {
     mutating func undo() {
         while next > uncommitted {
             next -= 1
-            forget(position: next & (ring.count - 1))
+            forget(position: position(of: next))
         }
         ages.undo(to: next)
         values.removeAll(from: next)
         // Their commands were not carried out again after all: the earlier answers are found again.
         for number in superseded.reversed() where number < next {
-            let position = number & (ring.count - 1)
+            let position = position(of: number)
             let entry = ring[position]
-            slots[find(entry.low, entry.high).slot] = content(entry.high, at: position)
+            slots[slot(of: entry.low, entry.high).slot] = content(entry.high, at: position)
         }
         superseded.removeAll(keepingCapacity: true)
     }
@@ -253,15 +232,11 @@ package struct DuplicateMemory {
         while first < uncommitted, offset - firstOffset > Offset(Int32.max) { forgetOldest() }
     }
 
-    private func units(_ time: Timestamp) -> UInt32 {
-        UInt32(truncatingIfNeeded: time >> Timestamp(droppedBits))
-    }
+    private func units(_ time: Timestamp) -> UInt32 { UInt32(truncatingIfNeeded: time >> Timestamp(droppedBits)) }
 
     /// The later of a time and that of the remembered command, if there is one.
     private func laterUnits(of command: CommandFingerprint, _ time: Timestamp) -> UInt32 {
-        let (slot, isFound) = find(command)
-        guard isFound else { return units(time) }
-        let remembered = ring[position(in: slot)].time
+        guard let remembered = find(command).map({ ring[$0].time }) else { return units(time) }
         return Int32(bitPattern: remembered &- units(time)) > 0 ? remembered : units(time)
     }
 }
@@ -281,15 +256,16 @@ extension DuplicateMemory {
 
     private func position(in slot: Int) -> Int { Int(slots[slot] & positionBits) - 1 }
 
-    /// The slot of a command, or the free slot where it belongs.
+    /// The position of a command's first answer in the ring.
     @inline(__always)
-    private func find(_ command: CommandFingerprint) -> (slot: Int, isFound: Bool) {
-        find(command.low, command.high)
+    private func find(_ command: CommandFingerprint) -> Int? {
+        let (slot, isFound) = slot(of: command.low, command.high)
+        return isFound ? position(in: slot) : nil
     }
 
-    /// Inlined, because the call would copy all stored properties.
+    /// The slot of a command, or the free slot where it belongs. Inlined, because the call would copy all stored properties.
     @inline(__always)
-    private func find(_ low: UInt64, _ high: UInt32) -> (slot: Int, isFound: Bool) {
+    private func slot(of low: UInt64, _ high: UInt32) -> (slot: Int, isFound: Bool) {
         let (positionBits, mask) = (positionBits, slots.count - 1)
         let tag = high & ~positionBits
         var slot = home(of: low)
@@ -307,32 +283,34 @@ extension DuplicateMemory {
         _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, place: Offset, _ isCancelled: Bool, _ time: UInt32
     ) {
         if count == ring.count { grow() }
-        let position = next & (ring.count - 1)
+        let position = position(of: next)
         ring[position] = Entry(
             low: command.low, high: command.high, isCancelled: isCancelled, time: time, place: UInt32(truncatingIfNeeded: place))
-        let (slot, isFound) = find(command)
+        let (slot, isFound) = slot(of: command.low, command.high)
         if isFound { superseded.append(number(at: self.position(in: slot))) }
         slots[slot] = content(command.high, at: position)
         values.append(value, number: next)
         next += 1
     }
 
+    private func position(of number: Int) -> Int { number & (ring.count - 1) }
+
     /// The number of the answer at a position.
     private func number(at position: Int) -> Int { next - 1 - ((next - 1 - position) & (ring.count - 1)) }
 
     private mutating func forgetOldest() {
-        let time = ring[first & (ring.count - 1)].time
+        let time = ring[position(of: first)].time
         if forgottenUpTo.map({ Int32(bitPattern: time &- $0) > 0 }) ?? true { forgottenUpTo = time }
-        forget(position: first & (ring.count - 1))
+        forget(position: position(of: first))
         first += 1
         guard first < uncommitted else { return }
-        let place = ring[first & (ring.count - 1)].place
+        let place = ring[position(of: first)].place
         firstOffset += Offset(place &- UInt32(truncatingIfNeeded: firstOffset))
     }
 
     private mutating func forget(position: Int) {
         // If the command was carried out again after the window, its slot belongs to the later answer.
-        let (slot, isFound) = find(ring[position].low, ring[position].high)
+        let (slot, isFound) = slot(of: ring[position].low, ring[position].high)
         if isFound, self.position(in: slot) == position { free(slot) }
     }
 
@@ -357,24 +335,22 @@ extension DuplicateMemory {
         ring = Array(repeating: .none, count: old.count * 2)
         slots = Array(repeating: 0, count: ring.count * 2)
         for number in first..<next {
-            let position = number & (ring.count - 1)
+            let position = position(of: number)
             ring[position] = old[number & (old.count - 1)]
             let entry = ring[position]
-            slots[find(entry.low, entry.high).slot] = content(entry.high, at: position)
+            slots[slot(of: entry.low, entry.high).slot] = content(entry.high, at: position)
         }
     }
 }
 
-/// Identifies a command by a 95-bit hash of its kind, store and id, with a key that only this process knows.
-///
-/// Ids can be long. Among a million of them, a new one collides with another with a probability of 10^-22, far below that of
-/// a memory error. Without the key, nobody can search for a collision.
+/// Identifies a command by a 95-bit hash of its kind, store and id. Among a million commands, a new one collides with another with
+/// a probability of 10^-22, far below that of a memory error; and nobody can search for a collision without this process's keys.
 package struct CommandFingerprint: Equatable {
     let low: UInt64
     /// Its lowest bit is 0, and free for other uses.
     let high: UInt32
 
-    /// Commands of different kinds with the same id are different commands: each kind has a key of its own.
+    // Commands of different kinds with the same id are different commands.
     private static let orderKey = SipHash.Key.random()
     private static let restockKey = SipHash.Key.random()
     private static let cancelKey = SipHash.Key.random()
@@ -408,9 +384,7 @@ public struct DuplicateWindow: Sendable, Equatable {
         self.count = count
     }
 
-    /// How much older than the latest commands a first answer must be to be forgotten, in milliseconds.
-    ///
-    /// Longer than the window, because a repeat sent within it may reach Kafka after it: clients give up delivering a record
-    /// after two minutes (Java) or five (librdkafka).
+    /// How much older than the latest commands a first answer must be to be forgotten, in milliseconds. Longer than the window,
+    /// because a repeat sent within it may reach Kafka after it: clients try to deliver a record for up to five minutes.
     public var retention: Timestamp { age + min(age, 300_000) }
 }

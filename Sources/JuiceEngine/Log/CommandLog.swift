@@ -11,12 +11,9 @@ package protocol CommandLog: AnyObject {
 
     // MARK: - Input
 
-    /// Returns the next change of the assignment, or the commands at hand.
+    /// Returns the next change of the assignment, or the commands at hand, `maxRecords` at most.
     ///
     /// The records' bytes and headers stay valid until the next call. No partition is read before ``start(at:)``.
-    /// - Parameters:
-    ///   - maxRecords: the most commands to return.
-    ///   - wait: how long to wait for something to happen.
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult
 
     /// The headers of a command that was polled last, in the sender's order.
@@ -27,8 +24,8 @@ package protocol CommandLog: AnyObject {
 
     /// Reads ranges of the inputs again, which the log had when ``extents(of:)`` was called last.
     ///
-    /// - Returns: the records of each range that the log still has, and the partitions whose bytes there are damaged, which have
-    ///   none. The bytes stay valid until the next call.
+    /// - Returns: the records of each range that the log still has, valid until the next call, and the partitions whose bytes there
+    ///   are damaged, which have none.
     func readBack(_ ranges: [InputPartition: Range<Offset>]) throws(LogError) -> (
         records: [CommandRecord], damaged: Set<InputPartition>
     )
@@ -46,8 +43,7 @@ package protocol CommandLog: AnyObject {
     /// The offsets that the group has committed; only those that there are.
     func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset]
 
-    /// Commits positions for the group. A stale member learns here that its assignment is over, before it takes partitions away
-    /// from their owner.
+    /// Commits positions for the group. A stale member learns here that its assignment is over.
     func confirmMembership(_ positions: [InputPosition]) throws(LogError)
 
     /// Makes new producers under other transactional ids than before, all of them together, and drops the former ones. Whatever
@@ -59,18 +55,14 @@ package protocol CommandLog: AnyObject {
     /// Takes over the transactional ids of others: aborts what is open under them, and makes brokers refuse whatever their
     /// owners send from then on.
     ///
-    /// - Returns: the ids that cannot be taken over now, since the end of their transaction cannot be written to a partition
-    ///   that has no leader.
+    /// - Returns: the ids that cannot be taken over now, since a partition of their transaction has no leader.
     func fence(_ ids: Set<String>) throws(LogError) -> Set<String>
 
     // MARK: - Restoring
 
-    /// The first answer of each partition that a repeat may still ask for, by time.
+    /// The first answer of each partition that a repeat may still ask for, by time: see ``AnswerRestoreTime``.
     ///
-    /// - Parameters:
-    ///   - positions: the positions of partitions that stores live in.
-    ///   - retention: how long a repeat may come after its command, in milliseconds. ``AnswerRestoreTime`` turns that into the time
-    ///     to read from.
+    /// - Parameter retention: how long a repeat may come after its command, in milliseconds.
     func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset]
 
     /// Begins to read the changelogs at these positions, and stops any earlier reading. Without positions nothing is read.
@@ -116,15 +108,13 @@ extension CommandLog {
     func produce(_ note: JournalNote, to partition: Int32) throws(LogError) {
         var buffer = OutputBuffer()
         note.write(into: &buffer)
-        try produce(
-            OutputRecord(topic: .results, partition: partition, key: nil, value: buffer.unsafeBytes, headers: [], timestamp: nil))
+        try produce(OutputRecord(topic: .results, partition: partition, value: buffer.unsafeBytes))
     }
 }
 
 /// Why a call on the log failed, and what to do next.
-public struct LogError: Error, Sendable, Equatable {
-    /// What the worker does next.
-    public enum Remedy: Sendable, Equatable {
+package struct LogError: Error, Equatable {
+    package enum Remedy: Sendable, Equatable {
         /// Make the same call again.
         case retry
         /// The transaction failed or its outcome is unknown. Undo its changes, make new producers and read the journal.
@@ -134,7 +124,7 @@ public struct LogError: Error, Sendable, Equatable {
     }
 
     /// What failed.
-    public enum Subject: Sendable, Equatable {
+    package enum Subject: Sendable, Equatable {
         /// The call. Another one may succeed.
         case call
         /// A record: the log refused it for its contents, and would again.
@@ -143,15 +133,12 @@ public struct LogError: Error, Sendable, Equatable {
         case connection
     }
 
-    /// What the worker does next.
-    public let remedy: Remedy
+    package let remedy: Remedy
     /// What happened, for people.
-    public let message: String
-    /// What failed.
-    public let subject: Subject
+    package let message: String
+    package let subject: Subject
 
-    /// An error with its remedy.
-    public init(_ remedy: Remedy, _ message: String, subject: Subject = .call) {
+    package init(_ remedy: Remedy, _ message: String, subject: Subject = .call) {
         self.remedy = remedy
         self.message = message
         self.subject = subject
@@ -168,11 +155,11 @@ package enum PollWait: Sendable {
 
 /// The answer to ``CommandLog/poll(maxRecords:wait:)``.
 package enum PollResult {
-    /// The commands at hand, and the partitions read to their current ends. A position at an end is past markers and aborted
-    /// records, which no record shows. Both are empty if nothing happened.
+    /// The commands at hand, and the partitions read to their current ends, past markers and aborted records. Both are empty if
+    /// nothing happened.
     case records([CommandRecord], ends: [InputPosition])
-    /// The log cannot be read up to this place, for this reason: its bytes are damaged. What is before them was returned, and
-    /// nothing that follows is until ``CommandLog/start(at:)``.
+    /// The bytes at this place are damaged, for this reason. What is before them was returned, and nothing that follows is until
+    /// ``CommandLog/start(at:)``.
     case damaged(InputPosition, String)
     /// The worker owns these partitions. It owned none before.
     case assigned(InputAssignment)

@@ -1,12 +1,9 @@
 /// The input partitions that a worker reads, derived from its group's assignment.
 ///
-/// Orders and restocks of a store must be read by the same worker. A group assigns each topic on its own, and gives one member the
-/// same partitions of both only while both topics have as many. So only the assignment of the orders counts: whoever is assigned
-/// the orders of a partition owns it, and reads its restocks, too. Partitions that were added to a topic later hold no stores and
-/// follow by remainder: if stores live in four partitions, the owner of 1 also reads 5 and 9, and journals them in 1.
-///
-/// All of this follows from one assignment and a number that never changes. So no two workers of a generation read the same
-/// partition, even if they do not know of the same partitions yet.
+/// Only the assignment of the orders counts: whoever is assigned the orders of a partition also reads its restocks, since a group
+/// may assign the two topics differently. Partitions that were added to a topic later hold no stores and follow by remainder: if
+/// stores live in four partitions, the owner of 1 also reads 5 and 9, and journals them in 1. All of this follows from one
+/// assignment and a number that never changes, so no two workers of a generation read the same partition.
 package struct InputAssignment: Sendable, Equatable {
     /// The partitions that stores live in, in order.
     package let partitions: [Int32]

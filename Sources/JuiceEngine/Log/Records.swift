@@ -2,13 +2,10 @@ import JuiceMessages
 
 /// A record's position in a partition, from 0.
 public typealias Offset = Int64
-
 /// A time of day in milliseconds since 1970, as in records.
 public typealias Timestamp = Int64
-
 /// The topics that commands are read from.
 public typealias InputTopic = JuiceMessages.InputTopic
-
 /// A partition of an input topic.
 public typealias InputPartition = JuiceMessages.InputPartition
 
@@ -40,8 +37,8 @@ package struct MessageHeader: Hashable, Sendable {
 
 /// A record that the engine reads. Key and value are views, valid until the next read.
 ///
-/// It holds no references: with one, each copy of a record would count it. Few records have headers, so these are asked for
-/// when they are needed, with `CommandLog.headers(of:)`.
+/// It holds no references, since each copy would count them. Few records have headers, so these are asked for when they are needed,
+/// with `CommandLog.headers(of:)`.
 public struct LogRecord<Source> {
     /// The topic it was read from.
     public let topic: Source
@@ -88,9 +85,9 @@ package struct OutputRecord {
     /// The partition of the command it results from; for a forwarded command, the owner of its store.
     package let partition: Int32
     /// The store; a dead letter keeps its record's key.
-    package let key: UnsafeRawBufferPointer?
+    package var key: UnsafeRawBufferPointer?
     package var value: UnsafeRawBufferPointer?
-    package let headers: [MessageHeader]
+    package var headers: [MessageHeader] = []
     /// Only a record with headers can set it; nil is the time of writing.
     package var timestamp: Timestamp?
 }
@@ -140,12 +137,8 @@ package struct PartitionExtents: Sendable, Equatable {
         partition: Int32, inputs: [InputPartition: Range<Offset>], results: Range<Offset>, stock: Range<Offset>,
         disturbed: Set<InputPartition> = [], rewound: Set<ChangelogTopic> = []
     ) {
-        self.partition = partition
-        self.inputs = inputs
-        self.results = results
-        self.stock = stock
-        self.disturbed = disturbed
-        self.rewound = rewound
+        (self.partition, self.inputs, self.results, self.stock) = (partition, inputs, results, stock)
+        (self.disturbed, self.rewound) = (disturbed, rewound)
     }
 }
 
@@ -161,8 +154,6 @@ package struct ChangelogBatch {
     package let damages: [ChangelogPosition: String]
 
     package init(records: [Record], ends: [ChangelogPosition], damages: [ChangelogPosition: String] = [:]) {
-        self.records = records
-        self.ends = ends
-        self.damages = damages
+        (self.records, self.ends, self.damages) = (records, ends, damages)
     }
 }

@@ -5,42 +5,29 @@ import JuiceMessages
 package final class PartitionState {
     let partition: Int32
     package var applied: AppliedState
-    /// The positions without the open transaction, as the journal has them.
-    private(set) var committed: InputPositions
+    /// The progress without the open transaction.
+    private(set) var committed: JournalProgress
     /// The offset of this worker's claim in the journal, and its transactional ids.
-    private(set) var claim: Offset
-    private(set) var ids: [String]
+    private(set) var claim: Offset = 0
+    private(set) var ids: [String] = []
     /// The ends of journal and stock that were seen last.
-    private(set) var seenResults: Offset
-    private var seenStock: Offset
+    private(set) var seenResults: Offset = 0
+    private var seenStock: Offset = 0
     /// Changelogs that have lost records which this process wrote or saw.
     private(set) var rewound: Set<ChangelogTopic> = []
-
-    private var committedRecordsSinceNote = recordsPerNote
-    /// When the last position note was written. At first none was under this claim: one is due, so that the next owner need not
-    /// read far.
     private var notedAt = Timestamp.min / 2
     private var stockWrittenAt = Timestamp.min / 2
     /// Whether stock must be written and committed before the next position note: the note says that the stock has all changes
     /// from before the note before it.
-    private var owesStock: Bool
+    private var owesStock = false
 
-    init(_ restored: PartitionRestore.Restored, ids: [String]) {
-        partition = restored.partition
-        applied = restored.applied
-        committed = restored.applied.positions
-        claim = restored.claim
-        (seenResults, seenStock) = (restored.resultsEnd, restored.stockEnd)
-        self.ids = ids
-        applied.forwards.commit()
-        applied.recordsSinceNote = Self.recordsPerNote
-        owesStock = applied.stores.hasUnwritten
+    /// A restored state, under this worker's claim.
+    init(_ applied: AppliedState, claim: Offset, ids: [String], _ extents: PartitionExtents) {
+        (partition, self.applied, committed) = (extents.partition, applied, applied.progress)
+        _ = resume(claim: claim, ids: ids, extents)
     }
 
-    /// After so many records, the next transaction begins with a position note.
-    static let recordsPerNote = 1_000
-
-    /// Goes on with a cached state under a new claim. Nobody else has written to the journal meanwhile.
+    /// Goes on under a new claim. Nobody else has written to the journal meanwhile.
     ///
     /// - Returns: whether the stock topic has lost records, and all of it is to be written again.
     func resume(claim: Offset, ids: [String], _ extents: PartitionExtents) -> Bool {
@@ -48,9 +35,10 @@ package final class PartitionState {
         see(extents)
         let hasLostStock = rewound.remove(.stock) != nil
         if hasLostStock { applied.stores.rewriteAll() }
-        applied.recordsSinceNote = Self.recordsPerNote
-        (committedRecordsSinceNote, notedAt) = (Self.recordsPerNote, .min / 2)
-        owesStock = applied.stores.hasUnwritten
+        owesStock = !applied.stores.unwritten.isEmpty
+        // A note is due, so that the next owner need not read far.
+        applied.progress.recordsSinceNote = JournalProgress.recordsPerNote
+        (committed, notedAt) = (applied.progress, .min / 2)
         return hasLostStock
     }
 
@@ -62,48 +50,37 @@ package final class PartitionState {
     }
 
     /// Remembers the ends of journal and stock.
-    func see(_ extents: PartitionExtents) {
-        (seenResults, seenStock) = (extents.results.upperBound, extents.stock.upperBound)
-    }
+    func see(_ extents: PartitionExtents) { (seenResults, seenStock) = (extents.results.upperBound, extents.stock.upperBound) }
 
     /// The next record to read of each input.
-    var positions: [InputPosition] {
-        applied.positions.all.map { InputPosition($0, $1) }
-    }
+    var positions: [InputPosition] { applied.progress.positions.all }
 
-    // MARK: - Position notes
+    // MARK: - Position notes and stock
 
     /// The position note, if one is due.
     ///
     /// It says what is committed, so it comes first in its transaction. That transaction also writes all stock that changed before.
-    /// So a reader that begins at the last note but one finds every change that the stock may lack.
     ///
     /// - Parameter stockEnd: the end of the stock that this worker has written, 0 if it has written none.
     func dueNote(at now: Timestamp, interval: Timestamp, stockEnd: @autoclosure () -> Offset) -> JournalNote? {
-        guard !owesStock, applied.recordsSinceNote >= Self.recordsPerNote || isNoteOld(at: now, interval) else { return nil }
+        let isDue = applied.progress.recordsSinceNote >= JournalProgress.recordsPerNote || isNoteOld(at: now, interval)
+        guard !owesStock, isDue else { return nil }
         return .position(
             JournalPosition(
-                next: committed.ofHome, added: committed.added, stock: max(seenStock, stockEnd()), claim: claim, ids: ids,
-                forwarded: applied.forwards.committed))
+                next: committed.positions.ofHome, added: committed.positions.added, stock: max(seenStock, stockEnd()), claim: claim,
+                ids: ids, forwarded: committed.forwards.last))
     }
 
     /// Whether the last note may expire before another one is due.
     func isNoteOld(at now: Timestamp, _ interval: Timestamp) -> Bool { now - notedAt >= interval }
 
-    func noted(at now: Timestamp) {
-        (applied.recordsSinceNote, applied.journalled) = (0, 1)
-        notedAt = now
-    }
-
-    // MARK: - Stock
+    func noted(at now: Timestamp) { (applied.progress.recordsSinceNote, applied.journalled, notedAt) = (0, 1, now) }
 
     /// How long changes of the stock may wait to be written, in milliseconds, while commands keep coming.
     private static let stockInterval: Timestamp = 250
 
     /// Whether the stock topic is to get the changes that it lacks, even if no note is due.
-    func isStockDue(at now: Timestamp) -> Bool {
-        owesStock || !(stockWrittenAt..<stockWrittenAt + Self.stockInterval ~= now)
-    }
+    func isStockDue(at now: Timestamp) -> Bool { owesStock || !(stockWrittenAt..<stockWrittenAt + Self.stockInterval ~= now) }
 
     func wroteStock(at now: Timestamp) { stockWrittenAt = now }
 
@@ -119,42 +96,33 @@ package final class PartitionState {
                 "results [\(partition)]: brokers said of only \(known) of \(applied.journalled) records where they stand")
         }
         applied.stores.commit()
-        committed = applied.positions
-        applied.forwards.commit()
-        committedRecordsSinceNote = applied.recordsSinceNote
-        owesStock = false
         applied.duplicates.commit(at: time, records)
-        applied.journalled = 0
+        committed = applied.progress
+        (applied.journalled, owesStock) = (0, false)
     }
 
     /// Reverts everything since the last commit.
     func undo() {
         applied.stores.undo()
         applied.duplicates.undo()
-        applied.positions = committed
-        applied.forwards.undo()
-        (applied.recordsSinceNote, applied.journalled) = (committedRecordsSinceNote, 0)
-        applied.answered.undo(to: committed)
+        applied.evidence.undo(to: committed.positions)
+        (applied.progress, applied.journalled) = (committed, 0)
     }
 }
 
-/// What the commands of one partition have made of it: its stores, its latest answers, and its positions.
+/// What the commands of one partition have made of it.
 ///
 /// A value, so that a run of commands takes exclusive access to it once, and not for each property of each command.
 package struct AppliedState {
     package var stores: StoreTable
     package var duplicates: DuplicateMemory
-    /// The next record of each input.
-    var positions: InputPositions
-    var forwards = ForwardedCommands()
+    var progress: JournalProgress
     /// Evidence of which logs the inputs are, for the next check.
-    var answered: AnsweredCommands
-    /// Records of the journal since its last position note.
-    var recordsSinceNote = 0
+    var evidence: LogEvidence
     /// Records of the journal in the open transaction.
     var journalled = 0
 
-    var partition: Int32 { positions.home }
+    var partition: Int32 { progress.positions.home }
 
     /// Prefetches what a command is about to need.
     func prefetch(_ command: ReceivedCommand) {
@@ -164,13 +132,13 @@ package struct AppliedState {
 
     /// Whether a record is read for the first time.
     func isNew(_ record: CommandRecord) -> Bool {
-        positions[record.topic, record.partition].map { record.offset >= $0 } ?? false
+        progress.positions[record.topic, record.partition].map { record.offset >= $0 } ?? false
     }
 
     /// A record is handled, and the journal has a record of it.
     mutating func applied(_ record: CommandRecord) {
-        positions[record.topic, record.partition] = record.offset + 1
-        recordsSinceNote += 1
+        progress.positions[record.topic, record.partition] = record.offset + 1
+        progress.recordsSinceNote += 1
         journalled += 1
     }
 
@@ -209,13 +177,18 @@ package struct AppliedState {
     /// Whether a command was forwarded here before. If not, it is from now on.
     mutating func isCopy(_ command: ReceivedCommand, _ topic: InputTopic, sentAt time: Timestamp) -> Bool {
         guard let source = command.head.from else { return false }
-        let partition = InputPartition(topic: topic, partition: source.partition)
-        let isCopy = forwards.isCopy(
-            command.fingerprint, from: partition, source.offset, isRemembered: duplicates.remembers(command.fingerprint),
-            reachesBack: duplicates.reachesBack(to: time))
-        if !isCopy { forwards.append(command.fingerprint, from: partition, source.offset) }
+        let (fingerprint, place) = (command.fingerprint, source.position(in: topic))
+        // A repeat behind a forged place is a repeat; and what was not answered, as far as memory reaches, is new.
+        let isCopy =
+            progress.forwards.isCopy(fingerprint, from: place)
+            ?? (!duplicates.remembers(fingerprint) && !duplicates.reachesBack(to: time))
+        if !isCopy { progress.forwards.append(fingerprint, from: place) }
         return isCopy
     }
+}
+
+extension ForwardSource {
+    func position(in topic: InputTopic) -> InputPosition { InputPosition(topic: topic, partition: partition, offset: offset) }
 }
 
 /// What is remembered of a command.
@@ -224,52 +197,6 @@ struct RememberedAnswers {
     let first: DuplicateMemory.FirstAnswer?
     /// The answer to a cancel that was rejected. Only a cancel asks for it.
     let rejectedCancel: DuplicateMemory.FirstAnswer?
-}
-
-/// The next offset to read of each input partition that belongs to one partition that stores live in.
-struct InputPositions: Equatable {
-    /// The number of the partition that stores live in.
-    let home: Int32
-    private var orders: Offset?
-    private var restocks: Offset?
-    /// Those of partitions that were added to the inputs later.
-    private(set) var added: [InputPartition: Offset] = [:]
-
-    init(home: Int32) { self.home = home }
-
-    subscript(topic: InputTopic, partition: Int32) -> Offset? {
-        get {
-            guard partition == home else { return added[InputPartition(topic: topic, partition: partition)] }
-            return topic == .orders ? orders : restocks
-        }
-        set {
-            if partition != home {
-                added[InputPartition(topic: topic, partition: partition)] = newValue
-            } else if topic == .orders {
-                orders = newValue
-            } else {
-                restocks = newValue
-            }
-        }
-    }
-
-    subscript(input: InputPartition) -> Offset? {
-        get { self[input.topic, input.partition] }
-        set { self[input.topic, input.partition] = newValue }
-    }
-
-    /// Those of the partitions of that number.
-    var ofHome: [InputTopic: Offset] {
-        var next: [InputTopic: Offset] = [:]
-        next[.orders] = orders
-        next[.restocks] = restocks
-        return next
-    }
-
-    var all: [(key: InputPartition, value: Offset)] {
-        let ofHome = ofHome.map { (key: InputPartition(topic: $0, partition: home), value: $1) }
-        return (ofHome + added.map { (key: $0, value: $1) }).sorted { $0.key < $1.key }
-    }
 }
 
 /// Partition states, found by number and iterated in that order.
@@ -289,7 +216,5 @@ package struct PartitionTable: Sequence {
         }
     }
 
-    package func makeIterator() -> some IteratorProtocol<PartitionState> {
-        slots.lazy.compactMap { $0 }.makeIterator()
-    }
+    package func makeIterator() -> some IteratorProtocol<PartitionState> { slots.lazy.compactMap { $0 }.makeIterator() }
 }

@@ -3,18 +3,10 @@ import JuiceMessages
 
 /// The stores of one partition, with an undo of all changes since the last commit.
 ///
-/// A store is added by its first change; until then it has the menu's initial stock. Stores are found by the key's bytes.
-/// Neither that nor changing a known store allocates memory.
-///
-/// All levels lie in one array, one per fruit for each store, so that a million stores take a few large allocations and not a
-/// million small ones.
+/// A store is added by its first change; until then it has the menu's initial stock. Stores are found by the key's bytes. Neither
+/// that nor changing a known store allocates memory. All levels lie in one array, so that a million stores take a few large
+/// allocations and not a million small ones.
 package struct StoreTable {
-    /// A store that changed since the last commit.
-    private struct Change {
-        let index: Int
-        let revision: Int
-    }
-
     private let initial: FruitStore
     private var names = ByteKeyTable()
     private var levels: [Int32] = []
@@ -22,13 +14,13 @@ package struct StoreTable {
     /// The store loaded last from `levels`. Reused, because a new store would allocate memory.
     private var current: FruitStore
 
-    /// Whether each store changed since the last commit, so that only its first change saves levels.
+    /// Whether each store changed since the last commit: only its first change saves levels.
     private var isChanged: [Bool] = []
-    private var changes: [Change] = []
-    /// The levels before the first change, for each element of `changes`.
+    /// The stores that changed since the last commit, with their revisions and, in `undoLevels`, their levels before.
+    private var changes: [(index: Int, revision: Int)] = []
     private var undoLevels: [Int32] = []
     /// Stores whose committed state the stock topic does not have yet.
-    private var unwritten: [Int] = []
+    private(set) var unwritten: [Int] = []
     private var isUnwritten: [Bool] = []
     /// Whether the open transaction writes them.
     private var isWriting = false
@@ -49,11 +41,6 @@ package struct StoreTable {
 
     /// The number of stores that ever changed.
     var count: Int { names.count }
-
-    var hasUnwritten: Bool { !unwritten.isEmpty }
-
-    /// The number of stores whose last committed changes the stock topic lacks.
-    var unwrittenCount: Int { unwritten.count }
 
     func prefetch(_ name: ByteKeyTable.Key) { names.prefetch(name) }
 
@@ -83,8 +70,7 @@ package struct StoreTable {
     ///
     /// - Returns: the store's revision after it.
     mutating func change(
-        _ store: ByteKeyTable.Key,
-        _ body: (inout FruitStore) throws(StockEditError) -> Void
+        _ store: ByteKeyTable.Key, _ body: (inout FruitStore) throws(StockEditError) -> Void
     ) throws(Rejection) -> Int {
         var rejection: Rejection?
         let revision = update(store) { fruits in
@@ -107,12 +93,6 @@ package struct StoreTable {
         revisions[index] = revision
     }
 
-    /// The place of a store, added if need be, and its revision.
-    mutating func place(of name: ByteKeyTable.Key) -> (index: Int, revision: Int) {
-        let index = insert(name)
-        return (index, revisions[index])
-    }
-
     func revision(at index: Int) -> Int { revisions[index] }
 
     func name(at index: Int) -> String { names.withKey(at: index) { String(BorrowedText($0)) } }
@@ -133,8 +113,8 @@ package struct StoreTable {
         return (store, revisions[index])
     }
 
-    /// Calls `body` with the name, stock and revision of each store that the stock topic lacks changes of. Nothing may have
-    /// changed since the last commit: the stock topic must never be ahead of the answers.
+    /// Calls `body` with each store that the stock topic lacks changes of. Nothing may have changed since the last commit: the
+    /// stock topic must never be ahead of the answers.
     mutating func forEachUnwritten<Failure: Error>(
         _ body: (BorrowedText, FruitStore, Int) throws(Failure) -> Void
     ) throws(Failure) {
@@ -152,12 +132,8 @@ package struct StoreTable {
             unwritten.removeAll(keepingCapacity: true)
             isWriting = false
         }
-        for change in changes {
-            isChanged[change.index] = false
-            markUnwritten(change.index)
-        }
-        changes.removeAll(keepingCapacity: true)
-        undoLevels.removeAll(keepingCapacity: true)
+        for change in changes { markUnwritten(change.index) }
+        forgetChanges()
     }
 
     private mutating func markUnwritten(_ index: Int) {
@@ -178,8 +154,12 @@ package struct StoreTable {
             let (place, saved) = (place(of: change.index), position * initial.fruitCount)
             for fruit in 0..<initial.fruitCount { levels[place + fruit] = undoLevels[saved + fruit] }
             revisions[change.index] = change.revision
-            isChanged[change.index] = false
         }
+        forgetChanges()
+    }
+
+    private mutating func forgetChanges() {
+        for change in changes { isChanged[change.index] = false }
         changes.removeAll(keepingCapacity: true)
         undoLevels.removeAll(keepingCapacity: true)
     }
@@ -188,18 +168,17 @@ package struct StoreTable {
 
     private mutating func load(_ index: Int) { current.restore(from: levels, at: place(of: index)) }
 
-    private mutating func put(_ store: FruitStore, at index: Int) {
-        store.save(to: &levels, at: place(of: index))
-    }
+    private mutating func put(_ store: FruitStore, at index: Int) { store.save(to: &levels, at: place(of: index)) }
 
     private mutating func saveForUndo(_ index: Int) {
-        changes.append(Change(index: index, revision: revisions[index]))
+        changes.append((index, revisions[index]))
         isChanged[index] = true
         let place = place(of: index)
         undoLevels.append(contentsOf: levels[place..<place + initial.fruitCount])
     }
 
-    private mutating func insert(_ name: ByteKeyTable.Key) -> Int {
+    /// The index of a store, which is added if need be.
+    mutating func insert(_ name: ByteKeyTable.Key) -> Int {
         let (index, isNew) = names.insert(name)
         if isNew {
             initial.save(to: &levels)

@@ -7,7 +7,6 @@ package struct Anchoring<Log: CommandLog> {
     package struct Survey: Sendable, Equatable {
         /// The next offset of each input, as far as the journal says.
         package let positions: [InputPosition]
-        /// Where the logs begin and end.
         package let extents: PartitionExtents
         /// The consumer group of the last owner; nil if there was none.
         package let group: String?
@@ -39,8 +38,7 @@ package struct Anchoring<Log: CommandLog> {
     package mutating func survey() throws(LogError) -> Survey {
         while !takeover.isSurveyed { try step() }
         guard let target = takeover.target(partition), let extents = target.extents else { throw unavailable }
-        let positions = target.tail.positions.all.map { InputPosition($0, $1) }
-        return Survey(positions: positions, extents: extents, group: target.tail.lastClaim?.owner.group)
+        return Survey(positions: target.tail.positions.all, extents: extents, group: target.tail.lastClaim?.group)
     }
 
     /// Begins anew, for example because the partition's owner has taken it back in the meantime.
@@ -49,9 +47,7 @@ package struct Anchoring<Log: CommandLog> {
         takeover = Takeover(share: share, ids: [], context: context)
     }
 
-    /// Takes the partition over and writes the note, after ``survey()``.
-    ///
-    /// - Throws: ``LogError``, as ``survey()`` does.
+    /// Takes the partition over and writes the note, after ``survey()``. Throws as that does.
     package mutating func write(_ place: InputPlace, by author: String, reason: String?) throws(LogError) {
         let note = JournalNote.anchored(place, by: author, reason: reason)
         while !takeover.isOwner { try step() }

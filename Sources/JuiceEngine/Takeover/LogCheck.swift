@@ -1,9 +1,7 @@
 import JuiceMessages
 
-/// Checks whether the logs of a worker's partitions are still the ones that it read and wrote.
-///
-/// A topic that is deleted and made anew has the same name, and a partition whose leader was elected uncleanly lacks its last
-/// records. Reading and writing go on in both, so nothing else tells.
+/// Checks whether the logs of a worker's partitions are still the ones that it read and wrote: see "Whether it is the same log" in
+/// docs/JOURNAL.md.
 final class LogCheck {
     private enum Stage { case extents, openingJournals, journals, closingJournals, inputs, done }
 
@@ -11,9 +9,9 @@ final class LogCheck {
     /// The journal ends of stopped partitions.
     private let stopped: [Int32: Offset]
     private var stage = Stage.extents
-    private var evidence: [Int32: LogEvidence] = [:]
+    private var evidence: [LogEvidence] = []
     private var extents: [Int32: PartitionExtents] = [:]
-    /// The journals that have grown, and up to where.
+    /// The parts to read of the journals that have grown.
     private var unread: [Int32: Range<Offset>] = [:]
     /// Where this worker's claims stand. Earlier ones may be its own.
     private var claims: [Int32: Offset] = [:]
@@ -48,14 +46,13 @@ final class LogCheck {
             stage = ranges.isEmpty ? .done : .inputs
         case .inputs:
             let (records, damaged) = try log.readBack(ranges)
-            compare(records, damaged: damaged, by: reader)
+            mismatches = evidence.compactMap { $0.mismatch(with: records, damaged: damaged, by: reader) }
+            stage = .done
         case .done: break
         }
     }
 
-    private var ranges: [InputPartition: Range<Offset>] {
-        evidence.values.reduce(into: [:]) { $0.merge($1.ranges) { $1 } }
-    }
+    private var ranges: [InputPartition: Range<Offset>] { evidence.reduce(into: [:]) { $0.merge($1.ranges) { $1 } } }
 
     private func found(_ extents: [PartitionExtents], partitions: PartitionTable) {
         for extent in extents {
@@ -70,36 +67,26 @@ final class LogCheck {
             state.compare(extent)
             if end != state.seenResults { unread[partition] = first..<end }
             claims[partition] = state.claim
-            evidence[partition] = LogEvidence(since: state, in: extent)
-            mustTakeOver =
-                mustTakeOver || !state.rewound.isEmpty
-                || state.positions.contains { position in
-                    extent.inputs[position.input].map { $0.upperBound < position.offset } ?? false
-                }
+            evidence.append(state.applied.evidence.sinceCheck(in: extent))
+            let isBeyond = state.positions.contains { $0.offset > extent.inputs[$0.input]?.upperBound ?? .max }
+            mustTakeOver = mustTakeOver || !state.rewound.isEmpty || isBeyond
         }
         stage = !unread.isEmpty ? .openingJournals : ranges.isEmpty ? .done : .inputs
     }
 
     /// The next records of the journals.
     private func read(_ batch: ChangelogBatch) {
-        for record in batch.records where unread[record.partition] != nil {
+        for record in batch.records {
+            guard let range = unread[record.partition] else { continue }
             if let value = record.value, case .claim = JournalNote(value), record.offset > claims[record.partition] ?? -1 {
                 mustTakeOver = true
             }
-            if record.offset + 1 >= unread[record.partition]?.upperBound ?? 0 { unread[record.partition] = nil }
+            if record.offset + 1 >= range.upperBound { unread[record.partition] = nil }
         }
         // The last stable offset will do: what is undecided there is this worker's, or nobody's.
         for end in batch.ends { unread[end.partition] = nil }
         for place in batch.damages.keys { unread[place.partition] = nil }
         if unread.isEmpty { stage = .closingJournals }
-    }
-
-    /// Ranges of the inputs were read again.
-    private func compare(_ records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader) {
-        for (_, evidence) in evidence.sorted(by: { $0.key < $1.key }) {
-            if let mismatch = evidence.mismatch(with: records, damaged: damaged, by: reader) { mismatches.append(mismatch) }
-        }
-        stage = .done
     }
 
     /// Lets a state know what was found, if its logs are the ones that they were.
@@ -108,6 +95,198 @@ final class LogCheck {
             return
         }
         state.see(extents)
-        state.applied.answered.thin()
+        state.applied.evidence.thin()
     }
+}
+
+/// What the handled records of a partition's inputs were, or some of them: evidence that an input is still the log that was read.
+struct LogEvidence {
+    enum Content: Equatable {
+        /// A command that was answered, by half of its ``CommandFingerprint``. A cancel has the other bits of its order.
+        case command(UInt64)
+        /// A command that was forwarded to this partition.
+        case forwarded(to: Int32)
+        /// A dead letter, since it is no command.
+        case noCommand
+
+        static func command(_ fingerprint: CommandFingerprint, _ kind: CommandKind) -> Content {
+            .command(kind == .cancel ? ~fingerprint.low : fingerprint.low)
+        }
+
+        /// For people.
+        var text: String {
+            switch self {
+            case .command: "another command"
+            case .forwarded: "a command for another partition"
+            case .noCommand: "a record that is no command"
+            }
+        }
+    }
+
+    private struct Entry {
+        let topic: InputTopic
+        let offset: Offset
+        let content: Content
+    }
+
+    private let partition: Int32
+    /// In the order in which they were handled. Only of the inputs of the same number: nearly all records are.
+    private var entries: [Entry] = []
+
+    /// More than come between two checks, unless a backlog is read. Beyond it, every second entry is dropped.
+    private static let most = 65_536
+    /// How many of the latest records of each input are compared at each takeover, and how far back they may lie.
+    private static let pins = 32
+    private static let longest: Offset = 1_024
+
+    init(partition: Int32) { self.partition = partition }
+
+    @inline(__always)
+    mutating func append(_ topic: InputTopic, _ offset: Offset, _ content: Content) {
+        if entries.count >= Self.most { halve() }
+        entries.append(Entry(topic: topic, offset: offset, content: content))
+    }
+
+    private mutating func halve() {
+        var index = 0
+        entries.removeAll { _ in
+            index += 1
+            return index.isMultiple(of: 2)
+        }
+    }
+
+    /// Forgets what was handled in a transaction that failed.
+    mutating func undo(to positions: InputPositions) {
+        while let last = entries.last, last.offset >= positions[last.topic, partition] ?? .max { entries.removeLast() }
+    }
+
+    /// Forgets a topic whose position was moved on purpose, perhaps to another log.
+    mutating func removeAll(_ topic: InputTopic) { entries.removeAll { $0.topic == topic } }
+
+    /// Keeps the last entry of each topic, and of those before it fewer the older they are.
+    mutating func thin() {
+        entries = InputTopic.allCases.flatMap { topic in
+            let all = entries.filter { $0.topic == topic }
+            var thinned: [Entry] = []
+            var distance: Offset = 0
+            for entry in all.reversed() {
+                let age = (all.last?.offset ?? 0) - entry.offset
+                guard age < Self.longest else { break }
+                guard age >= distance else { continue }
+                thinned.append(entry)
+                distance = max(1, 2 * age)
+            }
+            return thinned.reversed()
+        }
+    }
+
+    // MARK: - Comparing
+
+    /// The latest records, as far as the logs reach back and still have their places, to compare at a takeover.
+    func latest(in extents: PartitionExtents) -> LogEvidence {
+        chosen(in: extents) { _, entries in
+            let latest = entries.suffix(Self.pins)
+            return latest.filter { entry in latest.last.map { $0.offset - entry.offset < Self.longest } ?? false }
+        }
+    }
+
+    /// All records since the last check, of inputs whose log may have lost its end, and the oldest of the others. Whether the log
+    /// still reaches as far is for the takeover to tell.
+    func sinceCheck(in extents: PartitionExtents) -> LogEvidence {
+        chosen(in: extents) { input, entries in extents.disturbed.contains(input) ? entries : Array(entries.prefix(1)) }
+    }
+
+    private func chosen(in extents: PartitionExtents, _ choose: (InputPartition, [Entry]) -> [Entry]) -> LogEvidence {
+        var evidence = LogEvidence(partition: partition)
+        for topic in InputTopic.allCases {
+            let input = InputPartition(topic: topic, partition: partition)
+            guard let log = extents.inputs[input] else { continue }
+            evidence.entries += choose(input, entries.filter { $0.topic == topic && log.contains($0.offset) })
+        }
+        return evidence
+    }
+
+    /// What to read again.
+    var ranges: [InputPartition: Range<Offset>] {
+        entries.reduce(into: [:]) { ranges, entry in
+            let input = InputPartition(topic: entry.topic, partition: partition)
+            ranges[input] = (ranges[input]?.lowerBound ?? entry.offset)..<entry.offset + 1
+        }
+    }
+
+    /// The first place that holds something else.
+    func mismatch(with records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader) -> InputMismatch? {
+        for topic in InputTopic.allCases {
+            let input = InputPartition(topic: topic, partition: partition)
+            if damaged.contains(input) { continue }
+            var found = records.lazy.filter { $0.input == input }.makeIterator()
+            var next = found.next()
+            var intactUpTo: Offset?
+            for entry in entries where entry.topic == topic {
+                while let record = next, record.offset < entry.offset { next = found.next() }
+                let record = next.flatMap { $0.offset == entry.offset ? $0 : nil }
+                guard let record, reader.content(of: record) == entry.content else {
+                    let found = record.map(reader.text) ?? "no record"
+                    return InputMismatch(input: input, offset: entry.offset, found: found, intactUpTo: intactUpTo)
+                }
+                intactUpTo = entry.offset + 1
+            }
+        }
+        return nil
+    }
+}
+
+/// An offset at which an input now holds another record than the one that was handled.
+struct InputMismatch {
+    let input: InputPartition
+    let offset: Offset
+    /// What is there now, for people.
+    let found: String
+    /// The end of what still is as it was handled: the log lost the rest. Nil if nothing is, so that the log is a new one.
+    let intactUpTo: Offset?
+}
+
+extension CommandReader {
+    /// What a record is, as evidence.
+    fileprivate func content(of record: CommandRecord) -> LogEvidence.Content {
+        switch read(record) {
+        case .command(let command, _): .command(command.fingerprint, command.head.command)
+        case .misrouted(let owner): .forwarded(to: owner)
+        default: .noCommand
+        }
+    }
+
+    fileprivate func text(of record: CommandRecord) -> String {
+        if case .command(let command, _) = read(record) { command.head.text } else { content(of: record).text }
+    }
+}
+
+extension JournalNote {
+    /// What it says of the record, as evidence; nil if the record may be a command all the same, or the note is of none.
+    var evidence: LogEvidence.Content? {
+        switch self {
+        case .forwarded(_, let owner): .forwarded(to: owner)
+        case .deadLetter(_, let code):
+            [DeadLetterReason.misplaced.code, DeadLetterReason.unanswerable.code].contains(code) ? nil : .noCommand
+        case .copy, .position, .claim, .anchored: nil
+        }
+    }
+}
+
+extension AnswerHead {
+    /// The command's id and store, for people.
+    var text: String {
+        let kind =
+            switch command {
+            case .order: "order"
+            case .cancel: "the cancel of order"
+            case .restock: "restock"
+            }
+        return "\(kind) \"\(String(id))\" of store \"\(String(store))\""
+    }
+}
+
+extension InputPartition {
+    /// For people, such as `orders [3]`.
+    var text: String { "\(topic) [\(partition)]" }
 }

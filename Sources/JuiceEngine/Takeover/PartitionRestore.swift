@@ -3,26 +3,17 @@ import JuiceMessages
 
 /// Rebuilds the state of one partition: first the stock, then what the journal says beyond it.
 ///
-/// The stock topic is a view that may lag behind the journal, since it is written some transactions later. So the changes that it
-/// lacks are taken from the answers. A change that neither has is a fault: one of the topics is not the one that it was.
+/// The stock topic may lag behind the journal, so the changes that it lacks are taken from the answers. A change that neither has
+/// is a fault: one of the topics is not the one that it was.
 struct PartitionRestore {
-    /// A restored state, which belongs to this worker's claim.
-    struct Restored {
-        let partition: Int32
-        let applied: AppliedState
-        let claim: Offset
-        let resultsEnd: Offset
-        let stockEnd: Offset
-    }
-
-    let share: InputAssignment
     let extents: PartitionExtents
+    private let share: InputAssignment
     private let initial: FruitStore
     private(set) var applied: AppliedState
     /// The last revision of each store in an answer, by the store's index; 0 if none was read.
     private var toldRevisions: [Int] = []
     /// The first fault, unless an operator has accepted it with an anchor.
-    private(set) var fault: PartitionFault?
+    private var fault: PartitionFault?
     /// The unreadable stock records, by key; a later good one of the same store removes it.
     private var badStock: [[UInt8]: (offset: Offset, reason: String)] = [:]
     /// Whether the journal has anything but claims.
@@ -37,17 +28,18 @@ struct PartitionRestore {
 
     private static let mostReserved: Offset = 1_000_000
 
-    init(_ extents: PartitionExtents, share: InputAssignment, menu: Menu, duplicates: DuplicateMemory) {
+    init(_ extents: PartitionExtents, share: InputAssignment, context: WorkerContext) {
         (self.extents, self.share) = (extents, share)
-        initial = FruitStore(menu: menu)
+        initial = FruitStore(menu: context.settings.menu)
         applied = AppliedState(
-            stores: StoreTable(menu: menu), duplicates: duplicates, positions: InputPositions(home: extents.partition),
-            answered: AnsweredCommands(home: extents.partition))
+            stores: StoreTable(menu: context.settings.menu), duplicates: context.newMemory,
+            progress: JournalProgress(positions: InputPositions(home: extents.partition)),
+            evidence: LogEvidence(partition: extents.partition))
         // Growing would copy everything again and again. There are no more stores than records.
         applied.stores.reserveCapacity(Int(min(extents.stock.upperBound - extents.stock.lowerBound, Self.mostReserved)))
     }
 
-    var partition: Int32 { extents.partition }
+    private var partition: Int32 { extents.partition }
 
     // MARK: - Stock
 
@@ -63,15 +55,12 @@ struct PartitionRestore {
             }
             let reason = applyStock(record, key, by: reader)
             guard reason != nil || !badStock.isEmpty else { continue }
-            // A later record of the store replaces an earlier one.
             badStock[record.key.map { Array($0) } ?? []] = reason.map { (record.offset, $0) }
         }
     }
 
     private mutating func applyStock(
-        _ record: ChangelogBatch.Record,
-        _ key: ByteKeyTable.Key?,
-        by reader: StockRestorer
+        _ record: ChangelogBatch.Record, _ key: ByteKeyTable.Key?, by reader: StockRestorer
     ) -> String? {
         guard let key else { return "it has no key" }
         let owner = Murmur2.partition(of: key.bytes, count: share.partitionCount)
@@ -90,39 +79,54 @@ struct PartitionRestore {
         } catch { return error.description }
     }
 
-    /// All of the stock is read.
-    mutating func finishedStock() {
-        if let (offset, reason) = badStock.values.min(by: { $0.offset < $1.offset }) {
-            fault = PartitionFault(.stock, at: offset, "stock record at offset \(offset): \(reason)")
-        }
-    }
-
     // MARK: - Journal
 
-    /// Begins to read the journal, perhaps anew from further back.
+    /// Begins to read the journal once all of the stock is read, and perhaps anew from further back.
     mutating func beginJournal(at start: Offset, duplicates: DuplicateMemory) {
+        if fault == nil, let (offset, reason) = badStock.values.min(by: { $0.offset < $1.offset }) {
+            fault = PartitionFault(.stock, at: offset, "stock record at offset \(offset): \(reason)")
+        }
         applied.duplicates = duplicates
-        applied.positions = InputPositions(home: partition)
-        applied.forwards = ForwardedCommands()
-        applied.answered = AnsweredCommands(home: partition)
+        applied.progress = JournalProgress(positions: InputPositions(home: partition))
+        applied.evidence = LogEvidence(partition: partition)
         (hasRecords, isAnchored) = (false, false)
         (self.start, claims) = (start, [])
     }
 
-    /// Applies an answer.
     mutating func apply(
+        _ entry: JournalEntry, _ record: ChangelogBatch.Record, _ value: UnsafeRawBufferPointer, by reader: JournalReader,
+        now: Timestamp
+    ) {
+        switch entry {
+        case .note(.claim): claims.insert(record.offset)
+        case .note(.anchored(let place, _, _)):
+            (hasRecords, isAnchored) = (true, true)
+            if place.partition ?? partition == partition { applied.evidence.removeAll(place.topic) }
+            // Whatever was wrong before, the operator has seen it.
+            (fault, toldRevisions) = (nil, [])
+        case .note(.position(let note)): check(note, at: record.offset)
+        default: break
+        }
+        if let place = entry.handled {
+            // Nobody writes before a claim.
+            if !hasRecords, start == 0, claims.isEmpty { checkClaim(0, at: 0) }
+            hasRecords = true
+            if case .note(let note) = entry, let content = note.evidence, place.partition == nil {
+                applied.evidence.append(place.topic, place.offset, content)
+            }
+        }
+        applied.progress.positions.apply(entry)
+        if case .answer(let answer) = entry { apply(answer, record, value, by: reader, now: now) }
+    }
+
+    private mutating func apply(
         _ answer: JournalAnswer, _ record: ChangelogBatch.Record, _ value: UnsafeRawBufferPointer, by reader: JournalReader,
         now: Timestamp
     ) {
         let head = answer.head
-        let topic: InputTopic = head.command == .restock ? .restocks : .orders
-        moved(topic, partition, past: head.offset)
         let command = CommandFingerprint(head.command.ofID, store: head.store, id: head.id)
-        if let source = head.from {
-            let partition = InputPartition(topic: topic, partition: source.partition)
-            applied.forwards.append(command, from: partition, source.offset)
-        }
-        applied.answered.append(topic, head.offset, .command(command, head.command))
+        if let source = head.from { applied.progress.forwards.append(command, from: source.position(in: head.command.inputTopic)) }
+        applied.evidence.append(head.command.inputTopic, head.offset, .command(command, head.command))
         if answer.revision > 0, !head.isDuplicate { applyChange(answer, record, by: reader) }
         guard let remembered = answer.remembered else { return }
         applied.duplicates.restore(
@@ -132,129 +136,88 @@ struct PartitionRestore {
 
     /// Takes a change that the stock topic lacks from its answer.
     private mutating func applyChange(_ answer: JournalAnswer, _ record: ChangelogBatch.Record, by reader: JournalReader) {
-        let (store, stock) = applied.stores.place(of: ByteKeyTable.Key(answer.head.store.bytes))
+        let store = applied.stores.insert(ByteKeyTable.Key(answer.head.store.bytes))
+        let stock = applied.stores.revision(at: store)
         while toldRevisions.count <= store { toldRevisions.append(0) }
         toldRevisions[store] = answer.revision
         guard answer.revision > stock else { return }
         if answer.revision > stock + 1 {
             found(
-                PartitionFault(
-                    .stock, at: record.offset,
-                    "store \"\(String(answer.head.store))\" has revision \(stock) in the stock topic, but the answer at"
-                        + " offset \(record.offset) of the results has revision \(answer.revision), and those between are gone"))
+                .stock, at: record.offset,
+                "store \"\(String(answer.head.store))\" has revision \(stock) in the stock topic, but the answer at"
+                    + " offset \(record.offset) of the results has revision \(answer.revision), and those between are gone")
         }
         // If the operator accepts the fault, this is the best that is known.
         applied.stores.restore(at: store, revision: answer.revision) { reader.forEachLevel($0) }
     }
 
-    /// Applies a note.
-    mutating func apply(_ note: JournalNote, at offset: Offset) {
-        switch note {
-        case .forwarded(let place, _), .deadLetter(let place, _), .copy(let place): handled(place, note.answered)
-        case .position(let note): apply(note, at: offset)
-        case .anchored(let place, _, _):
-            (hasRecords, isAnchored) = (true, true)
-            applied.positions[place.topic, place.partition ?? partition] = place.offset
-            if place.partition ?? partition == partition { applied.answered.removeAll(place.topic) }
-            // Whatever was wrong before, the operator has seen it.
-            fault = nil
-            toldRevisions = []
-        case .claim: claims.insert(offset)
-        }
-    }
-
-    private mutating func apply(_ note: JournalPosition, at offset: Offset) {
+    private mutating func check(_ note: JournalPosition, at offset: Offset) {
         hasRecords = true
         checkClaim(note.claim, at: offset)
-        for (topic, next) in note.next { applied.positions[topic, partition] = next }
-        for (input, next) in note.added { applied.positions[input] = next }
-        applied.forwards.restore(note.forwarded)
+        applied.progress.forwards.restore(note.forwarded)
         hasLostStock = hasLostStock || note.stock > extents.stock.upperBound
         if hasLostStock, start > 0 {
             found(
-                PartitionFault(
-                    .stock, at: extents.stock.upperBound,
-                    "the stock topic ends at offset \(extents.stock.upperBound), but reached \(note.stock) when the journal's"
-                        + " record at \(offset) was written: it was made anew, or lost its end"))
+                .stock, at: extents.stock.upperBound,
+                "the stock topic ends at offset \(extents.stock.upperBound), but reached \(note.stock) when the journal's"
+                    + " record at \(offset) was written: it was made anew, or lost its end")
         }
-    }
-
-    /// A record of an unknown type, of a newer version.
-    mutating func applyUnknown(_ place: InputPlace) { handled(place, nil) }
-
-    private mutating func handled(_ place: InputPlace, _ content: AnsweredCommands.Content?) {
-        moved(place.topic, place.partition ?? partition, past: place.offset)
-        if let content, place.partition == nil { applied.answered.append(place.topic, place.offset, content) }
     }
 
     /// Whoever writes has claimed the partition in the same log. If that claim is gone, so is what was journalled with it.
     private mutating func checkClaim(_ claim: Offset, at offset: Offset) {
         guard claim >= start, !claims.contains(claim) else { return }
         found(
-            PartitionFault(
-                .journal, at: offset,
-                "the results were made anew, or lost their end, under a running service: the claim at offset \(claim) of who wrote"
-                    + " the record at \(offset) is gone"))
+            .journal, at: offset,
+            "the results were made anew, or lost their end, under a running service: the claim at offset \(claim) of who wrote"
+                + " the record at \(offset) is gone")
     }
 
-    private mutating func moved(_ topic: InputTopic, _ partition: Int32, past offset: Offset) {
-        // Nobody writes before a claim.
-        if !hasRecords, start == 0, claims.isEmpty { checkClaim(0, at: 0) }
-        hasRecords = true
-        applied.positions[topic, partition] = offset + 1
+    private mutating func found(_ kind: PartitionFault.Kind, at offset: Offset? = nil, _ reason: String) {
+        fault = fault ?? PartitionFault(kind, at: offset, reason)
     }
-
-    private mutating func found(_ fault: PartitionFault) { self.fault = self.fault ?? fault }
 
     // MARK: - The end
 
     /// The state, once the journal is read up to this worker's claim.
     ///
-    /// - Parameters:
-    ///   - start: where reading the journal began.
-    ///   - committed: what the group has committed, for inputs that the journal says nothing of.
-    mutating func finish(claim: Offset, from start: Offset, groupOffsets: [InputPartition: Offset], now: Timestamp) -> Result<
-        Restored, PartitionFault
-    > {
+    /// - Parameter groupOffsets: what the group has committed, for inputs that the journal says nothing of.
+    mutating func finish(
+        claim: Offset, ids: [String], groupOffsets: [InputPartition: Offset], now: Timestamp
+    ) throws(PartitionFault) -> PartitionState {
         if start > 0, applied.duplicates.count == 0 { applied.duplicates.begin(at: now) }
         checkJournalAgainstStock()
+        let inputs = share.inputs(of: partition)
         if let fault {
             // Without a journal, nothing else says where to go on with any input.
-            let anchors = anchors(groupOffsets)
-            return .failure(fault.anchored(at: fault.kind == .journal ? anchors : Array(anchors.prefix(1))))
+            let anchored = fault.kind == .journal ? inputs : Array(inputs.prefix(1))
+            throw fault.anchored(at: anchored.map { anchor(of: $0, groupOffsets) })
         }
-        let inputs = share.inputs(of: partition)
-        for input in inputs where applied.positions[input] == nil {
-            guard let position = firstPosition(of: input, from: start, groupOffsets) else {
-                return .failure(unknownPosition(of: input, groupOffsets))
+        for input in inputs where applied.progress.positions[input] == nil {
+            guard let position = firstPosition(of: input, groupOffsets) else {
+                let reason = "\(input.text): neither the results nor the group say how far it was read, but there is stock"
+                throw PartitionFault(.input(input), reason, anchors: [anchor(of: input, groupOffsets)])
             }
-            applied.positions[input] = position
+            applied.progress.positions[input] = position
         }
-        return .success(
-            Restored(
-                partition: partition, applied: applied, claim: claim, resultsEnd: extents.results.upperBound,
-                stockEnd: extents.stock.upperBound))
+        return PartitionState(applied, claim: claim, ids: ids, extents)
     }
 
     /// The stock is written after its answers, so none of it can be ahead of a journal that is whole.
     private mutating func checkJournalAgainstStock() {
-        let isNew = extents.results.lowerBound == 0 && !hasRecords
-        if isNew, applied.stores.count > 0 {
-            found(
-                PartitionFault(.journal, "there is stock, but the results have no record of what changed it: they were made anew"))
+        if extents.results.lowerBound == 0, !hasRecords, applied.stores.count > 0 {
+            found(.journal, "there is stock, but the results have no record of what changed it: they were made anew")
         }
         for (store, told) in toldRevisions.enumerated() where told > 0 && told < applied.stores.revision(at: store) {
-            found(
-                PartitionFault(
-                    .journal,
-                    "store \"\(applied.stores.name(at: store))\" has revision \(applied.stores.revision(at: store)) in the stock"
-                        + " topic, but its last answer has revision \(told): the results have lost their end"))
-            return
+            return found(
+                .journal,
+                "store \"\(applied.stores.name(at: store))\" has revision \(applied.stores.revision(at: store)) in the stock"
+                    + " topic, but its last answer has revision \(told): the results have lost their end")
         }
     }
 
     /// Where to begin with an input that the journal says nothing of.
-    private func firstPosition(of input: InputPartition, from start: Offset, _ groupOffsets: [InputPartition: Offset]) -> Offset? {
+    private func firstPosition(of input: InputPartition, _ groupOffsets: [InputPartition: Offset]) -> Offset? {
         guard let log = extents.inputs[input] else { return 0 }
         // A journal that was made anew begins with an anchor, perhaps of the other input alone.
         let isWhole = extents.results.lowerBound == 0 && !isAnchored
@@ -265,18 +228,10 @@ struct PartitionRestore {
         return mayHaveBeenRead && !log.isEmpty ? nil : log.lowerBound
     }
 
-    private func unknownPosition(of input: InputPartition, _ groupOffsets: [InputPartition: Offset]) -> PartitionFault {
-        PartitionFault(
-            .input(input), "\(input.text): neither the results nor the group say how far it was read, but there is stock"
-        ).anchored(at: anchors(groupOffsets, of: [input]))
-    }
-
     /// Where to go on by what is known: where the journal ends, or else where the group was, or else the end.
-    private func anchors(_ groupOffsets: [InputPartition: Offset], of inputs: [InputPartition]? = nil) -> [InputPosition] {
-        (inputs ?? share.inputs(of: partition)).map { input in
-            let log = extents.inputs[input] ?? 0..<0
-            let known = applied.positions[input] ?? groupOffsets[input] ?? log.upperBound
-            return InputPosition(input, min(max(known, log.lowerBound), log.upperBound))
-        }
+    private func anchor(of input: InputPartition, _ groupOffsets: [InputPartition: Offset]) -> InputPosition {
+        let log = extents.inputs[input] ?? 0..<0
+        let known = applied.progress.positions[input] ?? groupOffsets[input] ?? log.upperBound
+        return InputPosition(input, min(max(known, log.lowerBound), log.upperBound))
     }
 }

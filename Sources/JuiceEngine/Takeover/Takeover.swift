@@ -1,20 +1,8 @@
 import JuiceDomain
 import JuiceMessages
 
-/// Takes over the partitions of one assignment.
-///
-/// The group's assignment alone proves nothing: a worker that was frozen for a minute still believes in its own, and a deleted
-/// group remembers nobody. So the journal says who owns a partition, by claims in it, and a worker
-/// 1. reads the journal's end, for whom to fence and how far the inputs are handled;
-/// 2. asks the group whether it is still a member, so that a stale one does not take partitions from their owner;
-/// 3. makes new producers, all together;
-/// 4. fences everybody who may still write: what they have open is aborted, and what they send later is refused;
-/// 5. writes its claim as its first transaction;
-/// 6. reads the journal up to its claim. If others claimed in between, it fences them and claims again: only a claim behind
-///    which nobody can write is one to build on;
-/// 7. restores the state, and compares the inputs with what the journal says of them.
-///
-/// docs/JOURNAL.md says why this is enough, and which failure each step prevents.
+/// Takes over the partitions of one assignment, in the steps of "Who may write" in docs/JOURNAL.md. That says why they are enough,
+/// and which failure each of them prevents.
 ///
 /// A class, since what it restores is large: changing a copy would copy all of it with each batch that is read.
 final class Takeover {
@@ -40,11 +28,11 @@ final class Takeover {
     private var groupOffsets: [InputPartition: Offset] = [:]
     /// Whether the changelogs are open as far as this stage reads them.
     private var isOpen = false
+    /// When anything was read last.
+    private var readAt: Timestamp?
     private(set) var recordCount = 0
-    /// Partitions that must not be read on.
-    private(set) var refusals: [PartitionFailure] = []
-    /// Where the journals ended when they were looked at last.
-    private(set) var journalEnds: [Int32: Offset] = [:]
+    /// Partitions that must not be read on, and where their journals end.
+    private(set) var refusals: [(partition: Int32, fault: PartitionFault, journalEnd: Offset)] = []
     /// The positions of inputs whose journal was lost. They are published, since after a restart only the group has them.
     private(set) var forgotten: [InputPosition] = []
     /// Partitions whose stock is to be written again, since its topic has lost records.
@@ -55,10 +43,8 @@ final class Takeover {
     private var unclaimed: [Int32] = []
     /// Whether the claims are clean: everybody named before them is fenced.
     private(set) var isOwner = false
-    /// Where the claims stand, once they are.
+    /// Where the claims stand, once they are clean.
     private(set) var claims: [Int32: Offset] = [:]
-    /// When anything was read last.
-    private var readAt: Timestamp?
 
     /// After so many claims in a row that others interfered with, the group should decide who is the owner.
     private static let mostClaims = 5
@@ -69,7 +55,6 @@ final class Takeover {
     ///   - ids: the ids of producers that have claimed nothing yet; empty if they are still to be made.
     ///   - cached: states of before.
     ///   - leftOut: partitions that are not to be taken over now.
-    ///   - claimLimit: the most partitions that are claimed in one transaction.
     ///   - mismatches: places at which an input was found to be another log than the one that was read.
     init(
         share: InputAssignment, ids: [String], cached: PartitionTable = PartitionTable(), leavingOut leftOut: [Int32] = [],
@@ -84,6 +69,9 @@ final class Takeover {
 
     var isDone: Bool { stage == .done }
 
+    /// Whether all that there is to know before the claim is known.
+    var isSurveyed: Bool { ![.extents, .tail, .claims].contains(stage) }
+
     /// Makes the next call on the log.
     ///
     /// - Returns: partitions that cannot be taken over now. It goes on without them.
@@ -94,15 +82,16 @@ final class Takeover {
             found(extents)
             return leaderless.sorted { $0.key < $1.key }.map { partition, topic in
                 let reason = "\(topic) [\(partition)] has no leader, or is gone"
-                return PartitionFailure(partition, PartitionFault(.leader(topic: topic), reason))
+                return (partition, PartitionFault(.leader(topic: topic), reason))
             }
         case .tail, .claims, .between, .stock, .journal, .explaining:
-            guard !isOpen else {
+            if isOpen {
                 try read(try log.readChangelog(), now: log.now)
-                break
+            } else {
+                let isolation = stage == .claims ? Isolation.uncommitted : .committed
+                try log.openChangelog(targets.compactMap(\.opening), isolation: isolation)
+                (isOpen, readAt) = (true, nil)
             }
-            try log.openChangelog(targets.compactMap(\.opening), isolation: stage == .claims ? .uncommitted : .committed)
-            (isOpen, readAt) = (true, nil)
         case .groupOffsets:
             groupOffsets.merge(try log.groupOffsets(of: inputsWithoutPosition)) { $1 }
             beginMembership()
@@ -131,7 +120,10 @@ final class Takeover {
             beginStock()
         case .evidence:
             let (records, damaged) = try log.readBack(evidenceRanges)
-            compare(records, damaged: damaged)
+            for target in targets where target.mismatch == nil {
+                target.mismatch = target.evidence?.mismatch(with: records, damaged: damaged, by: context.commandReaders.0)
+            }
+            compared()
         case .done: break
         }
         return []
@@ -142,37 +134,24 @@ final class Takeover {
     /// A partition that is taken over; nil for another one.
     func target(_ partition: Int32) -> TakeoverTarget? { targets.first { $0.partition == partition } }
 
-    /// The partitions that are being claimed: together, unless such claims have failed.
-    var claiming: [Int32] {
-        switch stage {
-        case .beginningClaim, .writingClaim, .committingClaim: Array(unclaimed.prefix(claimLimit))
-        default: []
-        }
-    }
-
-    private func claim(on target: TakeoverTarget) -> JournalClaim {
-        JournalClaim(
-            ids: ids, since: target.since, group: context.settings.group, instance: context.settings.instance,
-            partitions: share.partitionCount,
-            next: target.tail.positions.ofHome)
-    }
+    private func inputs(of target: TakeoverTarget) -> [InputPartition] { share.inputs(of: target.partition) }
 
     private var inputsWithoutPosition: [InputPartition] {
-        targets.flatMap { target in share.inputs(of: target.partition).filter { target.tail.positions[$0] == nil } }.sorted()
+        targets.flatMap { target in inputs(of: target).filter { target.tail.positions[$0] == nil } }.sorted()
     }
 
     private var knownPositions: [InputPosition] {
         targets.flatMap { target in
-            share.inputs(of: target.partition).compactMap { input in
+            inputs(of: target).compactMap { input in
                 (target.tail.positions[input] ?? groupOffsets[input]).map { InputPosition(input, $0) }
             }
-        }.sorted { ($0.topic.rawValue, $0.partition) < ($1.topic.rawValue, $1.partition) }
+        }.sorted { $0.input < $1.input }
     }
 
-    private func refuse(_ partition: Int32, _ fault: PartitionFault) {
-        targets.removeAll { $0.partition == partition }
-        cached[partition] = nil
-        refusals.append(PartitionFailure(partition, fault))
+    private func refuse(_ target: TakeoverTarget, _ fault: PartitionFault) {
+        targets.removeAll { $0 === target }
+        cached[target.partition] = nil
+        refusals.append((target.partition, fault, target.results.upperBound))
     }
 
     /// Goes on without these partitions, which cannot be taken over now.
@@ -187,16 +166,16 @@ final class Takeover {
         for extent in extents {
             target(extent.partition)?.extents = extent
             cached[extent.partition]?.compare(extent)
-            journalEnds[extent.partition] = extent.results.upperBound
         }
         leaveOut { $0.extents == nil }
         guard !isDone else { return }
         if stage == .extentsAgain {
             for target in targets { target.readBetween() }
-            return enter(.between)
+            enter(.between)
+        } else {
+            for target in targets { target.readTail() }
+            enter(.tail)
         }
-        for target in targets { target.readTail() }
-        enter(.tail)
     }
 
     private func enter(_ stage: Stage) {
@@ -223,28 +202,28 @@ final class Takeover {
             if let target = target(first.partition) { apply(target.wanted(run), to: target, now: now) }
         }
         for end in batch.ends { target(end.partition)?.reached(end) }
-        for (place, reason) in batch.damages where target(place.partition)?.reading?.topic == place.topic {
+        for (place, reason) in batch.damages {
+            guard let target = target(place.partition), target.reading?.topic == place.topic else { continue }
             let kind: PartitionFault.Kind = place.topic == .stock ? .stock : .journal
-            refuse(place.partition, PartitionFault(kind, at: place.offset, "\(place.topic) [\(place.partition)]: \(reason)"))
+            refuse(target, PartitionFault(kind, at: place.offset, "\(place.topic) [\(place.partition)]: \(reason)"))
         }
         guard targets.allSatisfy({ $0.reading == nil }) else { return }
         try finishReading(now: now)
     }
 
     private func apply(_ run: ArraySlice<ChangelogBatch.Record>, to target: TakeoverTarget, now: Timestamp) {
-        if stage == .stock {
-            recordCount += run.count
+        if stage == .stock || stage == .journal { recordCount += run.count }
+        guard stage != .stock else {
             target.restore?.applyStock(run, by: context.stockRestorer)
             return
         }
-        if stage == .journal { recordCount += run.count }
         for record in run {
             guard let value = record.value, let entry = try? context.journalReader.read(value) else { continue }
             switch stage {
             case .tail: target.tail.addCommitted(entry, at: record.offset)
             case .claims: target.tail.addUncommitted(entry, at: record.offset)
             case .between: target.addBetween(entry, at: record.offset, ids: ids)
-            case .journal: target.restore(entry, record, value, by: context.journalReader, now: now)
+            case .journal: target.restore?.apply(entry, record, value, by: context.journalReader, now: now)
             case .explaining: target.explain(entry)
             default: break
             }
@@ -264,15 +243,12 @@ final class Takeover {
             if inputsWithoutPosition.isEmpty { beginMembership() } else { stage = .groupOffsets }
         case .between: try finishBetween()
         case .stock:
-            for target in targets {
-                target.restore?.finishedStock()
-                target.readJournal(context)
-            }
+            for target in targets { target.readJournal(context) }
             enter(.journal)
         case .journal: finishJournal(now: now)
         case .explaining:
             for target in targets {
-                if let fault = target.mismatchFault { refuse(target.partition, fault) }
+                if let fault = target.mismatchFault { refuse(target, fault) }
             }
             stage = .done
         default: break
@@ -288,10 +264,7 @@ final class Takeover {
 
     /// The ids under which somebody may still write, this worker's former self included: a journal may have lost its claim.
     private var suspects: Set<String> {
-        targets.reduce(into: []) { suspects, target in
-            suspects.formUnion(target.suspects)
-            suspects.formUnion(cached[target.partition]?.ids ?? [])
-        }
+        targets.reduce(into: []) { $0.formUnion($1.suspects.union(cached[$1.partition]?.ids ?? [])) }
     }
 
     private func fence(_ suspects: Set<String>) {
@@ -305,22 +278,36 @@ final class Takeover {
         }
     }
 
+    /// The ids are fenced, but for these. Partitions must wait in which one of them may still write.
+    private func fenced(but undecided: Set<String>) -> [PartitionFailure] {
+        let waiting = targets.filter { !undecided.isDisjoint(with: $0.suspects) }
+        leaveOut { target in waiting.contains { $0 === target } }
+        beginClaims()
+        return waiting.map {
+            ($0.partition, PartitionFault(.journal, "the transaction of its former owner cannot be ended now"))
+        }
+    }
+
+    // MARK: - The claim
+
     private func beginClaims() {
         unclaimed = partitions
         stage = unclaimed.isEmpty ? .done : .beginningClaim
     }
 
-    /// The ids are fenced, but for these. Partitions must wait in which one of them may still write.
-    private func fenced(but undecided: Set<String>) -> [PartitionFailure] {
-        let waiting = targets.filter { !undecided.isDisjoint(with: $0.suspects) }
-        leaveOut { !undecided.isDisjoint(with: $0.suspects) }
-        beginClaims()
-        return waiting.map {
-            PartitionFailure($0.partition, PartitionFault(.journal, "the transaction of its former owner cannot be ended now"))
+    /// The partitions that are being claimed: together, unless such claims have failed.
+    var claiming: [Int32] {
+        switch stage {
+        case .beginningClaim, .writingClaim, .committingClaim: Array(unclaimed.prefix(claimLimit))
+        default: []
         }
     }
 
-    // MARK: - The claim
+    private func claim(on target: TakeoverTarget) -> JournalClaim {
+        JournalClaim(
+            ids: ids, since: target.since, group: context.settings.group, instance: context.settings.instance,
+            partitions: share.partitionCount, next: target.tail.positions.ofHome)
+    }
 
     /// The claims are committed.
     private func claimed() {
@@ -344,22 +331,24 @@ final class Takeover {
         }
         isOwner = true
         for target in targets {
-            let partition = target.partition
-            claims[partition] = target.claim
-            guard let state = cached[partition], let extents = target.extents, let claim = target.claim else { continue }
-            // An input may have got partitions.
-            if target.isUnchanged(since: state), Set(state.committed.all.map(\.key)) == Set(share.inputs(of: partition)) {
-                if state.resume(claim: claim, ids: ids, extents) { rewritten.append(partition) }
-            } else {
-                let fault = lossFault(of: state, target.tail, extents)
-                cached[partition] = nil
-                if let fault {
-                    forgotten += fault.kind == .journal ? state.positions : []
-                    refuse(partition, fault)
-                }
-            }
+            claims[target.partition] = target.claim
+            if let state = cached[target.partition] { resume(state, of: target) }
         }
         if targets.contains(where: { cached[$0.partition] == nil }) { stage = .answerStarts } else { beginEvidence() }
+    }
+
+    /// Goes on with a state of before if the journal is as it was, and else drops it.
+    private func resume(_ state: PartitionState, of target: TakeoverTarget) {
+        guard let extents = target.extents, let claim = target.claim else { return }
+        // An input may have got partitions.
+        if target.isUnchanged(since: state), Set(state.committed.positions.all.map(\.input)) == Set(inputs(of: target)) {
+            if state.resume(claim: claim, ids: ids, extents) { rewritten.append(target.partition) }
+        } else {
+            cached[target.partition] = nil
+            guard let fault = lossFault(of: state, target.tail, extents) else { return }
+            if fault.kind == .journal { forgotten += state.positions }
+            refuse(target, fault)
+        }
     }
 
     /// The fault of a partition whose stock lacks records that no state in memory makes good, or whose journal lacks even this
@@ -380,14 +369,11 @@ final class Takeover {
                 + " topic was made anew, or lost its end", anchors: state.positions)
     }
 
-    /// The owner of another group that took a partition away from this worker.
-    func rival(of former: [Int32: Offset]) -> JournalOwner? {
+    /// The claim of another group that took a partition away from this worker, whose claims stood there.
+    func rival(of former: [Int32: Offset]) -> JournalTail.LastClaim? {
         for (partition, claim) in former {
-            guard let last = target(partition)?.tail.lastClaim, last.offset > claim, last.owner.group != context.settings.group
-            else {
-                continue
-            }
-            return last.owner
+            guard let last = target(partition)?.tail.lastClaim, last.offset > claim else { continue }
+            if last.group != context.settings.group { return last }
         }
         return nil
     }
@@ -397,8 +383,7 @@ final class Takeover {
     private func beginStock() {
         for target in targets {
             guard cached[target.partition] == nil, let extents = target.extents else { continue }
-            target.restore = PartitionRestore(extents, share: share, menu: context.settings.menu, duplicates: context.newMemory)
-            target.readStock()
+            target.readStock(into: PartitionRestore(extents, share: share, context: context))
         }
         enter(.stock)
     }
@@ -409,12 +394,11 @@ final class Takeover {
         let incomplete = targets.filter { $0.mustRestoreFromAnswers() }
         if !incomplete.isEmpty { return beginStock() }
         for target in targets {
-            guard let claim = target.claim, let start = target.journalStart else { continue }
-            switch target.restore?.finish(claim: claim, from: start, groupOffsets: groupOffsets, now: now) {
-            case .success(let restored): cached[target.partition] = PartitionState(restored, ids: ids)
-            case .failure(let fault): refuse(target.partition, fault)
-            case nil: break
-            }
+            guard let claim = target.claim else { continue }
+            do throws(PartitionFault) {
+                let state = try target.restore?.finish(claim: claim, ids: ids, groupOffsets: groupOffsets, now: now)
+                if let state { cached[target.partition] = state }
+            } catch { refuse(target, error) }
         }
         beginEvidence()
     }
@@ -429,45 +413,23 @@ final class Takeover {
 
     private var evidenceRanges: [InputPartition: Range<Offset>] {
         targets.reduce(into: [:]) { ranges, target in
-            guard target.mismatch == nil, let evidence = target.evidence else { return }
-            ranges.merge(evidence.ranges) { $1 }
+            if target.mismatch == nil, let evidence = target.evidence { ranges.merge(evidence.ranges) { $1 } }
         }
-    }
-
-    private func compare(_ records: [CommandRecord], damaged: Set<InputPartition>) {
-        for target in targets where target.mismatch == nil {
-            target.mismatch = target.evidence?.mismatch(with: records, damaged: damaged, by: context.commandReaders.0)
-        }
-        compared()
     }
 
     private func compared() {
         for target in targets {
-            if target.mismatch == nil, let fault = target.explainedPositionFault {
-                refuse(target.partition, fault)
-                continue
+            if target.mismatch == nil, let fault = target.positionFault {
+                refuse(target, fault)
+            } else {
+                cached[target.partition]?.applied.evidence.thin()
+                target.readExplanation()
             }
-            cached[target.partition]?.applied.answered.thin()
-            target.readExplanation()
         }
-        if targets.contains(where: { $0.reading != nil }) {
-            stage = .explaining
-            isOpen = false
-        } else {
-            stage = .done
-        }
+        isOpen = false
+        stage = targets.contains { $0.reading != nil } ? .explaining : .done
     }
 
     /// The restored states.
     var states: [PartitionState] { partitions.compactMap { cached[$0] } }
-
-    // MARK: - For an operator's tool
-
-    /// Whether all that there is to know before the claim is known.
-    var isSurveyed: Bool {
-        switch stage {
-        case .extents, .tail, .claims: false
-        default: true
-        }
-    }
 }

@@ -7,6 +7,7 @@ final class TakeoverTarget {
     struct Reading {
         let topic: ChangelogTopic
         let start: Offset
+        /// Before the start if the log became shorter meanwhile.
         let end: Offset
         /// Whether to stop at the end of what is committed now, even before `end`.
         var endsEarly = false
@@ -23,9 +24,9 @@ final class TakeoverTarget {
     private(set) var since: Offset = 0
     /// Where this worker's claim stands.
     private(set) var claim: Offset?
-    /// The ids of claims that came between reading the journal and this worker's claim.
+    /// The ids of claims that came between reading the journal and this worker's last claim, and before that.
     private(set) var between: Set<String> = []
-    private var allBetween: Set<String> = []
+    private var formerlyBetween: Set<String> = []
     /// Whether anything but claims was committed since the tail was read.
     private var hasNews = false
     var answerStart: Offset = 0
@@ -34,10 +35,11 @@ final class TakeoverTarget {
     private var needsAllAnswers = false
     private(set) var journalStart: Offset?
     var restore: PartitionRestore?
-    var evidence: LogEvidence?
+    private(set) var evidence: LogEvidence?
     var mismatch: InputMismatch?
     /// A position outside of its log.
-    private var positionFault: PartitionFault?
+    private(set) var positionFault: PartitionFault?
+    /// What the journal says was at the place of the mismatch.
     private var answeredThere: String?
 
     init(_ partition: Int32, mismatch: InputMismatch?) {
@@ -47,22 +49,25 @@ final class TakeoverTarget {
 
     var results: Range<Offset> { extents?.results ?? 0..<0 }
 
+    /// The ids under which somebody may still write.
+    var suspects: Set<String> { tail.suspects.union(formerlyBetween) }
+
+    // MARK: - Reading
+
     /// Where to open the topic that is to be read.
     var opening: ChangelogPosition? {
         reading.map { ChangelogPosition(topic: $0.topic, partition: partition, offset: $0.start) }
     }
 
-    /// The ids under which somebody may still write.
-    var suspects: Set<String> { tail.suspects.union(allBetween) }
-
-    // MARK: - What was read
+    private func read(_ topic: ChangelogTopic, _ range: Range<Offset>) {
+        reading = range.isEmpty ? nil : Reading(topic: topic, start: range.lowerBound, end: range.upperBound)
+    }
 
     /// The records of a run that belong to what is being read.
     func wanted(_ run: ArraySlice<ChangelogBatch.Record>) -> ArraySlice<ChangelogBatch.Record> {
         guard let reading, run.first?.topic == reading.topic else { return [] }
-        let wanted = run.prefix { $0.offset < reading.end }
         if let last = run.last, last.offset + 1 >= reading.end { finish(at: reading.end) }
-        return wanted
+        return run.prefix { $0.offset < reading.end }
     }
 
     /// A topic is read to its current end.
@@ -76,17 +81,12 @@ final class TakeoverTarget {
         reading = nil
     }
 
-    private func read(_ topic: ChangelogTopic, _ range: Range<Offset>) {
-        reading = range.isEmpty ? nil : Reading(topic: topic, start: range.lowerBound, end: range.upperBound)
-    }
-
     // MARK: - Before the claim
 
     /// Begins to read the journal's end.
     func readTail() {
-        let start = max(results.lowerBound, results.upperBound - tailSpan)
         tail = JournalTail(partition: partition)
-        read(.results, start..<results.upperBound)
+        read(.results, max(results.lowerBound, results.upperBound - tailSpan)..<results.upperBound)
         reading?.endsEarly = true
         if reading == nil { tailEnd = results.upperBound }
     }
@@ -102,7 +102,7 @@ final class TakeoverTarget {
     /// Begins to read the claims that the last position note's writer may not have known, whatever becomes of them.
     func readClaims() {
         since = results.upperBound
-        read(.results, (tail.lastNote ?? results.lowerBound)..<since)
+        read(.results, (tail.notes.last ?? results.lowerBound)..<since)
     }
 
     // MARK: - After the claim
@@ -114,10 +114,7 @@ final class TakeoverTarget {
     }
 
     func addBetween(_ entry: JournalEntry, at offset: Offset, ids: [String]) {
-        guard case .note(.claim(let other)) = entry else {
-            hasNews = true
-            return
-        }
+        guard case .note(.claim(let other)) = entry else { return hasNews = true }
         guard offset >= since else { return }
         // A second process of the same name may have claimed with the same ids.
         if other.ids != ids || claim != nil { between.formUnion(other.ids) }
@@ -127,23 +124,25 @@ final class TakeoverTarget {
     /// Others claimed in between. The next claim covers all that is known by now.
     func claimAgain() {
         since = results.upperBound
-        allBetween.formUnion(between)
+        formerlyBetween.formUnion(between)
         hasNews = true
     }
 
     /// Whether nobody has written to the journal since a state was the last that it says.
     func isUnchanged(since state: PartitionState) -> Bool {
         guard !hasNews, tail.hasClaim(of: state), !state.rewound.contains(.results) else { return false }
-        return tail.positions.all.allSatisfy { state.committed[$0.key] == $0.value }
+        return tail.positions.all.allSatisfy { state.committed.positions[$0.input] == $0.offset }
     }
 
     // MARK: - Restoring
 
     /// Begins to read the whole stock.
-    func readStock() { read(.stock, extents?.stock ?? 0..<0) }
+    func readStock(into restore: PartitionRestore) {
+        self.restore = restore
+        read(.stock, restore.extents.stock)
+    }
 
-    /// Begins to read the journal from where repeats may ask for answers, and from before the last changes that the stock may
-    /// lack.
+    /// Begins to read the journal from where repeats may ask for answers, and from before the changes that the stock may lack.
     func readJournal(_ context: WorkerContext) {
         guard let claim else { return }
         // A window that is full by count has large transactions, which leave few markers between the records.
@@ -173,50 +172,31 @@ final class TakeoverTarget {
         return true
     }
 
-    func restore(
-        _ entry: JournalEntry, _ record: ChangelogBatch.Record, _ value: UnsafeRawBufferPointer, by reader: JournalReader,
-        now: Timestamp
-    ) {
-        switch entry {
-        case .answer(let answer): restore?.apply(answer, record, value, by: reader, now: now)
-        case .note(let note): restore?.apply(note, at: record.offset)
-        case .unknown(let place?): restore?.applyUnknown(place)
-        case .unknown(nil): break
-        }
-    }
-
     // MARK: - Another log
 
     /// Compares a state's positions with the logs, and says what to read again to compare what was answered.
     func examine(_ state: PartitionState) {
         guard let extents else { return }
-        evidence = LogEvidence(of: state, in: extents)
-        positionFault = state.positions.lazy.compactMap { Self.fault(of: $0, in: extents) }.first
+        let evidence = state.applied.evidence.latest(in: extents)
+        self.evidence = evidence
+        positionFault = state.positions.lazy.compactMap { Self.fault(of: $0, in: extents, evidence) }.first
     }
 
-    private static func fault(of position: InputPosition, in extents: PartitionExtents) -> PartitionFault? {
-        let input = position.input
-        guard let log = extents.inputs[input], position.offset < log.lowerBound || position.offset > log.upperBound else {
-            return nil
-        }
+    /// The fault of a position outside of its log. If what is left of the log is what was answered, the rest of it was lost. Else
+    /// it is a new log, to be read from its beginning.
+    private static func fault(
+        of position: InputPosition, in extents: PartitionExtents, _ evidence: LogEvidence
+    ) -> PartitionFault? {
+        let (input, next) = (position.input, position.offset)
+        guard let log = extents.inputs[input], next < log.lowerBound || next > log.upperBound else { return nil }
         let reason =
-            position.offset < log.lowerBound
-            ? "offsets \(position.offset) to \(log.lowerBound - 1) expired before they were read"
-            : "the next offset to read is \(position.offset), but the log ends at \(log.upperBound): the topic was made anew, or"
-                + " lost its end"
-        return PartitionFault(.input(input), at: position.offset, "\(input.text): \(reason)")
-    }
-
-    /// A position outside of its log, with where to go on: if what is left of the log is what was answered, the rest of it was
-    /// lost, and else it is a new log, to be read from its beginning.
-    var explainedPositionFault: PartitionFault? {
-        guard let positionFault, case .input(let input) = positionFault.kind, let log = extents?.inputs[input] else {
-            return positionFault
-        }
-        let isSameLog =
-            evidence?.ranges[input] != nil && positionFault.offset.map { $0 > log.upperBound } ?? false
-        return positionFault.anchored(
-            at: [InputPosition(input, isSameLog ? log.upperBound : log.lowerBound)])
+            next < log.lowerBound
+            ? "offsets \(next) to \(log.lowerBound - 1) expired before they were read"
+            : "the next offset to read is \(next), but the log ends at \(log.upperBound): the topic was made anew, or lost its end"
+        let isSameLog = next > log.upperBound && evidence.ranges[input] != nil
+        return PartitionFault(
+            .input(input), at: next, "\(input.text): \(reason)",
+            anchors: [InputPosition(input, isSameLog ? log.upperBound : log.lowerBound)])
     }
 
     /// Begins to look for the answer at a place where an input now holds something else.
@@ -226,14 +206,13 @@ final class TakeoverTarget {
     }
 
     func explain(_ entry: JournalEntry) {
-        guard let mismatch else { return }
+        guard let mismatch, entry.handled == InputPlace(topic: mismatch.input.topic, partition: nil, offset: mismatch.offset) else {
+            return
+        }
         switch entry {
-        case .answer(let answer) where answer.head.offset == mismatch.offset:
-            guard (answer.head.command == .restock) == (mismatch.input.topic == .restocks) else { return }
-            answeredThere = ReceivedCommand.text(answer.head)
-        case .note(.forwarded(let place, let owner)) where place == mismatch.place:
-            answeredThere = AnsweredCommands.Content.forwarded(to: owner).text
-        case .note(.deadLetter(let place, _)) where place == mismatch.place: answeredThere = AnsweredCommands.Content.noCommand.text
+        case .answer(let answer): answeredThere = answer.head.text
+        case .note(.forwarded(_, let owner)): answeredThere = LogEvidence.Content.forwarded(to: owner).text
+        case .note(.deadLetter): answeredThere = LogEvidence.Content.noCommand.text
         default: break
         }
     }
@@ -245,9 +224,75 @@ final class TakeoverTarget {
         return PartitionFault(
             .input(mismatch.input), at: mismatch.offset,
             "\(mismatch.input.text): the answer to offset \(mismatch.offset) is about \(answeredThere ?? "another command"), but"
-                + " the log has \(mismatch.found) there: the topic was made anew, or lost its end and grew again"
-        ).anchored(
+                + " the log has \(mismatch.found) there: the topic was made anew, or lost its end and grew again",
             // A new log is read from its beginning: what was answered of it is known, and not made again.
-            at: [InputPosition(mismatch.input, mismatch.intactUpTo ?? log.lowerBound)])
+            anchors: [InputPosition(mismatch.input, mismatch.intactUpTo ?? log.lowerBound)])
+    }
+}
+
+/// What the end of a partition's journal says before this worker claims it: where to restore from, the positions of the inputs, and
+/// whose transactions may still be open.
+struct JournalTail {
+    /// The last claim that is committed.
+    struct LastClaim {
+        let offset: Offset
+        let ids: [String]
+        let group: String
+        let instance: String
+
+        init(_ claim: JournalClaim, at offset: Offset) {
+            (self.offset, ids, group, instance) = (offset, claim.ids, claim.group, claim.instance)
+        }
+
+        /// The claim of a position note's writer, by its transactional ids: `GROUP/INSTANCE/WORKER/SET/INDEX`.
+        init(of note: JournalPosition) {
+            (offset, ids) = (note.claim, note.ids)
+            let parts = (ids.first ?? "").split(separator: "/", omittingEmptySubsequences: false)
+            group = parts.dropLast(4).joined(separator: "/")
+            instance = parts.dropLast(3).last.map(String.init) ?? ""
+        }
+    }
+
+    /// Where the last two position notes stand, or fewer.
+    private(set) var notes: [Offset] = []
+    /// The next offset of each input, as far as the journal was read.
+    private(set) var positions: InputPositions
+    private(set) var lastClaim: LastClaim?
+    /// Whatever was named before this offset was fenced by the writer of a later claim.
+    private var fencedUpTo: Offset = 0
+    /// The transactional ids that claims and position notes name.
+    private var namings: [(offset: Offset, ids: [String])] = []
+
+    init(partition: Int32) { positions = InputPositions(home: partition) }
+
+    /// Whether the last claim is the one that a state belongs to. In a journal that was made anew, another one may stand there.
+    func hasClaim(of state: PartitionState) -> Bool { lastClaim.map { ($0.offset, $0.ids) == (state.claim, state.ids) } ?? false }
+
+    /// Adds a committed record.
+    mutating func addCommitted(_ entry: JournalEntry, at offset: Offset) {
+        positions.apply(entry)
+        switch entry {
+        case .note(.position(let note)):
+            notes = notes.suffix(1) + [offset]
+            if lastClaim.map({ $0.offset < note.claim }) ?? true { lastClaim = LastClaim(of: note) }
+            namings.append((offset, note.ids))
+        case .note(.claim(let claim)):
+            lastClaim = LastClaim(claim, at: offset)
+            // In a journal that was made anew or cut while the claim was on its way, `since` lies beyond the claim.
+            fencedUpTo = max(fencedUpTo, min(claim.since, offset))
+        default: break
+        }
+    }
+
+    /// Adds a record whose transaction may be undecided, or aborted: its writer may still commit others.
+    mutating func addUncommitted(_ entry: JournalEntry, at offset: Offset) {
+        if case .note(.claim(let claim)) = entry { namings.append((offset, claim.ids)) }
+    }
+
+    /// The ids under which somebody may still write. Whoever wrote the last position note had fenced all that was named before,
+    /// but for itself.
+    var suspects: Set<String> {
+        let first = max(fencedUpTo, notes.last ?? 0)
+        return Set(namings.lazy.filter { $0.offset >= first }.flatMap(\.ids))
     }
 }

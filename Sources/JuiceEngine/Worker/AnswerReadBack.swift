@@ -54,9 +54,7 @@ final class AnswerReadBack {
         }
     }
 
-    /// Adds the next records of the journals to the states.
-    ///
-    /// - Throws: ``LogError`` if nothing comes for long.
+    /// Adds the next records of the journals to the states. Throws if nothing comes for long.
     private func read(
         _ batch: ChangelogBatch, into partitions: PartitionTable, by reader: JournalReader, now: Timestamp
     ) throws(LogError) {

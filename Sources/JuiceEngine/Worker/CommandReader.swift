@@ -25,10 +25,8 @@ struct ReceivedCommand {
 
     /// Sets the place where it was read first, if a header says that it was forwarded.
     mutating func setSource(from headers: [MessageHeader]) {
-        guard let source = headers.first(where: { $0.name == HeaderName.forwardedFrom })?.value.flatMap(ForwardSource.init) else {
-            return
-        }
-        head.from = source
+        let header = headers.first { $0.name == HeaderName.forwardedFrom }
+        if let source = header?.value.flatMap(ForwardSource.init) { head.from = source }
     }
 }
 
@@ -69,9 +67,9 @@ struct CommandReader {
     }
 
     private let decoder: CommandDecoder
+    /// How many partitions the stores are spread over.
     private let partitionCount: Int32
 
-    /// - Parameter partitionCount: how many partitions the stores are spread over.
     init(menu: Menu, partitionCount: Int32) {
         decoder = CommandDecoder(menu: menu)
         self.partitionCount = partitionCount

@@ -1,9 +1,8 @@
 /// What follows from recent failures for the next batch.
 ///
 /// A failed batch is halved, down to one record, and doubled again on success. So a backlog larger than what the network carries
-/// within a transaction's timeout still gets through, and a single record that cannot be answered is found. If the log refuses
-/// that record, each attempt writes less of what is optional. If its transactions fail for other reasons, its partition is paused,
-/// so that the others are read on. A lost connection is no fault of the batch.
+/// within a transaction's timeout still gets through, and a single record that cannot be answered is found. "After a failure" in
+/// docs/JOURNAL.md says what becomes of that.
 struct FailurePolicy {
     /// Why a partition is paused.
     enum PauseReason {
@@ -45,21 +44,14 @@ struct FailurePolicy {
     /// partitions only a moment. So a pause is a quarter of the time that the partition has been without one.
     private static let pauseWithoutLeader: ClosedRange<Timestamp> = 1_000...20_000
 
-    init(maxBatch: Int) {
-        self.maxBatch = maxBatch
-        batchLimit = maxBatch
-    }
+    init(maxBatch: Int) { (self.maxBatch, batchLimit) = (maxBatch, maxBatch) }
 
-    /// What to write for the records of the batch.
     var fallback: Fallback { batch.onlyRecord.flatMap { fallbacks[$0] } ?? .none }
 
     /// Starts the transaction of a batch.
     mutating func began(_ batch: Batch) { self.batch = (batch.partitions, batch.count, batch.onlyRecord) }
 
-    /// The batch is committed.
-    ///
-    /// - Parameter duration: how long the transaction took, in milliseconds.
-    /// - Returns: partitions that had been paused and work again.
+    /// The batch is committed, in a transaction of so many milliseconds. Returns partitions that had been paused and work again.
     mutating func committed(after duration: Timestamp) -> [Int32] {
         count = 0
         if duration > Self.slow {
@@ -72,9 +64,7 @@ struct FailurePolicy {
         return batch.partitions.filter { pauses.removeValue(forKey: $0) != nil }
     }
 
-    /// The transaction of the batch failed.
-    ///
-    /// - Returns: the partition that is paused for it, if any.
+    /// The transaction of the batch failed. Returns the partition that is paused for it, if any.
     mutating func failed(_ error: LogError, at now: Timestamp) -> PartitionFailure? {
         count += 1
         guard batch.count > 0 else { return nil }
@@ -86,19 +76,17 @@ struct FailurePolicy {
         }
         guard failedAlone(record.partition, at: now) else { return nil }
         pause(record.partition, .failing, at: now)
-        return PartitionFailure(record.partition, PartitionFault(.record(record.topic), at: record.offset, error.message))
+        return (record.partition, PartitionFault(.record(record.topic), at: record.offset, error.message))
     }
 
     /// The transaction with the claims to these partitions failed. The next one claims half as many, so that one that cannot be
-    /// written to is found.
-    ///
-    /// - Returns: the partition that is paused for it, if any.
+    /// written to is found. Returns the partition that is paused for it, if any.
     mutating func claimsFailed(_ partitions: [Int32], _ error: LogError, at now: Timestamp) -> PartitionFailure? {
         count += 1
         claimLimit = max(1, partitions.count / 2)
         guard partitions.count == 1, failedAlone(partitions[0], at: now) else { return nil }
         pause(partitions[0], .unclaimable, at: now)
-        return PartitionFailure(partitions[0], PartitionFault(.journal, "claims to the partition fail: \(error.message)"))
+        return (partitions[0], PartitionFault(.journal, "claims to the partition fail: \(error.message)"))
     }
 
     /// The partitions are claimed, but for those that are paused. These are tried one by one, so that they fail no others' claims.
@@ -108,9 +96,7 @@ struct FailurePolicy {
     /// only delay what has piled up meanwhile.
     mutating func failedElsewhere() { count += 1 }
 
-    /// Counts a failure that only this partition can have caused.
-    ///
-    /// - Returns: whether it has failed often and for long.
+    /// Counts a failure that only this partition can have caused. Returns whether it has failed often and for long.
     private mutating func failedAlone(_ partition: Int32, at now: Timestamp) -> Bool {
         let former = failuresAlone[partition] ?? (count: 0, since: now)
         failuresAlone[partition] = (former.count + 1, former.since)
@@ -119,9 +105,7 @@ struct FailurePolicy {
 
     // MARK: - Pauses
 
-    /// Keeps a partition from being read for a while, longer each time.
-    ///
-    /// - Returns: whether it was working before.
+    /// Keeps a partition from being read for a while, longer each time. Returns whether it was working before.
     @discardableResult
     mutating func pause(_ partition: Int32, _ reason: PauseReason, at now: Timestamp) -> Bool {
         let former = pauses[partition]
@@ -150,9 +134,7 @@ struct FailurePolicy {
     /// Whether a partition was paused and has not worked since.
     func isFailing(_ partition: Int32) -> Bool { pauses[partition] != nil }
 
-    /// A partition is taken over, so it has a leader again and can be written to.
-    ///
-    /// - Returns: whether that was all that it was paused for.
+    /// A partition is taken over, so it has a leader again and can be written to. Returns whether it was paused for that alone.
     mutating func tookOver(_ partition: Int32) -> Bool {
         guard let reason = pauses[partition]?.reason, reason != .failing else { return false }
         (pauses[partition], failuresAlone[partition]) = (nil, nil)
@@ -170,13 +152,8 @@ enum Fallback: Int {
     /// The answer without headers, a forwarded command with the trace headers only, a dead letter with the beginnings of key and
     /// value.
     case withoutHeaders
-    /// A dead letter in place of the answer, whole.
-    case deadLetter
-    /// A dead letter with the beginnings of key and value.
-    case truncatedDeadLetter
-    /// A dead letter that only says why and where from.
-    case emptyDeadLetter
+    /// A dead letter in place of the answer: whole, with the beginnings of key and value, or only why and where from.
+    case deadLetter, truncatedDeadLetter, emptyDeadLetter
 
-    /// Whether a command becomes a dead letter instead of being answered.
     var isDeadLetter: Bool { rawValue >= Self.deadLetter.rawValue }
 }

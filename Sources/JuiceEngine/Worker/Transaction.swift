@@ -3,12 +3,8 @@ import JuiceMessages
 
 /// The transaction of one batch: answers its commands, changes their stores, and writes the records, one after the other.
 ///
-/// A repeat gets its first answer again, a command for a store of another partition is forwarded there, and a record that cannot
-/// be decoded becomes a dead letter.
-///
-/// Forwarded commands and dead letters leave the partition, and a transaction can be torn: a late request of an earlier one may
-/// commit the first part of it alone. So they are flushed before the notes that tell of them are written. From the first of them
-/// on, the journal's records are deferred until then.
+/// Forwarded commands and dead letters are flushed before the notes that tell of them are written: see "A transaction" in
+/// docs/JOURNAL.md. From the first of them on, the journal's records are deferred until then.
 ///
 /// In steady state an order allocates nothing: its texts are views into the record, and its answer is written from one content into
 /// one buffer, both of which are used again.
@@ -20,12 +16,10 @@ struct Transaction: ~Copyable {
     /// How much less than usual to write, since the log has refused the batch's only record.
     private let fallback: Fallback
     private(set) var summary = TransactionSummary()
-    /// The answer being written, and the value of its record.
     private var answer = AnswerContent()
     private var buffer = OutputBuffer()
-    private(set) var deferred = DeferredRecords()
-    /// Whether anything has left the partition and must be flushed before the deferred records are written.
-    private(set) var mustFlush = false
+    /// What must be written after a flush; nil unless anything has left the partition.
+    private(set) var deferred: DeferredRecords?
 
     init(on log: any CommandLog, context: WorkerContext, at time: Timestamp, fallback: Fallback, answersReadBack: Int) {
         (self.log, self.context, self.time, self.fallback) = (log, context, time, fallback)
@@ -35,10 +29,7 @@ struct Transaction: ~Copyable {
     // MARK: - Commands
 
     /// Answers records of one partition and applies them to its state, or hands them on. Records that were applied before are
-    /// skipped.
-    ///
-    /// Each record is read one ahead, and its store and its place among the duplicates are prefetched meanwhile: among a million
-    /// stores and ids they are rarely in the caches.
+    /// skipped. Each is read one ahead, and what it needs is prefetched: among a million stores and ids it is rarely in the caches.
     ///
     /// - Returns: how many of the records are done with. The next one is a repeat whose answer is not at hand.
     mutating func process(_ records: Span<CommandRecord>, of state: inout AppliedState) throws(LogError) -> Int {
@@ -61,8 +52,8 @@ struct Transaction: ~Copyable {
             case .end: return records.count
             }
             if let note {
-                if let content = note.answered, record.partition == state.partition {
-                    state.answered.append(record.topic, record.offset, content)
+                if let content = note.evidence, record.partition == state.partition {
+                    state.evidence.append(record.topic, record.offset, content)
                 }
                 try writeNote(note, to: state.partition)
             }
@@ -84,8 +75,7 @@ struct Transaction: ~Copyable {
 
     /// Answers a command: a repeat as before, a new one by carrying it out.
     ///
-    /// - Returns: the note of it for the journal if it gets no answer, since it is here for the second time, or the log has refused
-    ///   its answer.
+    /// - Returns: the note of it if it gets no answer, since it is a second copy, or the log has refused its answer.
     @inline(__always)
     private mutating func respond(
         to command: ReceivedCommand, _ content: consuming CommandContent, _ known: RememberedAnswers, _ record: CommandRecord,
@@ -114,7 +104,7 @@ struct Transaction: ~Copyable {
             carryOut(content, command, &state.stores)
             state.remember(command.fingerprint, command, buffer, sentAt: sent)
         }
-        state.answered.append(record.topic, record.offset, .command(command.fingerprint, command.head.command))
+        state.evidence.append(record.topic, record.offset, .command(command.fingerprint, command.head.command))
         try writeToJournal(state.partition, key: command.head.store, headers: fallback == .none ? headers.ofTraces : [])
         return nil
     }
@@ -130,9 +120,9 @@ struct Transaction: ~Copyable {
     ///
     /// - Returns: whether it was carried out.
     @discardableResult
-    private mutating func carryOut(_ content: consuming CommandContent, _ command: ReceivedCommand, _ stores: inout StoreTable)
-        -> Bool
-    {
+    private mutating func carryOut(
+        _ content: consuming CommandContent, _ command: ReceivedCommand, _ stores: inout StoreTable
+    ) -> Bool {
         do throws(Rejection) {
             switch consume content {
             case .make(let order):
@@ -174,8 +164,6 @@ struct Transaction: ~Copyable {
         }
     }
 
-    // MARK: - Cancels
-
     private mutating func writeCancel(
         _ command: ReceivedCommand, _ known: RememberedAnswers, sentAt sent: Timestamp, _ state: inout AppliedState
     ) {
@@ -187,8 +175,7 @@ struct Transaction: ~Copyable {
         state.remember(fingerprint ?? command.fingerprint, command, buffer, isCancelled: isCancelled, sentAt: sent)
     }
 
-    /// Sets the answer's fruits to those that an order took: none if it is not known, or was not made. Fruits that are no longer on
-    /// the menu cannot be put back.
+    /// Sets the answer's fruits to those that an order took and that are still on the menu.
     private mutating func setFruits(takenBy order: DuplicateMemory.FirstAnswer?, _ duplicates: borrowing DuplicateMemory) {
         answer.fruits.removeAll()
         guard let order, let read = duplicates.withValue(of: order, { try? context.answerDecoder.decode($0) }),
@@ -202,23 +189,21 @@ struct Transaction: ~Copyable {
 
     // MARK: - Commands of other partitions, and dead letters
 
-    /// Forwards a command to the partition that owns its store, with the same bytes and headers.
+    /// Forwards a command to the partition that owns its store, with the same bytes, headers and time of sending, from which the
+    /// duplicate window counts.
     ///
     /// It does so only once. A command that was forwarded already was misplaced on purpose, or by a process that counts another
     /// number of partitions.
-    ///
-    /// - Parameter sent: when it was sent. The copy carries the same time, from which the duplicate window counts.
-    /// - Returns: the note of it for the journal.
-    private mutating func forward(_ record: CommandRecord, sentAt sent: Timestamp, to owner: Int32) throws(LogError) -> JournalNote
-    {
+    private mutating func forward(
+        _ record: CommandRecord, sentAt sent: Timestamp, to owner: Int32
+    ) throws(LogError) -> JournalNote {
         if fallback.isDeadLetter { return try writeDeadLetter(record, because: .unanswerable) }
         let headers = log.headers(of: record)
         guard !headers.contains(where: { $0.name == HeaderName.forwardedFrom }) else {
             return try writeDeadLetter(record, because: .misplaced)
         }
         let origin = MessageHeader(name: HeaderName.forwardedFrom, value: "\(record.partition)/\(record.offset)")
-        mustFlush = true
-        try log.produce(
+        try leave(
             OutputRecord(
                 topic: record.topic.topic, partition: owner, key: record.key, value: record.value,
                 headers: (fallback == .none ? headers : headers.ofTraces) + [origin],
@@ -229,10 +214,9 @@ struct Transaction: ~Copyable {
     }
 
     /// Writes a dead letter: a record that has no answer, with its bytes and headers, the reason and its position.
-    ///
-    /// - Returns: the note of it for the journal.
-    private mutating func writeDeadLetter(_ record: CommandRecord, because reason: DeadLetterReason) throws(LogError) -> JournalNote
-    {
+    private mutating func writeDeadLetter(
+        _ record: CommandRecord, because reason: DeadLetterReason
+    ) throws(LogError) -> JournalNote {
         let reasons = [
             MessageHeader(name: HeaderName.errorCode, value: reason.code),
             MessageHeader(name: HeaderName.errorMessage, value: reason.message),
@@ -240,12 +224,9 @@ struct Transaction: ~Copyable {
             MessageHeader(name: HeaderName.sourcePartition, value: String(record.partition)),
             MessageHeader(name: HeaderName.sourceOffset, value: String(record.offset)),
         ]
-        let letter = contents(of: record)
-        mustFlush = true
-        try log.produce(
-            OutputRecord(
-                topic: .deadLetters, partition: record.partition, key: letter.key, value: letter.value,
-                headers: letter.headers + reasons))
+        var letter = deadLetter(of: record)
+        letter.headers += reasons
+        try leave(letter)
         summary.deadLetters += 1
         if summary.firstDeadLetter == nil {
             summary.firstDeadLetter = DeadLetter(position: record.position, reason: reason)
@@ -256,20 +237,26 @@ struct Transaction: ~Copyable {
     /// The most bytes of key and value together in a truncated dead letter: well below Kafka's default limit of 1 MB.
     private static let largestTruncated = 256 * 1024
 
-    /// The contents of a dead letter: all of the record or, if that is too large, the beginnings of key and value without headers.
-    /// Only a record that came compressed can be too large.
-    private func contents(of record: CommandRecord) -> (
-        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [MessageHeader]
-    ) {
+    /// A dead letter of all of the record or, if that is too large, the beginnings of key and value without headers. Only a record
+    /// that came compressed can be too large.
+    private func deadLetter(of record: CommandRecord) -> OutputRecord {
         let headers = log.headers(of: record)
-        guard fallback != .none, fallback != .deadLetter else { return (record.key, record.value, headers) }
+        var letter = OutputRecord(
+            topic: .deadLetters, partition: record.partition, key: record.key, value: record.value, headers: headers)
+        guard fallback != .none, fallback != .deadLetter else { return letter }
         let headerSize = headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
         let size = headerSize + (record.key?.count ?? 0) + (record.value?.count ?? 0)
         let half = fallback == .emptyDeadLetter ? 0 : Self.largestTruncated / 2
-        let beginning = { (bytes: UnsafeRawBufferPointer?) in bytes.map { UnsafeRawBufferPointer(rebasing: $0.prefix(half)) } }
-        return (
-            beginning(record.key), beginning(record.value), [MessageHeader(name: HeaderName.truncatedFrom, value: String(size))]
-        )
+        letter.key = record.key.map { UnsafeRawBufferPointer(rebasing: $0.prefix(half)) }
+        letter.value = record.value.map { UnsafeRawBufferPointer(rebasing: $0.prefix(half)) }
+        letter.headers = [MessageHeader(name: HeaderName.truncatedFrom, value: String(size))]
+        return letter
+    }
+
+    /// Writes a record that leaves the partition.
+    private mutating func leave(_ record: OutputRecord) throws(LogError) {
+        deferred = deferred ?? DeferredRecords()
+        try log.produce(record)
     }
 
     /// The place of a record, as its partition's journal names it.
@@ -281,30 +268,30 @@ struct Transaction: ~Copyable {
 
     // MARK: - Records of the journal and the stock
 
-    /// Writes a record of the journal, with the buffer as its value.
-    ///
-    /// - Parameter key: the store that was answered; nil for a note.
-    private mutating func writeToJournal(_ partition: Int32, key: BorrowedText?, headers: [MessageHeader]) throws(LogError) {
+    /// Writes a record of the journal, with the buffer as its value, and with the store that was answered as its key.
+    private mutating func writeToJournal(
+        _ partition: Int32, key: BorrowedText? = nil, headers: [MessageHeader] = []
+    ) throws(LogError) {
         let record = OutputRecord(
             topic: .results, partition: partition, key: key?.bytes, value: buffer.unsafeBytes, headers: headers)
-        if mustFlush { deferred.append(record) } else { try log.produce(record) }
+        if deferred == nil { try log.produce(record) } else { deferred?.append(record) }
     }
 
     /// Writes a note into the journal.
     mutating func writeNote(_ note: JournalNote, to partition: Int32) throws(LogError) {
         buffer.removeAll()
         note.write(into: &buffer)
-        try writeToJournal(partition, key: nil, headers: [])
+        try writeToJournal(partition)
     }
 
     /// Writes every store whose last committed changes the stock topic lacks. The transaction must not have changed any yet.
     mutating func writeStock(of state: PartitionState) throws(LogError) {
-        summary.storesWritten += state.applied.stores.unwrittenCount
+        summary.storesWritten += state.applied.stores.unwritten.count
         try state.applied.stores.forEachUnwritten { (store, levels, revision) throws(LogError) in
             buffer.removeAll()
             context.answerEncoder.stock(store: store, revision: revision, levels: levels, into: &buffer)
             try log.produce(
-                OutputRecord(topic: .stock, partition: state.partition, key: store.bytes, value: buffer.unsafeBytes, headers: []))
+                OutputRecord(topic: .stock, partition: state.partition, key: store.bytes, value: buffer.unsafeBytes))
         }
     }
 }
@@ -315,7 +302,6 @@ struct Batch {
     let runs: [ArraySlice<CommandRecord>]
     /// Each partition's first record.
     private(set) var firsts: [ArraySlice<CommandRecord>] = []
-    /// The number of records.
     let count: Int
 
     init(_ records: [CommandRecord] = []) {
@@ -337,13 +323,10 @@ struct Batch {
         }
     }
 
-    /// The partitions of its commands.
     var partitions: [Int32] { firsts.compactMap { $0.first?.partition } }
 
     /// The position of its record, if it has only one.
-    var onlyRecord: InputPosition? {
-        count == 1 ? runs.first?.first?.position : nil
-    }
+    var onlyRecord: InputPosition? { count == 1 ? runs.first?.first?.position : nil }
 }
 
 /// Records of the journal that are written once what left the partition is flushed.
@@ -388,11 +371,9 @@ struct DeferredRecords {
 }
 
 extension [MessageHeader] {
-    /// The most trace headers that are copied to an answer, and the most bytes of all together. The standard has one of each
-    /// name and asks for at least 512 bytes. Without bounds an answer could be too large for any broker.
+    // Without bounds an answer could be too large for any broker. The standard has one header of each name, and asks for 512 bytes.
     private static let mostTraceHeaders = 8
     private static let mostTraceBytes = 16 * 1024
-    /// The longest trace header that is copied, in bytes.
     private static let longestTraceHeader = 8 * 1024
 
     /// The trace headers, which an answer copies from its command.

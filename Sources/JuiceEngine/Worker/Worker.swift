@@ -6,14 +6,9 @@ import JuiceMessages
 /// It is a state machine over a ``CommandLog``. Each ``step()`` makes at most one call on the log that can wait or change
 /// anything. So a driver, be it a thread or a simulation, may stop, crash or interleave workers between any two calls.
 ///
-/// A transaction is one batch: all commands at hand, up to a limit. With little traffic it is committed at once; under load
-/// batches grow while the previous one is being committed. No transaction is open while the log is polled, so no rebalance
-/// can come in the middle of one.
-///
-/// There is one way to recover from errors: undo in memory, make new producers, and take the partitions over anew.
-///
-/// A record's way in: ``step()``, `process`, `Transaction.process`, `CommandReader.read`, the decoder. Its answer's way out:
-/// `Transaction.respond`, which changes the store in `carryOut`, then `writeToJournal` and ``CommandLog/produce(_:)``.
+/// A transaction is one batch: all commands at hand, up to a limit. No transaction is open while the log is polled, so no rebalance
+/// can come in the middle of one. docs/ARCHITECTURE.md follows a record through it, and docs/JOURNAL.md says how it recovers from
+/// errors.
 ///
 /// ```
 ///                         ┌─────────── readingBack ◀──────────┐ some repeats need older answers
@@ -96,16 +91,10 @@ package struct Worker<Log: CommandLog> {
 
     /// The attempt after which the pause between retries grows no longer.
     private static var longestRetryBackoff: Int { 5 }
-
     /// How often a stopping worker tries to end the transaction it left open.
     private static var farewellAttempts: Int { 3 }
 
-    /// A worker that has not begun.
-    ///
-    /// - Parameters:
-    ///   - log: where commands come from and answers go.
-    ///   - settings: what it is to know.
-    ///   - onEvent: called from within ``step()``.
+    /// - Parameter onEvent: called from within ``step()``.
     package init(log: Log, settings: WorkerSettings, onEvent: @escaping (WorkerEvent) -> Void) {
         self.log = log
         context = WorkerContext(settings)
@@ -113,7 +102,6 @@ package struct Worker<Log: CommandLog> {
         failures = FailurePolicy(maxBatch: settings.maxBatch)
     }
 
-    /// What it holds in memory.
     package var held: HeldState {
         HeldState(
             partitions: partitions.reduce(0) { count, _ in count + 1 },
@@ -124,7 +112,6 @@ package struct Worker<Log: CommandLog> {
     /// Makes the worker finish the transaction at hand, leave its group and stop.
     package mutating func requestStop() { isStopping = true }
 
-    /// Takes the next step.
     package mutating func step() -> Step {
         do throws(LogError) {
             var step = Step.worked
@@ -137,12 +124,8 @@ package struct Worker<Log: CommandLog> {
                 phase = .polling
             case .polling: step = try poll()
             case .takingOver(let takeover): try advance(takeover)
-            case .checking(let check):
-                if check.isDone {
-                    finish(check)
-                } else {
-                    try check.step(on: log, partitions: partitions, reader: context.commandReaders.0)
-                }
+            case .checking(let check) where check.isDone: finish(check)
+            case .checking(let check): try check.step(on: log, partitions: partitions, reader: context.commandReaders.0)
             case .beginning(let batch):
                 try log.begin()
                 begunAt = log.now
@@ -156,12 +139,8 @@ package struct Worker<Log: CommandLog> {
             case .committing:
                 try log.commit()
                 try finishTransaction()
-            case .readingBack(let readBack):
-                if readBack.isDone {
-                    try finish(readBack)
-                } else {
-                    try readBack.step(on: log, partitions: partitions, reader: context.journalReader)
-                }
+            case .readingBack(let readBack) where readBack.isDone: try finish(readBack)
+            case .readingBack(let readBack): try readBack.step(on: log, partitions: partitions, reader: context.journalReader)
             case .startingOver: step = try startOver()
             case .stopped: step = .stopped
             case .failed(let error): step = .failed(error)
@@ -214,9 +193,7 @@ package struct Worker<Log: CommandLog> {
         }
     }
 
-    /// Counts a failure.
-    ///
-    /// - Returns: the partition that is paused for it, if any.
+    /// Counts a failure. Returns the partition that is paused for it, if any.
     private mutating func blame(for error: LogError) -> PartitionFailure? {
         switch phase {
         case _ where error.subject == .connection: break
@@ -254,7 +231,7 @@ package struct Worker<Log: CommandLog> {
     /// Stops the partition whose input cannot be read on at this place.
     private mutating func stop(at position: InputPosition, _ reason: String) throws(LogError) {
         if let state = state(of: position.partition) {
-            let last = max(position.offset, state.applied.positions[position.input] ?? 0)
+            let last = max(position.offset, state.applied.progress.positions[position.input] ?? 0)
             let fault = PartitionFault(
                 .input(position.input), at: last, "\(position.input.text) is damaged: \(reason)",
                 anchors: [InputPosition(position.input, last + 1)])
@@ -287,17 +264,17 @@ package struct Worker<Log: CommandLog> {
         }
         waiting = Batch(runs: remaining)
         summary = transaction.summary
-        phase = transaction.mustFlush ? .flushing(transaction.deferred) : .committing
+        phase = transaction.deferred.map(Phase.flushing) ?? .committing
     }
 
     /// Writes stock and position notes, which precede the batch's answers.
     private func writeWhatIsDue(for batch: Batch, at now: Timestamp, _ transaction: inout Transaction) throws(LogError) {
         let homes = Set(batch.partitions.map { $0 % settings.partitionCount })
         for state in partitions {
-            let mayNote = homes.isEmpty || homes.contains(state.partition)
-            let note =
-                mayNote
-                ? state.dueNote(at: now, interval: settings.noteInterval, stockEnd: log.writtenStockEnd(of: state.partition)) : nil
+            var note: JournalNote?
+            if homes.isEmpty || homes.contains(state.partition) {
+                note = state.dueNote(at: now, interval: settings.noteInterval, stockEnd: log.writtenStockEnd(of: state.partition))
+            }
             if note != nil || batch.count == 0 || state.isStockDue(at: now) {
                 try transaction.writeStock(of: state)
                 state.wroteStock(at: now)
@@ -308,7 +285,6 @@ package struct Worker<Log: CommandLog> {
         }
     }
 
-    /// The transaction is committed.
     private mutating func finishTransaction() throws(LogError) {
         let now = log.now
         for state in partitions { try state.commit(at: now, log.writtenResults(of: state.partition)) }
@@ -362,9 +338,8 @@ package struct Worker<Log: CommandLog> {
         let now = log.now
         if let share {
             if isAnyPauseOver(share, at: now) {
-                // Taking the partitions over tells whether those that were paused work again.
-                cachePartitions()
-                takeOver(share)
+                // That tells whether those that were paused work again.
+                takeOverAgain()
                 return .worked
             }
             if timers.isCheckDue(at: now) {
@@ -399,7 +374,7 @@ package struct Worker<Log: CommandLog> {
         var index = 0
         while index < records.count {
             let first = records[index]
-            var expected = next[first.input] ?? state(of: first.partition)?.applied.positions[first.input] ?? 0
+            var expected = next[first.input] ?? state(of: first.partition)?.applied.progress.positions[first.input] ?? 0
             while index < records.count, records[index].topic == first.topic, records[index].partition == first.partition {
                 if records[index].offset < expected { return InputPosition(first.input, records[index].offset) }
                 expected = records[index].offset + 1
@@ -420,7 +395,7 @@ package struct Worker<Log: CommandLog> {
 
     private func hasWork(at now: Timestamp) -> Bool {
         timers.isQuiet(at: now)
-            && partitions.contains { $0.isNoteOld(at: now, settings.noteInterval) || $0.applied.stores.hasUnwritten }
+            && partitions.contains { $0.isNoteOld(at: now, settings.noteInterval) || !$0.applied.stores.unwritten.isEmpty }
     }
 
     private func isAnyPauseOver(_ share: InputAssignment, at now: Timestamp) -> Bool {
@@ -429,9 +404,7 @@ package struct Worker<Log: CommandLog> {
 
     // MARK: - Assignment
 
-    /// Lets the group change the assignment in the middle of something that can take long. No commands are read.
-    ///
-    /// - Returns: whether the assignment changed.
+    /// Lets the group change the assignment in the middle of something that can take long. Returns whether it did.
     private mutating func handleRebalance() throws(LogError) -> Bool {
         switch try log.poll(maxRecords: 1, wait: .never) {
         case .assigned(let share): assign(share)
@@ -469,6 +442,11 @@ package struct Worker<Log: CommandLog> {
             cached[state.partition] = state
         }
         partitions = PartitionTable()
+    }
+
+    private mutating func takeOverAgain() {
+        cachePartitions()
+        if let share { takeOver(share) }
     }
 
     // MARK: - Taking over
@@ -511,17 +489,13 @@ package struct Worker<Log: CommandLog> {
         (partitions, cached, stopped) = (reading, paused, [:])
         claims.merge(takeover.claims) { $1 }
         if !takeover.forgotten.isEmpty { log.publish(takeover.forgotten) }
-        for refusal in takeover.refusals {
-            stop(refusal.partition, refusal.fault, journalEnd: takeover.journalEnds[refusal.partition] ?? 0)
-        }
+        for refusal in takeover.refusals { stop(refusal.partition, refusal.fault, journalEnd: refusal.journalEnd) }
         for partition in takeover.rewritten { onEvent(.stockRewritten(partition)) }
         timers.tookOver(at: now)
         failures.claimed()
         let held = held
-        onEvent(
-            .restored(
-                partitions: partitions.map(\.partition),
-                RestoredState(stores: held.stores, commands: held.commands, records: takeover.recordCount)))
+        let restored = RestoredState(stores: held.stores, commands: held.commands, records: takeover.recordCount)
+        onEvent(.restored(partitions: partitions.map(\.partition), restored))
         phase = .polling
     }
 
@@ -530,11 +504,10 @@ package struct Worker<Log: CommandLog> {
         timers.checked(at: log.now)
         phase = .polling
         for state in partitions { check.confirm(state) }
-        guard let share, !check.mismatches.isEmpty || check.mustTakeOver else { return }
+        guard share != nil, !check.mismatches.isEmpty || check.mustTakeOver else { return }
         // Somebody else has written to a journal, or an input has changed. Taking over tells who or what.
         mismatches = check.mismatches
-        cachePartitions()
-        takeOver(share)
+        takeOverAgain()
     }
 }
 
@@ -558,9 +531,7 @@ private struct Timers {
     }
 
     /// New positions are known, and the logs have just been looked at.
-    mutating func tookOver(at now: Timestamp) {
-        (checkedAt, committedAt, hasNews) = (now, now, true)
-    }
+    mutating func tookOver(at now: Timestamp) { (checkedAt, committedAt, hasNews) = (now, now, true) }
 
     mutating func checked(at now: Timestamp) { checkedAt = now }
 

@@ -1,7 +1,7 @@
 import JuiceMessages
 
 /// What a worker did, for logs and metrics.
-public enum WorkerEvent: Sendable {
+package enum WorkerEvent: Sendable {
     /// It made its first producers. They claim nothing before the first assignment.
     case started
     /// The group assigned it these partitions. It restores their state.
@@ -31,9 +31,8 @@ public enum WorkerEvent: Sendable {
 }
 
 /// Why a partition is not read.
-public struct PartitionFault: Error, Sendable, Equatable {
-    /// What is wrong.
-    public enum Kind: Sendable, Equatable {
+package struct PartitionFault: Error, Equatable {
+    package enum Kind: Sendable, Equatable {
         /// The partition of an input: its position is outside of its log, or it is another log than the one that was read.
         case input(InputPartition)
         /// The results: they are not the journal that was written, or cannot be read.
@@ -46,104 +45,76 @@ public struct PartitionFault: Error, Sendable, Equatable {
         case leader(topic: String)
     }
 
-    /// What is wrong.
-    public let kind: Kind
+    package let kind: Kind
     /// The same, for people.
-    public let reason: String
+    package let reason: String
     /// The offset concerned, if it is a single one.
-    public let offset: Offset?
+    package let offset: Offset?
     /// Positions at which an operator can let reading go on, with an anchor.
-    public let anchors: [InputPosition]
+    package let anchors: [InputPosition]
 
-    /// A fault.
-    public init(_ kind: Kind, at offset: Offset? = nil, _ reason: String, anchors: [InputPosition] = []) {
-        self.kind = kind
-        self.offset = offset
-        self.reason = reason
-        self.anchors = anchors
+    package init(_ kind: Kind, at offset: Offset? = nil, _ reason: String, anchors: [InputPosition] = []) {
+        (self.kind, self.offset, self.reason, self.anchors) = (kind, offset, reason, anchors)
     }
 
     /// The same fault, with positions at which reading can go on.
-    func anchored(at positions: [InputPosition]) -> PartitionFault {
-        PartitionFault(kind, at: offset, reason, anchors: positions)
-    }
+    func anchored(at positions: [InputPosition]) -> PartitionFault { PartitionFault(kind, at: offset, reason, anchors: positions) }
 }
 
-/// A partition that cannot be read for now, or until it is repaired, and why.
-struct PartitionFailure: Equatable {
-    let partition: Int32
-    let fault: PartitionFault
-
-    init(_ partition: Int32, _ fault: PartitionFault) { (self.partition, self.fault) = (partition, fault) }
-}
+/// A partition that cannot be read for now, and why.
+typealias PartitionFailure = (partition: Int32, fault: PartitionFault)
 
 /// The state of a worker after restoring.
-public struct RestoredState: Sendable, Equatable {
-    /// Stores that ever changed.
-    public let stores: Int
-    /// Commands whose repeats are known.
-    public let commands: Int
+package struct RestoredState: Sendable, Equatable {
+    package let stores: Int
+    package let commands: Int
     /// Records read from the changelogs; 0 if the state had been kept.
-    public let records: Int
+    package let records: Int
 
-    /// The size of the restored state.
-    public init(stores: Int, commands: Int, records: Int) {
-        self.stores = stores
-        self.commands = commands
-        self.records = records
+    package init(stores: Int, commands: Int, records: Int) {
+        (self.stores, self.commands, self.records) = (stores, commands, records)
     }
 }
 
-/// What a worker holds in memory.
-public struct HeldState: Sendable, Equatable {
-    /// The partitions that it reads.
-    public let partitions: Int
-    /// Their stores that ever changed.
-    public let stores: Int
-    /// Their commands whose repeats are known.
-    public let commands: Int
+/// What a worker holds in memory: the partitions that it reads, their stores that ever changed, and their commands whose repeats
+/// are known.
+package struct HeldState: Sendable {
+    package let partitions: Int
+    package let stores: Int
+    package let commands: Int
 }
 
-/// A record that became a dead letter, and why.
-public struct DeadLetter: Sendable, Equatable {
-    /// Its position.
-    public let position: InputPosition
-    /// Why it has no answer.
-    public let reason: DeadLetterReason
+/// A record that has no answer, and why.
+package struct DeadLetter: Sendable, Equatable {
+    package let position: InputPosition
+    package let reason: DeadLetterReason
 }
 
-/// What one transaction contained.
-public struct TransactionSummary: Sendable, Equatable {
-    /// Answers "juice made".
-    public var juicesMade = 0
-    /// Answers "out of stock".
-    public var outOfStock = 0
-    /// Answers "restocked".
-    public var restocked = 0
-    /// Orders taken back.
-    public var cancelled = 0
-    /// Answers "rejected".
-    public var rejected = 0
+/// What one transaction contained: answers of each kind, and records that have none.
+package struct TransactionSummary: Sendable, Equatable {
+    package var juicesMade = 0
+    package var outOfStock = 0
+    package var restocked = 0
+    package var cancelled = 0
+    package var rejected = 0
     /// Repeats, answered with the first answer again.
-    public var duplicates = 0
-    /// Records that became dead letters: they name no command, or the log refused their answer.
-    public var deadLetters = 0
-    /// The first of the dead letters.
-    public var firstDeadLetter: DeadLetter?
+    package var duplicates = 0
+    /// Records that name no command, or whose answer the log refused.
+    package var deadLetters = 0
+    package var firstDeadLetter: DeadLetter?
     /// Commands forwarded to the partition that owns their store.
-    public var forwarded = 0
+    package var forwarded = 0
     /// Forwarded commands that were here before.
-    public var copies = 0
+    package var copies = 0
     /// Stores whose stock was written.
-    public var storesWritten = 0
+    package var storesWritten = 0
     /// Answers that were read back from the journal, before it, for repeats in it.
-    public var answersReadBack = 0
+    package var answersReadBack = 0
 
-    /// The summary of an empty transaction.
-    public init() {}
+    package init() {}
 
-    /// All records that were answered, forwarded, made dead letters or found to be copies.
-    public var commands: Int {
+    /// All records that were handled.
+    package var commands: Int {
         juicesMade + outOfStock + restocked + cancelled + rejected + duplicates + deadLetters + forwarded + copies
     }
 }

@@ -3,36 +3,29 @@ import JuiceMessages
 
 /// The configuration of a worker.
 package struct WorkerSettings {
-    package var menu: Menu
-    package var language: Language
+    package let menu: Menu
+    package let language: Language
     /// How many partitions the stores are spread over.
-    package var partitionCount: Int32
+    package let partitionCount: Int32
     /// The consumer group and the instance's name in it, for claims.
-    package var group: String
-    package var instance: String
+    package let group: String
+    package let instance: String
     /// How long repeats of a command are known.
-    package var window: DuplicateWindow
+    package let window: DuplicateWindow
     /// The most bytes of each partition's latest answers that are kept, so that repeats of them need not be read back.
-    package var answerBytes: Int
+    package let answerBytes: Int
     /// The most commands in one transaction.
-    package var maxBatch: Int
-    /// After so many milliseconds without one, a position note is written even if nothing happens, so that the last one does not
-    /// expire.
-    package var noteInterval: Timestamp
+    package let maxBatch: Int
+    /// After so many milliseconds without one, a position note is written even if nothing happens: the last one must not expire.
+    package let noteInterval: Timestamp
 
     package init(
         menu: Menu, language: Language, partitionCount: Int32, group: String, instance: String, window: DuplicateWindow = .standard,
         answerBytes: Int = 4 << 20, maxBatch: Int = 10_000, noteInterval: Timestamp = 24 * 3_600_000
     ) {
-        self.menu = menu
-        self.language = language
-        self.partitionCount = partitionCount
-        self.group = group
-        self.instance = instance
-        self.window = window
-        self.answerBytes = answerBytes
-        self.maxBatch = maxBatch
-        self.noteInterval = noteInterval
+        (self.menu, self.language, self.partitionCount) = (menu, language, partitionCount)
+        (self.group, self.instance, self.window) = (group, instance, window)
+        (self.answerBytes, self.maxBatch, self.noteInterval) = (answerBytes, maxBatch, noteInterval)
     }
 }
 
@@ -49,13 +42,10 @@ final class WorkerContext {
 
     init(_ settings: WorkerSettings) {
         self.settings = settings
-        let menu = settings.menu
+        let (menu, count) = (settings.menu, settings.partitionCount)
         maker = JuiceMaker(menu: menu)
         answerEncoder = AnswerEncoder(menu: menu, language: settings.language)
-        commandReaders = (
-            CommandReader(menu: menu, partitionCount: settings.partitionCount),
-            CommandReader(menu: menu, partitionCount: settings.partitionCount)
-        )
+        commandReaders = (CommandReader(menu: menu, partitionCount: count), CommandReader(menu: menu, partitionCount: count))
         journalReader = JournalReader(menu: menu)
         stockRestorer = StockRestorer(menu: menu)
     }
