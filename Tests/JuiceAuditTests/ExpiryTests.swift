@@ -25,7 +25,7 @@ import Testing
     }
 
     private func audit(_ lines: [String], without first: [AuditTopic: Int64] = [:], allowsOpen: Bool = false) throws -> Audit {
-        var rules = Case([]).rules
+        var rules = Line.rules
         rules.allowsOpen = allowsOpen
         return try Audit(of: Source(AuditTopics(lines), without: first), by: rules)
     }

@@ -140,7 +140,7 @@ import Testing
     @Test func nobodyHasClaimed() throws {
         var topics = AuditTopics(Self.lines.filter { !$0.hasPrefix(#"{"type":"position""#) })
         topics["results 0@0"] = nil
-        expect(try Audit(of: topics, by: Case([]).rules), ["nobody has claimed the partition"])
+        expect(try Audit(of: topics, by: Line.rules), ["nobody has claimed the partition"])
     }
 
     @Test(arguments: [([UInt8]("m".utf8), []), (nil, [Story.own])] as [([UInt8]?, [AuditHeader])])
@@ -159,7 +159,7 @@ import Testing
             AuditMoment(partition: 0, offset: Int64(offset), timestamp: 1_000 + Int64(offset))
         }
         #expect(
-            try Audit(of: AuditTopics(claims), by: Case([]).rules).owners == [
+            try Audit(claims).owners == [
                 AuditOwner(group: "juice-maker", instance: "till-1", from: moment(first), to: moment(second)),
                 AuditOwner(group: "a/b", instance: "till-2", from: moment(second), to: moment(third)),
                 AuditOwner(group: "juice-maker", instance: "till-1", from: moment(third), to: nil),
@@ -170,7 +170,7 @@ import Testing
         let lines = [
             Line.order("a", "mango"), Line.order("b", "mango"), Line.anchored(1), Line.anchored(9), Line.anchored(2),
         ]
-        let audit = try Audit(of: AuditTopics(lines), by: Case([]).rules)
+        let audit = try Audit(lines)
         expect(audit, [])
         #expect(audit.counts.skipped == 2)
         #expect(audit.anchors.map(\.from) == [nil, 1, 9])
@@ -181,7 +181,7 @@ import Testing
 
     @Test func whatThePositionPassesOverIsCounted() throws {
         let lines = [Line.order("a", "mango"), Line.order("b", "mango"), Line.position(2, 0)]
-        #expect(try Audit(of: AuditTopics(lines), by: Case([]).rules).counts.skipped == 2)
+        #expect(try Audit(lines).counts.skipped == 2)
     }
 
     /// Partition 2 of the orders was added later. Its journal is that of partition 0.

@@ -36,7 +36,7 @@ import Testing
     ]
 
     @Test func aRightHistoryHasNoFaults() throws {
-        let audit = try Audit(of: AuditTopics(Self.lines), by: Case([]).rules)
+        let audit = try Audit(Self.lines)
         expect(audit, [])
         #expect((audit.counts.cancelled, audit.counts.rejected, audit.counts.duplicates) == (3, 4, 3))
     }

@@ -2,8 +2,9 @@ import Testing
 
 @testable import JuiceAudit
 
-/// Values of records. An answer has no offset before ``Swift/String/at(_:from:store:)``.
+/// Values of the records of a store. An answer has no offset before ``Swift/String/at(_:from:store:)``.
 enum Line {
+    static let rules = AuditRules(partitionCount: 1, memoryWindow: 1_000, memoryCount: 100)
     static let claim = claim("till-1")
 
     static func claim(_ instance: String, set: Int = 0, since: Int = 0, group: String = "juice-maker", partitions: Int = 1)
@@ -256,12 +257,16 @@ enum Story {
     }()
 }
 
+extension Audit {
+    init(_ lines: [String]) throws { try self.init(of: AuditTopics(lines), by: Line.rules) }
+}
+
 /// Topics, and the faults that must be found in them: each fault contains its text. None if the contract is kept.
 struct Case: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let expected: [String]
     let topics: AuditTopics
-    var rules = AuditRules(partitionCount: 1, memoryWindow: 1_000, memoryCount: 100)
+    var rules = Line.rules
 
     /// The story with a change.
     init(_ name: String, _ expected: String..., change: (inout AuditTopics) -> Void) {

@@ -68,7 +68,7 @@ import Testing
             "@99999 " + Line.order("a", "mango"), "@9000 " + Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 1),
             "@9500 " + Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":4"#, 2),
         ]
-        #expect(try Audit(of: AuditTopics(lines), by: Case([]).rules).faults.count == faults)
+        #expect(try Audit(lines).faults.count == faults)
     }
 
     /// Answers whose commands are lost count all the same, where the service need not remember many.
@@ -78,7 +78,7 @@ import Testing
         lines += [Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":4"#, 2)]
         var topics = AuditTopics(lines)
         for offset in 1...100 { topics["orders 0@\(offset)"] = nil }
-        let faults = try Audit(of: topics, by: Case([]).rules).faults
+        let faults = try Audit(of: topics, by: Line.rules).faults
         #expect(faults.count == 100 && faults.allSatisfy { $0.problem.hasSuffix("is not there") })
     }
 }
