@@ -1,131 +1,177 @@
+import Synchronization
+
 /// The verdict on the committed records: whether the contract was kept.
 ///
 /// An audit knows only the contract, and shares no code with the service.
-///
-/// ```swift
-/// let audit = Audit(of: topics, by: AuditRules(partitionCount: 8))
-/// for fault in audit.faults { print(fault) }
-/// ```
-public struct Audit: Sendable {
+package struct Audit: Sendable {
     /// The ways in which the contract is broken; empty when it was kept. The first 10,000 are listed.
-    public let faults: [Fault]
-    /// What the topics held.
-    public let counts: AuditCounts
+    package private(set) var faults: [Fault] = []
+    private var totals: [Fault.Category: Int] = [:]
+    package internal(set) var counts = AuditCounts()
     /// The partitions whose beginning has expired, and from where on the audit could judge them.
-    public let starts: [AuditMoment]
+    package internal(set) var starts: [AuditMoment] = []
     /// Which partition had which owners, in the order of partitions and times.
-    public let owners: [AuditOwner]
+    package internal(set) var owners: [AuditOwner] = []
     /// Where operators moved positions, in the order of partitions and times.
-    public let anchors: [AuditAnchor]
-    private let totals: [Fault.Category: Int]
+    package internal(set) var anchors: [AuditAnchor] = []
+    /// What was judged of each partition of an input, by its name.
+    var judged: [String: Judged] = [:]
 
-    init(_ findings: Findings) {
-        (faults, totals, counts) = (findings.list.faults, findings.list.counts, findings.counts)
-        starts = findings.starts.sorted { $0.partition < $1.partition }
-        owners = findings.owners.sorted { ($0.from.partition, $0.from.offset) < ($1.from.partition, $1.from.offset) }
-        anchors = findings.anchors.sorted { ($0.at.partition, $0.at.offset) < ($1.at.partition, $1.at.offset) }
+    struct Judged: Sendable {
+        var offsets: Range<Int64>
+        /// When the first of them may have been written, in milliseconds since 1970: what is older has expired.
+        let since: Int64
     }
 
-    /// Audits all records of the five topics. They must be complete: no record expired, all commands answered, and no
-    /// transaction open.
-    ///
-    /// - Parameters:
-    ///   - topics: the records.
-    ///   - rules: the service's settings.
-    public init(of topics: AuditTopics, by rules: AuditRules) {
-        do {
-            let session = AuditSession(RecordArrays(topics: topics), by: rules)
-            for partition in 0..<session.partitionCount { try session.audit(partition) }
-            self = try session.finish()
-        } catch {
-            // Arrays can always be read.
-            var findings = Findings()
-            findings.list.add(.wrong, .results, 0, nil, "the records cannot be read: \(error)")
-            self.init(findings)
-        }
-    }
+    static let mostListed = 10_000
 
     /// How many faults there are of a category, those that are not listed among them.
-    public func count(of category: Fault.Category) -> Int { totals[category, default: 0] }
+    package func count(of category: Fault.Category) -> Int { totals[category, default: 0] }
+
+    mutating func add(_ fault: Fault) {
+        totals[fault.category, default: 0] += 1
+        if faults.count < Self.mostListed { faults.append(fault) }
+    }
+
+    /// Adds what was found in other partitions.
+    mutating func add(_ other: Audit) {
+        faults += other.faults.prefix(Self.mostListed - faults.count)
+        totals.merge(other.totals, uniquingKeysWith: +)
+        counts.add(other.counts)
+        starts += other.starts
+        owners += other.owners
+        anchors += other.anchors
+        judged.merge(other.judged) { $1 }
+    }
+}
+
+extension Audit {
+    /// Audits all records of a source.
+    ///
+    /// - Throws: what the source throws.
+    package init(of source: some AuditSource, by rules: AuditRules) throws {
+        let session = AuditSession(source, by: rules)
+        for partition in 0..<session.partitionCount { try session.audit(partition) }
+        self = session.finish()
+    }
+}
+
+/// Audits the topics partition by partition, several at the same time if the caller likes.
+///
+/// ```swift
+/// let session = AuditSession(source, by: rules)
+/// for partition in 0..<session.partitionCount { try session.audit(partition) }
+/// let audit = session.finish()
+/// ```
+package final class AuditSession: Sendable {
+    let source: any AuditSource
+    let rules: AuditRules
+    let transfers = Mutex(TransferAudit())
+    private let found = Mutex(Audit())
+
+    package init(_ source: some AuditSource, by rules: AuditRules) {
+        (self.source, self.rules) = (source, rules)
+    }
+
+    /// How many partitions stores live in, as the first claims say; the number of the stock topic's, if they have expired.
+    package static func storePartitionCount(of source: some AuditSource) throws -> Int {
+        var json = JSONReader()
+        for partition in 0..<source.partitionCount(of: .results) {
+            let first = source.firstOffset(of: .results, partition: partition)
+            for record in try source.records(of: .results, partition: partition, from: first) {
+                let count = (record.value ?? []).withUnsafeBufferPointer { value in
+                    json.readObject(value) && json.isType("claim") ? json.integer("partitions") : nil
+                }
+                if let count { return count }
+            }
+        }
+        return source.partitionCount(of: .stock)
+    }
+
+    /// How many partitions must be audited: as many as the topic with the most has.
+    package var partitionCount: Int {
+        AuditTopic.allCases.reduce(rules.partitionCount) { max($0, source.partitionCount(of: $1)) }
+    }
+
+    /// Audits one partition of all topics, once.
+    ///
+    /// - Throws: what the source throws.
+    package func audit(_ partition: Int) throws {
+        var audit = PartitionAudit(partition, self)
+        let found = try audit.run()
+        self.found.withLock { $0.add(found) }
+    }
+
+    /// The verdict, once all partitions are audited: it needs what several of them left.
+    package func finish() -> Audit {
+        var audit = found.withLock { $0 }
+        transfers.withLock { $0.finish(&audit) }
+        audit.starts.sort { $0.partition < $1.partition }
+        audit.owners.sort { ($0.from.partition, $0.from.offset) < ($1.from.partition, $1.from.offset) }
+        audit.anchors.sort { ($0.at.partition, $0.at.offset) < ($1.at.partition, $1.at.offset) }
+        return audit
+    }
 }
 
 /// A record of the journal.
-public struct AuditMoment: Sendable, Hashable, Encodable {
-    /// The partition.
-    public let partition: Int
-    /// The offset.
-    public let offset: Int64
+package struct AuditMoment: Sendable, Hashable, Encodable {
+    package let partition: Int
+    package let offset: Int64
     /// When it was written, in milliseconds since 1970.
-    public let timestamp: Int64
+    package let timestamp: Int64
 }
 
 /// For how long an instance owned a partition.
-public struct AuditOwner: Sendable, Hashable {
-    /// The owner's consumer group.
-    public let group: String
-    /// The name of its instance.
-    public let instance: String
+package struct AuditOwner: Sendable, Hashable {
+    /// The consumer group.
+    package let group: String
+    package let instance: String
     /// Its first claim, or the first record that shows it as the owner.
-    public let from: AuditMoment
+    package let from: AuditMoment
     /// The claim of the next owner; nil if it owns the partition still.
-    public internal(set) var to: AuditMoment?
+    package internal(set) var to: AuditMoment?
 }
 
 /// A position in an input that an operator moved on purpose.
-public struct AuditAnchor: Sendable, Hashable {
+package struct AuditAnchor: Sendable, Hashable {
     /// The note that says so.
-    public let at: AuditMoment
-    /// The input.
-    public let topic: AuditTopic
+    package let at: AuditMoment
+    package let topic: AuditTopic
     /// The input's partition.
-    public let partition: Int
+    package let partition: Int
     /// The next offset before; nil if it was not known.
-    public let from: Int64?
+    package let from: Int64?
     /// The next offset from then on.
-    public let to: Int64
+    package let to: Int64
     /// Who moved it.
-    public let by: String
-    /// Why; nil if no reason was given.
-    public let reason: String?
+    package let by: String
+    package let reason: String?
     /// How many records it passed over, which nobody has handled.
-    public internal(set) var skipped = 0
+    package internal(set) var skipped = 0
 }
 
 /// What the topics held.
-public struct AuditCounts: Sendable, Hashable, Encodable {
+package struct AuditCounts: Sendable, Hashable, Encodable {
     /// Records that clients wrote to orders and restocks: all but forwarded copies.
-    public var records = 0
+    package internal(set) var records = 0
     /// Records that had to be answered, each where its store lives.
-    public var commands = 0
+    package internal(set) var commands = 0
     /// Answers, duplicates among them.
-    public var answers = 0
-    /// Answers that were given again.
-    public var duplicates = 0
+    package internal(set) var answers = 0
+    package internal(set) var duplicates = 0
     /// Commands that were forwarded to the partition of their store.
-    public var forwarded = 0
-    /// Records that became dead letters.
-    public var deadLetters = 0
+    package internal(set) var forwarded = 0
+    package internal(set) var deadLetters = 0
     /// Commands that the service has not handled yet, since they are among the latest.
-    public var open = 0
+    package internal(set) var open = 0
     /// Records of orders and restocks from before the journal's first position, or that an anchor passed over.
-    public var skipped = 0
+    package internal(set) var skipped = 0
     /// Records of the journal that could not be judged, since what they go with has expired.
-    public var unjudged = 0
+    package internal(set) var unjudged = 0
     /// Stores that a record named.
-    public var stores = 0
-    /// First answers "juice made".
-    public var juicesMade = 0
-    /// First answers "out of stock".
-    public var outOfStock = 0
-    /// First answers "restocked".
-    public var restocked = 0
-    /// First answers "cancelled".
-    public var cancelled = 0
-    /// Answers "rejected", duplicates apart.
-    public var rejected = 0
-
-    /// Nothing counted yet.
-    public init() {}
+    package internal(set) var stores = 0
+    /// First answers, by what they say.
+    package internal(set) var juicesMade = 0, outOfStock = 0, restocked = 0, cancelled = 0, rejected = 0
 
     mutating func add(_ other: AuditCounts) {
         for count: WritableKeyPath<AuditCounts, Int> in [
@@ -135,46 +181,15 @@ public struct AuditCounts: Sendable, Hashable, Encodable {
     }
 }
 
-/// The service's settings that the contract depends on.
-public struct AuditRules: Sendable {
-    /// How many partitions stores live in. Topics may have more: commands there are forwarded, and none is answered there.
-    public var partitionCount: Int
-    /// For how many milliseconds a repeated id must be recognised, by the timestamps of the commands.
-    public var memoryWindow: Int64
-    /// For how many further ids of its partition a repeated id must be recognised.
-    public var memoryCount: Int
-    /// The prefix of all topic names.
-    public var topicPrefix: String
-    /// The menu that the service was started with.
-    public var menu: AuditMenu
-    /// Whether the latest commands may still have no answer, as on a cluster that is in use. They count as open.
-    public var allowsOpen: Bool
-
-    /// The rules of a service with these settings; the defaults are the service's.
-    public init(
-        partitionCount: Int, memoryWindow: Int64 = 3_600_000, memoryCount: Int = 1_000_000, topicPrefix: String = "juice.",
-        menu: AuditMenu = .builtIn, allowsOpen: Bool = false
-    ) {
-        (self.partitionCount, self.memoryWindow, self.memoryCount) = (partitionCount, memoryWindow, memoryCount)
-        (self.topicPrefix, self.menu, self.allowsOpen) = (topicPrefix, menu, allowsOpen)
-    }
-}
-
 /// One way in which the topics break the contract.
-public struct Fault: Sendable, Hashable, CustomStringConvertible {
-    /// In which way the contract is broken.
-    public let category: Category
-    /// The topic of the record that shows it.
-    public let topic: AuditTopic
-    /// Its partition.
-    public let partition: Int
-    /// Its offset; nil if the record is missing.
-    public let offset: Int64?
+package struct Fault: Sendable, CustomStringConvertible {
+    package let category: Category
+    /// The record that shows it, or that is missing.
+    package let place: Place
     /// What is wrong, in English.
-    public let problem: String
+    package let problem: String
 
-    /// The ways to break the contract, as the verdict counts them.
-    public enum Category: String, Sendable, Hashable, CaseIterable {
+    package enum Category: String, Sendable, CaseIterable {
         /// A record that must exist does not.
         case missing
         /// A record exists once too often, or a command was carried out once too often.
@@ -183,36 +198,9 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
         case wrong
     }
 
-    /// The category, the place and the problem.
-    public var description: String {
-        "\(category.rawValue): \(topic.rawValue) \(partition)\(offset.map { "@\($0)" } ?? ""): \(problem)"
-    }
-}
-
-extension Fault {
     init(_ category: Category, _ place: Place, _ problem: String) {
-        self.init(category: category, topic: place.topic, partition: place.partition, offset: place.offset, problem: problem)
-    }
-}
-
-/// Collects the faults of an audit. All are counted, and the first ones are listed.
-struct FaultList: Sendable {
-    private(set) var faults: [Fault] = []
-    private(set) var counts: [Fault.Category: Int] = [:]
-
-    static let longest = 10_000
-
-    mutating func add(_ category: Fault.Category, _ topic: AuditTopic, _ partition: Int, _ offset: Int64?, _ problem: String) {
-        add(Fault(category: category, topic: topic, partition: partition, offset: offset, problem: problem))
+        (self.category, self.place, self.problem) = (category, place, problem)
     }
 
-    mutating func add(_ fault: Fault) {
-        counts[fault.category, default: 0] += 1
-        if faults.count < Self.longest { faults.append(fault) }
-    }
-
-    mutating func add(_ other: FaultList) {
-        faults += other.faults.prefix(Self.longest - faults.count)
-        counts.merge(other.counts, uniquingKeysWith: +)
-    }
+    package var description: String { "\(category.rawValue): \(place): \(problem)" }
 }

@@ -119,34 +119,27 @@ struct CommandReader {
         guard !json.isRepeated(topic.idField) else { return .undecodable([.badID]) }
         guard json.tokens[value].kind != .null else { return .undecodable([.missingID]) }
         guard let id = json.string(value), (1...Contract.longestName).contains(id.count) else { return .undecodable([.badID]) }
-        do throws(Rejected) {
+        do throws(RejectionReason) {
             if topic == .restocks { return .command(id: id, .restock, try restock()) }
             // None of a cancel's other members matters.
             let cancel = try field("cancel").map { json.tokens[$0].kind }
             if cancel == .yes { return .command(id: id, .cancel, .putBack([])) }
-            guard cancel == nil || cancel == .no else { throw Rejected(.badCommand) }
+            guard cancel == nil || cancel == .no else { throw .badCommand }
             return .command(id: id, .order, .make(try order()))
-        } catch { return .command(id: id, topic == .restocks ? .restock : .order, .reject(error.reason)) }
-    }
-
-    /// Why a command is rejected.
-    private struct Rejected: Error {
-        let reason: RejectionReason
-
-        init(_ reason: RejectionReason) { self.reason = reason }
+        } catch { return .command(id: id, topic == .restocks ? .restock : .order, .reject(error)) }
     }
 
     /// A member of a command; nil if there is none. `null` counts as absent.
-    private func field(_ name: StaticString, of object: Int = 0) throws(Rejected) -> Int? {
-        if json.isRepeated(name, of: object) { throw Rejected(.badCommand) }
+    private func field(_ name: StaticString, of object: Int = 0) throws(RejectionReason) -> Int? {
+        if json.isRepeated(name, of: object) { throw .badCommand }
         return json.value(name, of: object).flatMap { json.tokens[$0].kind == .null ? nil : $0 }
     }
 
-    private func restock() throws(Rejected) -> Command.Task {
+    private func restock() throws(RejectionReason) -> Command.Task {
         let (add, set) = (try field("add"), try field("set"))
-        guard add == nil || set == nil else { throw Rejected(.badCommand) }
-        guard let object = add ?? set else { throw Rejected(.emptyRestock) }
-        guard json.tokens[object].kind == .object else { throw Rejected(.badCommand) }
+        guard add == nil || set == nil else { throw .badCommand }
+        guard let object = add ?? set else { throw .emptyRestock }
+        guard json.tokens[object].kind == .object else { throw .badCommand }
         var amounts: [AuditMenu.Amount] = []
         var rejection: RejectionReason?
         json.forEachMember(of: object) { name, value in
@@ -162,14 +155,14 @@ struct CommandReader {
             }
             return rejection == nil
         }
-        if let reason = rejection ?? (amounts.isEmpty ? .emptyRestock : nil) { throw Rejected(reason) }
+        if let reason = rejection ?? (amounts.isEmpty ? .emptyRestock : nil) { throw reason }
         amounts.sort { $0.fruit < $1.fruit }
         return add == nil ? .set(amounts) : .add(amounts)
     }
 
-    private mutating func order() throws(Rejected) -> Order {
+    private mutating func order() throws(RejectionReason) -> Order {
         let (juice, items) = (try field("juice"), try field("items"))
-        guard (juice == nil) != (items == nil) else { throw Rejected(.badCommand) }
+        guard (juice == nil) != (items == nil) else { throw .badCommand }
         guard let items else {
             let item = try item(0)
             let number = item.juice * (Contract.quantities.upperBound + 1) + item.quantity
@@ -177,23 +170,23 @@ struct CommandReader {
             singles[number] = order
             return order
         }
-        guard try field("quantity") == nil, json.tokens[items].kind == .array else { throw Rejected(.badCommand) }
+        guard try field("quantity") == nil, json.tokens[items].kind == .array else { throw .badCommand }
         let elements = json.elements(of: items)
-        guard Contract.basketSizes.contains(elements.count) else { throw Rejected(.badCommand) }
+        guard Contract.basketSizes.contains(elements.count) else { throw .badCommand }
         var lines: [Order.Item] = []
         for element in elements {
-            guard json.tokens[element].kind == .object else { throw Rejected(.badCommand) }
+            guard json.tokens[element].kind == .object else { throw .badCommand }
             lines.append(try item(element))
         }
         return Order(lines, isBasket: true, menu)
     }
 
     /// The juice and the quantity that an object names: a command, or an item of a basket.
-    private func item(_ object: Int) throws(Rejected) -> Order.Item {
-        guard let value = try field("juice", of: object), let name = json.string(value) else { throw Rejected(.badCommand) }
-        guard let juice = menu.juice(name) else { throw Rejected(.unknownJuice) }
+    private func item(_ object: Int) throws(RejectionReason) -> Order.Item {
+        guard let value = try field("juice", of: object), let name = json.string(value) else { throw .badCommand }
+        guard let juice = menu.juice(name) else { throw .unknownJuice }
         guard let value = try field("quantity", of: object) else { return Order.Item(juice: juice, quantity: 1) }
-        guard let quantity = json.integer(value), Contract.quantities.contains(quantity) else { throw Rejected(.badQuantity) }
+        guard let quantity = json.integer(value), Contract.quantities.contains(quantity) else { throw .badQuantity }
         return Order.Item(juice: juice, quantity: quantity)
     }
 }

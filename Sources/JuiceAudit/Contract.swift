@@ -40,14 +40,6 @@ enum CommandKind: Int {
     case restock
 }
 
-extension AuditTopic {
-    /// The topics of the commands.
-    static let inputs: [AuditTopic] = [.orders, .restocks]
-
-    /// The member that holds a command's id.
-    var idField: StaticString { self == .restocks ? "restockId" : "orderId" }
-}
-
 /// Why a record cannot be answered.
 enum DeadLetterCode: String {
     case emptyValue, tooLarge, notJSON, tooDeep, missingID, badID, badStore, misplaced
@@ -56,51 +48,11 @@ enum DeadLetterCode: String {
 }
 
 /// Why a command was rejected.
-enum RejectionReason: String {
+enum RejectionReason: String, Error {
     case unknownJuice, unknownFruit, badQuantity, badAmount
     case wouldGoNegative, wouldOverflow, emptyRestock, badCommand
     /// The order was cancelled, before or after it came.
     case cancelled
-}
-
-/// The place of a record in an input.
-struct Place: Hashable {
-    let topic: AuditTopic
-    let partition: Int
-    let offset: Int64
-
-    var description: String { "\(topic.rawValue) \(partition)@\(offset)" }
-
-    /// Stands for the partition.
-    var ofPartition: Place { Place(topic: topic, partition: partition, offset: 0) }
-
-    /// The partition as position notes have it.
-    var name: String { "\(topic.rawValue)/\(partition)" }
-
-    /// The place as the header of a forwarded record has it, and its answer.
-    var header: String { "\(partition)/\(offset)" }
-
-    /// The place that a record was forwarded from, if this is what the header says: `3/42` is partition 3, offset 42. A client may
-    /// write such a header itself, with any value.
-    init?(_ header: [UInt8], in topic: AuditTopic) {
-        let parts = header.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        guard parts.count == 2, let partition = JSONReader.integer(parts[0]), let offset = JSONReader.integer(parts[1]),
-            0...Int(Int32.max) ~= partition, offset >= 0
-        else { return nil }
-        self.init(topic: topic, partition: partition, offset: Int64(offset))
-        // No leading zeros.
-        if !self.header.utf8.elementsEqual(header) { return nil }
-    }
-
-    init(topic: AuditTopic, partition: Int, offset: Int64) {
-        (self.topic, self.partition, self.offset) = (topic, partition, offset)
-    }
-}
-
-extension Place: Comparable {
-    static func < (first: Place, second: Place) -> Bool {
-        (first.topic.rawValue, first.partition, first.offset) < (second.topic.rawValue, second.partition, second.offset)
-    }
 }
 
 /// Numbers for the stores that one partition's records name, and digests for its commands.

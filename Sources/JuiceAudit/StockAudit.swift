@@ -9,13 +9,13 @@ struct StockAudit {
         let stock: UInt64
     }
 
-    private(set) var list = FaultList()
+    private(set) var audit = Audit()
     private var json = JSONReader()
     private var cursor: RecordCursor
     private let menu: AuditMenu
     private let all: [AuditMenu.Amount]
-    /// The records of each store that the journal has not reached, behind those that it has.
-    private var waiting: [(records: [Written], reached: Int)] = []
+    /// By store: the last revision that was read, and the records that the journal has not reached.
+    private var waiting: [(last: Int, records: ArraySlice<Written>)] = []
     private var count = 0
 
     private static let mostWaiting = 65_536
@@ -28,7 +28,7 @@ struct StockAudit {
     /// Reads ahead.
     mutating func read(_ names: inout Names) throws {
         while count < Self.mostWaiting, let record = try cursor.next() {
-            if let problem = read(record, &names) { list.add(.wrong, .stock, cursor.partition, record.offset, problem) }
+            if let problem = read(record, &names) { audit.add(Fault(.wrong, cursor.place(record.offset), problem)) }
         }
     }
 
@@ -42,12 +42,12 @@ struct StockAudit {
             if names.owners[store] != cursor.partition {
                 return "\(subject()): the store belongs to partition \(names.owners[store])"
             }
-            while waiting.count <= store { waiting.append(([], 0)) }
-            if let last = waiting[store].records.last, last.revision > revision {
-                return "\(subject()): it comes after revision \(last.revision)"
-            }
+            while waiting.count <= store { waiting.append((.min, [])) }
+            let last = waiting[store].last
+            if last > revision { return "\(subject()): it comes after revision \(last)" }
             var digest = Digest()
             digest.add(json.written(after: stock - 1, through: stock))
+            waiting[store].last = revision
             waiting[store].records.append(Written(offset: record.offset, revision: revision, stock: digest.value))
             count += 1
             return key == names.stores[store] ? nil : "\(subject()): its key is another store"
@@ -57,16 +57,9 @@ struct StockAudit {
     /// The journal has reached a state of a store.
     mutating func reached(_ state: StoreState, of store: Int, _ names: Names) {
         guard store < waiting.count, let revision = state.revision else { return }
-        while waiting[store].reached < waiting[store].records.count {
-            let written = waiting[store].records[waiting[store].reached]
-            guard written.revision <= revision else { return }
-            waiting[store].reached += 1
+        while let written = waiting[store].records.first, written.revision <= revision {
+            waiting[store].records.removeFirst()
             count -= 1
-            // The last one stays, for the next to be compared with.
-            if waiting[store].reached > 64 {
-                waiting[store].records.removeFirst(waiting[store].reached - 1)
-                waiting[store].reached = 1
-            }
             guard written.revision == revision, !all.contains(where: { state.levels[$0.fruit] < 0 }) else { continue }
             var (text, digest) = ([UInt8](), Digest())
             text.add(":")
@@ -83,12 +76,11 @@ struct StockAudit {
     mutating func finish(_ revision: (Int) -> Int?, _ names: inout Names) throws {
         repeat {
             for store in waiting.indices {
-                let (records, reached) = waiting[store]
-                for written in records[reached...] {
+                for written in waiting[store].records {
                     guard let last = revision(store), written.revision > last else { continue }
                     report(written, store, last == 0 ? "the store was never changed" : "there were \(last) changes", names)
                 }
-                waiting[store] = (Array(records.suffix(1)), 1)
+                waiting[store].records = []
             }
             count = 0
             try read(&names)
@@ -97,6 +89,6 @@ struct StockAudit {
 
     private mutating func report(_ written: Written, _ store: Int, _ problem: String, _ names: Names) {
         let subject = "store \(quoted(names.stores[store])), revision \(written.revision)"
-        list.add(.wrong, .stock, cursor.partition, written.offset, "\(subject): \(problem)")
+        audit.add(Fault(.wrong, cursor.place(written.offset), "\(subject): \(problem)"))
     }
 }

@@ -20,12 +20,7 @@ package struct ConnectionLimits: Sendable {
     /// How long a refused connection stays open.
     var linger = Duration.seconds(1)
 
-    /// Limits that use at most a share of the process' file descriptors.
-    ///
-    /// - Parameters:
-    ///   - most: the upper bound, whatever the share.
-    ///   - parts: the share is `1 / parts`.
-    ///   - files: the process' limit of open files.
+    /// Limits that use at most one of so many parts of the process' open files.
     init(most: Int, parts: Int, of files: Int) {
         let share = files / parts
         connections = max(1, min(most, share - share / 5))
@@ -38,12 +33,11 @@ package struct ConnectionLimits: Sendable {
     package static var probes: Self { Self(most: 512, parts: 8, of: OpenFileLimit.raised) }
 }
 
-/// The metrics of a server: their names, which include the units, and their help texts.
+/// The metrics of a server.
 package enum HTTPMetric: String, CaseIterable, Sendable {
     case connections = "juice_http_connections"
     case endedConnections = "juice_http_ended_connections_total"
 
-    /// What it counts or measures, in one sentence.
     package var help: String {
         switch self {
         case .connections: "Open HTTP connections."
@@ -56,26 +50,19 @@ package enum HTTPMetric: String, CaseIterable, Sendable {
     }
 }
 
-/// Records a server's metrics through swift-metrics.
+/// Records a server's metrics through swift-metrics; without a factory they go nowhere.
 package final class HTTPMetrics: Sendable {
-    /// Why the server closed a connection; the value of the `reason` label.
-    enum Reason: String, CaseIterable { case refused, displaced, slow }
-
     fileprivate let connections: Gauge
-    private let ended: [Reason: Counter]
+    /// Connections that the server closed, by why.
+    fileprivate let refused, displaced, slow: Counter
 
-    /// Creates the metrics; without a factory they go nowhere.
     package init(factory: any MetricsFactory = NOOPMetricsHandler.instance) {
+        func ended(_ reason: String) -> Counter {
+            Counter(label: HTTPMetric.endedConnections.rawValue, dimensions: [("reason", reason)], factory: factory)
+        }
         connections = Gauge(label: HTTPMetric.connections.rawValue, factory: factory)
-        let label = HTTPMetric.endedConnections.rawValue
-        ended = Dictionary(
-            uniqueKeysWithValues: Reason.allCases.map {
-                ($0, Counter(label: label, dimensions: [("reason", $0.rawValue)], factory: factory))
-            })
+        (refused, displaced, slow) = (ended("refused"), ended("displaced"), ended("slow"))
     }
-
-    /// Counts a connection that the server closed.
-    fileprivate func ended(_ reason: Reason) { ended[reason]?.increment() }
 }
 
 /// Counts a server's connections against the limits, and orders the idle ones by how long they have waited for a request.
@@ -90,18 +77,14 @@ final class ConnectionPool: Sendable {
     private struct State {
         var served = 0
         var lingering = 0
-        /// The connections that wait for a request, by ticket. Tickets are issued in ascending order.
-        var waiting: [UInt64: (channel: any Channel, since: NIODeadline)] = [:]
-        var nextTicket: UInt64 = 0
-        /// No waiting connection has a lower ticket.
-        var firstTicket: UInt64 = 0
+        /// The connections that wait for a request.
+        var waiting: [ObjectIdentifier: (channel: any Channel, since: NIODeadline)] = [:]
 
         /// Removes and returns the connection that has waited longest, if it has waited since `limit`.
         mutating func removeFirst(waitingSince limit: NIODeadline) -> (any Channel)? {
-            while firstTicket < nextTicket, waiting[firstTicket] == nil { firstTicket += 1 }
-            guard let first = waiting[firstTicket], first.since <= limit else { return nil }
-            waiting[firstTicket] = nil
-            return first.channel
+            guard let first = waiting.min(by: { $0.value.since < $1.value.since }), first.value.since <= limit else { return nil }
+            waiting[first.key] = nil
+            return first.value.channel
         }
     }
 
@@ -127,9 +110,9 @@ final class ConnectionPool: Sendable {
             metrics.connections.record(state.served)
             return (.served, idle)
         }
-        if case .refused = admission { metrics.ended(.refused) }
+        if case .refused = admission { metrics.refused.increment() }
         if let idle {
-            metrics.ended(.displaced)
+            metrics.displaced.increment()
             idle.close(promise: nil)
         }
         return admission
@@ -138,29 +121,18 @@ final class ConnectionPool: Sendable {
     /// Releases a closed connection.
     func left(_ admission: Admission) {
         state.withLock { state in
-            switch admission {
-            case .served:
+            guard case .refused(let lingers) = admission else {
                 state.served -= 1
-                metrics.connections.record(state.served)
-            case .refused(lingers: true): state.lingering -= 1
-            case .refused(lingers: false): break
+                return metrics.connections.record(state.served)
             }
+            if lingers { state.lingering -= 1 }
         }
     }
 
     /// Adds a connection to those that wait for a request.
-    ///
-    /// - Returns: a ticket for ``stopWaiting(_:)``.
-    func wait(_ channel: any Channel) -> UInt64 {
-        state.withLock { state in
-            defer { state.nextTicket += 1 }
-            state.waiting[state.nextTicket] = (channel, .now())
-            return state.nextTicket
-        }
-    }
+    func wait(_ channel: any Channel) { state.withLock { $0.waiting[ObjectIdentifier(channel)] = (channel, .now()) } }
 
-    /// Removes a connection from those that wait for a request.
-    func stopWaiting(_ ticket: UInt64) { state.withLock { $0.waiting[ticket] = nil } }
+    func stopWaiting(_ channel: any Channel) { state.withLock { $0.waiting[ObjectIdentifier(channel)] = nil } }
 }
 
 /// Hummingbird's HTTP/1.1, with a ``ConnectionHandler`` in every connection.
@@ -197,8 +169,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var unanswered = 0
     /// Runs while the server waits for the client.
     private var timer: Scheduled<Void>?
-    /// Identifies the connection in the pool while it waits for a request.
-    private var ticket: UInt64?
     /// Whether input is discarded, because the connection was already refused.
     private var ignoresInput = false
 
@@ -207,19 +177,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
     // MARK: - Opening and closing
 
     func channelActive(context: ChannelHandlerContext) {
-        let admission = pool.admit()
-        self.admission = admission
-        switch admission {
-        case .served:
+        admission = pool.admit()
+        if case .refused(let lingers) = admission {
+            refuse(context, lingers: lingers)
+        } else {
             context.channel.giveUpOnVanishedPeers(after: pool.limits.timeout)
             turnMayHaveChanged(context)
-        case .refused(let lingers): refuse(context, lingers: lingers)
         }
         context.fireChannelActive()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        endTurn()
+        endTurn(context)
         if let admission { pool.left(admission) }
         admission = nil
         context.fireChannelInactive()
@@ -273,18 +242,17 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// read a response. Only the end of a request or response leads here; a part of one does not.
     private func turnMayHaveChanged(_ context: ChannelHandlerContext) {
         guard case .served = admission else { return }
-        endTurn()
+        endTurn(context)
         let awaitsRequest = unanswered <= 0
         guard awaitsRequest || !context.channel.isWritable else { return }
-        close(context, after: pool.limits.timeout) { [pool] in pool.metrics.ended(.slow) }
-        if awaitsRequest { ticket = pool.wait(context.channel) }
+        close(context, after: pool.limits.timeout) { [pool] in pool.metrics.slow.increment() }
+        if awaitsRequest { pool.wait(context.channel) }
     }
 
-    private func endTurn() {
+    private func endTurn(_ context: ChannelHandlerContext) {
         timer?.cancel()
         timer = nil
-        if let ticket { pool.stopWaiting(ticket) }
-        ticket = nil
+        pool.stopWaiting(context.channel)
     }
 
     private func close(_ context: ChannelHandlerContext, after delay: Duration, _ onTimeout: @escaping () -> Void) {

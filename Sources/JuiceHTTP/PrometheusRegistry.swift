@@ -5,12 +5,6 @@ import Synchronization
 ///
 /// A metric's label becomes its name, so follow Prometheus' naming rules, units included; invalid characters become `_`.
 /// Counters stay counters, meters and gauges become gauges, and recorders and timers become histograms, timers in seconds.
-///
-/// ```swift
-/// let registry = PrometheusRegistry(descriptions: [.init("juice_orders_total", help: "Orders answered.")])
-/// Counter(label: "juice_orders_total", factory: registry).increment()
-/// print(registry.text())
-/// ```
 package final class PrometheusRegistry: MetricsFactory {
     /// What swift-metrics does not know about a metric.
     package struct Description: Sendable {
@@ -27,33 +21,31 @@ package final class PrometheusRegistry: MetricsFactory {
 
     private enum Kind: String { case counter, gauge, histogram }
 
-    /// All series with one name.
-    private struct Family {
-        let kind: Kind
-        /// By formatted labels.
-        var series: [String: any Series] = [:]
+    private struct State {
+        /// The series by name, and then by formatted labels. A name has one kind.
+        var families: [String: (kind: Kind, series: [String: any Series])] = [:]
+        var collectors: [@Sendable () -> Void] = []
     }
 
     private static let usualBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
     private let descriptions: [String: Description]
-    private let families = Mutex<[String: Family]>([:])
-    private let collectors = Mutex<[@Sendable () -> Void]>([])
+    private let state = Mutex(State())
 
     package init(descriptions: [Description] = []) {
         self.descriptions = Dictionary(descriptions.map { ($0.name, $0) }) { first, _ in first }
     }
 
     /// Calls `collector` before each ``text()``, for values that are sampled rather than counted.
-    package func onCollect(_ collector: @escaping @Sendable () -> Void) { collectors.withLock { $0.append(collector) } }
+    package func onCollect(_ collector: @escaping @Sendable () -> Void) { state.withLock { $0.collectors.append(collector) } }
 
     /// All metrics in Prometheus' text format, version 0.0.4, sorted by name.
     package func text() -> String {
-        for collector in collectors.withLock({ $0 }) { collector() }
-        let families = families.withLock { $0 }
+        for collector in state.withLock({ $0.collectors }) { collector() }
+        let families = state.withLock { $0.families }
         var text = ""
         for (name, family) in families.sorted(by: { $0.key < $1.key }) where !family.series.isEmpty {
-            if let help = descriptions[name]?.help { text += "# HELP \(name) \(TextFormat.escaped(help, in: .help))\n" }
+            if let help = descriptions[name]?.help { text += "# HELP \(name) \(TextFormat.escaped(help))\n" }
             text += "# TYPE \(name) \(family.kind.rawValue)\n"
             for (labels, series) in family.series.sorted(by: { $0.key < $1.key }) {
                 series.write(name: name, labels: labels, to: &text)
@@ -65,30 +57,24 @@ package final class PrometheusRegistry: MetricsFactory {
     /// The media type of ``text()``.
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// Returns the series with these labels, and creates it if needed.
-    ///
-    /// A name has one kind. A series of another kind works, but is not exported.
+    /// The series with these labels, made if needed. A series of another kind than its name has works, but is not exported.
     private func series<Handler: Series>(
         _ label: String, _ dimensions: [(String, String)], _ kind: Kind, make: (_ name: String) -> Handler
     ) -> Handler {
         let (name, labels) = (TextFormat.name(label), TextFormat.labels(dimensions))
-        return families.withLock { families in
-            var family = families[name] ?? Family(kind: kind)
+        return state.withLock { state in
+            let family = state.families[name, default: (kind, [:])]
             if let series = family.series[labels] as? Handler, family.kind == kind { return series }
             let series = make(name)
-            guard family.kind == kind else { return series }
-            family.series[labels] = series
-            families[name] = family
+            if family.kind == kind { state.families[name, default: (kind, [:])].series[labels] = series }
             return series
         }
     }
 
     private func remove(_ handler: AnyObject) {
-        families.withLock { families in
-            for (name, family) in families {
-                guard let labels = family.series.first(where: { $0.value === handler })?.key else { continue }
-                families[name]?.series[labels] = nil
-                return
+        state.withLock { state in
+            for (name, family) in state.families {
+                state.families[name]?.series = family.series.filter { $0.value !== handler }
             }
         }
     }
@@ -209,7 +195,7 @@ enum TextFormat {
     /// The labels sorted by name, formatted as between braces.
     static func labels(_ dimensions: [(String, String)]) -> String {
         // A label's name is like a metric's, but without `:`.
-        dimensions.map { (sanitized($0, also: "_"), escaped($1, in: .labelValue)) }
+        dimensions.map { (sanitized($0, also: "_"), escaped($1, also: "\"")) }
             .sorted { $0.0 < $1.0 }
             .map { "\($0)=\"\($1)\"" }
             .joined(separator: ",")
@@ -232,21 +218,12 @@ enum TextFormat {
         return result.isEmpty ? "_" : result
     }
 
-    /// Where a text is written: only label values are quoted.
-    enum Place { case help, labelValue }
-
-    /// Escapes line ends and backslashes, and in label values also quotes.
-    static func escaped(_ text: String, in place: Place) -> String {
-        var result = ""
-        for character in text.unicodeScalars {
-            switch character {
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\"" where place == .labelValue: result += "\\\""
-            default: result.unicodeScalars.append(character)
-            }
+    /// Escapes backslashes and line ends, and what else is asked for. By scalars: as characters, `\r\n` is one.
+    static func escaped(_ text: String, also extra: Unicode.Scalar? = nil) -> String {
+        text.unicodeScalars.reduce(into: "") { result, scalar in
+            if scalar == "\\" || scalar == extra { result += "\\" }
+            result += scalar == "\n" ? "\\n" : String(scalar)
         }
-        return result
     }
 
     /// A sample value.

@@ -2,7 +2,8 @@ import Foundation
 import JuiceDomain
 import JuiceMessages
 
-/// Decodes and validates the commands that the page sends, before they are produced to a topic.
+/// Decodes and validates the commands that the page sends, before they are produced to a topic. It refuses what the kiosk's own
+/// page would not send.
 enum CommandBody {
     /// The longest request body, in bytes.
     static let maximumLength = 8192
@@ -42,9 +43,7 @@ enum CommandBody {
         let set: [String: Int]?
     }
 
-    /// Decodes an order. A basket of one item becomes an order of a single juice.
-    ///
-    /// - Throws: ``Refusal`` if the kiosk's own page would not send such an order.
+    /// A basket of one item becomes an order of a single juice.
     static func order(_ data: Data, menu: Menu) throws(Refusal) -> OutgoingCommand {
         let order: Order = try decode(data)
         guard (1...JuiceOrder.mostItems).contains(order.items.count) else {
@@ -59,17 +58,13 @@ enum CommandBody {
         return .order(id: try KioskID.whole(order.orderId), store: try checked(order.store), order.items)
     }
 
-    /// Decodes a cancel of one of the page's orders. Only the page knows the id: it is random, and no other page gets it.
-    ///
-    /// - Throws: ``Refusal`` if the kiosk's own page would not send such a cancel.
+    /// Only the order's page knows the id: it is random, and no other page gets it.
     static func cancel(_ data: Data) throws(Refusal) -> OutgoingCommand {
         let cancel: Cancel = try decode(data)
         return .cancel(id: try KioskID.whole(cancel.orderId), store: try checked(cancel.store))
     }
 
-    /// Decodes a restock. The service decides whether the resulting stock levels are allowed.
-    ///
-    /// - Throws: ``Refusal`` if the kiosk's own page would not send such a restock.
+    /// The service decides whether the resulting stock levels are allowed.
     static func restock(_ data: Data, menu: Menu) throws(Refusal) -> OutgoingCommand {
         let restock: Restock = try decode(data)
         let (kind, amounts): (StockEdit.Kind, [String: Int])
@@ -90,13 +85,12 @@ enum CommandBody {
         return .restock(id: try KioskID.whole(restock.restockId), store: try checked(restock.store), kind, named)
     }
 
+    static func isStore(_ text: String) -> Bool { (1...StoreID.maximumLength).contains(text.utf8.count) }
+
     private static func checked(_ store: String) throws(Refusal) -> String {
         guard isStore(store) else { throw .badRequest("a store's id has from 1 to \(StoreID.maximumLength) bytes") }
         return store
     }
-
-    /// Whether the text is a valid store id.
-    static func isStore(_ text: String) -> Bool { (1...StoreID.maximumLength).contains(text.utf8.count) }
 
     private static func decode<Body: Decodable>(_ data: Data) throws(Refusal) -> Body {
         do {

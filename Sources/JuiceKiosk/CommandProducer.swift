@@ -37,8 +37,6 @@ final class CommandProducer: Sendable {
         (self.configuration, self.topics, self.logger) = (configuration, topics, logger)
     }
 
-    /// Sends a command and waits for the broker's acknowledgement.
-    ///
     /// - Throws: ``Failure``.
     func send(_ command: OutgoingCommand) async throws -> Producer.Delivery {
         try await withCheckedThrowingContinuation { continuation in

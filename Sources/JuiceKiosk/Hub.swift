@@ -15,9 +15,7 @@ final class Hub: Sendable {
     private let state: Mutex<State>
     private let clock: @Sendable () -> Double
 
-    /// - Parameters:
-    ///   - mostPages: how many pages can be open.
-    ///   - clock: seconds since 1970.
+    /// - Parameter clock: seconds since 1970.
     init(
         menu: Menu, rule: StoreRule, mostPages: Int, metrics: KioskMetrics = KioskMetrics(), clock: @escaping @Sendable () -> Double
     ) {
@@ -33,9 +31,8 @@ final class Hub: Sendable {
 
     private func hasRoom(_ state: State) -> Bool { !state.isClosed && state.subscribers.count < mostPages }
 
-    /// Opens a page. It gets the current state, then the changes. The caller must balance this with ``unsubscribe(_:)``.
-    ///
-    /// - Returns: nil if too many pages are open, or if the kiosk is closing.
+    /// Opens a page, which gets the current state and then the changes, until ``unsubscribe(_:)``. Nil if too many pages are open,
+    /// or if the kiosk is closing.
     func subscribe(_ view: PageView, page: Name) -> Subscriber? {
         let now = Int(clock())
         return state.withLock { state in
@@ -44,7 +41,7 @@ final class Hub: Sendable {
             state.sendAnswers()
             let subscriber = Subscriber(view: view, page: page)
             state.subscribers[ObjectIdentifier(subscriber)] = subscriber
-            metrics.record(openPages: state.subscribers.count)
+            metrics.pages.record(state.subscribers.count)
             let kiosk = state.kiosk
             subscriber.post { mailbox in
                 mailbox.put(PageEvent.link(kiosk.connection), in: .link)
@@ -57,20 +54,16 @@ final class Hub: Sendable {
         }
     }
 
-    /// Closes a page.
     func unsubscribe(_ subscriber: Subscriber) {
         state.withLock { state in
             state.subscribers[ObjectIdentifier(subscriber)] = nil
-            metrics.record(openPages: state.subscribers.count)
+            metrics.pages.record(state.subscribers.count)
         }
     }
 
-    /// Registers a command whose answer the page must get. Call it before the command is sent.
-    ///
-    /// - Returns: false if the page has too many commands in flight.
+    /// Registers a command whose answer the page must get, before it is sent. False if the page has too many in flight.
     func await(_ command: CommandKey, page: Name) -> Bool { state.withLock { $0.awaited.add(command, page: page) } }
 
-    /// The connection to Kafka.
     var connection: ConnectionState { state.withLock { $0.kiosk.connection } }
 
     /// Whether orders are accepted for a store; nil while that is unknown.
@@ -99,7 +92,7 @@ final class Hub: Sendable {
                 }
                 // `sendAnswers` keeps only the last of a flood.
                 if !isHistory { state.answers.append(answer) }
-                if state.sendOwnAnswer(answer) { metrics.answered() }
+                if state.sendOwnAnswer(answer) { metrics.answers.increment() }
             }
             state.sendChanges(now: now)
         }
@@ -140,14 +133,10 @@ final class Hub: Sendable {
         var answers: [TimedAnswer] = []
         /// The stores to choose from, as they were last sent. A newly opened page gets the same event.
         var stores: (names: [String], event: ByteBuffer)
-        private var sentAt = 0.0
-        private var boardSentAt = 0
+        var sentAt = 0.0
+        var boardSentAt = 0
 
-        init(kiosk: KioskState, stores: (names: [String], event: ByteBuffer)) { (self.kiosk, self.stores) = (kiosk, stores) }
-
-        /// Sends an answer to the page that waits for it.
-        ///
-        /// - Returns: whether a page waited for it.
+        /// Sends an answer to the page that waits for it. Returns whether one does.
         mutating func sendOwnAnswer(_ answer: TimedAnswer) -> Bool {
             guard !awaited.isEmpty, let page = awaited.remove(CommandKey(of: answer.answer)) else { return false }
             let event = PageEvent.own(answer)
@@ -209,11 +198,8 @@ final class Hub: Sendable {
 struct PageView: Sendable {
     /// The store whose stock it shows.
     let store: Name
-    /// Whether its board covers all stores.
-    let showsAll: Bool
-
     /// The store that its board covers; nil is all stores.
-    var scope: Name? { showsAll ? nil : store }
+    let scope: Name?
 }
 
 /// One open page.
@@ -242,7 +228,6 @@ final class Subscriber: Sendable {
         mailbox.withLock { $0.drain() }.reduce(into: ByteBuffer()) { $0.writeImmutableBuffer($1) }
     }
 
-    /// Ends the stream of the page.
     func close() { wake.finish() }
 }
 
@@ -261,16 +246,13 @@ struct Mailbox: Sendable {
     private var answers: [ByteBuffer] = []
     private var own: [ByteBuffer] = []
 
-    /// Replaces the event in a slot.
     mutating func put(_ event: ByteBuffer, in slot: Slot) { newest[slot.rawValue] = event }
 
-    /// Adds an answer. If there are too many, the oldest is dropped.
     mutating func add(answer event: ByteBuffer) {
         if answers.count == Self.mostAnswers { answers.removeFirst() }
         answers.append(event)
     }
 
-    /// Adds an answer to one of the page's own commands.
     mutating func add(own event: ByteBuffer) {
         if own.count == Self.mostOwnAnswers { own.removeFirst() }
         own.append(event)
@@ -308,9 +290,7 @@ struct AwaitedAnswers: Sendable {
 
     var isEmpty: Bool { pages.isEmpty }
 
-    /// Adds a command.
-    ///
-    /// - Returns: false if the page has too many commands in flight.
+    /// Adds a command. False if the page has too many in flight.
     mutating func add(_ command: CommandKey, page: Name) -> Bool {
         if let former = pages[command] {
             // A resend of the same command, perhaps by the same page after a reload.
@@ -328,9 +308,7 @@ struct AwaitedAnswers: Sendable {
         return true
     }
 
-    /// Removes a command.
-    ///
-    /// - Returns: the page that waited for its answer; nil if none did.
+    /// Removes a command, and returns the page that waited for its answer.
     @discardableResult
     mutating func remove(_ command: CommandKey) -> Name? {
         guard let page = pages.removeValue(forKey: command) else { return nil }

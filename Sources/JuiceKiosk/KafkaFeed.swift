@@ -3,10 +3,8 @@ import JuiceMessages
 import Kafka
 import Logging
 
-/// Reads answers and stock for all pages, with one consumer that is assigned all partitions and joins no group.
-///
-/// It needs a thread of its own. After any error it starts over with a new consumer.
-struct TopicFeed {
+/// The kiosk's two threads that read from Kafka.
+struct KafkaFeed {
     /// How many offsets before each end of the results the list of the latest answers starts.
     private static let history: Offset = 50
     private static let thread = "the reader of the topics"
@@ -19,15 +17,16 @@ struct TopicFeed {
     let steps: ThreadWatchdog
     let logger: Logger
 
-    /// Reads until the stop is requested.
-    func run() {
+    /// Reads answers and stock for all pages until the stop is requested, with one consumer that is assigned all partitions and
+    /// joins no group. After any error it starts over with a new consumer. Needs a thread of its own.
+    func readTopics() {
         var lastReason: String?
         while !stop.isRequested {
             steps.stepped(Self.thread)
             do throws(KafkaError) {
                 try readOnce()
             } catch {
-                // `ClusterMonitor` reports transient errors, such as a broker that does not answer.
+                // `watchBrokers` reports transient errors, such as a broker that does not answer.
                 let isNews = error.remedy != .retry && error.message != lastReason
                 logger.log(level: isNews ? .warning : .debug, "cannot read the topics: \(error); trying again")
                 lastReason = error.message
@@ -49,13 +48,13 @@ struct TopicFeed {
         let starts = logs.map { ($0, $0.topic == topics.stock ? $1.low : max($1.low, $1.high - Self.history)) }
         try consumer.assign(Dictionary(uniqueKeysWithValues: starts))
         var isRestored = unread.isEmpty
-        if isRestored { hub.update { $0.connection.restored() } }
+        if isRestored { hub.update { $0.connection.isRestored = true } }
         while !stop.isRequested {
             steps.stepped(Self.thread)
             hub.apply(try poll(consumer, decoder, &unread))
             if unread.isEmpty, !isRestored {
                 isRestored = true
-                hub.update { $0.connection.restored() }
+                hub.update { $0.connection.isRestored = true }
                 logger.notice("the stock of all stores is read")
             }
         }
@@ -80,53 +79,16 @@ struct TopicFeed {
         }
         return events
     }
-}
 
-/// Turns records into events. It skips records that are neither answers nor stock: one of them must not stop all pages.
-private final class RecordDecoder {
-    private let topics: TopicNames
-    /// For each partition of the results, the first offset that is not history.
-    private let ends: [TopicPartition: Offset]
-    private let answers = AnswerDecoder()
-    private let stock = StockDecoder()
-    private var revisions: [Name: RevisionTracker] = [:]
+    // MARK: - Brokers
 
-    init(topics: TopicNames, ends: [TopicPartition: Offset]) { (self.topics, self.ends) = (topics, ends) }
-
-    /// The event that a record stands for; nil if it cannot be decoded.
-    func event(_ record: ConsumedRecord, of partition: TopicPartition) -> KioskState.Event? {
-        guard partition.topic == topics.stock else {
-            guard let value = record.value, let answer = try? answers.decode(value) else { return nil }
-            let gap = revisions[Name(answer.store), default: RevisionTracker()].gap(before: answer)
-            let timed = TimedAnswer(answer: answer, time: record.timestamp ?? 0, gap: gap)
-            return .answer(timed, isHistory: record.offset < ends[partition] ?? 0)
-        }
-        guard let key = record.key else { return nil }
-        if let value = record.value { return (try? stock.decode(value)).map(KioskState.Event.stock) }
-        let store = String(decoding: key, as: UTF8.self)
-        // The store starts over at revision 1.
-        revisions[Name(store)] = nil
-        return .stockRemoved(store: store)
-    }
-}
-
-/// Probes the brokers every second, and asks for the service's lag every other time. It needs a thread of its own.
-///
-/// librdkafka reports a lost connection late and a restored one never, so the brokers have to be asked.
-struct ClusterMonitor {
-    private static let pause = Duration.seconds(1)
-    private static let callTimeout = Duration.seconds(2)
-
-    let configuration: KioskConfiguration
-    let hub: Hub
-    let stop: StopSignal
-    let steps: ThreadWatchdog
-    let logger: Logger
-
-    /// Watches until the stop is requested.
+    /// Probes the brokers every second, and asks for the service's lag every other time, until the stop is requested. Needs a
+    /// thread of its own.
+    ///
+    /// librdkafka reports a lost connection late and a restored one never, so the brokers have to be asked.
     ///
     /// - Throws: `KafkaError` if librdkafka rejects the configuration.
-    func run() throws {
+    func watchBrokers() throws {
         let consumer = try Consumer(configuration: configuration.monitor, hooks: ClientHooks(logger: logger, logCeiling: .debug))
         let brokers = BrokerWatch(bootstrapServers: configuration.kafka["bootstrap.servers"] ?? "", logger: logger)
         var round = 0
@@ -161,5 +123,33 @@ struct ClusterMonitor {
         let known = committed.compactMapValues(\.self)
         guard !known.isEmpty else { return nil }
         return known.reduce(0) { sum, entry in sum + Int(max(0, (ends[entry.key] ?? 0) - entry.value)) }
+    }
+}
+
+/// Turns records into events. It skips records that are neither answers nor stock: one of them must not stop all pages.
+private final class RecordDecoder {
+    private let topics: TopicNames
+    /// For each partition of the results, the first offset that is not history.
+    private let ends: [TopicPartition: Offset]
+    private let answers = AnswerDecoder()
+    private let stock = StockDecoder()
+    private var revisions: [Name: RevisionTracker] = [:]
+
+    init(topics: TopicNames, ends: [TopicPartition: Offset]) { (self.topics, self.ends) = (topics, ends) }
+
+    /// The event that a record stands for; nil if it cannot be decoded.
+    func event(_ record: ConsumedRecord, of partition: TopicPartition) -> KioskState.Event? {
+        guard partition.topic == topics.stock else {
+            guard let value = record.value, let answer = try? answers.decode(value) else { return nil }
+            let gap = revisions[Name(answer.store), default: RevisionTracker()].gap(before: answer)
+            let timed = TimedAnswer(answer: answer, time: record.timestamp ?? 0, gap: gap)
+            return .answer(timed, isHistory: record.offset < ends[partition] ?? 0)
+        }
+        guard let key = record.key else { return nil }
+        if let value = record.value { return (try? stock.decode(value)).map(KioskState.Event.stock) }
+        let store = String(decoding: key, as: UTF8.self)
+        // The store starts over at revision 1.
+        revisions[Name(store)] = nil
+        return .stockRemoved(store: store)
     }
 }

@@ -1,10 +1,12 @@
 import Foundation
+import HTTPTypes
 import Hummingbird
 import JuiceDomain
 import JuiceMessages
 import Kafka
 import Logging
 import Metrics
+import NIOCore
 import ServiceLifecycle
 
 /// The web page in front of the topics: reads answers and stock for all open pages, and sends their commands.
@@ -18,7 +20,7 @@ import ServiceLifecycle
 package struct Kiosk: Service {
     private let configuration: KioskConfiguration
     private let logger: Logger
-    private let hub: Hub
+    let hub: Hub
     private let producer: CommandProducer
     private let limiter: OrderRateLimiter
     private let staff: StaffAuthenticator
@@ -29,24 +31,18 @@ package struct Kiosk: Service {
     ///
     /// - Parameters:
     ///   - metrics: the backend that receives the ``KioskMetric`` values.
-    ///   - logger: receives warnings and errors.
-    package init(_ configuration: KioskConfiguration, metrics: any MetricsFactory = NOOPMetricsHandler.instance, logger: Logger) {
-        self.configuration = configuration
-        self.logger = logger
-        self.metrics = KioskMetrics(factory: metrics)
-        hub = Hub(menu: configuration.menu, rule: configuration.rule, mostPages: configuration.mostPages, metrics: self.metrics) {
-            Date.now.timeIntervalSince1970
-        }
+    ///   - clock: seconds since 1970.
+    package init(
+        _ configuration: KioskConfiguration, metrics: any MetricsFactory = NOOPMetricsHandler.instance, logger: Logger,
+        clock: @escaping @Sendable () -> Double = { Date.now.timeIntervalSince1970 }
+    ) {
+        (self.configuration, self.logger, self.metrics) = (configuration, logger, KioskMetrics(factory: metrics))
+        hub = Hub(
+            menu: configuration.menu, rule: configuration.rule, mostPages: configuration.mostPages, metrics: self.metrics,
+            clock: clock)
         producer = CommandProducer(configuration: configuration.orders, topics: configuration.topics, logger: logger)
         limiter = OrderRateLimiter(configuration.limits, logger: logger)
         staff = StaffAuthenticator(configuration.staffToken, logger: logger)
-    }
-
-    /// Answers the page's requests.
-    package var responder: RouterResponder<KioskContext> {
-        KioskRoutes(
-            configuration: configuration, hub: hub, producer: producer, limiter: limiter, staff: staff, metrics: metrics
-        ).responder
     }
 
     /// Why the kiosk is not ready: no broker answers, or the stock has not been read to its end. Empty when it is ready.
@@ -60,8 +56,7 @@ package struct Kiosk: Service {
     /// - Throws: `KafkaError` if librdkafka rejects the configuration.
     package func run() async throws {
         let stop = StopSignal()
-        let feed = TopicFeed(configuration: configuration, hub: hub, stop: stop, steps: steps, logger: logger)
-        let monitor = ClusterMonitor(configuration: configuration, hub: hub, stop: stop, steps: steps, logger: logger)
+        let feed = KafkaFeed(configuration: configuration, hub: hub, stop: stop, steps: steps, logger: logger)
         let end: @Sendable () -> Void = { [hub, limiter, staff] in
             stop.request()
             hub.close()
@@ -70,8 +65,8 @@ package struct Kiosk: Service {
         }
         try await withTaskCancellationOrGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
-                tasks.addTask { try await DedicatedThread.run("kiosk-feed") { feed.run() } }
-                tasks.addTask { try await DedicatedThread.run("kiosk-watch") { try monitor.run() } }
+                tasks.addTask { try await DedicatedThread.run("kiosk-feed") { feed.readTopics() } }
+                tasks.addTask { try await DedicatedThread.run("kiosk-watch") { try feed.watchBrokers() } }
                 tasks.addTask { [producer, steps] in
                     try await DedicatedThread.run("kiosk-orders") { try producer.run(until: stop, steps: steps) }
                 }
@@ -83,138 +78,143 @@ package struct Kiosk: Service {
             end()
         }
     }
-}
 
-/// What a kiosk shows, which Kafka cluster it uses, and who may do what.
-package struct KioskConfiguration: Sendable {
-    /// The properties that all Kafka clients share: brokers, security.
-    var kafka: KafkaConfiguration
-    package var topics: TopicNames
-    /// The service's consumer group, whose lag the board shows.
-    package var group: String
-    /// The broker features that the clients can rely on.
-    var capabilities: BrokerCapabilities
-    /// The menu on the page; it must be the service's.
-    var menu: Menu
-    /// The ids of the stores to show; nil shows `main` and every store that has stock.
-    package var stores: [String]?
-    /// Whether orders are accepted for any other store, too. The first order creates the store.
-    package var takesAnyStore: Bool
-    /// The page's language until the visitor picks another.
-    package var language: Language
-    /// The token that staff need to edit stock; nil disables editing.
-    package var staffToken: StaffToken?
-    /// The host names under which browsers reach the page, besides `localhost` and IP addresses.
-    package var hostNames: [String]
-    /// How many orders and cancels are accepted per second.
-    package var limits: OrderLimits
-    /// The proxies whose `X-Forwarded-For` is trusted.
-    package var trustedProxies: [AddressRange]
-    /// How many pages can be open at once. Each holds one connection for its event stream and uses more for its requests.
-    package var mostPages = 2000
-    /// The service's duplicate window: how long after an order the page offers to cancel it.
-    package var duplicateWindow = Duration.seconds(3600)
+    // MARK: - Routes
 
-    /// By default: all stores that have stock, the built-in menu, English, and no stock editing.
-    package init(
-        kafka: KafkaConfiguration, topics: TopicNames, group: String, capabilities: BrokerCapabilities = .full,
-        menu: Menu = .standard, stores: [String]? = nil, takesAnyStore: Bool = false, language: Language = .english,
-        staffToken: StaffToken? = nil, hostNames: [String] = [], limits: OrderLimits = OrderLimits(),
-        trustedProxies: [AddressRange] = []
-    ) {
-        (self.kafka, self.topics, self.group, self.capabilities) = (kafka, topics, group, capabilities)
-        (self.menu, self.stores, self.takesAnyStore, self.language) = (menu, stores, takesAnyStore, language)
-        (self.staffToken, self.hostNames, self.limits, self.trustedProxies) = (staffToken, hostNames, limits, trustedProxies)
+    /// Answers the page's requests.
+    ///
+    /// - `GET /` and the files it links to: the page.
+    /// - `GET /api/menu`: the menu, and what the page may do.
+    /// - `GET /api/events?store=…&scope=all|store&page=…`: the live state, as server-sent events.
+    /// - `POST /api/orders`, `POST /api/cancels`, `POST /api/restocks`: a command; 202 once a broker has acknowledged it, 429 with
+    ///   `Retry-After` over the rate limit. The answer arrives as an event.
+    /// - `POST /api/staff`: 204 if the staff token is right.
+    package var responder: RouterResponder<KioskContext> {
+        let router = Router(context: KioskContext.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: SecurityMiddleware(hostNames: configuration.hostNames, metrics: metrics))
+        for file in PageFile.all {
+            router.get(RouterPath(file.path)) { _, _ in
+                // Another version may be running after a restart, so browsers must revalidate.
+                Response(
+                    status: .ok, headers: [.contentType: file.type, .cacheControl: "no-cache"],
+                    body: ResponseBody(byteBuffer: file.bytes))
+            }
+        }
+        router.get("/api/menu") { _, _ in try json(MenuAnswer(configuration)) }
+        router.get("/api/events") { request, _ in try events(request) }
+        router.post("/api/orders") { request, context in
+            try await admit(CommandBody.order(body(of: request), menu: configuration.menu), request, context)
+        }
+        router.post("/api/cancels") { request, context in try await admit(CommandBody.cancel(body(of: request)), request, context) }
+        router.post("/api/restocks") { request, context in
+            try authenticate(request, context)
+            let restock = try await CommandBody.restock(body(of: request), menu: configuration.menu)
+            // Any store that is shown: a restock creates a new store.
+            guard hub.rule.isShown(Name(restock.store)) else { throw Refusal.unknownStore }
+            return try await send(restock, for: request)
+        }
+        router.post("/api/staff") { request, context in
+            try authenticate(request, context)
+            return Response(status: .noContent)
+        }
+        return router.buildResponder()
     }
 
-    /// Which stores are shown, and which accept orders.
-    var rule: StoreRule { StoreRule(stores: stores, takesAny: takesAnyStore) }
+    // MARK: - Commands
 
-    /// The configuration of the one consumer that reads answers and stock for all pages.
-    var feed: KafkaConfiguration {
-        KafkaConfiguration(["fetch.wait.max.ms": "\(capabilities.fetchWait)", "queued.max.messages.kbytes": "16384"])
-            .merging(kafka.properties).merging(reading)
-            // librdkafka requires a group id; without a subscription the consumer joins no group.
-            .merging(["group.id": "juice-kiosk"])
+    /// The client's address, also behind trusted proxies; nil if it is unknown.
+    private func client(_ request: Request, _ context: KioskContext) -> IPAddress? {
+        let forwardedFor = HTTPField.Name("X-Forwarded-For").map { request.headers[values: $0] } ?? []
+        return IPAddress(context.peer)?.client(forwardedFor: forwardedFor, by: configuration.trustedProxies)
     }
 
-    /// The configuration of the client that asks for the committed offsets of the service's group. It neither joins nor reads.
-    var monitor: KafkaConfiguration { kafka.merging(reading).merging(["group.id": group]) }
-
-    /// The configuration of the producer of commands: idempotent, and partitioned by store.
-    var orders: KafkaConfiguration {
-        KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "8000"]).merging(kafka.properties).merging([
-            "enable.idempotence": "true", "partitioner": "murmur2_random",
-        ])
+    private func authenticate(_ request: Request, _ context: KioskContext) throws(Refusal) {
+        let authorization = request.headers[.authorization]
+        try staff.authenticate(authorization: authorization, from: client(request, context), path: request.uri.path)
     }
 
-    private var reading: [String: String] {
-        [
-            "enable.auto.commit": "false", "enable.auto.offset.store": "false", "isolation.level": "read_committed",
-            "enable.partition.eof": "true", "auto.offset.reset": "earliest",
-        ]
+    /// Sends an order or a cancel, within the rate limit. Either may take a place in the service's duplicate memory.
+    private func admit(_ command: OutgoingCommand, _ request: Request, _ context: KioskContext) async throws -> Response {
+        guard let takesOrders = hub.takesOrders(for: Name(command.store)) else { throw Refusal.stockIsUnread }
+        guard takesOrders else { throw Refusal.unknownStore }
+        try limiter.admit(CommandKey(command), from: client(request, context), path: request.uri.path)
+        return try await send(command, for: request)
     }
-}
 
-/// The kiosk's metrics: their names, which include the units, and their help texts.
-package enum KioskMetric: String, CaseIterable {
-    case ready = "juice_kiosk_ready"
-    case pages = "juice_kiosk_pages"
-    case commands = "juice_kiosk_commands_total"
-    case answers = "juice_kiosk_answers_total"
-    case refusals = "juice_kiosk_refusals_total"
+    private func body(of request: Request) async throws -> Data {
+        do {
+            let buffer = try await request.body.collect(upTo: CommandBody.maximumLength)
+            return Data(buffer.readableBytesView)
+        } catch is NIOTooManyBytesError { throw Refusal.tooLarge }
+    }
 
-    /// What it counts or measures, in one sentence.
-    package var help: String {
-        switch self {
-        case .ready: "1 while brokers answer and all stock is read, else 0."
-        case .pages: "Open pages: event streams that are being written."
-        case .commands: "Orders, cancels and restocks from pages, by whether a broker confirmed them. Each attempt counts."
-        case .answers: "Answers to commands from pages."
-        case .refusals: "Refused requests, by the error code in the response."
+    private func send(_ command: OutgoingCommand, for request: Request) async throws -> Response {
+        // Before sending: the answer may arrive before the acknowledgement.
+        if let page = try page(request.headers[named: "X-Kiosk-Page"]) {
+            guard hub.await(CommandKey(command), page: page) else { throw Refusal.busy }
+        }
+        do {
+            let delivery = try await producer.send(command)
+            metrics.commands(command.kind, isConfirmed: true).increment()
+            return try json(Receipt(partition: delivery.partition, offset: delivery.offset), status: .accepted)
+        } catch CommandProducer.Failure.busy { throw Refusal.busy } catch CommandProducer.Failure.unconfirmed(let reason) {
+            metrics.commands(command.kind, isConfirmed: false).increment()
+            throw Refusal.unconfirmed(reason)
         }
     }
+
+    private struct Receipt: Encodable {
+        let partition: Int32
+        let offset: Int64?
+    }
+
+    private func json(_ answer: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        return Response(
+            status: status, headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: try encoder.encode(answer))))
+    }
+
+    // MARK: - Events
+
+    /// The page's name for itself. It is no secret: it only routes answers.
+    private func page(_ text: (some StringProtocol)?) throws(Refusal) -> Name? {
+        guard let text, !text.isEmpty else { return nil }
+        guard text.utf8.count <= 64 else { throw .badRequest("a page's name has at most 64 bytes") }
+        return Name(String(text))
+    }
+
+    private func events(_ request: Request) throws -> Response {
+        let parameters = request.uri.queryParameters
+        let store = parameters["store"].map(String.init) ?? StoreID.main
+        guard CommandBody.isStore(store), hub.rule.isShown(Name(store)) else { throw Refusal.unknownStore }
+        let view = PageView(store: Name(store), scope: parameters["scope"] == "store" ? Name(store) : nil)
+        let page = try page(parameters["page"]) ?? Name("")
+        guard hub.hasRoom else { throw Refusal.tooManyPages }
+        return Response(
+            status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+            body: ResponseBody { [hub] writer in
+                // Subscribe only here: the body of a HEAD response, or for a client that is gone, is never written. Another page
+                // may have taken the last place since the check; then this stream ends at once, and the page reconnects.
+                guard let subscriber = hub.subscribe(view, page: page) else { return try await writer.finish(nil) }
+                defer { hub.unsubscribe(subscriber) }
+                // If the page does not read, the write waits here while the mailbox keeps only the newest frames.
+                for await _ in subscriber.wakes { try await writer.write(subscriber.drain()) }
+                try await writer.finish(nil)
+            })
+    }
 }
 
-/// Records the kiosk's metrics through swift-metrics.
-struct KioskMetrics: Sendable {
-    /// Whether a broker confirmed a command; the value of the `outcome` label.
-    enum SendOutcome: String, CaseIterable { case confirmed, unconfirmed }
+/// The context of a request: Hummingbird's own, and the remote address.
+package struct KioskContext: RequestContext {
+    package var coreContext: CoreRequestContextStorage
+    /// The remote IP address of the TCP connection, without a port: the browser's, or that of a proxy in front of the kiosk. Empty
+    /// if the connection has none.
+    let peer: String
 
-    private let factory: any MetricsFactory
-    private let pages: Gauge
-    private let answers: Counter
-
-    init(factory: any MetricsFactory = NOOPMetricsHandler.instance) {
-        self.factory = factory
-        pages = Gauge(label: KioskMetric.pages.rawValue, factory: factory)
-        pages.record(0)
-        answers = Counter(label: KioskMetric.answers.rawValue, factory: factory)
-        // Start at 0, so that a rate includes the first increment.
-        for kind in CommandKind.allCases {
-            for outcome in SendOutcome.allCases { commands(kind, outcome).increment(by: 0) }
-        }
-        for refusal in [Refusal.tooManyPages, .busy, .wrongToken] { refusals(refusal).increment(by: 0) }
-    }
-
-    /// Records how many pages are open.
-    func record(openPages count: Int) { pages.record(count) }
-
-    /// Counts an answer to a page's command.
-    func answered() { answers.increment() }
-
-    /// Counts an attempt to send a page's command.
-    func sent(_ kind: CommandKind, _ outcome: SendOutcome) { commands(kind, outcome).increment() }
-
-    /// Counts a refused request. ``SecurityMiddleware`` reports every refusal, wherever it was thrown.
-    func refused(_ refusal: Refusal) { refusals(refusal).increment() }
-
-    private func commands(_ kind: CommandKind, _ outcome: SendOutcome) -> Counter {
-        let dimensions = [("kind", "\(kind)"), ("outcome", outcome.rawValue)]
-        return Counter(label: KioskMetric.commands.rawValue, dimensions: dimensions, factory: factory)
-    }
-
-    private func refusals(_ refusal: Refusal) -> Counter {
-        Counter(label: KioskMetric.refusals.rawValue, dimensions: [("reason", refusal.code)], factory: factory)
+    package init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        peer = source.channel.remoteAddress?.ipAddress ?? ""
     }
 }

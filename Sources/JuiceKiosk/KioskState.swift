@@ -45,9 +45,7 @@ struct KioskState: Sendable {
         (self.menu, self.rule, allActivity) = (menu, rule, Activity(now: now))
     }
 
-    /// Applies an event.
-    ///
-    /// - Returns: whether its store is shown by this kiosk; events of other stores are ignored.
+    /// Applies an event. Returns whether its store is shown by this kiosk; events of other stores are ignored.
     @discardableResult
     mutating func apply(_ event: Event, now: Int) -> Bool {
         let store = event.store
@@ -72,13 +70,11 @@ struct KioskState: Sendable {
         activities = activities.filter { now - $0.value.activeAt <= RateWindow.length }
     }
 
-    /// Drops all stock, before it is read again.
-    ///
-    /// - Returns: the dropped stock. Freeing it takes a while with many stores; the caller can do so outside its lock.
+    /// Drops all stock, before it is read again. Freeing it takes a while with many stores: do so outside any lock.
     mutating func restart() -> [Name: StockRecord] {
         defer { stock = [:] }
         offered = RecentTable(capacity: Self.offeredStores)
-        connection.restarted()
+        connection.isRestored = false
         return stock
     }
 
@@ -110,8 +106,7 @@ struct KioskState: Sendable {
 
     /// The activity at a store; nil is all stores.
     func activity(of store: Name?, now: Int) -> Activity {
-        guard let store else { return allActivity }
-        return activities[store] ?? Activity(now: now)
+        store.map { activities[$0] ?? Activity(now: now) } ?? allActivity
     }
 }
 
@@ -125,9 +120,7 @@ struct StoreRule: Sendable {
     private let names: Set<Name>
     private let takesAny: Bool
 
-    /// - Parameters:
-    ///   - stores: the stores; nil is the default store and all that have stock.
-    ///   - takesAny: whether any other store accepts orders, too.
+    /// - Parameter stores: nil is the default store and all that have stock.
     init(stores: [String]?, takesAny: Bool = false) {
         named = stores ?? [StoreID.main]
         isFixed = stores != nil && !takesAny
@@ -158,7 +151,7 @@ struct ConnectionState: Sendable, Equatable {
     /// Nil before a broker was asked.
     private var isReached: Bool?
     /// Whether the stock has been read to its end.
-    private(set) var isRestored = false
+    var isRestored = false
     /// Why there is no connection; nil while there is one, or while the reason is unknown.
     private(set) var reason: String?
 
@@ -184,12 +177,6 @@ struct ConnectionState: Sendable, Equatable {
 
     /// No broker answered.
     mutating func failed(_ reason: String) { (isReached, self.reason) = (false, reason) }
-
-    /// The stock has been read to its end.
-    mutating func restored() { isRestored = true }
-
-    /// The stock is being read from its start again.
-    mutating func restarted() { isRestored = false }
 }
 
 /// An answer and the time it was written.
@@ -211,15 +198,12 @@ struct Activity: Sendable {
     /// The last answer with a gap before it, kept for longer than the latest answers; nil if there was none.
     private(set) var answerAfterGap: TimedAnswer?
     /// The orders and cancels of the last minutes by outcome.
-    var window: RateWindow
+    private(set) var window = RateWindow()
     /// When the last answer arrived, in seconds since 1970.
     private(set) var activeAt: Int
 
-    init(now: Int) { (window, activeAt) = (RateWindow(now: now), now) }
+    init(now: Int) { activeAt = now }
 
-    /// Adds an answer.
-    ///
-    /// - Parameter isHistory: whether it was written before the kiosk started: then it is listed, but not counted.
     mutating func add(_ answer: TimedAnswer, isHistory: Bool, now: Int) {
         activeAt = now
         if answers.count == Self.mostAnswers { answers.removeFirst() }
@@ -242,10 +226,7 @@ struct Activity: Sendable {
 }
 
 /// Counts the outcomes of the last minutes' orders and cancels, second by second.
-///
-/// Callers pass the time, in whole seconds, so that tests need not wait.
 struct RateWindow: Sendable {
-    /// The number of orders by outcome, and of cancels.
     struct Counts: Sendable, Equatable {
         var made = 0
         var outOfStock = 0
@@ -254,10 +235,11 @@ struct RateWindow: Sendable {
 
         var orders: Int { made + outOfStock + rejected }
 
-        static func + (first: Counts, second: Counts) -> Counts {
-            Counts(
-                made: first.made + second.made, outOfStock: first.outOfStock + second.outOfStock,
-                rejected: first.rejected + second.rejected, cancelled: first.cancelled + second.cancelled)
+        static func += (sum: inout Counts, counts: Counts) {
+            sum.made += counts.made
+            sum.outOfStock += counts.outOfStock
+            sum.rejected += counts.rejected
+            sum.cancelled += counts.cancelled
         }
     }
 
@@ -266,50 +248,34 @@ struct RateWindow: Sendable {
     /// Over how many seconds the current rate is averaged.
     private static let rateLength = 10
 
-    /// A ring buffer: the counts of second `s` are at `s` modulo the length.
-    private var seconds = [Counts](repeating: Counts(), count: length)
-    /// The latest second in the window.
-    private var latest: Int
+    private var seconds: [Int: Counts] = [:]
 
-    /// An empty window that ends now.
-    init(now: Int) { latest = now }
-
-    /// Counts an order or cancel that was answered at `time`. A time before the window is ignored. A time in the future counts as
-    /// now: clocks differ.
+    /// A time before the window is ignored. A time in the future counts as now: clocks differ.
     mutating func count(_ outcome: WritableKeyPath<Counts, Int>, at time: Int, now: Int) {
-        advance(to: now)
-        let time = min(time, latest)
-        guard time > latest - Self.length else { return }
-        seconds[Self.index(time)][keyPath: outcome] += 1
-    }
-
-    /// Moves the end of the window to `now`.
-    private mutating func advance(to now: Int) {
-        guard now > latest else { return }
-        for second in (latest + 1)...min(now, latest + Self.length) { seconds[Self.index(second)] = Counts() }
-        latest = now
+        let time = min(time, now)
+        guard time > now - Self.length else { return }
+        seconds[time, default: Counts()][keyPath: outcome] += 1
+        if seconds.count > 2 * Self.length { seconds = seconds.filter { $0.key > now - Self.length } }
     }
 
     /// Orders per second, averaged over the last complete seconds.
-    mutating func rate(now: Int) -> Double {
-        Double(sum((now - Self.rateLength)..<now, now: now).orders) / Double(Self.rateLength)
+    func rate(now: Int) -> Double {
+        Double(sum((now - Self.rateLength)..<now).orders) / Double(Self.rateLength)
     }
 
-    /// The counts in steps of `length` seconds, oldest first. The last step is still growing. Steps start at multiples of their
-    /// length, so that an order stays in its step.
-    mutating func steps(of length: Int, now: Int) -> [Counts] {
-        let start = now / length * length
-        let count = Self.length / length
+    /// The counts in steps of so many seconds, oldest first. Steps start at multiples of their length, so that an order stays in
+    /// its step.
+    func steps(of length: Int, now: Int) -> [Counts] {
+        let (end, count) = (now / length * length + length, Self.length / length)
         return (0..<count).map { step in
-            let first = start - (count - 1 - step) * length
-            return sum(first..<first + length, now: now)
+            let start = end - (count - step) * length
+            return sum(start..<start + length)
         }
     }
 
-    private mutating func sum(_ range: Range<Int>, now: Int) -> Counts {
-        advance(to: now)
-        return range.clamped(to: latest - Self.length + 1..<latest + 1).reduce(Counts()) { $0 + seconds[Self.index($1)] }
+    private func sum(_ range: Range<Int>) -> Counts {
+        range.reduce(into: Counts()) { sum, second in
+            if let counts = seconds[second] { sum += counts }
+        }
     }
-
-    private static func index(_ second: Int) -> Int { (second % length + length) % length }
 }

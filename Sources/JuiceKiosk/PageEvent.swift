@@ -84,12 +84,11 @@ enum PageEvent {
     /// The activity at a store; nil is all stores.
     static func board(_ state: KioskState, of store: Name?, now: Int) -> ByteBuffer {
         let activity = state.activity(of: store, now: now)
-        var window = activity.window
-        let steps = window.steps(of: stepLength, now: now)
+        let steps = activity.window.steps(of: stepLength, now: now)
         return event(
             "board",
             Board(
-                rate: window.rate(now: now), lag: state.lag, stepLength: stepLength, made: steps.map(\.made),
+                rate: activity.window.rate(now: now), lag: state.lag, stepLength: stepLength, made: steps.map(\.made),
                 outOfStock: steps.map(\.outOfStock), rejected: steps.map(\.rejected), cancelled: steps.map(\.cancelled),
                 gap: activity.answerAfterGap.flatMap(StoreGap.init)))
     }

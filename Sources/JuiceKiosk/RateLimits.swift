@@ -32,9 +32,7 @@ final class OrderRateLimiter: Sendable {
 
         init(_ limits: OrderLimits) { self.limits = limits }
 
-        /// Takes both tokens or none.
-        ///
-        /// - Returns: how long to wait; nil if the tokens were taken.
+        /// Takes both tokens, or none and returns how long to wait.
         mutating func take(_ address: IPAddress?, now: ContinuousClock.Instant) -> Duration? {
             var (total, own) = (total, ofAddress[address] ?? TokenBucket())
             let wait = max(total.take(perSecond: limits.inAll, now: now), own.take(perSecond: limits.perAddress, now: now))
@@ -61,10 +59,8 @@ final class OrderRateLimiter: Sendable {
         self.now = now
     }
 
-    /// Admits an order or throws.
-    ///
     /// - Parameter path: the requested path, for the log.
-    /// - Throws: ``Refusal`` if it has to wait.
+    /// - Throws: ``Refusal`` if the order has to wait.
     func admit(_ order: CommandKey, from address: IPAddress?, path: String) throws(Refusal) {
         let now = now()
         let hash = order.hashValue
@@ -91,11 +87,7 @@ private struct TokenBucket {
     /// When the bucket will be full again; nil if it always was.
     private var fullAt: ContinuousClock.Instant?
 
-    init() {}
-
-    /// Takes a token.
-    ///
-    /// - Returns: how long to wait for it; zero or negative if it was there. The caller must not take a token that was not there.
+    /// Takes a token. Returns how long to wait for it: then the caller must not keep the changed bucket.
     mutating func take(perSecond: Int, now: ContinuousClock.Instant) -> Duration {
         let full = max(fullAt ?? now, now) + .seconds(1) / perSecond
         fullAt = full
@@ -116,20 +108,12 @@ struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     subscript(key: Key) -> Value? {
         get { latest[key] ?? former[key] }
         set {
-            guard let newValue else {
-                latest[key] = nil
-                former[key] = nil
-                return
-            }
-            guard latest.updateValue(newValue, forKey: key) == nil else { return }
             former[key] = nil
-            guard latest.count == capacity else { return }
-            former = latest
-            latest = [:]
+            latest[key] = newValue
+            if latest.count == capacity { (latest, former) = ([:], latest) }
         }
     }
 
-    /// All keys, in no particular order.
     var keys: [Key] { Array(latest.keys) + Array(former.keys) }
 }
 
@@ -148,12 +132,11 @@ final class SpacedWarning: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex(State())
 
-    /// - Parameter message: what happened.
     init(_ message: String, logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant) {
         (self.message, self.logger, self.now) = (message, logger, now)
     }
 
-    /// Adds one occurrence, and logs it unless a line was logged just before.
+    /// Logs an occurrence, unless a line was logged just before.
     func add(from address: IPAddress?, path: String) {
         let now = now()
         let isDue = state.withLock { state in

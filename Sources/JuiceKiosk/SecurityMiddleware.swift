@@ -28,7 +28,7 @@ struct SecurityMiddleware: RouterMiddleware {
             try check(request, of: context.endpointPath)
             response = try await next(request, context)
         } catch let error as any HTTPResponseError {
-            if let refusal = error as? Refusal { metrics.refused(refusal) }
+            if let refusal = error as? Refusal { metrics.refusals(refusal).increment() }
             response = try error.response(from: request, context: context)
         }
         response.headers[.contentSecurityPolicy] = Self.contentSecurityPolicy
@@ -57,7 +57,7 @@ struct SecurityMiddleware: RouterMiddleware {
     /// rebinding), so that the browser sees one origin. It cannot do so with an IP address.
     func isOwn(host: String?) -> Bool {
         guard let host, let name = Self.name(of: host) else { return false }
-        return Self.isAddress(name) || hostNames.contains(name)
+        return name.hasPrefix("[") || IPAddress(name) != nil || hostNames.contains(name)
     }
 
     /// Whether a page of this host sent a request that changes something. Browsers send `Origin`; a client that does not is no
@@ -71,17 +71,8 @@ struct SecurityMiddleware: RouterMiddleware {
 
     /// The host name without the port.
     private static func name(of host: String) -> String? {
-        if host.hasPrefix("[") {
-            guard let end = host.firstIndex(of: "]") else { return nil }
-            return String(host[...end])
-        }
+        if host.hasPrefix("[") { return host.firstIndex(of: "]").map { String(host[...$0]) } }
         return host.split(separator: ":", omittingEmptySubsequences: false).first.map { $0.lowercased() }
-    }
-
-    private static func isAddress(_ name: String) -> Bool {
-        if name.hasPrefix("[") { return true }
-        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
     }
 }
 

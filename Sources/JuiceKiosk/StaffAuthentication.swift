@@ -70,12 +70,10 @@ final class StaffAuthenticator: Sendable {
         log = SpacedWarning("a wrong staff token", logger: logger, now: now)
     }
 
-    /// Admits a request or throws.
-    ///
     /// - Parameters:
-    ///   - authorization: the value of its `Authorization` header.
+    ///   - authorization: the value of the request's `Authorization` header.
     ///   - path: the requested path, for the log.
-    /// - Throws: ``Refusal`` if it is not admitted.
+    /// - Throws: ``Refusal`` if the request is not admitted.
     func authenticate(authorization: String?, from address: IPAddress?, path: String) throws(Refusal) {
         guard let token else { throw .editingIsOff }
         let now = now()

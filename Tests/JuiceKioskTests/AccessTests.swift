@@ -310,48 +310,47 @@ struct CommandBodyTests {
     }
 
     private static let longID = String(repeating: "x", count: 123)
-
-    @Test(arguments: [
-        "", "{}", #"{"orderId":"","store":"s"}"#, #"{"orderId":"1"}"#, #"{"orderId":"1","store":""}"#,
-        #"{"orderId":"\#(longID)","store":"s"}"#, #"{"orderId":1,"store":"s"}"#,
-    ])
-    func badCancelsAreRefused(body: String) {
-        let refusal = #expect(throws: Refusal.self) { try CommandBody.cancel(Data(body.utf8)) }
-        #expect(refusal?.status == .badRequest)
-    }
-
     private static let longStore = String(repeating: "가", count: 43)
     private static let twentyOne = Array(repeating: #"{"juice":"kiwi"}"#, count: 21).joined(separator: ",")
 
-    @Test(arguments: [
-        "", "[]", "{", #"{"orderId":"","store":"s","juice":"kiwi"}"#, #"{"orderId":"o","store":"","juice":"kiwi"}"#,
-        #"{"orderId":"o","store":"\#(longStore)","juice":"kiwi"}"#, #"{"orderId":"\#(longID)","store":"s","juice":"kiwi"}"#,
-        #"{"orderId":"o","store":"s","juice":"durian"}"#, #"{"orderId":"o","store":"s"}"#,
-        #"{"orderId":"o","store":"s","juice":"kiwi","quantity":0}"#,
-        #"{"orderId":"o","store":"s","juice":"kiwi","quantity":101}"#,
-        #"{"orderId":"o","store":"s","juice":"kiwi","quantity":1.5}"#,
-        #"{"orderId":1,"store":"s","juice":"kiwi"}"#, #"{"orderId":"o","store":"s","items":[]}"#,
-        #"{"orderId":"o","store":"s","items":[{"juice":"durian"}]}"#,
-        #"{"orderId":"o","store":"s","items":[{"juice":"kiwi"},{"juice":"kiwi","quantity":0}]}"#,
-        #"{"orderId":"o","store":"s","items":[{"juice":"kiwi"}],"juice":"kiwi"}"#,
-        #"{"orderId":"o","store":"s","items":[{"juice":"kiwi"}],"quantity":1}"#,
-        #"{"orderId":"o","store":"s","items":[\#(twentyOne)]}"#, #"{"orderId":"o","store":"s","items":{}}"#,
-    ])
-    func badOrdersAreRefused(body: String) {
-        let refusal = #expect(throws: Refusal.self) { try order(body) }
-        #expect(refusal?.status == .badRequest)
-    }
+    /// Cancels, orders and restocks.
+    private static let bad: [[String]] = [
+        [
+            "", "{}", #"{"orderId":"","store":"s"}"#, #"{"orderId":"1"}"#, #"{"orderId":"1","store":""}"#,
+            #"{"orderId":"\#(longID)","store":"s"}"#, #"{"orderId":1,"store":"s"}"#,
+        ],
+        [
+            "", "[]", "{", #"{"orderId":"","store":"s","juice":"kiwi"}"#, #"{"orderId":"o","store":"","juice":"kiwi"}"#,
+            #"{"orderId":"o","store":"\#(longStore)","juice":"kiwi"}"#, #"{"orderId":"\#(longID)","store":"s","juice":"kiwi"}"#,
+            #"{"orderId":"o","store":"s","juice":"durian"}"#, #"{"orderId":"o","store":"s"}"#,
+            #"{"orderId":"o","store":"s","juice":"kiwi","quantity":0}"#,
+            #"{"orderId":"o","store":"s","juice":"kiwi","quantity":101}"#,
+            #"{"orderId":"o","store":"s","juice":"kiwi","quantity":1.5}"#,
+            #"{"orderId":1,"store":"s","juice":"kiwi"}"#, #"{"orderId":"o","store":"s","items":[]}"#,
+            #"{"orderId":"o","store":"s","items":[{"juice":"durian"}]}"#,
+            #"{"orderId":"o","store":"s","items":[{"juice":"kiwi"},{"juice":"kiwi","quantity":0}]}"#,
+            #"{"orderId":"o","store":"s","items":[{"juice":"kiwi"}],"juice":"kiwi"}"#,
+            #"{"orderId":"o","store":"s","items":[{"juice":"kiwi"}],"quantity":1}"#,
+            #"{"orderId":"o","store":"s","items":[\#(twentyOne)]}"#, #"{"orderId":"o","store":"s","items":{}}"#,
+        ],
+        [
+            #"{"restockId":"r","store":"s"}"#, #"{"restockId":"r","store":"s","add":{}}"#,
+            #"{"restockId":"r","store":"s","add":{"kiwi":1},"set":{"kiwi":1}}"#,
+            #"{"restockId":"r","store":"s","add":{"durian":1}}"#, #"{"restockId":"r","store":"s","add":{"kiwi":1000000001}}"#,
+            #"{"restockId":"r","store":"s","add":{"kiwi":-9223372036854775808}}"#,
+            #"{"restockId":"r","store":"s","set":{"kiwi":"1"}}"#,
+        ],
+    ]
 
-    @Test(arguments: [
-        #"{"restockId":"r","store":"s"}"#, #"{"restockId":"r","store":"s","add":{}}"#,
-        #"{"restockId":"r","store":"s","add":{"kiwi":1},"set":{"kiwi":1}}"#,
-        #"{"restockId":"r","store":"s","add":{"durian":1}}"#,
-        #"{"restockId":"r","store":"s","add":{"kiwi":1000000001}}"#,
-        #"{"restockId":"r","store":"s","add":{"kiwi":-9223372036854775808}}"#,
-        #"{"restockId":"r","store":"s","set":{"kiwi":"1"}}"#,
-    ])
-    func badRestocksAreRefused(body: String) {
-        let refusal = #expect(throws: Refusal.self) { try CommandBody.restock(Data(body.utf8), menu: .standard) }
-        #expect(refusal?.status == .badRequest)
+    @Test func badCommandsAreRefused() {
+        let read: [(Data) throws -> OutgoingCommand] = [
+            CommandBody.cancel, { try CommandBody.order($0, menu: .standard) }, { try CommandBody.restock($0, menu: .standard) },
+        ]
+        for (read, bodies) in zip(read, Self.bad) {
+            for body in bodies {
+                let refusal = #expect(throws: Refusal.self, "\(body)") { try read(Data(body.utf8)) }
+                #expect(refusal?.status == .badRequest)
+            }
+        }
     }
 }

@@ -18,7 +18,7 @@ struct HubTests {
     }
 
     private func open(_ store: String = "gangnam", all: Bool = true, page: String = "p") throws -> Subscriber {
-        try #require(hub.subscribe(PageView(store: Name(store), showsAll: all), page: Name(page)))
+        try #require(hub.subscribe(PageView(store: Name(store), scope: all ? nil : Name(store)), page: Name(page)))
     }
 
     /// The names and data of the events waiting for a page.
@@ -154,7 +154,7 @@ struct HubTests {
     }
 
     @Test func aPageIsToldWhetherOrdersAreTaken() throws {
-        hub.update { $0.connection.restored() }
+        hub.update { $0.connection.isRestored = true }
         let page = try open("new")
         #expect(data("stock", page).first?.contains(#""takesOrders":false"#) == true)
         apply(Sample.stock("new", kiwi: 1))
@@ -163,7 +163,7 @@ struct HubTests {
 
     @Test func aLostBrokerIsToldAtOnce() throws {
         hub.update { $0.connection.reached() }
-        hub.update { $0.connection.restored() }
+        hub.update { $0.connection.isRestored = true }
         let page = try open()
         _ = page.drain()
         hub.update { $0.failed("no broker") }
@@ -183,7 +183,7 @@ struct HubTests {
 
     @Test func thereAreSoManyPagesAndNoMore() throws {
         let pages = try (0..<Self.mostPages).map { try open(page: "\($0)") }
-        let view = PageView(store: Name("main"), showsAll: true)
+        let view = PageView(store: Name("main"), scope: nil)
         #expect(hub.subscribe(view, page: Name("more")) == nil)
         hub.unsubscribe(pages[0])
         #expect(hub.subscribe(view, page: Name("more")) != nil)

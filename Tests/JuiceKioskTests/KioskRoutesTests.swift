@@ -12,88 +12,78 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct KioskRoutesTests {
     private static let places = 3
-    private static let configuration = KioskConfiguration(kafka: KafkaConfiguration([:]), topics: TopicNames(), group: "g")
 
-    /// A kiosk that allows few pages.
-    private struct Site: Sendable {
-        let address: HTTPAddress
-        let hub: Hub
-        let clock: TestClock
+    /// A kiosk that allows few pages, takes orders for any store and has a staff token.
+    private static var configuration: KioskConfiguration {
+        var configuration = KioskConfiguration(
+            kafka: KafkaConfiguration([:]), topics: TopicNames(), group: "g", takesAnyStore: true,
+            staffToken: StaffToken("0123456789abcdef"))
+        configuration.mostPages = places
+        return configuration
+    }
 
-        func request(_ method: String = "GET", _ path: String, _ headers: String = "") throws -> RawConnection {
-            let connection = try RawConnection(address)
-            connection.send("\(method) \(path) HTTP/1.1\r\nHost: \(address)\r\n\(headers)\r\n")
-            return connection
-        }
+    private let clock = TestClock()
 
-        /// Requests events. Any other response closes the connection, so that it can be read to its end.
-        func events(_ method: String = "GET") throws -> RawConnection {
-            try request(method, "/api/events", "Connection: close\r\n")
-        }
-
-        /// Opens a page, with retries: the server notices the end of another page with a delay.
-        func page() throws -> RawConnection {
-            while true {
-                let connection = try events()
-                if try connection.read(until: "\n\n").hasPrefix("HTTP/1.1 200 ") { return connection }
-                // Writes to a closed page fail.
-                tick()
+    private func withSite(logger: Logger = .quiet, _ body: @Sendable @escaping (Site, Hub) throws -> Void) async throws {
+        let kiosk = Kiosk(Self.configuration, logger: logger) { [clock] in clock.seconds }
+        try await serving(kiosk.responder) { address in
+            try await onThread {
+                defer { kiosk.hub.close() }
+                try body(Site(address: address), kiosk.hub)
             }
-        }
-
-        /// Advances the clock by a second and updates the pages.
-        func tick() {
-            clock.advance(.seconds(1))
-            hub.apply([])
         }
     }
 
-    private func withSite(_ body: @Sendable @escaping (Site) throws -> Void) async throws {
-        let clock = TestClock()
-        let hub = Hub(menu: .standard, rule: StoreRule(stores: nil), mostPages: Self.places) { clock.seconds }
-        let configuration = Self.configuration
-        let routes = KioskRoutes(
-            configuration: configuration, hub: hub,
-            producer: CommandProducer(configuration: configuration.orders, topics: configuration.topics, logger: .quiet),
-            limiter: OrderRateLimiter(configuration.limits, logger: .quiet), staff: StaffAuthenticator(nil, logger: .quiet),
-            metrics: KioskMetrics())
-        try await serving(routes.responder) { address in
-            try await onThread {
-                defer { hub.close() }
-                try body(Site(address: address, hub: hub, clock: clock))
-            }
+    /// Requests events. Any other response closes the connection, so that it can be read to its end.
+    private func events(_ site: Site, _ method: String = "GET") throws -> RawConnection {
+        try site.request(method, "/api/events", "Connection: close\r\n")
+    }
+
+    /// Opens a page, with retries: the server notices the end of another page with a delay.
+    private func page(_ site: Site, _ hub: Hub) throws -> RawConnection {
+        while true {
+            let connection = try events(site)
+            if try connection.read(until: "\n\n").hasPrefix("HTTP/1.1 200 ") { return connection }
+            // Writes to a closed page fail.
+            tick(hub)
         }
+    }
+
+    /// A second passes, and the pages are updated.
+    private func tick(_ hub: Hub) {
+        clock.advance(.seconds(1))
+        hub.apply([])
     }
 
     @Test func askingForTheHeadTakesNoPlace() async throws {
-        try await withSite { site in
-            for _ in 0..<3 * Self.places { #expect(try site.events("HEAD").read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 ")) }
-            #expect(site.hub.hasRoom)
-            _ = try site.page()
+        try await withSite { site, hub in
+            for _ in 0..<3 * Self.places { #expect(try events(site, "HEAD").read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 ")) }
+            #expect(hub.hasRoom)
+            _ = try page(site, hub)
         }
     }
 
     @Test func whoIsGoneGivesThePlaceBack() async throws {
-        try await withSite { site in
+        try await withSite { site, hub in
             for isRead in [true, false] {
                 for _ in 0..<3 * Self.places {
-                    let connection = try site.events()
+                    let connection = try events(site)
                     if isRead { _ = try connection.read(until: "\r\n") }
                     connection.resetAtEnd()
-                    site.tick()
+                    tick(hub)
                 }
             }
-            _ = try site.page()
+            _ = try page(site, hub)
         }
     }
 
     @Test func onePageTooManyIsToldSo() async throws {
-        try await withSite { site in
-            var pages = try (0..<Self.places).map { _ in try site.page() }
-            let answer = try site.events().read()
+        try await withSite { site, hub in
+            var pages = try (0..<Self.places).map { _ in try page(site, hub) }
+            let answer = try events(site).read()
             #expect(answer.hasPrefix("HTTP/1.1 503 ") && answer.contains("tooManyPages"))
             pages.removeLast()
-            _ = try site.page()
+            _ = try page(site, hub)
         }
     }
 
@@ -103,13 +93,53 @@ struct KioskRoutesTests {
         ("/api/menu", "same-origin", 200), ("/api/menu", "none", 200), ("/", "cross-site", 200), ("/kiosk.js", "same-site", 200),
     ])
     func foreignPagesReadNothing(_ path: String, _ origin: String, _ status: Int) async throws {
-        try await withSite { site in
+        try await withSite { site, _ in
             for method in ["GET", "HEAD"] {
                 let answer = try site.request(method, path, "Sec-Fetch-Site: \(origin)\r\n").read(until: "\r\n\r\n")
                 // A path with another spelling may be unknown, but must not bypass the check.
                 let isRefused = status == 403 && answer.hasPrefix("HTTP/1.1 404 ")
                 #expect(answer.hasPrefix("HTTP/1.1 \(status) ") || isRefused, "\(answer)")
             }
+        }
+    }
+
+    @Test func strangersAreRefused() async throws {
+        let order = #"{"orderId":"o","store":"s","juice":"kiwi"}"#
+        let refused: [([String: String?], Int)] = [
+            (["Origin": "http://evil.example"], 403), (["Origin": nil], 403), (["Origin": "null"], 403),
+            (["Sec-Fetch-Site": "cross-site"], 403), (["Content-Type": "text/plain"], 415),
+            (["Content-Type": "application/x-www-form-urlencoded"], 415),
+        ]
+        try await withSite { site, _ in
+            for (headers, status) in refused { try site.expect(status, "/api/orders", order, headers) }
+            try site.expect(413, "/api/orders", order.replacing("kiwi", with: String(repeating: "x", count: 9000)))
+            try site.expect(400, "/api/orders", "{}")
+            try site.expect(404, "/nowhere", "{}")
+            try site.expect(404, "/api/cancels/o-1", #"{"orderId":"o-1","store":"s"}"#)
+        }
+    }
+
+    @Test func wrongTokensAreToldOfAndHaveToWait() async throws {
+        let recorder = LogRecorder()
+        try await withSite(logger: recorder.makeLogger()) { site, _ in
+            let wrong = ["Authorization": "Bearer wrong-wrong-wrong"]
+            for _ in 0...StaffAuthenticator.freeTries { try site.expect(401, "/api/staff", "{}", wrong) }
+            let answer = try site.post("/api/staff", "{}", wrong)
+            #expect(answer.hasPrefix("HTTP/1.1 429 ") && answer.contains("tooManyTries") && answer.contains("Retry-After: "))
+        }
+        #expect(recorder.all.contains("warning a wrong staff token address=127.0.0.1 path=/api/staff"))
+        #expect(!recorder.all.contains { $0.contains("wrong-wrong") })
+    }
+
+    @Test(arguments: PageFile.all.map(\.path))
+    func everyFileComesWithThePolicy(path: String) async throws {
+        let file = try #require(PageFile.all.first { $0.path == path })
+        #expect(file.bytes.readableBytes > 100)
+        try await withSite { site, _ in
+            let head = try site.request("GET", path).read(until: "\r\n\r\n")
+            #expect(head.contains("\r\nContent-Security-Policy: \(SecurityMiddleware.contentSecurityPolicy)\r\n"), "\(head)")
+            #expect(head.contains("\r\nContent-Type: \(file.type)\r\n"))
+            #expect(head.contains("\r\nContent-Length: \(file.bytes.readableBytes)\r\n"))
         }
     }
 

@@ -57,7 +57,7 @@ struct KioskStateTests {
     mutating func ordersAreTakenForStoresThatAreThere(stores: [String]?, takesAny: Bool, expected: [Bool]) {
         state = KioskState(menu: .standard, rule: StoreRule(stores: stores, takesAny: takesAny), now: 100)
         state.apply(Sample.stock("a", kiwi: 3), now: 100)
-        state.connection.restored()
+        state.connection.isRestored = true
         #expect(["main", "a", "new"].map { state.takesOrders(for: Name($0)) } == expected)
         #expect(state.storeNames.first == stores?.first ?? "main")
     }
@@ -67,7 +67,7 @@ struct KioskStateTests {
         #expect(state.takesOrders(for: Name("a")) == nil)
         state.apply(Sample.stock("a", kiwi: 3), now: 100)
         #expect(state.takesOrders(for: Name("a")) == true)
-        state.connection.restored()
+        state.connection.isRestored = true
         #expect(state.takesOrders(for: Name("b")) == false)
         state.apply(.stockRemoved(store: "a"), now: 100)
         #expect(state.takesOrders(for: Name("a")) == false)
@@ -80,7 +80,7 @@ struct KioskStateTests {
         add(Sample.answer("2", isDuplicate: true), Sample.answer("3"), Sample.answer("4", Sample.short))
         for isDuplicate in [false, true] { add(Sample.answer("3", Sample.cancelled, to: .cancel, isDuplicate: isDuplicate)) }
         #expect(answers(nil) == ["1", "2", "3", "4", "3", "3"])
-        var window = state.activity(of: nil, now: 100).window
+        let window = state.activity(of: nil, now: 100).window
         #expect(window.steps(of: 5, now: 100).last == .init(made: 1, outOfStock: 1, rejected: 0, cancelled: 1))
     }
 
@@ -98,7 +98,7 @@ struct KioskStateTests {
         for number in 0...KioskState.mostActiveStores { add(Sample.answer("1", store: "\(number)")) }
         #expect(answers("0").count == 1)
         #expect(answers("\(KioskState.mostActiveStores)").isEmpty)
-        var window = state.activity(of: nil, now: 100).window
+        let window = state.activity(of: nil, now: 100).window
         #expect(window.steps(of: 5, now: 100).last?.made == KioskState.mostActiveStores + 1)
     }
 }
@@ -120,8 +120,8 @@ struct ConnectionStateTests {
             switch event {
             case .reached: connection.reached()
             case .failed: connection.failed("no broker")
-            case .restored: connection.restored()
-            case .restarted: connection.restarted()
+            case .restored: connection.isRestored = true
+            case .restarted: connection.isRestored = false
             }
         }
         #expect(connection.phase == phase)
@@ -148,16 +148,13 @@ func lagIsWhatIsNotCommitted(committed: [Int32: Offset?], lag: Int?) {
     func byPartition<Value>(_ values: [Int32: Value]) -> [TopicPartition: Value] {
         Dictionary(uniqueKeysWithValues: values.map { (TopicPartition(topic: "stock", partition: $0), $1) })
     }
-    #expect(ClusterMonitor.lag(committed: byPartition(committed), ends: byPartition([0: 9, 1: 4])) == lag)
+    #expect(KafkaFeed.lag(committed: byPartition(committed), ends: byPartition([0: 9, 1: 4])) == lag)
 }
 
 struct RateWindowTests {
-    private var window = RateWindow(now: 1000)
+    private var window = RateWindow()
 
-    private func made(_ window: RateWindow, now: Int = 1000) -> Int {
-        var window = window
-        return window.steps(of: 5, now: now).map(\.made).reduce(0, +)
-    }
+    private func made(now: Int = 1000) -> Int { window.steps(of: 5, now: now).map(\.made).reduce(0, +) }
 
     /// The current time, the rate, and the last two steps of 5 s.
     @Test(arguments: [
@@ -184,18 +181,18 @@ struct RateWindowTests {
 
     @Test mutating func whatIsTooOldCountsNowhereAndTheFutureIsNow() {
         window.count(\.made, at: 1000 - RateWindow.length, now: 1000)
-        #expect(made(window) == 0)
+        #expect(made() == 0)
         window.count(\.made, at: 1000 - RateWindow.length + 5, now: 1000)
         window.count(\.made, at: 5000, now: 1000)
-        #expect(made(window) == 2)
+        #expect(made() == 2)
         #expect(window.steps(of: 5, now: 1000).last?.made == 1)
         // A long pause empties it.
-        #expect(made(window, now: 1000 + RateWindow.length * 3) == 0)
+        #expect(made(now: 1000 + RateWindow.length * 3) == 0)
     }
 
     @Test mutating func aClockThatGoesBackChangesNothing() {
         window.count(\.made, at: 1000, now: 1000)
         window.count(\.made, at: 990, now: 990)
-        #expect(made(window) == 2)
+        #expect(made() == 2)
     }
 }

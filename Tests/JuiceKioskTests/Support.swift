@@ -1,17 +1,14 @@
 import BrokerFaults
-import Foundation
 import JuiceDomain
+import JuiceHTTP
 import Kafka
 import Logging
 import Synchronization
 import TestSupport
+import Testing
 
 @testable import JuiceKiosk
 @testable import JuiceMessages
-
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
 
 /// A clock that tests set.
 final class TestClock: Sendable {
@@ -72,36 +69,62 @@ final class TestBroker: Sendable {
     func stop() { broker.withLock { $0 = nil } }
 }
 
-/// Reads an event stream with a connection of its own.
-final class EventReader: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    // Set before the request, then used by the session's serial delegate queue only.
-    private var text = ""
-    private var isWanted: (String) -> Bool = { _ in false }
-    private var continuation: CheckedContinuation<String, any Error>?
+/// A kiosk as a browser sees it.
+struct Site: Sendable {
+    let address: HTTPAddress
 
-    func read(_ url: URL, until isWanted: @escaping (String) -> Bool) async throws -> String {
-        let session = URLSession(configuration: .ephemeral, delegate: self, delegateQueue: nil)
-        defer { session.invalidateAndCancel() }
-        self.isWanted = isWanted
-        return try await withCheckedThrowingContinuation { continuation in
-            self.continuation = continuation
-            session.dataTask(with: url).resume()
+    func request(_ method: String = "GET", _ path: String, _ headers: String = "", body: String = "") throws -> RawConnection {
+        let connection = try RawConnection(address)
+        let length = body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n"
+        connection.send("\(method) \(path) HTTP/1.1\r\nHost: \(address)\r\n\(length)\(headers)\r\n\(body)")
+        return connection
+    }
+
+    /// The response to a request of the kiosk's own page, with other headers than it has.
+    func post(_ path: String, _ body: String, _ headers: [String: String?] = [:]) throws -> String {
+        let own: [String: String?] = [
+            "Content-Type": "application/json", "Origin": "http://\(address)", "Connection": "close",
+        ]
+        let lines = own.merging(headers) { $1 }.compactMap { name, value in value.map { "\(name): \($0)\r\n" } }
+        return try request("POST", path, lines.joined(), body: body).read()
+    }
+
+    func expect(
+        _ status: Int, _ path: String, _ body: String, _ headers: [String: String?] = [:], holding text: String = "HTTP",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let answer = try post(path, body, headers)
+        #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && answer.contains(text), "\(answer)", sourceLocation: sourceLocation)
+    }
+
+    /// Opens a page, and reads its events until one has all these texts.
+    @discardableResult
+    func open(_ query: String, holding texts: String...) throws -> OpenPage {
+        let page = OpenPage(connection: try request("GET", "/api/events?\(query)"))
+        try page.read(until: texts)
+        return page
+    }
+}
+
+final class OpenPage {
+    private let connection: RawConnection
+    private var rest = ""
+
+    init(connection: RawConnection) { self.connection = connection }
+
+    /// Reads events until one has all these texts.
+    func read(until texts: [String]) throws {
+        while true {
+            while let end = rest.firstRange(of: "\n\n") {
+                let event = rest[..<end.lowerBound]
+                rest = String(rest[end.upperBound...])
+                if texts.allSatisfy({ event.contains($0) }) { return }
+            }
+            let text = try connection.read(until: "\n\n")
+            try #require(!text.isEmpty, "the stream ended before \(texts)")
+            rest += text
         }
     }
 
-    func urlSession(_: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        text += String(decoding: data, as: UTF8.self)
-        while let end = text.firstRange(of: "\n\n") {
-            let event = String(text[..<end.lowerBound])
-            text.removeSubrange(..<end.upperBound)
-            guard isWanted(event) else { continue }
-            continuation?.resume(returning: event)
-            continuation = nil
-        }
-    }
-
-    func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        continuation?.resume(throwing: error ?? URLError(.networkConnectionLost))
-        continuation = nil
-    }
+    func expect(_ texts: String...) throws { try read(until: texts) }
 }

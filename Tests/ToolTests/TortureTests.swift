@@ -16,7 +16,7 @@ import Testing
     )
     func isFound(_ partition: Int32, _ offset: Int64?, _ value: [UInt8]?, _ lost: String?) {
         let record = AuditRecord(offset: 7, timestamp: 0, key: nil, value: Self.value)
-        let topics = AuditTopics(orders: [[record], []], restocks: [[], []], results: [], stock: [], deadLetters: [])
+        let topics = AuditTopics([.orders: [[record], []], .restocks: [[], []]])
         let acknowledged = Load.Acknowledged(topic: "orders", partition: partition, offset: offset, value: value)
         let expected = lost.map { ["missing: \($0): it was acknowledged and is not there"] } ?? []
         #expect(Report.lost([acknowledged], in: topics) == expected)

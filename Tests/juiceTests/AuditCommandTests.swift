@@ -75,8 +75,7 @@ struct AuditCommandTests {
             }
             let report = try AuditCommand.report(on: clients, given())
             let places = report.violations.map { violation in
-                let offset = violation.offset.map { "@\($0)" } ?? ""
-                return "\(violation.category) \(violation.topic.dropFirst(6)) \(violation.partition)\(offset)"
+                "\(violation.category) \(violation.topic.dropFirst(6)) \(violation.partition)@\(violation.offset)"
             }
             #expect(places.sorted() == expected.sorted(), "\(report.lines)")
             #expect(report.isClean == expected.isEmpty)

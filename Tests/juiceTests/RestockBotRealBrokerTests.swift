@@ -128,8 +128,7 @@ struct BotSite: Sendable {
 
     /// The rules that restock bots must keep.
     func auditTopics() throws -> AuditTopics {
-        AuditTopics(
-            orders: [], restocks: try records(topics.restocks), results: try records(topics.results), stock: [], deadLetters: [])
+        AuditTopics([.restocks: try records(topics.restocks), .results: try records(topics.results)])
     }
 
     private func records(_ topic: String) throws -> [[AuditRecord]] {

@@ -26,8 +26,8 @@ struct RefillAudit: Sendable {
     /// Audits all restocks and answers.
     init(of topics: AuditTopics, by rules: RefillAuditRules) {
         self.rules = rules
-        for (partition, answers) in topics.results.enumerated() {
-            let restocks = topics.restocks.indices.contains(partition) ? topics.restocks[partition] : []
+        for (partition, answers) in topics[.results].enumerated() {
+            let restocks = partition < topics[.restocks].count ? topics[.restocks][partition] : []
             judge(answers, sent(restocks, partition), partition)
         }
     }
@@ -74,7 +74,7 @@ struct RefillAudit: Sendable {
         for record in restocks {
             guard let key = record.key, let value = record.value else { continue }
             value.withUnsafeBufferPointer { value in
-                guard json.read(value), json.tokens[0].kind == .object, let id = json.string("restockId"),
+                guard json.readObject(value), let id = json.string("restockId"),
                     id.hasPrefix(rules.prefix(partition))
                 else { return }
                 let name = Name(store: key, id: id)
@@ -91,7 +91,7 @@ struct RefillAudit: Sendable {
         for record in answers {
             guard let key = record.key, let value = record.value else { continue }
             value.withUnsafeBufferPointer { value in
-                guard json.read(value), json.tokens[0].kind == .object else { return }
+                guard json.readObject(value) else { return }
                 // A duplicate repeats old levels.
                 guard json.value("duplicate") == nil else { return }
                 var store = stores[key] ?? Store()

@@ -2,15 +2,16 @@ import JuiceAudit
 import JuiceEngine
 import JuiceMessages
 
-/// The committed records of a cluster, for the auditor.
-struct SimulatedAuditSource: AuditSource {
-    private let records: [AuditTopic: [[AuditRecord]]]
-    private let starts: [AuditTopic: [Int64]]
-
+extension AuditTopics {
+    /// The committed records of a cluster.
+    ///
     /// - Parameter cuts: from where on the journals of some partitions are judged. What they say before is about other logs.
-    init(_ cluster: SimulatedCluster, cuts: [Int32: Offset]) {
+    fileprivate init(_ cluster: SimulatedCluster, cuts: [Int32: Offset]) {
+        let topics: [(AuditTopic, Topic)] = [
+            (.orders, .orders), (.restocks, .restocks), (.results, .results), (.stock, .stock), (.deadLetters, .deadLetters),
+        ]
         var (records, starts): ([AuditTopic: [[AuditRecord]]], [AuditTopic: [Int64]]) = ([:], [:])
-        for (topic, own) in Self.topics {
+        for (topic, own) in topics {
             let partitions = 0..<cluster.count(of: own)
             starts[topic] = partitions.map { max(cluster[own, $0].start, topic == .results ? cuts[$0] ?? 0 : 0) }
             records[topic] = partitions.map { partition in
@@ -21,42 +22,20 @@ struct SimulatedAuditSource: AuditSource {
                 }
             }
         }
-        (self.records, self.starts) = (records, starts)
-    }
-
-    private static let topics: [(AuditTopic, Topic)] = [
-        (.orders, .orders), (.restocks, .restocks), (.results, .results), (.stock, .stock), (.deadLetters, .deadLetters),
-    ]
-
-    func partitionCount(of topic: AuditTopic) -> Int { records[topic]?.count ?? 0 }
-
-    func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 { starts[topic]?[partition] ?? 0 }
-
-    func records(of topic: AuditTopic, partition: Int, from offset: Int64) -> [AuditRecord] {
-        guard let all = records[topic]?[partition], let last = all.last, last.offset >= offset else { return [] }
-        return offset == 0 ? all : Array(all.drop { $0.offset < offset })
-    }
-
-    /// All of them.
-    var topics: AuditTopics {
-        AuditTopics(
-            orders: records[.orders] ?? [], restocks: records[.restocks] ?? [], results: records[.results] ?? [],
-            stock: records[.stock] ?? [], deadLetters: records[.deadLetters] ?? [])
+        self.init(records, starts: starts)
     }
 }
 
 extension Simulation {
     /// The faults of what was committed.
     func audit() -> [String] {
-        let source = SimulatedAuditSource(cluster, cuts: reports.storage.cuts)
+        let topics = AuditTopics(cluster, cuts: reports.storage.cuts)
         let rules = AuditRules(
             partitionCount: Int(scenario.partitionCount), memoryWindow: scenario.window.age, memoryCount: scenario.window.count,
             // Of partitions that stopped for good.
             allowsOpen: !reports.storage.lost.isEmpty)
-        let session = AuditSession(source, by: rules)
         do {
-            for partition in 0..<session.partitionCount { try session.audit(partition) }
-            return try session.finish().faults.map(\.description).filter(isCounted) + (bots?.faults(in: source.topics) ?? [])
+            return try Audit(of: topics, by: rules).faults.map(\.description).filter(isCounted) + (bots?.faults(in: topics) ?? [])
         } catch { return ["the audit fails: \(error)"] }
     }
 

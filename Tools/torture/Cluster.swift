@@ -64,9 +64,8 @@ extension Cluster {
     ///
     /// All writers must have stopped: an open transaction would block reading.
     func readTopics() throws -> AuditTopics {
-        AuditTopics(
-            orders: try read("orders"), restocks: try read("restocks"), results: try read("results"), stock: try read("stock"),
-            deadLetters: try read("dead-letters"))
+        let topics = try AuditTopic.allCases.map { ($0, try read($0.rawValue)) }
+        return AuditTopics(Dictionary(uniqueKeysWithValues: topics))
     }
 
     private func read(_ topic: String) throws -> [[AuditRecord]] {

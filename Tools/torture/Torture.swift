@@ -130,7 +130,7 @@ private struct TortureRun {
         let topics = try cluster.readTopics()
         Console.status("auditing")
         let report = Report(
-            audit: Audit(of: topics, by: plan.rules), lost: Report.lost(bed.load.acknowledged, in: topics),
+            audit: try Audit(of: topics, by: plan.rules), lost: Report.lost(bed.load.acknowledged, in: topics),
             problems: scenario.problems + (network?.problems ?? []), summary: scenario.summary + (network?.summary ?? []))
         report.print(as: plan.rolling ? "rolling restart" : "torture: \(plan.rounds) rounds")
         isSound = try (!plan.topicsAnew || TopicsAnew(bed).run()) && report.isSound
@@ -222,7 +222,7 @@ struct Report {
 
     /// The acknowledged records that are missing from the topics. The audit itself sees only what is in the topics.
     static func lost(_ acknowledged: [Load.Acknowledged], in topics: AuditTopics) -> [String] {
-        let values = ["orders": topics.orders, "restocks": topics.restocks].mapValues { partitions in
+        let values = ["orders": topics[.orders], "restocks": topics[.restocks]].mapValues { partitions in
             partitions.map { records in Dictionary(records.map { ($0.offset, $0.value) }) { first, _ in first } }
         }
         return acknowledged.compactMap { record in

@@ -74,7 +74,7 @@ struct AuditCommand: ParsableCommand {
             }
         }
         if let failure = failure.withLock({ $0 }) { throw failure }
-        return AuditReport(try session.finish(), topicPrefix: topicPrefix)
+        return AuditReport(session.finish(), topicPrefix: topicPrefix)
     }
 }
 
@@ -222,8 +222,7 @@ struct AuditReport: Encodable {
     struct Violation: Encodable {
         let category, topic: String
         let partition: Int
-        /// Nil if the record is missing.
-        let offset: Int64?
+        let offset: Int64
         let problem: String
     }
 
@@ -261,8 +260,8 @@ struct AuditReport: Encodable {
         isClean = missing + doubled + wrong == 0
         violations = audit.faults.map { fault in
             Violation(
-                category: fault.category.rawValue, topic: topicPrefix + fault.topic.rawValue, partition: fault.partition,
-                offset: fault.offset, problem: fault.problem)
+                category: fault.category.rawValue, topic: topicPrefix + fault.place.topic.rawValue,
+                partition: fault.place.partition, offset: fault.place.offset, problem: fault.problem)
         }
         (counts, judgedFrom) = (audit.counts, audit.starts)
         owners = audit.owners.map { owner in
@@ -284,8 +283,7 @@ struct AuditReport: Encodable {
     var lines: [String] {
         var lines = Self.cut(
             violations.map { violation in
-                let offset = violation.offset.map { "@\($0)" } ?? ""
-                return "\(violation.category)  \(violation.topic) \(violation.partition)\(offset)  \(violation.problem)"
+                "\(violation.category)  \(violation.topic) \(violation.partition)@\(violation.offset)  \(violation.problem)"
             }, of: missing + doubled + wrong)
         lines += Self.cut(
             owners.map { owner in

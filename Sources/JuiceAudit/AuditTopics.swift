@@ -1,0 +1,221 @@
+/// One committed record, as a consumer with `read_committed` sees it.
+package struct AuditRecord: Sendable {
+    package let offset: Int64
+    /// Milliseconds since 1970.
+    package let timestamp: Int64
+    package let key, value: [UInt8]?
+    package let headers: [AuditHeader]
+
+    package init(offset: Int64, timestamp: Int64, key: [UInt8]?, value: [UInt8]?, headers: [AuditHeader] = []) {
+        (self.offset, self.timestamp, self.key, self.value, self.headers) = (offset, timestamp, key, value, headers)
+    }
+}
+
+package struct AuditHeader: Sendable, Equatable {
+    package let name: String
+    package let value: [UInt8]?
+
+    package init(_ name: String, _ value: [UInt8]?) { (self.name, self.value) = (name, value) }
+}
+
+/// A topic of the contract.
+package enum AuditTopic: String, Sendable, CaseIterable {
+    case orders
+    case restocks
+    /// The journal: the answers, and notes of what else was done.
+    case results
+    case stock
+    case deadLetters = "dead-letters"
+
+    /// The topics of the commands.
+    static let inputs: [AuditTopic] = [.orders, .restocks]
+
+    /// The member that holds a command's id.
+    var idField: StaticString { self == .restocks ? "restockId" : "orderId" }
+}
+
+/// The place of a record, or where it would be.
+package struct Place: Sendable, Hashable, Comparable, CustomStringConvertible {
+    package let topic: AuditTopic
+    package let partition: Int
+    package let offset: Int64
+
+    package var description: String { "\(topic.rawValue) \(partition)@\(offset)" }
+
+    /// The partition as position notes have it.
+    var partitionName: String { "\(topic.rawValue)/\(partition)" }
+
+    /// The place as the header of a forwarded record has it, and its answer.
+    var header: String { "\(partition)/\(offset)" }
+
+    package static func < (first: Place, second: Place) -> Bool {
+        (first.topic.rawValue, first.partition, first.offset) < (second.topic.rawValue, second.partition, second.offset)
+    }
+}
+
+/// Where an audit reads the five topics. Different partitions may be read at the same time.
+package protocol AuditSource: Sendable {
+    func partitionCount(of topic: AuditTopic) -> Int
+
+    /// The first offset of a partition that has not expired.
+    func firstOffset(of topic: AuditTopic, partition: Int) -> Int64
+
+    /// The first committed records of a partition at or after an offset, in their order.
+    ///
+    /// An audit reads on from where it was, with few exceptions: where an operator moved a position, for example.
+    ///
+    /// - Returns: as many as are at hand; none at the end.
+    /// - Throws: what keeps the source from reading, which ends the audit.
+    func records(of topic: AuditTopic, partition: Int, from offset: Int64) throws -> [AuditRecord]
+}
+
+/// Records that are all in memory, by partition and in offset order.
+package struct AuditTopics: AuditSource {
+    private var records: [AuditTopic: [[AuditRecord]]]
+    private let starts: [AuditTopic: [Int64]]
+
+    /// - Parameter starts: the first offset of each partition that has not expired; those of a topic that is left out are 0.
+    package init(_ records: [AuditTopic: [[AuditRecord]]], starts: [AuditTopic: [Int64]] = [:]) {
+        (self.records, self.starts) = (records, starts)
+    }
+
+    package subscript(topic: AuditTopic) -> [[AuditRecord]] {
+        get { records[topic] ?? [] }
+        set { records[topic] = newValue }
+    }
+
+    package func partitionCount(of topic: AuditTopic) -> Int { self[topic].count }
+
+    package func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 { starts[topic]?[partition] ?? 0 }
+
+    package func records(of topic: AuditTopic, partition: Int, from offset: Int64) -> [AuditRecord] {
+        let (records, first) = (self[topic][partition], max(offset, firstOffset(of: topic, partition: partition)))
+        var (low, high) = (0, records.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if records[middle].offset < first { low = middle + 1 } else { high = middle }
+        }
+        return low == 0 ? records : Array(records[low...])
+    }
+}
+
+/// The records of one partition, one after the other.
+struct RecordCursor {
+    let topic: AuditTopic
+    let partition: Int
+    /// The first offset that has not expired.
+    let first: Int64
+    private let source: any AuditSource
+    private var records: [AuditRecord] = []
+    private var position = 0
+    private var offset: Int64
+    private var isAtEnd: Bool
+
+    init(_ source: any AuditSource, _ topic: AuditTopic, _ partition: Int) {
+        (self.source, self.topic, self.partition) = (source, topic, partition)
+        isAtEnd = partition >= source.partitionCount(of: topic)
+        // Compaction moves the first offset of the stock, which says nothing.
+        first = isAtEnd || topic == .stock ? 0 : source.firstOffset(of: topic, partition: partition)
+        offset = first
+    }
+
+    /// The offset of the next record; nil at the end.
+    mutating func nextOffset() throws -> Int64? {
+        if position == records.count, !isAtEnd {
+            (records, position) = (try source.records(of: topic, partition: partition, from: offset), 0)
+            isAtEnd = records.isEmpty
+            if let last = records.last { offset = last.offset + 1 }
+        }
+        return position < records.count ? records[position].offset : nil
+    }
+
+    /// - Parameter end: the offset that stops the reading.
+    mutating func next(before end: Int64 = .max) throws -> AuditRecord? {
+        guard let offset = try nextOffset(), offset < end else { return nil }
+        position += 1
+        return records[position - 1]
+    }
+
+    /// Goes on at this offset.
+    mutating func move(to offset: Int64) {
+        (records, position, self.offset) = ([], 0, offset)
+        isAtEnd = partition >= source.partitionCount(of: topic)
+    }
+
+    func place(_ offset: Int64) -> Place { Place(topic: topic, partition: partition, offset: offset) }
+}
+
+extension AuditRecord {
+    /// The headers that an answer must carry over from its command, of these headers.
+    var traces: [AuditHeader] {
+        var room = Contract.mostTraceBytes
+        let fitting = headers.filter { header in
+            let size = header.value?.count ?? 0
+            let fits = Contract.traceHeaders.contains(header.name) && size <= min(Contract.longestTraceHeader, room)
+            if fits { room -= size }
+            return fits
+        }
+        return Array(fitting.prefix(Contract.mostTraceHeaders))
+    }
+
+    /// Whether it says that it was forwarded. A client may say so, too.
+    var isForwarded: Bool { !headers.isEmpty && headers.contains { $0.name == Contract.forwardedFrom } }
+
+    /// Where it was forwarded from, in its topic, if its header is such as `3/42`: partition 3, offset 42. A client may write a
+    /// header of this name itself, with any value.
+    func source(in topic: AuditTopic) -> Place? {
+        guard !headers.isEmpty, let header = headers.first(where: { $0.name == Contract.forwardedFrom })?.value else { return nil }
+        let parts = header.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard parts.count == 2, let partition = JSONReader.integer(parts[0]), let offset = JSONReader.integer(parts[1]),
+            0...Int(Int32.max) ~= partition, offset >= 0
+        else { return nil }
+        let place = Place(topic: topic, partition: partition, offset: Int64(offset))
+        // No leading zeros.
+        return place.header.utf8.elementsEqual(header) ? place : nil
+    }
+
+    /// Stands for key, value, headers but for the last ones, and for what comes besides.
+    func contents(without own: Int = 0, _ more: String = "") -> UInt64 {
+        var digest = Digest()
+        digest.add(Array(more.utf8))
+        digest.add(key)
+        digest.add(value)
+        for header in headers.dropLast(own) {
+            digest.add(Array(header.name.utf8))
+            digest.add(header.value)
+        }
+        return digest.value
+    }
+
+    /// What the letter of the record may hold. A record that came compressed may be too large for the broker when it is written
+    /// uncompressed: then the letter is cut, or keeps nothing.
+    func letters(_ code: String) -> [UInt64] {
+        let size = headers.reduce((key?.count ?? 0) + (value?.count ?? 0)) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
+        let header = AuditHeader(Contract.truncatedFrom, Array("\(size)".utf8))
+        let cut = [Contract.truncatedHalf, 0].map { half in
+            let (key, value) = (key.map { Array($0.prefix(half)) }, value.map { Array($0.prefix(half)) })
+            return AuditRecord(offset: 0, timestamp: 0, key: key, value: value, headers: [header]).contents(code)
+        }
+        return [contents(code)] + (size > 2 * Contract.truncatedHalf ? cut : [])
+    }
+
+    /// The place of the record that this is the letter of, and the code; nil if its headers do not say so.
+    func letterOrigin(_ rules: AuditRules) -> (Place, code: String)? {
+        // The service's own headers are the last five. A record that was sent again from the dead letters has others of the same
+        // names before them.
+        let own = headers.suffix(5).reduce(into: [:]) { $0[$1.name] = $1.value ?? [] }
+        guard let topic = own[Contract.sourceTopic], let code = own[Contract.errorCode],
+            let input = AuditTopic.inputs.first(where: { (rules.topicPrefix + $0.rawValue).utf8.elementsEqual(topic) }),
+            let partition = own[Contract.sourcePartition].flatMap({ JSONReader.integer($0) }),
+            let offset = own[Contract.sourceOffset].flatMap({ JSONReader.integer($0) }),
+            own[Contract.errorMessage]?.isEmpty == false
+        else { return nil }
+        return (Place(topic: input, partition: partition, offset: Int64(offset)), String(decoding: code, as: UTF8.self))
+    }
+
+    /// Whether `juice dead-letters resend` wrote it beside a letter that it sent again.
+    var isResendNote: Bool {
+        key == nil && value == nil && headers.contains { $0.name == Contract.resentLetter }
+            && !headers.contains { $0.name == Contract.errorCode }
+    }
+}

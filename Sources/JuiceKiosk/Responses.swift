@@ -1,0 +1,127 @@
+import Foundation
+import Hummingbird
+import JuiceDomain
+import JuiceMessages
+import NIOCore
+
+/// A file of the page, embedded in the executable.
+struct PageFile: Sendable {
+    let path: String
+    let type: String
+    let bytes: ByteBuffer
+
+    private init(_ path: String, _ type: String, _ bytes: [UInt8]) {
+        (self.path, self.type, self.bytes) = (path, type, ByteBuffer(bytes: bytes))
+    }
+
+    private static let scripts = [
+        ("kiosk", PackageResources.kiosk_js), ("state", PackageResources.state_js), ("stream", PackageResources.stream_js),
+        ("commands", PackageResources.commands_js), ("find", PackageResources.find_js), ("basket", PackageResources.basket_js),
+        ("orders", PackageResources.orders_js), ("cards", PackageResources.cards_js), ("stock", PackageResources.stock_js),
+        ("board", PackageResources.board_js), ("view", PackageResources.view_js), ("words", PackageResources.words_js),
+    ]
+
+    static let all =
+        [
+            PageFile("/", "text/html; charset=utf-8", PackageResources.index_html),
+            PageFile("/kiosk.css", "text/css; charset=utf-8", PackageResources.kiosk_css),
+            PageFile("/icon.svg", "image/svg+xml", PackageResources.icon_svg),
+        ] + scripts.map { PageFile("/\($0).js", "text/javascript; charset=utf-8", $1) }
+}
+
+/// The answer of `GET /api/menu`: the menu, the stores to choose from, and what the page may do.
+struct MenuAnswer: Encodable {
+    private struct Fruit: Encodable {
+        let id: String
+        /// By language.
+        let name: [String: String]
+    }
+
+    private struct Juice: Encodable {
+        let id: String
+        let name: [String: String]
+        let aliases: [String]
+        let recipe: [FruitAmount]
+    }
+
+    private let fruits: [Fruit]
+    private let juices: [Juice]
+    private let language: String
+    /// The stores to list first.
+    private let stores: [String]
+    /// Whether no other stores are shown.
+    private let hasFixedStores: Bool
+    private let canEditStock: Bool
+    /// How long an order can be cancelled, in seconds.
+    private let duplicateWindow: Int64
+
+    init(_ configuration: KioskConfiguration) {
+        let menu = configuration.menu
+        fruits = menu.fruits.map { Fruit(id: $0.id, name: Self.texts($0.name)) }
+        juices = menu.juices.map { juice in
+            Juice(
+                id: juice.id, name: Self.texts(juice.name), aliases: juice.aliases,
+                recipe: juice.recipe.map { FruitAmount(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) })
+        }
+        language = configuration.language.rawValue
+        stores = configuration.rule.named
+        hasFixedStores = configuration.rule.isFixed
+        canEditStock = configuration.staffToken != nil
+        duplicateWindow = configuration.duplicateWindow.components.seconds
+    }
+
+    private static func texts(_ name: LocalizedName) -> [String: String] { ["en": name.english, "ko": name.korean] }
+}
+
+/// Why a request is refused: an HTTP status and a JSON body with a code that the page translates.
+struct Refusal: HTTPResponseError {
+    let status: HTTPResponse.Status
+    /// A stable code, one per reason.
+    let code: String
+    /// For developers; the page does not show it.
+    let message: String
+    /// When to retry, in seconds; nil if unknown.
+    let retryAfter: Int?
+
+    func response(from request: Request, context: some RequestContext) throws -> Response {
+        let body = try JSONEncoder().encode(["error": code, "message": message])
+        var headers: HTTPFields = [.contentType: "application/json; charset=utf-8"]
+        headers[.retryAfter] = retryAfter.map(String.init)
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+    }
+
+    init(_ status: HTTPResponse.Status, _ code: String, _ message: String, retryAfter: Int? = nil) {
+        (self.status, self.code, self.message, self.retryAfter) = (status, code, message, retryAfter)
+    }
+
+    static let foreignHost = Refusal(
+        .misdirectedRequest, "foreignHost", "this host name is not the kiosk's; add it with --host-names")
+    static let foreignOrigin = Refusal(.forbidden, "foreignOrigin", "only the kiosk's own page may send this")
+    static let notJSON = Refusal(.unsupportedMediaType, "notJSON", "the content type must be application/json")
+    static let tooLarge = Refusal(.contentTooLarge, "tooLarge", "a request has at most \(CommandBody.maximumLength) bytes")
+    static let editingIsOff = Refusal(.forbidden, "editingIsOff", "the kiosk was started without --staff-token-file")
+    static let wrongToken = Refusal(.unauthorized, "wrongToken", "the staff token is missing or wrong")
+    static let tooManyPages = Refusal(.serviceUnavailable, "tooManyPages", "too many pages are open; try again")
+    static let unknownStore = Refusal(
+        .notFound, "unknownStore", "orders are taken for stores that have stock, or that the kiosk's options name")
+    /// The stock has not been read yet, so it is unknown whether the store has any.
+    static let stockIsUnread = Refusal(.serviceUnavailable, "stockIsUnread", "the kiosk is reading the stock of the stores")
+    static let busy = Refusal(.serviceUnavailable, "busy", "too many commands are in flight; try again")
+
+    static func badRequest(_ message: String) -> Refusal { Refusal(.badRequest, "badRequest", message) }
+
+    static func unconfirmed(_ reason: String) -> Refusal { Refusal(.serviceUnavailable, "unconfirmed", reason) }
+
+    static func tooManyOrders(wait: Duration) -> Refusal {
+        tooMany("tooManyOrders", "too many orders a second, from this address or in all", wait)
+    }
+
+    static func tooManyTries(wait: Duration) -> Refusal {
+        tooMany("tooManyTries", "too many wrong staff tokens from this address", wait)
+    }
+
+    private static func tooMany(_ code: String, _ message: String, _ wait: Duration) -> Refusal {
+        let (seconds, rest) = wait.components
+        return Refusal(.tooManyRequests, code, message, retryAfter: Int(seconds) + (rest > 0 ? 1 : 0))
+    }
+}
