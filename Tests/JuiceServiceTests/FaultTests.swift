@@ -86,7 +86,7 @@ struct Fault: CustomTestStringConvertible {
             lasting: .illegalGeneration, counts: [2]),
         Fault("heartbeat, fenced", .heartbeat, [.fencedInstanceID], counts: [1]),
         Fault(
-            "init producer id", .initProducerID, after: (.endTransaction, .producerFenced), [], lasting: .coordinatorLoadInProgress),
+            "producer id", .initProducerID, after: (.endTransaction, .producerFenced), [], lasting: .coordinatorLoadInProgress),
         Fault("list offsets", .listOffsets, after: rejoining, [], lasting: .notLeaderForPartition),
     ]
 

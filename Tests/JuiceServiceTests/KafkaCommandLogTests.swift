@@ -48,15 +48,14 @@ import Testing
             let configuration = cluster.serviceConfiguration()
             let log = try Self.makeLog(configuration, logger: quietLogger)
             func read() throws(LogError) -> [PartitionExtents] { try log.extents(of: [0]).extents }
-            wait { (try? read()) != nil }
-            #expect(try read().count == 1)
+            #expect(wait { (try? read().count) == 1 })
             for name in cluster.topics.all {
                 cluster.broker.setError(.unknownTopicOrPartition, ofTopic: name)
                 let error = #expect(throws: LogError.self) { try read() }
                 #expect(error?.remedy == .retry)
                 #expect(error?.message.contains(name) == true)
                 cluster.broker.setError(nil, ofTopic: name)
-                #expect(try read().count == 1)
+                #expect(wait { (try? read().count) == 1 })
             }
         }
     }
