@@ -76,9 +76,9 @@ package final class ProcessMetrics: Sendable {
 }
 
 /// The limit of file descriptors of this process.
-enum OpenFileLimit {
+package enum OpenFileLimit {
     /// The soft limit, raised to the hard limit. Most systems start processes with 1,024, for programs that use select(2).
-    static let raised: Int = {
+    package static let raised: Int = {
         guard var limit = current else { return Int(_POSIX_OPEN_MAX) }
         #if os(macOS)
             // macOS reports an infinite hard limit, but does not accept it as the soft limit.

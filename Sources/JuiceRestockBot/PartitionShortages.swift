@@ -1,10 +1,8 @@
 import JuiceDomain
 import JuiceMessages
 
-/// What the stores of one partition are short of, and what to refill: answers in, refills out.
-///
-/// A partition's answers report every change of its stores in order, among them the outcome of each refill. So a known level
-/// is never older than the answer to a refill that changed it.
+/// What the stores of one partition are short of, and what to refill: answers in, refills out. Its answers report every change of
+/// its stores in order, so a known level is never older than the answer to a refill that changed it.
 ///
 /// A fruit is short when `low` or fewer are left, or when an order found too little of it and there is less than `target`. A
 /// store gets one refill for all its shortages, and the next one only after the first is answered.

@@ -28,8 +28,6 @@ package struct RestockBot<Log: AnswerLog> {
     private var committedAt = ContinuousClock.now
     private var backoff = Backoff()
 
-    /// A bot that has not begun.
-    ///
     /// - Parameters:
     ///   - group: the consumer group, whose name is part of every refill's id.
     ///   - onEvent: called from within ``step(now:)``.
@@ -158,17 +156,15 @@ package typealias AnswerRecord = (partition: TopicPartition, offset: Offset, tim
 
 /// What a bot has to do.
 package struct BotWork {
-    /// Partitions assigned to it.
-    let partitions: Int
-    /// Partitions that are not read to their ends.
-    let unreadPartitions: Int
+    /// Partitions assigned to it, and those of them that are not read to their ends.
+    let partitions, unreadPartitions: Int
     /// Stores with a shortage that can be refilled, or with a refill that has no answer.
     let shortStores: Int
     /// Refills without an answer.
     let underway: Int
 
     /// The work of a bot that reads nothing.
-    package static let none = BotWork(partitions: 0, unreadPartitions: 0, shortStores: 0, underway: 0)
+    static let none = BotWork(partitions: 0, unreadPartitions: 0, shortStores: 0, underway: 0)
 }
 
 /// What a bot did, for logs and metrics.

@@ -3,9 +3,8 @@ import JuiceMessages
 import Kafka
 import Logging
 
-/// A member of the consumer group, the share of the inputs that it was assigned, and the commands it reads.
-///
-/// An error may end its membership. Then another one has to take its place.
+/// A member of the consumer group, the share of the inputs that it was assigned, and the commands it reads. An error may end its
+/// membership; then another one has to take its place.
 final class CommandConsumer {
     private let group: String
     private let topics: TopicNames
@@ -44,12 +43,9 @@ final class CommandConsumer {
         configuration: ServiceConfiguration, worker: Int, partitions: TopicCheck.PartitionCounts, watch: BrokerWatch,
         hooks: ClientHooks
     ) throws(KafkaError) {
-        group = configuration.group
-        topics = configuration.topics
-        storePartitions = partitions.stores
-        loggedPartitions = partitions.inputs
-        self.watch = watch
-        logger = hooks.logger
+        (group, topics) = (configuration.group, configuration.topics)
+        (storePartitions, loggedPartitions) = (partitions.stores, partitions.inputs)
+        (self.watch, logger) = (watch, hooks.logger)
         converter = RecordConverter([topics.orders: .orders, topics.restocks: .restocks])
         var hooks = hooks
         // Only this client is polled all the time. The others would report events long after they are over.
@@ -147,12 +143,11 @@ final class CommandConsumer {
     private func resolveAssignment() throws(LogError) -> PollResult? {
         guard let given else { return nil }
         let metadata: ClusterMetadata
-        let start = ContinuousClock.now
         do throws(KafkaError) {
-            metadata = try consumer.metadata(topics: topics.inputs, timeout: metadataTimeout.current)
-            metadataTimeout.answered(after: .now - start)
+            metadata = try metadataTimeout.waiting { timeout throws(KafkaError) in
+                try consumer.metadata(topics: topics.inputs, timeout: timeout)
+            }
         } catch {
-            if error.code == .timedOut { metadataTimeout.timedOut() }
             try report(error)
             return nil
         }
@@ -181,7 +176,7 @@ final class CommandConsumer {
             waitingSince = .now
             return logger.warning("waiting for another assignment: \(reason)")
         }
-        if .now - waitingSince > LogExtents.longestAbsence { throw LogError(.stop, reason) }
+        if .now - waitingSince > KafkaCommandLog.longestAbsence { throw LogError(.stop, reason) }
     }
 
     /// The member has joined without the orders, which were away: the range assignor gives whoever has restocks orders as well.

@@ -24,8 +24,9 @@ final class KafkaCommandLog: CommandLog {
     private let share: InputAssignment?
     private let transactions: TransactionSession
     private let reader: LogReader
-    private var logs: LogExtents
     private var fence: ProducerFence?
+    /// Since when a topic is missing.
+    private var missingSince: ContinuousClock.Instant?
     /// When the log last joined the group again without knowing why it was fenced.
     private var rejoinedAt: ContinuousClock.Instant?
 
@@ -39,32 +40,26 @@ final class KafkaCommandLog: CommandLog {
         configuration: ServiceConfiguration, worker: Int, partitions: TopicCheck.PartitionCounts, share: InputAssignment? = nil,
         watch: BrokerWatch, metrics: WorkerMetrics? = nil, logger: Logger
     ) throws(KafkaError) {
-        self.configuration = configuration
-        self.worker = worker
-        self.partitions = partitions
-        self.share = share
-        self.watch = watch
-        self.metrics = metrics
+        (self.configuration, self.worker, self.partitions, self.share) = (configuration, worker, partitions, share)
+        (self.watch, self.metrics) = (watch, metrics)
         lookupTimeout = AdaptiveTimeout(shortest: configuration.callTimeout)
-        observer = TransactionObserver(
-            metrics: metrics, tracer: BatchTracer.installed(worker: worker, topics: configuration.topics))
+        observer = TransactionObserver(worker: worker, topics: configuration.topics, metrics: metrics)
         let hooks = ClientHooks(logger: logger, logCeiling: .info)
         self.hooks = hooks
         transactions = TransactionSession(
             ids: { configuration.transactionalIDs(worker: worker, set: $0) }, setCount: ServiceConfiguration.producerSets,
             topics: Topic.allCases.map { (configuration.topics[$0], configuration.producerProperties(of: $0)) },
             inactivityTimeout: .seconds(2)
-        ) { (configuration.producer, hooks.reporting(.producer(index: $0), to: metrics)) }
+        ) { (configuration.producer, metrics?.measuring(hooks, producer: $0) ?? hooks) }
         transactions.prepare()
         reader = try LogReader(configuration: configuration, hooks: hooks)
-        logs = LogExtents(configuration: configuration, consumer: reader.uncommitted)
         if share == nil { input = try join() }
     }
 
     private func join() throws(KafkaError) -> CommandConsumer {
         try CommandConsumer(
             configuration: configuration, worker: worker, partitions: partitions, watch: watch,
-            hooks: hooks.reporting(.consumer, to: metrics))
+            hooks: metrics?.measuring(hooks) ?? hooks)
     }
 
     var now: Timestamp { Timestamp(Date().timeIntervalSince1970 * 1000) }
@@ -122,14 +117,13 @@ final class KafkaCommandLog: CommandLog {
     func readBack(
         _ ranges: [InputPartition: Range<Offset>]
     ) throws(LogError) -> (records: [CommandRecord], damaged: Set<InputPartition>) {
-        try looking { () throws(KafkaError) in try reader.readBack(ranges, timeout: lookupTimeout.current) }
+        try looking { timeout throws(KafkaError) in try reader.readBack(ranges, timeout: timeout) }
     }
 
     /// Joins the group again after the membership was lost for good.
     ///
-    /// "Fenced" may mean that another process uses this instance's id. But if the session timed out because the coordinator was
-    /// gone for too long, a member may be fenced by its own earlier membership, as often as brokers fail. If it is fenced twice
-    /// without a session timeout, it has a rival.
+    /// A member that was fenced has a rival of the same instance id, if that happens twice without a session timeout. After one,
+    /// since the coordinator was gone for too long, it may be fenced by its own earlier membership, as often as brokers fail.
     private func rejoin(after error: KafkaError) throws(LogError) -> PollResult {
         guard error.code == .fencedInstanceID else { throw LogError(.stop, error.description) }
         if input?.consumer.sessionTimedOut ?? false {
@@ -152,31 +146,48 @@ final class KafkaCommandLog: CommandLog {
 
     func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
         guard let share = share ?? input?.share else { throw LogError(.startOver, "the partitions were given up") }
-        let start = ContinuousClock.now
-        do throws(LogError) {
-            var found = try logs.read(partitions, of: share, closedConnections: closedConnections, timeout: lookupTimeout.current)
-            for index in found.extents.indices { found.extents[index].rewound = rewound(in: found.extents[index]) }
-            answered(after: .now - start)
-            metrics?.found(found.extents)
-            return found
-        } catch {
-            if error.remedy == .retry { timedOut() }
-            throw error
+        let uncommitted = reader.uncommitted
+        let metadata = try looking { timeout throws(KafkaError) in
+            try uncommitted.metadata(topics: configuration.topics.all, timeout: timeout)
         }
+        try checkForMissing(in: metadata)
+        var found = try looking { timeout throws(KafkaError) in
+            try reader.extents(
+                of: partitions, in: metadata, share: share, closedConnections: closedConnections, timeout: timeout)
+        }
+        for index in found.extents.indices { found.extents[index].rewound = rewound(in: found.extents[index]) }
+        metrics?.found(found.extents)
+        return found
+    }
+
+    /// How long a topic may be missing. One that was made anew, or that a broker does not know yet, is there again by then.
+    static let longestAbsence = Duration.seconds(30)
+
+    /// Every topic counts, also the one that is only written to now and then: it may not be there when it is needed.
+    ///
+    /// - Throws: ``LogError``: to try again, or to stop once a topic has been missing for long.
+    private func checkForMissing(in metadata: ClusterMetadata) throws(LogError) {
+        guard let missing = configuration.topics.all.first(where: { metadata[$0] == nil }) else { return missingSince = nil }
+        let since = missingSince ?? .now
+        missingSince = since
+        let error = metadata.topics.first { $0.name == missing }?.error
+        if let error, error.code.isDenial { throw LogError(error) }
+        throw LogError(
+            .now - since < Self.longestAbsence ? .retry : .stop, error?.description ?? "the topic \(missing) is gone")
     }
 
     private func rewound(in extents: PartitionExtents) -> Set<ChangelogTopic> {
-        let ends = [ChangelogTopic.results: extents.results.upperBound, .stock: extents.stock.upperBound]
-        let rewound = ends.filter { topic, end in
-            transactions.takeLoss(of: configuration.topics[topic.topic, extents.partition], endingAt: end)
-        }
-        return Set(rewound.keys)
+        Set(
+            ChangelogTopic.allCases.filter { topic in
+                let end = topic == .stock ? extents.stock.upperBound : extents.results.upperBound
+                return transactions.takeLoss(of: configuration.topics[topic.topic, extents.partition], endingAt: end)
+            })
     }
 
     func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] {
         let places = partitions.map { configuration.topics[$0] }
-        let committed = try looking { () throws(KafkaError) in
-            try reader.uncommitted.committed(places, timeout: lookupTimeout.current)
+        let committed = try looking { timeout throws(KafkaError) in
+            try reader.uncommitted.committed(places, timeout: timeout)
         }
         return zip(partitions, places).reduce(into: [:]) { $0[$1.0] = committed[$1.1] ?? nil }
     }
@@ -203,8 +214,8 @@ final class KafkaCommandLog: CommandLog {
     }
 
     func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset] {
-        try looking { () throws(KafkaError) in
-            try logs.answerStarts(at: positions, retention: retention, now: now, timeout: lookupTimeout.current)
+        try looking { timeout throws(KafkaError) in
+            try reader.answerStarts(at: positions, retention: retention, now: now, timeout: timeout)
         }
     }
 
@@ -237,8 +248,7 @@ final class KafkaCommandLog: CommandLog {
         do throws(KafkaError) {
             try transactions.produce(
                 to: record.topic.rawValue, partition: partition, key: record.key, value: record.value,
-                headers: record.headers.map { RecordHeader(name: $0.name, value: $0.value) },
-                timestamp: record.timestamp)
+                headers: record.headers.map { RecordHeader(name: $0.name, value: $0.value) }, timestamp: record.timestamp)
         } catch { throw LogError(error) }
     }
 
@@ -273,31 +283,20 @@ final class KafkaCommandLog: CommandLog {
     }
 
     /// Makes a lookup. If it times out, the next one may take longer.
-    private func looking<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
-        let start = ContinuousClock.now
+    private func looking<Success>(_ body: (_ timeout: Duration) throws(KafkaError) -> Success) throws(LogError) -> Success {
         do throws(KafkaError) {
-            let result = try body()
-            answered(after: .now - start)
+            let result = try lookupTimeout.waiting(closedConnections: closedConnections, body)
+            // A slow broker may never answer a probe in time, so every answer counts.
+            watch.reached()
             return result
-        } catch {
-            if error.code == .timedOut { timedOut() }
-            throw LogError(error)
-        }
+        } catch { throw LogError(error) }
     }
 
     private var closedConnections: Int { (input?.consumer ?? reader.uncommitted).closedConnections }
-
-    private func timedOut() { lookupTimeout.timedOut(closedConnections: closedConnections) }
-
-    private func answered(after time: Duration) {
-        lookupTimeout.answered(after: time, closedConnections: closedConnections)
-        // A slow broker may never answer a probe in time, so every answer counts.
-        watch.reached()
-    }
 }
 
-/// How long to wait for a call that librdkafka cannot resume. A slow broker would answer each attempt too late, so each attempt
-/// waits longer than the one before.
+/// How long to wait for a call that librdkafka cannot resume. Each attempt waits longer than the one before, since a slow broker
+/// would answer each too late.
 struct AdaptiveTimeout {
     private(set) var current: Duration
     private let shortest: Duration
@@ -310,16 +309,29 @@ struct AdaptiveTimeout {
 
     init(shortest: Duration = .seconds(1)) { (current, self.shortest) = (shortest, shortest) }
 
-    /// - Parameter closedConnections: how many connections the client has lost since it was made; 0 where that makes no
-    ///   difference.
+    /// Makes a call that may take ``current``. The next one will take about as long.
+    ///
+    /// - Parameter closedConnections: how many connections the client has lost since it was made, asked for after the call; 0 where
+    ///   that makes no difference.
+    mutating func waiting<Success>(
+        closedConnections: @autoclosure () -> Int = 0, _ call: (_ timeout: Duration) throws(KafkaError) -> Success
+    ) throws(KafkaError) -> Success {
+        let start = ContinuousClock.now
+        do throws(KafkaError) {
+            let result = try call(current)
+            answered(after: .now - start, closedConnections: closedConnections())
+            return result
+        } catch {
+            if error.code == .timedOut { timedOut(closedConnections: closedConnections()) }
+            throw error
+        }
+    }
+
     mutating func timedOut(closedConnections: Int = 0) {
         let isLost = closedConnections != self.closedConnections
         current = min(current * 2, isLost ? Self.longestAfterLoss : Self.longest)
     }
 
-    /// - Parameters:
-    ///   - time: how long the answer took. The next one will take about as long.
-    ///   - closedConnections: as in ``timedOut(closedConnections:)``.
     mutating func answered(after time: Duration, closedConnections: Int = 0) {
         current = max(shortest, min(current, time * 2))
         self.closedConnections = closedConnections
@@ -329,7 +341,6 @@ struct AdaptiveTimeout {
 // MARK: - Between the engine and Kafka
 
 extension LogError {
-    /// The error of a Kafka client as the engine sees it.
     init(_ error: KafkaError) {
         let remedy: Remedy =
             switch error.remedy {
@@ -353,8 +364,8 @@ extension LogError {
 }
 
 extension KafkaError.Code {
-    /// For an error about a missing right, a text that names the rights the service needs; otherwise empty. librdkafka names
-    /// the resource of a denied request at best, and never the right.
+    /// The rights that the service needs, if one is missing; otherwise empty. librdkafka names the resource of a denied request at
+    /// best, and never the right.
     var neededRights: String {
         let needs: String
         switch self {

@@ -2,11 +2,12 @@ import JuiceEngine
 import JuiceMessages
 import Kafka
 
-/// Reads changelogs, and inputs again: whatever a worker reads outside its group.
+/// Whatever a worker reads outside its group: where logs begin and end, changelogs, and inputs again.
 ///
 /// Its two clients stay connected as long as the worker lives, so that taking over partitions need not wait for that.
 final class LogReader {
     private let topics: TopicNames
+    private let capabilities: BrokerCapabilities
     private let committed: Consumer
     /// Sees past undecided transactions.
     let uncommitted: Consumer
@@ -14,9 +15,13 @@ final class LogReader {
     private var converter: RecordConverter<ChangelogTopic>
     /// The bytes of the inputs' records read last.
     private var copies: [UnsafeMutableRawBufferPointer] = []
+    /// Of the partitions whose extents were read last.
+    private var watermarks: [TopicPartition: Watermarks] = [:]
+    private var leaders: [TopicPartition: Int32] = [:]
+    private var closedConnections = 0
 
     init(configuration: ServiceConfiguration, hooks: ClientHooks) throws(KafkaError) {
-        topics = configuration.topics
+        (topics, capabilities) = (configuration.topics, configuration.capabilities)
         committed = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
         uncommitted = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
         converter = RecordConverter([topics.stock: .stock, topics.results: .results])
@@ -33,6 +38,100 @@ final class LogReader {
     func poll() {
         guard changelog == nil else { return }
         for consumer in [committed, uncommitted] { _ = try? consumer.poll(maxRecords: 1, timeout: .zero) }
+    }
+
+    // MARK: - Extents
+
+    /// Where the logs of partitions begin and truly end, and which of them may have changed their leader.
+    ///
+    /// - Parameters:
+    ///   - metadata: of all topics.
+    ///   - share: what the worker reads.
+    ///   - closedConnections: how many connections the worker's consumer has lost.
+    ///   - timeout: how long to wait for each answer of the cluster.
+    func extents(
+        of partitions: [Int32], in metadata: ClusterMetadata, share: InputAssignment, closedConnections: Int, timeout: Duration
+    ) throws(KafkaError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
+        var leaders: [TopicPartition: Int32] = [:]
+        for topic in metadata.topics {
+            for partition in topic.partitions {
+                leaders[TopicPartition(topic: topic.name, partition: partition.number)] = partition.leader
+            }
+        }
+        func logs(of partition: Int32) -> [TopicPartition] {
+            share.inputs(of: partition).map { topics[$0] } + ChangelogTopic.allCases.map { topics[$0.topic, partition] }
+        }
+        var leaderless: [Int32: String] = [:]
+        for partition in partitions { leaderless[partition] = logs(of: partition).first { leaders[$0] == nil }?.topic }
+        let led = partitions.filter { leaderless[$0] == nil }
+        watermarks = try uncommitted.watermarks(of: led.flatMap(logs), timeout: timeout)
+        let isConnectionLost = closedConnections != self.closedConnections
+        let former = self.leaders
+        (self.leaders, self.closedConnections) = (leaders, closedConnections)
+
+        func range(_ log: TopicPartition) throws(KafkaError) -> Range<Offset> {
+            guard let found = watermarks[log] else {
+                throw KafkaError(code: .timedOut, message: "\(log.topic) [\(log.partition)]: no answer", isRetriable: true)
+            }
+            return found.low..<max(found.low, found.high)
+        }
+        var extents: [PartitionExtents] = []
+        for partition in led {
+            var inputs: [InputPartition: Range<Offset>] = [:]
+            for input in share.inputs(of: partition) { inputs[input] = try range(topics[input]) }
+            let disturbed = inputs.keys.filter { input in
+                isConnectionLost || former[topics[input]].map { $0 != leaders[topics[input]] } ?? false
+            }
+            extents.append(
+                PartitionExtents(
+                    partition: partition, inputs: inputs, results: try range(topics[.results, partition]),
+                    stock: try range(topics[.stock, partition]), disturbed: Set(disturbed)))
+        }
+        return (extents, leaderless)
+    }
+
+    /// The first answer of each partition that a repeat may still ask for. ``AnswerRestoreTime`` tells by the timestamps of a few
+    /// records: the last answers, the last commands already read and the first command not yet read.
+    ///
+    /// - Parameter positions: those of partitions whose extents were read last.
+    func answerStarts(
+        at positions: [InputPosition], retention: Timestamp, now: Timestamp, timeout: Duration
+    ) throws(KafkaError) -> [Int32: Offset] {
+        let journals = watermarks.filter { $0.key.topic == topics.results }
+        // A broker that cannot look up times trims its logs soon anyway.
+        guard capabilities.findsOffsetsByTime else { return journals.reduce(into: [:]) { $0[$1.key.partition] = $1.value.low } }
+
+        var ranges: [TopicPartition: Range<Offset>] = [:]
+        func look(at log: TopicPartition, before offset: Offset, in watermarks: Watermarks) {
+            let start = max(watermarks.low, offset - AnswerRestoreTime.lookBack)
+            ranges[log] = start..<max(start, watermarks.high)
+        }
+        for (journal, watermarks) in journals { look(at: journal, before: watermarks.high, in: watermarks) }
+        var inputs: [TopicPartition: InputPosition] = [:]
+        for position in positions {
+            let log = topics[position.topic.topic, position.partition]
+            guard let watermarks = watermarks[log] else { continue }
+            inputs[log] = position
+            look(at: log, before: position.offset, in: watermarks)
+        }
+        var restoreTimes = journals.keys.reduce(into: [:]) { $0[$1.partition] = AnswerRestoreTime(now: now) }
+        // What cannot be read says nothing of the time.
+        try uncommitted.read(ranges, timeout: timeout, skippingDamage: true) { record in
+            guard let position = inputs[TopicPartition(topic: record.topic, partition: record.partition)] else {
+                restoreTimes[record.partition]?.addAnswer(at: record.timestamp)
+                return true
+            }
+            guard record.offset < position.offset else {
+                restoreTimes[record.partition]?.addUnread(position.topic, at: record.timestamp)
+                return false
+            }
+            restoreTimes[record.partition]?.addRead(position.topic, at: record.timestamp)
+            return true
+        }
+        let times = journals.keys.reduce(into: [:]) { $0[$1] = restoreTimes[$1.partition]?.start(retention: retention) }
+        let first = try uncommitted.offsets(since: times, timeout: timeout)
+        // If no record is that recent, there is no answer to read.
+        return journals.reduce(into: [:]) { $0[$1.key.partition] = first[$1.key] ?? $1.value.high }
     }
 
     // MARK: - Changelogs
@@ -147,10 +246,9 @@ final class LogReader {
 // MARK: - Ranges
 
 extension Consumer {
-    /// Reads ranges of partitions. It has no assignment afterwards.
+    /// Reads ranges of partitions within `timeout`. It has no assignment afterwards.
     ///
     /// - Parameters:
-    ///   - timeout: how long to wait for all of it.
     ///   - skippingDamage: whether to leave a partition whose bytes are damaged. Otherwise damage is an error.
     ///   - body: called with each record; it returns false if it needs no more of the record's partition.
     /// - Returns: the partitions that were left.
@@ -213,11 +311,8 @@ struct RecordConverter<Topic: Sendable & Hashable> {
     ///
     /// - Parameter failed: called for each other error, with its partition if known.
     mutating func convert<Failure: Error>(
-        _ batch: RecordBatch,
-        failed: (TopicPartition?, KafkaError) throws(Failure) -> Void
-    ) throws(Failure) -> (
-        records: [LogRecord<Topic>], ends: [LogPosition<Topic>], damages: [LogPosition<Topic>: String]
-    ) {
+        _ batch: RecordBatch, failed: (TopicPartition?, KafkaError) throws(Failure) -> Void
+    ) throws(Failure) -> (records: [LogRecord<Topic>], ends: [LogPosition<Topic>], damages: [LogPosition<Topic>: String]) {
         var records: [LogRecord<Topic>] = []
         swap(&records, &spare)
         records.removeAll(keepingCapacity: true)
@@ -246,8 +341,8 @@ struct RecordConverter<Topic: Sendable & Hashable> {
         return (records, ends, damages)
     }
 
-    /// The topic with an identity of librdkafka's. Its name, which would have to be copied, is asked for only if the last record
-    /// was of another one.
+    /// The topic with an identity of librdkafka's. Its name would have to be copied, so it is asked for only if the last record was
+    /// of another one.
     mutating func topic(_ identity: OpaquePointer?, named name: @autoclosure () -> String) -> Topic? {
         if let last, last.identity == identity { return last.topic }
         guard let topic = topics[name()] else { return nil }

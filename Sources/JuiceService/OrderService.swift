@@ -11,7 +11,7 @@ import ServiceLifecycle
 /// let service = OrderService(configuration: configuration, logger: logger)
 /// try await ServiceGroup(services: [service], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()
 /// ```
-public struct OrderService: Service {
+package struct OrderService: Service {
     private let configuration: ServiceConfiguration
     private let topicPlan: TopicPlan?
     private let logger: Logger
@@ -19,32 +19,33 @@ public struct OrderService: Service {
     private let metrics: (any MetricsFactory)?
     private let onEvent: @Sendable (WorkerEvent) -> Void
 
+    /// The longest time from the request to stop to the end of the service.
+    private static let stopTimeout = Duration.milliseconds(4500)
+    /// How long brokers may take to learn of a broker that has just come up or of topics just created.
+    private static let settlingTime = Duration.seconds(2)
+    /// The pause between two attempts to use the topics.
+    private static let pause = Duration.milliseconds(200)
+
     /// A service that does not run yet.
     ///
     /// - Parameters:
-    ///   - configuration: its settings.
     ///   - topicPlan: the topics to create if they are missing; nil creates none.
-    ///   - health: kept up to date while the service runs.
-    ///   - metrics: receives the ``ServiceMetric`` values, for example `MetricsSystem.factory`; nil measures nothing.
+    ///   - metrics: receives the ``ServiceMetric`` values; nil measures nothing.
     ///   - logger: gets one line for each change of state.
     ///   - onEvent: called on the workers' threads for every event; it must be quick.
     package init(
         configuration: ServiceConfiguration, topicPlan: TopicPlan? = nil, health: ServiceHealth = ServiceHealth(),
         metrics: (any MetricsFactory)? = nil, logger: Logger, onEvent: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {
-        self.configuration = configuration
-        self.topicPlan = topicPlan
-        self.health = health
-        self.metrics = metrics
-        self.logger = logger
-        self.onEvent = onEvent
+        (self.configuration, self.topicPlan, self.health) = (configuration, topicPlan, health)
+        (self.metrics, self.logger, self.onEvent) = (metrics, logger, onEvent)
     }
 
-    /// Runs until graceful shutdown or cancellation, then finishes the open transactions and leaves the group.
+    /// Runs until graceful shutdown or cancellation, then finishes the open transactions and leaves the group. It waits for brokers
+    /// that do not answer.
     ///
-    /// It waits for brokers that do not answer.
     /// - Throws: ``ServiceError`` when it cannot start or continue.
-    public func run() async throws {
+    package func run() async throws {
         let stop = StopSignal()
         try await withTaskCancellationHandler {
             try await withGracefulShutdownHandler {
@@ -59,78 +60,33 @@ public struct OrderService: Service {
         }
     }
 
-    /// The longest time from the request to stop to the end of the service.
-    private static let stopTimeout = Duration.milliseconds(4500)
-
     private func run(until stop: StopSignal) async throws {
         try configuration.validate()
         let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger, onOutage: health.setOutage)
-        let preparation = TopicPreparation(configuration: configuration, plan: topicPlan, watch: watch, stop: stop, logger: logger)
-        let prepared = try await DedicatedThread.runAll(
-            ["topics"], until: stop, stopTimeout: Self.stopTimeout
-        ) { _ in try preparation.run() }
+        let prepared = try await DedicatedThread.runAll(["topics"], until: stop, stopTimeout: Self.stopTimeout) { _ in
+            try prepareTopics(watch, stop)
+        }
         guard let topics = prepared.first ?? nil else { return }
 
-        let configuration = (metrics == nil ? configuration : configuration.withStatistics).knowing(brokers: topics.brokers)
         health.started(workers: configuration.workers)
         defer { health.ended() }
-        let threads = (0..<configuration.workers).map { number in
-            WorkerThread(
-                configuration: configuration, number: number, topics: topics, watch: watch, health: health,
-                metrics: metrics.map { WorkerMetrics(worker: number, topics: configuration.topics, factory: $0) }, stop: stop,
-                logger: logger, onEvent: onEvent)
+        let names = (0..<configuration.workers).map { "worker-\($0)" }
+        let ended: [Void] = try await DedicatedThread.runAll(names, until: stop, stopTimeout: Self.stopTimeout) { number in
+            try runWorker(number, topics, watch, stop)
         }
-        let ended: [Void] = try await DedicatedThread.runAll(
-            threads.indices.map { "worker-\($0)" }, until: stop, stopTimeout: Self.stopTimeout
-        ) { try threads[$0].run() }
-        if ended.count < threads.count {
+        if ended.count < names.count {
             // Nothing is lost: the broker completes or aborts the transactions it knows.
             logger.warning("stopping without waiting for Kafka any longer")
         }
     }
-}
 
-extension OrderService: CustomStringConvertible {
-    /// The type's name, so that logs show none of the properties and their secrets.
-    public var description: String { "OrderService" }
-}
+    // MARK: - Topics
 
-/// Why the service could not start or continue.
-public enum ServiceError: Error, Sendable, CustomStringConvertible {
-    /// A setting is invalid; nothing was started.
-    case badConfiguration(String)
-    /// The topics cannot be used as they are.
-    case unfitTopics([TopicCheck.Problem])
-    /// A worker failed for good.
-    case failed(String)
-
-    /// What happened and, if known, how to fix it.
-    public var description: String {
-        switch self {
-        case .badConfiguration(let reason), .failed(let reason): reason
-        case .unfitTopics(let problems): problems.map(\.description).joined(separator: "\n")
-        }
-    }
-}
-
-/// Waits for the cluster, creates the topics if asked to, and checks them.
-private struct TopicPreparation: Sendable {
-    let configuration: ServiceConfiguration
-    let plan: TopicPlan?
-    let watch: BrokerWatch
-    let stop: StopSignal
-    let logger: Logger
-
-    /// How long brokers may take to learn of a broker that has just come up or of topics just created.
-    private static let settlingTime = Duration.seconds(2)
-    /// The pause between two attempts.
-    private static let pause = Duration.milliseconds(200)
-
-    /// Blocks until the topics are ready.
+    /// Waits for the cluster, creates the topics if asked to, and checks them.
     ///
     /// - Returns: what the workers need to know about them; nil if asked to stop before that.
     /// - Throws: ``ServiceError`` if a setting or the topics have to be fixed first.
-    func run() throws(ServiceError) -> TopicCheck.Findings? {
+    private func prepareTopics(_ watch: BrokerWatch, _ stop: StopSignal) throws(ServiceError) -> TopicCheck.Findings? {
         let admin: Admin
         let reader: Consumer
         do throws(KafkaError) {
@@ -141,33 +97,31 @@ private struct TopicPreparation: Sendable {
         } catch { throw .badConfiguration(error.description) }
         defer { reader.close() }
         let start = ContinuousClock.now
+        var isSettled: Bool { .now - start >= Self.settlingTime }
         var isWaiting = false
         // Each attempt begins with the first question again, and a slow broker must have time to answer the last one.
         var timeout = AdaptiveTimeout(shortest: .seconds(2))
-        var isSettled: Bool { .now - start >= Self.settlingTime }
         while !stop.isRequested {
-            let findings: TopicCheck.Findings?
+            var found: TopicCheck.Findings?
             do throws(KafkaError) {
-                findings = try prepare(admin, reader, timeout: timeout.current)
+                found = try timeout.waiting { limit throws(KafkaError) in try findings(admin, reader, timeout: limit) }
             } catch {
                 guard error.remedy == .retry else { throw .failed(error.description + error.code.neededRights) }
-                findings = nil
-                if error.code.isFromBroker {
+                if !error.code.isFromBroker {
+                    watch.failed(error)
+                } else {
                     // Topics just created have no leaders for a moment.
                     watch.reached()
-                    if isSettled, !isWaiting {
-                        isWaiting = true
-                        logger.warning("waiting for the topics: \(error)")
-                    }
-                } else {
-                    watch.failed(error)
-                    if error.code == .timedOut { timeout.timedOut() }
+                    if isSettled, !isWaiting { logger.warning("waiting for the topics: \(error)") }
+                    isWaiting = isWaiting || isSettled
                 }
             }
-            if let findings {
-                if findings.problems.isEmpty { return accept(findings) }
-                if isSettled { throw .unfitTopics(findings.problems) }
+            if let found, found.problems.isEmpty {
+                watch.reached()
+                for warning in found.warnings { logger.warning("\(warning.fault); to mend it: \(warning.mend)") }
+                return found
             }
+            if let found, isSettled { throw .unfitTopics(found.problems) }
             stop.wait(for: Self.pause)
         }
         return nil
@@ -184,10 +138,10 @@ private struct TopicPreparation: Sendable {
             configuration: configuration.producer.merging(["transactional.id": "\(configuration.group)/check"]), hooks: hooks)
     }
 
-    private func prepare(_ admin: Admin, _ reader: Consumer, timeout: Duration) throws(KafkaError) -> TopicCheck.Findings {
-        if let plan {
-            let created = try admin.create(plan.topics, timeout: .seconds(4))
-            for name in created { logger.notice("created topic \(name) with \(plan.partitionCount) partitions") }
+    private func findings(_ admin: Admin, _ reader: Consumer, timeout: Duration) throws(KafkaError) -> TopicCheck.Findings {
+        if let topicPlan {
+            let created = try admin.create(topicPlan.topics, timeout: .seconds(4))
+            for name in created { logger.notice("created topic \(name) with \(topicPlan.partitionCount) partitions") }
         }
         let check = TopicCheck(
             names: configuration.topics, bootstrapServers: configuration.bootstrapServers,
@@ -195,29 +149,15 @@ private struct TopicPreparation: Sendable {
         return try check.findings(admin, reader: reader, timeout: timeout)
     }
 
-    private func accept(_ findings: TopicCheck.Findings) -> TopicCheck.Findings {
-        watch.reached()
-        for warning in findings.warnings { logger.warning("\(warning.fault); to mend it: \(warning.mend)") }
-        return findings
-    }
-}
+    // MARK: - Workers
 
-/// Drives one worker step by step until it is asked to stop or cannot continue.
-///
-/// The worker and everything it owns are created, used and released on the thread that calls ``run()``.
-private struct WorkerThread: Sendable {
-    let configuration: ServiceConfiguration
-    let number: Int
-    let topics: TopicCheck.Findings
-    let watch: BrokerWatch
-    let health: ServiceHealth
-    let metrics: WorkerMetrics?
-    let stop: StopSignal
-    let logger: Logger
-    let onEvent: @Sendable (WorkerEvent) -> Void
-
-    /// - Throws: ``ServiceError`` when the worker cannot start or continue.
-    func run() throws(ServiceError) {
+    /// Drives a worker step by step until it is asked to stop or cannot continue. The worker and everything it owns live on this
+    /// thread.
+    private func runWorker(
+        _ number: Int, _ topics: TopicCheck.Findings, _ watch: BrokerWatch, _ stop: StopSignal
+    ) throws(ServiceError) {
+        let configuration = (metrics == nil ? configuration : configuration.withStatistics).knowing(brokers: topics.brokers)
+        let metrics = metrics.map { WorkerMetrics(worker: number, topics: configuration.topics, factory: $0) }
         var logger = logger
         logger[metadataKey: "worker"] = "\(number)"
         let log: KafkaCommandLog
@@ -233,7 +173,7 @@ private struct WorkerThread: Sendable {
             settings: WorkerSettings(
                 menu: configuration.menu, language: configuration.language, partitionCount: topics.partitions.stores,
                 group: configuration.group, instance: configuration.instanceID, window: configuration.duplicateWindow,
-                answerBytes: configuration.answerBytes, maxBatch: configuration.maxBatch, noteInterval: topics.noteInterval)
+                answerBytes: configuration.answerBytes, maxBatch: ServiceConfiguration.maxBatch, noteInterval: topics.noteInterval)
         ) { event in
             events.log(event)
             health.record(event, ofWorker: number)
@@ -252,6 +192,29 @@ private struct WorkerThread: Sendable {
             case .stopped: return
             case .failed(let error): throw .failed(error.message)
             }
+        }
+    }
+}
+
+extension OrderService: CustomStringConvertible {
+    /// The type's name, so that logs show none of the properties and their secrets.
+    package var description: String { "OrderService" }
+}
+
+/// Why the service could not start or continue.
+package enum ServiceError: Error, CustomStringConvertible {
+    /// A setting is invalid; nothing was started.
+    case badConfiguration(String)
+    /// The topics cannot be used as they are.
+    case unfitTopics([TopicCheck.Problem])
+    /// A worker failed for good.
+    case failed(String)
+
+    /// What happened and, if known, how to fix it.
+    package var description: String {
+        switch self {
+        case .badConfiguration(let reason), .failed(let reason): reason
+        case .unfitTopics(let problems): problems.map(\.description).joined(separator: "\n")
         }
     }
 }

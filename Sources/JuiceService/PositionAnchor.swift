@@ -3,13 +3,10 @@ import JuiceMessages
 import Kafka
 import Logging
 
-/// Moves the position of an input partition, for `juice anchor`.
-///
-/// Its calls block the thread that makes them.
-public final class PositionAnchor {
+/// Moves the position of an input partition, for `juice anchor`. Its calls block the thread that makes them.
+package final class PositionAnchor {
     /// Where the position may be moved to.
-    public enum Destination: Sendable, Equatable {
-        /// An offset.
+    package enum Destination {
         case offset(Offset)
         /// The oldest record.
         case earliest
@@ -20,13 +17,13 @@ public final class PositionAnchor {
     }
 
     /// What a move means.
-    public struct Move: Sendable, Equatable {
+    package struct Move: Equatable {
         /// The next offset by the journal; nil if it does not say.
-        public let from: Offset?
+        package let from: Offset?
         /// The next offset from now on.
-        public let to: Offset
+        package let to: Offset
         /// From the oldest record to behind the newest one.
-        public let log: Range<Offset>
+        package let log: Range<Offset>
     }
 
     private let group: String
@@ -36,22 +33,22 @@ public final class PositionAnchor {
     /// The partition whose journal says how far the input is read.
     private let partition: Int32
     private let reader: Consumer
+    /// How long each call may wait for the cluster.
+    private let timeout: Duration
     private var anchoring: Anchoring<KafkaCommandLog>
 
-    /// An anchor for one partition of an input.
-    ///
     /// - Parameters:
     ///   - author: who moves the position, for the journal.
-    ///   - timeout: how long to wait for the cluster.
+    ///   - timeout: how long each call may wait for the cluster.
     /// - Throws: ``ServiceError`` if the topics are not there, or have no such partition.
-    public init(
+    package init(
         configuration: ServiceConfiguration, topic: InputTopic, partition number: Int32, author: String, timeout: Duration,
         logger: Logger
     ) throws(ServiceError) {
         var configuration = configuration
         // All anchors of a group share their ids, so that only one is at work.
         configuration.instanceID = ServiceConfiguration.anchorInstance
-        (group, topics, self.author) = (configuration.group, configuration.topics, author)
+        (group, topics, self.author, self.timeout) = (configuration.group, configuration.topics, author, timeout)
         input = InputPartition(topic: topic, partition: number)
         let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger)
         do throws(KafkaError) {
@@ -91,8 +88,8 @@ public final class PositionAnchor {
     }
 
     /// What a move would mean. Nothing is changed.
-    public func look(_ destination: Destination, timeout: Duration) throws(ServiceError) -> Move {
-        let survey = try asking(timeout) { () throws(LogError) in try anchoring.survey() }
+    package func look(_ destination: Destination) throws(ServiceError) -> Move {
+        let survey = try asking { () throws(LogError) in try anchoring.survey() }
         // A service takes a claim of another group for a second service on its topics, and stops.
         if let group = survey.group, group != self.group {
             throw .badConfiguration("the partition belongs to the group \"\(group)\": add --group \(group)")
@@ -104,7 +101,7 @@ public final class PositionAnchor {
         case .offset(let offset): target = offset
         case .earliest: target = log.lowerBound
         case .latest: target = log.upperBound
-        case .after(let id): target = try offset(ofCommand: id, in: survey.extents.results, timeout) + 1
+        case .after(let id): target = try offset(ofCommand: id, in: survey.extents.results) + 1
         }
         guard target >= log.lowerBound, target <= log.upperBound else {
             throw .badConfiguration(
@@ -115,7 +112,7 @@ public final class PositionAnchor {
     }
 
     /// The offset of a command, by its last answer.
-    private func offset(ofCommand id: String, in results: Range<Offset>, _ timeout: Duration) throws(ServiceError) -> Offset {
+    private func offset(ofCommand id: String, in results: Range<Offset>) throws(ServiceError) -> Offset {
         let decoder = AnswerDecoder()
         var found: Offset?
         do throws(KafkaError) {
@@ -135,14 +132,14 @@ public final class PositionAnchor {
     }
 
     /// Moves the position, and writes who did it and why into the journal.
-    public func move(to offset: Offset, reason: String?, timeout: Duration) throws(ServiceError) {
+    package func move(to offset: Offset, reason: String?) throws(ServiceError) {
         let place = InputPlace(topic: input.topic, partition: input.partition == partition ? nil : input.partition, offset: offset)
-        try asking(timeout) { () throws(LogError) in try anchoring.write(place, by: author, reason: reason) }
+        try asking { () throws(LogError) in try anchoring.write(place, by: author, reason: reason) }
     }
 
     /// Makes a call again while it may succeed. A service that runs takes the partition back as soon as it finds itself fenced, at
     /// times before the note is written.
-    private func asking<Answer>(_ timeout: Duration, _ call: () throws(LogError) -> Answer) throws(ServiceError) -> Answer {
+    private func asking<Answer>(_ call: () throws(LogError) -> Answer) throws(ServiceError) -> Answer {
         let isWorthWaiting = Self.until(timeout)
         var mustStartOver = false
         while true {

@@ -5,64 +5,51 @@ import JuiceMessages
 import Kafka
 
 /// The settings of the service.
-public struct ServiceConfiguration: Sendable {
+package struct ServiceConfiguration: Sendable {
     /// `host:port` pairs, separated by commas.
-    public var bootstrapServers: String
+    package var bootstrapServers: String
     /// The consumer group. The instances of one group share the work.
-    public var group: String
+    package var group: String
     /// The instance's name within its group: the same after a restart, and different from every other running instance's.
-    public var instanceID: String
+    package var instanceID: String
     /// How many workers this process runs, each with its own thread, consumer and producers.
-    public var workers: Int
-    /// The names of the topics.
-    public var topics: TopicNames
+    package var workers: Int
+    package var topics: TopicNames
     /// The fruits and juices that stores know.
-    public var menu: Menu
+    package var menu: Menu
     /// The language of the messages in answers.
-    public var language: Language
+    package var language: Language
     /// librdkafka properties for every client. They override the service's own, except those in ``reservedProperties``.
-    public var kafkaProperties: [String: String]
+    package var kafkaProperties: [String: String]
     /// What the brokers can do.
-    public var capabilities: BrokerCapabilities
-    /// The most commands in one transaction. Under load they share the fixed cost of a transaction, some milliseconds in
-    /// librdkafka and the broker. Together with the duplicate window's 1,000,000 commands, the default just fits into a table
-    /// of 2^20 commands.
-    public var maxBatch: Int
+    package var capabilities: BrokerCapabilities
     /// How long, and how many at most, commands are remembered to detect repeats.
-    public var duplicateWindow: DuplicateWindow
+    package var duplicateWindow: DuplicateWindow
     /// The most bytes of each partition's latest answers in memory, and as many of older ones that were read back.
-    public var answerBytes: Int
+    package var answerBytes: Int
     /// How long a call may wait for a broker before the worker makes it again. Only tests change it.
     var callTimeout = Duration.seconds(1)
 
     /// The standard ``answerBytes``: some 20,000 answers.
-    public static let standardAnswerBytes = 4 << 20
+    package static let standardAnswerBytes = 4 << 20
+    /// The most commands in one transaction. Under load they share its fixed cost, some milliseconds in librdkafka and the broker.
+    /// Together with the duplicate window's 1,000,000 commands, they just fit into a table of 2^20 commands.
+    package static let maxBatch = 40_000
 
-    /// A configuration; only the brokers and the instance's name have no default.
-    public init(
+    package init(
         bootstrapServers: String, group: String = "juice-maker", instanceID: String, workers: Int = 1,
         topics: TopicNames = TopicNames(), menu: Menu = .standard, language: Language = .english,
-        kafkaProperties: [String: String] = [:], capabilities: BrokerCapabilities = .full, maxBatch: Int = 40_000,
-        duplicateWindow: DuplicateWindow = .standard, answerBytes: Int = ServiceConfiguration.standardAnswerBytes
+        kafkaProperties: [String: String] = [:], capabilities: BrokerCapabilities = .full,
+        duplicateWindow: DuplicateWindow = .standard, answerBytes: Int = standardAnswerBytes
     ) {
-        self.bootstrapServers = bootstrapServers
-        self.group = group
-        self.instanceID = instanceID
-        self.workers = workers
-        self.topics = topics
-        self.menu = menu
-        self.language = language
-        self.kafkaProperties = kafkaProperties
-        self.capabilities = capabilities
-        self.maxBatch = maxBatch
-        self.duplicateWindow = duplicateWindow
-        self.answerBytes = answerBytes
+        (self.bootstrapServers, self.group, self.instanceID) = (bootstrapServers, group, instanceID)
+        (self.workers, self.topics, self.menu, self.language) = (workers, topics, menu, language)
+        (self.kafkaProperties, self.capabilities) = (kafkaProperties, capabilities)
+        (self.duplicateWindow, self.answerBytes) = (duplicateWindow, answerBytes)
     }
-}
 
-// MARK: - Clients
+    // MARK: - Clients
 
-extension ServiceConfiguration {
     /// The same configuration, with clients that report statistics every few seconds.
     var withStatistics: ServiceConfiguration {
         var configuration = self
@@ -70,8 +57,8 @@ extension ServiceConfiguration {
         return configuration
     }
 
-    /// The same configuration, with clients that also try the brokers that the cluster has named, as `host:port`. New clients are
-    /// made when brokers fail, and those in ``bootstrapServers`` may be among them.
+    /// The same configuration, with clients that also try the brokers that the cluster has named, as `host:port`: those in
+    /// ``bootstrapServers`` may be the ones that fail.
     func knowing(brokers: [String]) -> ServiceConfiguration {
         let given = bootstrapServers.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         // IPv6 addresses would need brackets.
@@ -82,15 +69,13 @@ extension ServiceConfiguration {
     }
 
     /// Properties that exactly-once processing depends on; a user's value for one of them is refused.
-    public static let reservedProperties: Set<String> = [
+    package static let reservedProperties: Set<String> = [
         "bootstrap.servers", "metadata.broker.list", "group.id", "group.instance.id", "transactional.id",
         "isolation.level", "enable.auto.commit", "enable.auto.offset.store", "auto.offset.reset",
-        "partition.assignment.strategy", "enable.partition.eof", "enable.idempotence", "acks",
-        "request.required.acks",
+        "partition.assignment.strategy", "enable.partition.eof", "enable.idempotence", "acks", "request.required.acks",
         "check.crcs",
     ]
 
-    /// The properties that all clients share.
     var client: KafkaConfiguration {
         KafkaConfiguration([
             "client.id": "juice-maker-\(instanceID)",
@@ -120,11 +105,8 @@ extension ServiceConfiguration {
         ])
         .merging(client.properties)
         .merging([
-            "group.id": group,
-            "group.instance.id": "\(instanceID)-\(worker)",
-            "enable.auto.commit": "false",
-            "enable.auto.offset.store": "false",
-            "isolation.level": "read_committed",
+            "group.id": group, "group.instance.id": "\(instanceID)-\(worker)",
+            "enable.auto.commit": "false", "enable.auto.offset.store": "false", "isolation.level": "read_committed",
             "partition.assignment.strategy": "range",
             // The end of a partition reveals markers, which no record does.
             "enable.partition.eof": "true",
@@ -140,18 +122,12 @@ extension ServiceConfiguration {
             // request of a connection after the other, so a dozen lookups wait for such a fetch, too.
             "fetch.wait.max.ms": "1",
             // A worker that restores answers no commands: fetch large pieces, and enough of them to keep the reader busy.
-            "fetch.message.max.bytes": "4194304",
-            "queued.min.messages": "400000",
-            "queued.max.messages.kbytes": "32768",
+            "fetch.message.max.bytes": "4194304", "queued.min.messages": "400000", "queued.max.messages.kbytes": "32768",
         ])
         .merging(client.properties)
         .merging([
-            "group.id": group,
-            "enable.auto.commit": "false",
-            "enable.auto.offset.store": "false",
-            "isolation.level": "read_committed",
-            "enable.partition.eof": "true",
-            "auto.offset.reset": "earliest",
+            "group.id": group, "enable.auto.commit": "false", "enable.auto.offset.store": "false",
+            "isolation.level": "read_committed", "enable.partition.eof": "true", "auto.offset.reset": "earliest",
         ])
     }
 
@@ -166,7 +142,7 @@ extension ServiceConfiguration {
 
     /// A worker has three producers, used in turn. After a commit the broker is still writing markers. On a busy machine that may
     /// take longer than the next transaction, and librdkafka 2.0.2 then waits 100 ms before it asks again.
-    static let producerIndices = 0...2
+    private static let producerIndices = 0...2
 
     /// The instance in the transactional ids of anchors.
     static let anchorInstance = "anchor"
@@ -202,20 +178,13 @@ extension ServiceConfiguration {
         case .results, .stock: [:]
         }
     }
-}
 
-// MARK: - Validation
+    // MARK: - Validation
 
-extension ServiceConfiguration {
     /// - Throws: ``ServiceError/badConfiguration(_:)`` naming the first invalid setting.
     func validate() throws(ServiceError) {
         if let name = kafkaProperties.keys.sorted().first(where: Self.reservedProperties.contains) {
             throw .badConfiguration("Kafka property \"\(name)\" is not yours to set: exactly-once processing rests on it")
-        }
-        guard workers >= 1 else { throw .badConfiguration("there must be at least 1 worker") }
-        guard maxBatch >= 1 else { throw .badConfiguration("a batch holds at least 1 command") }
-        guard duplicateWindow.age >= 0, (0...100_000_000).contains(duplicateWindow.count) else {
-            throw .badConfiguration("the duplicate window is from 0 to 100,000,000 commands, of no negative age")
         }
         guard !group.isEmpty else { throw .badConfiguration("the group needs a name") }
         // Transactional ids contain it between two slashes, and must not equal another instance's by accident.
@@ -230,10 +199,10 @@ extension ServiceConfiguration {
 
 extension ServiceConfiguration: CustomStringConvertible, CustomReflectable {
     /// The settings on one line, with secrets hidden.
-    public var description: String {
+    package var description: String {
         "group \(group), instance \(instanceID), workers \(workers), \(client)"
     }
 
     /// Empty, so that no dump shows a secret.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

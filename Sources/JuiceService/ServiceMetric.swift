@@ -1,9 +1,7 @@
 import Metrics
 
-/// The service's metrics: their names, units included, and what they say.
-///
-/// They are kept through swift-metrics, so any backend can show them.
-public enum ServiceMetric: String, CaseIterable, Sendable {
+/// The service's metrics: their names, units included, and what they say. They are kept through swift-metrics.
+package enum ServiceMetric: String, CaseIterable {
     case ready = "juice_ready"
     case commands = "juice_commands_total"
     case duplicates = "juice_duplicates_total"
@@ -31,7 +29,7 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
     case kafkaDisconnects = "juice_kafka_disconnects_total"
 
     /// What it counts or measures, in one sentence.
-    public var help: String {
+    package var help: String {
         switch self {
         case .ready: "1 while every worker has restored the partitions that are due to it and reads them, else 0."
         case .commands: "Commands answered for the first time and committed, by result."
@@ -64,7 +62,7 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
     }
 
     /// The upper bounds of a histogram's buckets, in seconds; nil if the metric is not a histogram.
-    public var buckets: [Double]? {
+    package var buckets: [Double]? {
         switch self {
         case .transactionDuration, .answerLatency: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
         case .restoreDuration: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]

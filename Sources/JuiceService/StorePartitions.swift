@@ -12,9 +12,8 @@ struct StorePartitions {
     /// A position note stands in so many offsets, unless transactions were large.
     private static let spans: [Int] = [4_096, 65_536, .max]
 
-    /// The number by the claims in the journal.
+    /// The number by the claims in the journal; nil if there is none.
     ///
-    /// - Returns: nil if there is no claim.
     /// - Throws: ``KafkaError``, also if claims differ: the stores would be split in two.
     func claimed(in results: String, partitionCount: Int) throws(KafkaError) -> Int32? {
         let logs = try extents(of: results, partitionCount)
@@ -63,8 +62,8 @@ struct StorePartitions {
         let home: Int32
     }
 
-    /// How many records of each partition to look at. Nearly any enlargement shows in a hundred, since it moves at least every
-    /// other store.
+    /// How many records of each partition to look at. An enlargement moves at least every other store, so that nearly any shows in
+    /// a hundred.
     private static let sampleSize = 100
 
     /// The first store found in the wrong partition of the stock topic: the topic was enlarged since its record was written.
@@ -73,13 +72,11 @@ struct StorePartitions {
         var found: MisplacedStore?
         try reader.read(samples, timeout: timeout) { record in
             // A tombstone is no store's stock.
-            if found == nil, let key = record.key, record.value != nil {
-                let home = Murmur2.partition(of: key, count: Int32(clamping: partitionCount))
-                if home != record.partition {
-                    found = MisplacedStore(store: String(decoding: key, as: UTF8.self), partition: record.partition, home: home)
-                }
-            }
-            return found == nil
+            guard found == nil, let key = record.key, record.value != nil else { return found == nil }
+            let home = Murmur2.partition(of: key, count: Int32(clamping: partitionCount))
+            guard home != record.partition else { return true }
+            found = MisplacedStore(store: String(decoding: key, as: UTF8.self), partition: record.partition, home: home)
+            return false
         }
         return found
     }

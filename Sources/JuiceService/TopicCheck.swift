@@ -3,67 +3,55 @@ import JuiceMessages
 import Kafka
 
 /// How to create the service's topics.
-public struct TopicPlan: Sendable, Equatable {
-    /// The topics' names.
-    public var names: TopicNames
-    /// The number of partitions of each topic: the most workers that can share the work.
-    public var partitionCount: Int
-    /// The number of replicas of each partition; nil for the cluster's default.
-    public var replicationFactor: Int?
+package struct TopicPlan: Sendable {
+    private let names: TopicNames
+    package let partitionCount: Int
+    private let replicationFactor: Int?
 
-    /// A plan for topics with these names.
-    public init(names: TopicNames, partitionCount: Int = 4, replicationFactor: Int? = nil) {
-        self.names = names
-        self.partitionCount = partitionCount
-        self.replicationFactor = replicationFactor
+    /// - Parameters:
+    ///   - partitionCount: of each topic: the most workers that can share the work.
+    ///   - replicationFactor: nil for the cluster's default.
+    package init(names: TopicNames, partitionCount: Int = 4, replicationFactor: Int? = nil) {
+        (self.names, self.partitionCount, self.replicationFactor) = (names, partitionCount, replicationFactor)
     }
 
     /// Bytes that a dead letter needs for its headers, beyond the record it quotes.
     static let deadLetterRoom = 64 * 1024
-    /// Kafka's default for `max.message.bytes`, in bytes.
+    /// Kafka's default for `max.message.bytes`.
     static let defaultMaxMessageBytes = 1_048_588
 
     /// The topics to create, with the configuration they need.
-    public var topics: [Admin.NewTopic] {
+    package var topics: [Admin.NewTopic] {
         names.all.map { name in
-            Admin.NewTopic(
-                name: name, partitionCount: partitionCount, replicationFactor: replicationFactor,
-                configuration: configuration(of: name))
+            // A record that two brokers have confirmed survives the loss of one of them, and a third may be down at the time.
+            var configuration = replicationFactor ?? 0 >= 3 ? ["min.insync.replicas": "2"] : [:]
+            if name == names.stock { configuration["cleanup.policy"] = "compact" }
+            if name == names.deadLetters {
+                configuration["max.message.bytes"] = String(Self.defaultMaxMessageBytes + Self.deadLetterRoom)
+            }
+            return Admin.NewTopic(
+                name: name, partitionCount: partitionCount, replicationFactor: replicationFactor, configuration: configuration)
         }
-    }
-
-    private func configuration(of name: String) -> [String: String] {
-        // A record that two brokers have confirmed survives the loss of one of them, and a third may be down at the time.
-        var configuration = replicationFactor ?? 0 >= 3 ? ["min.insync.replicas": "2"] : [:]
-        switch name {
-        case names.stock: configuration["cleanup.policy"] = "compact"
-        case names.deadLetters: configuration["max.message.bytes"] = String(Self.defaultMaxMessageBytes + Self.deadLetterRoom)
-        default: break
-        }
-        return configuration
     }
 }
 
 /// Checks whether the service can use the topics: all exist, with enough partitions, the stock compacted and dead letters
 /// allowed to be as large as the records they quote; and whether the topics survive the loss of a broker.
-public struct TopicCheck: Sendable {
-    /// Something about the topics that should be fixed, or has to be before the service can start.
-    public struct Problem: Error, Sendable, Equatable, CustomStringConvertible {
-        /// What is wrong.
-        public let fault: String
-        /// The command that fixes it.
-        public let mend: String
+package struct TopicCheck: Sendable {
+    /// What is wrong with the topics, and the command that fixes it.
+    package struct Problem: Sendable, Equatable, CustomStringConvertible {
+        package let fault: String
+        package let mend: String
 
-        /// The fault and how to fix it.
-        public var description: String { "\(fault)\n  mend it with: \(mend)" }
+        package var description: String { "\(fault)\n  mend it with: \(mend)" }
     }
 
     /// The result of a check.
-    public struct Findings: Sendable, Equatable {
+    package struct Findings: Sendable {
         /// What has to be fixed, most basic first; empty if the service can start.
-        public let problems: [Problem]
+        package let problems: [Problem]
         /// What the service can live with; empty if there are problems.
-        public let warnings: [Problem]
+        package let warnings: [Problem]
         let partitions: PartitionCounts
         /// How long answers are kept, in milliseconds; nil for ever, or if the broker does not say.
         let answerRetention: Timestamp?
@@ -122,34 +110,30 @@ public struct TopicCheck: Sendable {
     private let capabilities: BrokerCapabilities
     private let duplicateWindow: DuplicateWindow
 
-    /// A check of these topics.
-    ///
     /// - Parameters:
-    ///   - names: the topics' names.
     ///   - bootstrapServers: the brokers that the fixing commands name.
-    ///   - capabilities: what the brokers can do.
     ///   - duplicateWindow: how long answers have to be retained so that they can be restored.
-    public init(
+    package init(
         names: TopicNames, bootstrapServers: String, capabilities: BrokerCapabilities = .full,
         duplicateWindow: DuplicateWindow = .standard
     ) {
-        self.names = names
-        self.bootstrapServers = bootstrapServers
-        self.capabilities = capabilities
-        self.duplicateWindow = duplicateWindow
+        (self.names, self.bootstrapServers) = (names, bootstrapServers)
+        (self.capabilities, self.duplicateWindow) = (capabilities, duplicateWindow)
     }
+
+    // MARK: - Asking the cluster
 
     /// Asks the cluster and checks its answers.
     ///
     /// - Parameters:
-    ///   - admin: the client that asks about topics.
-    ///   - reader: a consumer that sees past undecided transactions, to read the claims in the journal. Without it, or without the
-    ///     right to read, stores are assumed to live in as many partitions as the stock topic has.
+    ///   - reader: sees past undecided transactions, and reads the claims in the journal. Without it, or without the right to read,
+    ///     stores are assumed to live in as many partitions as the stock topic has.
     ///   - timeout: how long to wait for each answer.
     /// - Throws: `KafkaError` when the cluster does not answer.
-    public func findings(_ admin: Admin, reader: Consumer?, timeout: Duration) throws(KafkaError) -> Findings {
+    package func findings(_ admin: Admin, reader: Consumer?, timeout: Duration) throws(KafkaError) -> Findings {
         let metadata = try admin.metadata(topics: names.all, timeout: timeout)
-        for error in metadata.topics.compactMap(\.error) where !Self.meansMissing(error.code) { throw error }
+        let missing: [KafkaError.Code] = [.unknownTopicOrPartition, .unknownTopic]
+        for error in metadata.topics.compactMap(\.error) where !missing.contains(error.code) { throw error }
         var cluster = Cluster(brokers: metadata.brokers, topics: [:])
         for topic in metadata.topics where topic.error == nil {
             cluster[topic.name] = Description(partitionCount: topic.partitionCount, replicationFactor: topic.replicationFactor)
@@ -162,18 +146,13 @@ public struct TopicCheck: Sendable {
         return findings(of: cluster)
     }
 
-    private static func meansMissing(_ code: KafkaError.Code) -> Bool {
-        code == .unknownTopicOrPartition || code == .unknownTopic
-    }
-
     private func lookForStores(_ stores: StorePartitions, in cluster: inout Cluster) throws(KafkaError) {
         do throws(KafkaError) {
-            if let results = cluster[names.results] {
-                cluster.claimedPartitions = try stores.claimed(in: names.results, partitionCount: results.partitionCount).map(
-                    Int.init)
+            if let count = cluster[names.results]?.partitionCount {
+                cluster.claimedPartitions = try stores.claimed(in: names.results, partitionCount: count).map(Int.init)
             }
-            if cluster.claimedPartitions == nil, let stock = cluster[names.stock] {
-                cluster.misplaced = try stores.misplaced(in: names.stock, partitionCount: stock.partitionCount)
+            if cluster.claimedPartitions == nil, let count = cluster[names.stock]?.partitionCount {
+                cluster.misplaced = try stores.misplaced(in: names.stock, partitionCount: count)
             }
         } catch {
             guard error.code.isDenial || error.code.isDamage else { throw error }
@@ -195,29 +174,36 @@ public struct TopicCheck: Sendable {
         let missing = names.all.filter { cluster[$0] == nil }
         guard missing.isEmpty else {
             let count = cluster.claimedPartitions ?? cluster.topics.values.map(\.partitionCount).max() ?? 4
-            return [
-                Problem(
-                    fault: "missing topics: \(missing.joined(separator: ", "))",
-                    mend: createCommand(prefix: names.prefix, partitions: count))
-            ]
+            let mend = createCommand(prefix: names.prefix, partitions: count)
+            return [Problem(fault: "missing topics: \(missing.joined(separator: ", "))", mend: mend)]
         }
         if let lost = lostPartitionCount(cluster) { return [lost] }
-        return tooFewPartitions(cluster) + compactedInputs(cluster) + uncompactedStock(cluster) + answerRetention(cluster)
-            + batchSize(cluster) + deadLetterSize(cluster)
+        return tooFewPartitions(cluster)
+            + neededSettings(cluster).flatMap { rule in
+                rule.topics.compactMap { name in
+                    cluster[name].flatMap(rule.fault).map {
+                        Problem(fault: "topic \(name) \($0)", mend: configCommand([name], rule.setting))
+                    }
+                }
+            }
     }
 
     private func warnings(of cluster: Cluster) -> [Problem] {
-        guard capabilities.managesTopics else { return enlargement(cluster) }
-        return enlargement(cluster) + fewCopies(cluster) + fewConfirmations(cluster) + brittleness(cluster)
-            + uncleanElections(cluster)
+        let enlargement = [enlargement(cluster)].compactMap(\.self)
+        guard capabilities.managesTopics else { return enlargement }
+        // One warning for all topics that share a fault. Few copies may well be on a broker for experiments.
+        return enlargement + [fewCopies(cluster)].compactMap(\.self)
+            + durableSettings.compactMap { rule in
+                let faulty = rule.topics.filter { cluster[$0].flatMap(rule.fault) != nil }
+                guard let fault = faulty.first.flatMap({ cluster[$0] }).flatMap(rule.fault) else { return nil }
+                return Problem(fault: "\(list(faulty)) with \(fault)", mend: configCommand(faulty, rule.setting))
+            }
     }
-}
 
-// MARK: - Partitions
+    // MARK: - Partitions
 
-/// The number of partitions that stores live in decides where each store lives. So it never changes, whether the inputs are
-/// enlarged or the stock topic is.
-extension TopicCheck {
+    /// The number of partitions that stores live in decides where each store lives. So it never changes, whether the inputs are
+    /// enlarged or the stock topic is.
     private func storePartitions(_ cluster: Cluster) -> Int {
         cluster.claimedPartitions ?? cluster[names.stock]?.partitionCount ?? 0
     }
@@ -248,21 +234,111 @@ extension TopicCheck {
         }
     }
 
-    private func enlargement(_ cluster: Cluster) -> [Problem] {
+    private func enlargement(_ cluster: Cluster) -> Problem? {
         let needed = storePartitions(cluster)
         let larger = coPartitioned.compactMap { name in cluster[name].map { (name: name, count: $0.partitionCount) } }
             .filter { $0.count > needed }
-        guard let most = larger.map(\.count).max() else { return [] }
+        guard let most = larger.map(\.count).max() else { return nil }
         let counts = larger.map { "\($0.name) has \($0.count)" }.joined(separator: ", ")
-        return [
-            Problem(
-                fault: "stores live in \(needed) partitions, but \(counts): commands that come to the others"
-                    + " are forwarded, which takes them some milliseconds, and nothing is answered there",
-                mend: move(partitions: most, guide: "more-partitions"))
-        ]
+        return Problem(
+            fault: "stores live in \(needed) partitions, but \(counts): commands that come to the others"
+                + " are forwarded, which takes them some milliseconds, and nothing is answered there",
+            mend: move(partitions: most, guide: "more-partitions"))
     }
 
     private var coPartitioned: [String] { [names.orders, names.restocks, names.results, names.stock] }
+
+    // MARK: - Settings
+
+    /// A setting that topics must have.
+    private struct Rule {
+        let topics: [String]
+        let setting: String
+        /// What is wrong with a topic that has another; nil if nothing is.
+        let fault: (Description) -> String?
+
+        init(_ topics: [String], _ setting: String, _ fault: @escaping (Description) -> String?) {
+            (self.topics, self.setting, self.fault) = (topics, setting, fault)
+        }
+    }
+
+    /// What the service cannot do without.
+    private func neededSettings(_ cluster: Cluster) -> [Rule] {
+        let window = duplicateWindow.age
+        let batch = TopicPlan.defaultMaxMessageBytes
+        let largest = names.inputs.compactMap { cluster[$0]?.maxMessageBytes }.max() ?? 0
+        let letter = largest + TopicPlan.deadLetterRoom
+        return [
+            // Compaction would remove all but a store's last command, and rejects records without a key.
+            Rule([names.orders, names.restocks, names.deadLetters], "cleanup.policy=delete") {
+                guard let policy = $0.cleanupPolicy, policy.contains("compact") else { return nil }
+                return "has cleanup.policy=\(policy), which takes all of a store's records but the last"
+            },
+            Rule([names.stock], "cleanup.policy=compact") {
+                guard let policy = $0.cleanupPolicy, policy != "compact" else { return nil }
+                return "has cleanup.policy=\(policy); it holds the state of every store and must be compacted, never deleted from"
+            },
+            Rule([names.results], "cleanup.policy=delete") {
+                guard let policy = $0.cleanupPolicy, policy != "delete" else { return nil }
+                return "has cleanup.policy=\(policy), which would leave one answer per store"
+            },
+            // Repeats of a command are detected by its answer.
+            Rule([names.results], "retention.ms=\(window)") {
+                guard $0.cleanupPolicy == "delete", let retention = $0.retention, retention < window else { return nil }
+                return "keeps answers for \(retention) ms, but repeats of a command are to be known for \(window) ms"
+            },
+            // A producer fills a batch of small records up to Kafka's default limit.
+            Rule(coPartitioned, "max.message.bytes=\(batch)") {
+                guard let limit = $0.maxMessageBytes, limit < batch else { return nil }
+                return "takes batches up to \(limit) bytes, fewer than the service sends"
+            },
+            Rule([names.deadLetters], "max.message.bytes=\(letter)") {
+                guard let limit = $0.maxMessageBytes, limit < letter else { return nil }
+                return "takes records up to \(limit) bytes, but must be able to quote one of \(largest) bytes and say why"
+            },
+        ]
+    }
+
+    /// What lets topics survive the loss of a broker, and stay available without it.
+    private var durableSettings: [Rule] {
+        [
+            Rule(names.all, "min.insync.replicas=2") {
+                guard $0.replicationFactor >= 3, let least = $0.minInsyncReplicas, least < 2 else { return nil }
+                return "min.insync.replicas=\(least): what one broker alone has confirmed is lost with it"
+            },
+            Rule(names.all, "min.insync.replicas=2") {
+                guard $0.replicationFactor >= 3, let least = $0.minInsyncReplicas, least >= $0.replicationFactor else { return nil }
+                return "min.insync.replicas=\(least), as many as there are copies: nothing is written while one broker is down"
+            },
+            Rule(names.all, "unclean.leader.election.enable=false") {
+                guard $0.replicationFactor > 1, $0.configuration?["unclean.leader.election.enable"] == "true" else { return nil }
+                return "unclean.leader.election.enable=true: a copy that lacks records may become the leader, and they are lost"
+            },
+        ]
+    }
+
+    private func fewCopies(_ cluster: Cluster) -> Problem? {
+        let few = names.all.filter { (cluster[$0]?.replicationFactor ?? 3) < 3 }
+        guard let fewest = few.compactMap({ cluster[$0]?.replicationFactor }).min() else { return nil }
+        return Problem(
+            fault: "\(list(few)) with a replication factor of \(fewest): with fewer than 3, a broker"
+                + " that fails takes orders and stock with it or stops the service",
+            mend: "kafka-reassign-partitions.sh, as docs/OPERATIONS.md#durability shows")
+    }
+
+    // MARK: - Texts
+
+    private func list(_ topics: [String]) -> String {
+        (topics.count == 1 ? "topic " : "topics ") + topics.joined(separator: ", ")
+    }
+
+    private func configCommand(_ topics: [String], _ setting: String) -> String {
+        let name = topics.count == 1 ? topics.joined() : "$topic"
+        let command =
+            "kafka-configs.sh --bootstrap-server \(bootstrapServers) --alter --entity-type topics --entity-name \(name)"
+            + " --add-config \(setting)"
+        return topics.count == 1 ? command : "for topic in \(topics.joined(separator: " ")); do \(command); done"
+    }
 
     private func move(partitions: Int, guide: String) -> String {
         createCommand(prefix: nextPrefix, partitions: partitions) + " and the move that docs/OPERATIONS.md#\(guide) shows"
@@ -280,126 +356,5 @@ extension TopicCheck {
         let digits = stem.reversed().prefix { $0.isASCII && $0.isNumber }.count
         let number = Int(stem.suffix(digits)) ?? 1
         return "\(stem.dropLast(digits))\(number + 1)\(prefix.hasSuffix(".") ? "." : "")"
-    }
-}
-
-// MARK: - Configuration
-
-extension TopicCheck {
-    /// Compaction would remove all but a store's last command, and rejects records without a key.
-    private func compactedInputs(_ cluster: Cluster) -> [Problem] {
-        problems(of: [names.orders, names.restocks, names.deadLetters], in: cluster, setting: "cleanup.policy=delete") { topic in
-            guard let policy = topic.cleanupPolicy, policy.contains("compact") else { return nil }
-            return "has cleanup.policy=\(policy), which takes all of a store's records but the last"
-        }
-    }
-
-    private func uncompactedStock(_ cluster: Cluster) -> [Problem] {
-        problems(of: [names.stock], in: cluster, setting: "cleanup.policy=compact") { topic in
-            guard let policy = topic.cleanupPolicy, policy != "compact" else { return nil }
-            return "has cleanup.policy=\(policy); it holds the state of every store and must be compacted, never deleted from"
-        }
-    }
-
-    /// Repeats of a command are detected by its answer, so answers have to be retained for the duplicate window.
-    private func answerRetention(_ cluster: Cluster) -> [Problem] {
-        let compacted = problems(of: [names.results], in: cluster, setting: "cleanup.policy=delete") { topic in
-            guard let policy = topic.cleanupPolicy, policy != "delete" else { return nil }
-            return "has cleanup.policy=\(policy), which would leave one answer per store"
-        }
-        guard compacted.isEmpty else { return compacted }
-        let window = duplicateWindow.age
-        return problems(of: [names.results], in: cluster, setting: "retention.ms=\(window)") { topic in
-            guard let retention = topic.retention, retention < window else { return nil }
-            return "keeps answers for \(retention) ms, but repeats of a command are to be known for \(window) ms"
-        }
-    }
-
-    /// A producer fills a batch of small records up to Kafka's default limit.
-    private func batchSize(_ cluster: Cluster) -> [Problem] {
-        let needed = TopicPlan.defaultMaxMessageBytes
-        return problems(of: coPartitioned, in: cluster, setting: "max.message.bytes=\(needed)") { topic in
-            guard let limit = topic.maxMessageBytes, limit < needed else { return nil }
-            return "takes batches up to \(limit) bytes, fewer than the service sends"
-        }
-    }
-
-    private func deadLetterSize(_ cluster: Cluster) -> [Problem] {
-        guard let largest = names.inputs.compactMap({ cluster[$0]?.maxMessageBytes }).max() else { return [] }
-        let needed = largest + TopicPlan.deadLetterRoom
-        return problems(of: [names.deadLetters], in: cluster, setting: "max.message.bytes=\(needed)") { topic in
-            guard let limit = topic.maxMessageBytes, limit < needed else { return nil }
-            return "takes records up to \(limit) bytes, but must be able to quote one of \(largest) bytes and say why"
-        }
-    }
-
-    /// A problem for each of these topics that has the fault, and the setting that puts it right.
-    private func problems(
-        of names: [String], in cluster: Cluster, setting: String, _ fault: (Description) -> String?
-    ) -> [Problem] {
-        names.compactMap { name in
-            cluster[name].flatMap(fault).map { Problem(fault: "topic \(name) \($0)", mend: configCommand([name], setting)) }
-        }
-    }
-
-    private func configCommand(_ topics: [String], _ setting: String) -> String {
-        let name = topics.count == 1 ? topics.joined() : "$topic"
-        let command =
-            "kafka-configs.sh --bootstrap-server \(bootstrapServers) --alter --entity-type topics --entity-name \(name)"
-            + " --add-config \(setting)"
-        return topics.count == 1 ? command : "for topic in \(topics.joined(separator: " ")); do \(command); done"
-    }
-}
-
-// MARK: - Durability
-
-/// Whether the topics survive the loss of a broker, and stay available without it.
-extension TopicCheck {
-    /// One warning for all topics with too few replicas, which may well be on a broker for experiments.
-    private func fewCopies(_ cluster: Cluster) -> [Problem] {
-        let few = names.all.filter { (cluster[$0]?.replicationFactor ?? 3) < 3 }
-        let fewest = few.compactMap { cluster[$0]?.replicationFactor }.min() ?? 0
-        guard !few.isEmpty else { return [] }
-        return [
-            Problem(
-                fault: "\(list(few)) with a replication factor of \(fewest): with fewer than 3, a broker"
-                    + " that fails takes orders and stock with it or stops the service",
-                mend: "kafka-reassign-partitions.sh, as docs/OPERATIONS.md#durability shows")
-        ]
-    }
-
-    private func fewConfirmations(_ cluster: Cluster) -> [Problem] {
-        warning(cluster, setting: "min.insync.replicas=2") { topic in
-            guard topic.replicationFactor >= 3, let least = topic.minInsyncReplicas, least < 2 else { return nil }
-            return "min.insync.replicas=\(least): what one broker alone has confirmed is lost with it"
-        }
-    }
-
-    private func brittleness(_ cluster: Cluster) -> [Problem] {
-        warning(cluster, setting: "min.insync.replicas=2") { topic in
-            guard topic.replicationFactor >= 3, let least = topic.minInsyncReplicas, least >= topic.replicationFactor else {
-                return nil
-            }
-            return "min.insync.replicas=\(least), as many as there are copies: nothing is written while one broker is down"
-        }
-    }
-
-    private func uncleanElections(_ cluster: Cluster) -> [Problem] {
-        warning(cluster, setting: "unclean.leader.election.enable=false") { topic in
-            guard topic.replicationFactor > 1, topic.configuration?["unclean.leader.election.enable"] == "true" else { return nil }
-            return "unclean.leader.election.enable=true: a copy that lacks records may become the leader, and they are lost"
-        }
-    }
-
-    /// One warning for all topics that share a fault, and the setting that puts it right.
-    private func warning(_ cluster: Cluster, setting: String, _ fault: (Description) -> String?) -> [Problem] {
-        let faulty = names.all.compactMap { name in cluster[name].flatMap(fault).map { (name: name, fault: $0) } }
-        guard let first = faulty.first else { return [] }
-        let affected = faulty.map(\.name)
-        return [Problem(fault: "\(list(affected)) with \(first.fault)", mend: configCommand(affected, setting))]
-    }
-
-    private func list(_ topics: [String]) -> String {
-        (topics.count == 1 ? "topic " : "topics ") + topics.joined(separator: ", ")
     }
 }

@@ -2,97 +2,41 @@ import JuiceEngine
 import JuiceMessages
 import Tracing
 
-/// Follows a worker's transactions, for metrics and traces.
+/// Follows a worker's transactions: measures each and, if a tracer is installed, makes a span of it that links to its commands'
+/// traces.
 final class TransactionObserver {
+    private let worker: Int
+    private let topics: TopicNames
     private let metrics: WorkerMetrics?
-    private let tracer: BatchTracer?
+    private let tracer: (any Tracer)?
 
     /// When the open transaction was begun; nil while none is open.
     private var begunAt: ContinuousClock.Instant?
-    /// The timestamps of the commands polled last, which the next transaction answers.
-    private var commandTimes: [Timestamp] = []
-    private var hasCommands = false
-
-    init(metrics: WorkerMetrics?, tracer: BatchTracer?) {
-        self.metrics = metrics
-        self.tracer = tracer
-    }
-
-    /// The worker has polled the commands of its next transaction.
-    func polled(_ records: [CommandRecord], headers: (CommandRecord) -> [MessageHeader]) {
-        hasCommands = !records.isEmpty
-        if metrics != nil {
-            commandTimes.removeAll(keepingCapacity: true)
-            for record in records { if let time = record.timestamp { commandTimes.append(time) } }
-        }
-        tracer?.polled(records, headers: headers)
-    }
-
-    func began() {
-        begunAt = .now
-        tracer?.began()
-    }
-
-    func committed(at now: Timestamp) {
-        // A transaction without commands only claims partitions, and is not measured.
-        if let metrics, let begunAt, hasCommands {
-            metrics.committed(after: .now - begunAt, commandTimes: commandTimes, at: now)
-        }
-        end(.committed)
-    }
-
-    /// The worker begins anew. If a transaction is open, it has abandoned it.
-    func abandoned() {
-        guard begunAt != nil else { return }
-        metrics?.transactionFailed()
-        end(.failed)
-    }
-
-    private func end(_ outcome: BatchTracer.Outcome) {
-        tracer?.ended(outcome)
-        begunAt = nil
-        hasCommands = false
-        commandTimes.removeAll(keepingCapacity: true)
-    }
-}
-
-/// Makes one span for each transaction, linked to the traces of its commands.
-///
-/// It exists only if a tracer is installed, so that tracing costs nothing otherwise.
-final class BatchTracer {
-    /// How a transaction ended.
-    enum Outcome: String {
-        case committed
-        /// It was abandoned.
-        case failed
-    }
-
-    private let tracer: any Tracer
-    private let worker: Int
-    private let topics: TopicNames
+    /// How many commands the next transaction answers, when they were sent, and their traces.
     private var commands = 0
+    private var commandTimes: [Timestamp] = []
     private var links: [SpanLink] = []
     private var span: (any Span)?
 
     /// The most commands of one batch that a span is linked to.
     private static let mostLinks = 128
 
-    /// - Returns: nil if no tracer is installed.
-    static func installed(worker: Int, topics: TopicNames) -> BatchTracer? {
+    /// Nil if no tracer is installed, so that tracing costs nothing.
+    static var installedTracer: (any Tracer)? {
         let tracer = InstrumentationSystem.tracer
-        return tracer is NoOpTracer ? nil : BatchTracer(tracer, worker: worker, topics: topics)
+        return tracer is NoOpTracer ? nil : tracer
     }
 
-    init(_ tracer: any Tracer, worker: Int, topics: TopicNames) {
-        self.tracer = tracer
-        self.worker = worker
-        self.topics = topics
+    init(worker: Int, topics: TopicNames, metrics: WorkerMetrics?, tracer: (any Tracer)? = installedTracer) {
+        (self.worker, self.topics, self.metrics, self.tracer) = (worker, topics, metrics, tracer)
     }
 
     /// The worker has polled the commands of its next transaction.
     func polled(_ records: [CommandRecord], headers: (CommandRecord) -> [MessageHeader]) {
+        forgetCommands()
         commands = records.count
-        links.removeAll(keepingCapacity: true)
+        if metrics != nil { for record in records { if let time = record.timestamp { commandTimes.append(time) } } }
+        guard let tracer else { return }
         for record in records {
             guard links.count < Self.mostLinks else { return }
             let headers = headers(record)
@@ -103,10 +47,10 @@ final class BatchTracer {
         }
     }
 
-    /// A transaction begins. A claim-only transaction, which has no commands, is not traced.
     func began() {
-        guard commands > 0 else { return }
-        let span = tracer.startAnySpan("juice batch", context: .topLevel, ofKind: .consumer)
+        begunAt = .now
+        // A transaction without commands only claims partitions, and is neither traced nor measured.
+        guard commands > 0, let span = tracer?.startAnySpan("juice batch", context: .topLevel, ofKind: .consumer) else { return }
         for link in links { span.addLink(link) }
         // OpenTelemetry's names for messaging.
         span.attributes["messaging.system"] = "kafka"
@@ -117,13 +61,30 @@ final class BatchTracer {
         self.span = span
     }
 
-    /// The transaction has ended.
-    func ended(_ outcome: Outcome) {
+    func committed(at now: Timestamp) {
+        if let begunAt, commands > 0 { metrics?.committed(after: .now - begunAt, commandTimes: commandTimes, at: now) }
+        end(outcome: "committed")
+    }
+
+    /// The worker begins anew. If a transaction is open, it has abandoned it.
+    func abandoned() {
+        guard begunAt != nil else { return }
+        metrics?.transactionFailed()
+        span?.setStatus(SpanStatus(code: .error, message: "failed"))
+        end(outcome: "failed")
+    }
+
+    private func end(outcome: String) {
+        span?.attributes["juice.transaction.outcome"] = outcome
+        span.take()?.end()
+        begunAt = nil
+        forgetCommands()
+    }
+
+    private func forgetCommands() {
         commands = 0
-        guard let span = span.take() else { return }
-        span.attributes["juice.transaction.outcome"] = outcome.rawValue
-        if outcome != .committed { span.setStatus(SpanStatus(code: .error, message: outcome.rawValue)) }
-        span.end()
+        commandTimes.removeAll(keepingCapacity: true)
+        links.removeAll(keepingCapacity: true)
     }
 }
 

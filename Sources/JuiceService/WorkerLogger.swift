@@ -6,10 +6,10 @@ import Logging
 struct WorkerLogger {
     private let logger: Logger
     private let configuration: ServiceConfiguration
+    private let now: () -> ContinuousClock.Instant
     private var isRetrying = false
     private var isStartingOver = false
     private var failing: Set<Int32> = []
-    private let now: () -> ContinuousClock.Instant
     /// Dead letters not logged yet: the first of them, and how many.
     private var heldBack: (first: DeadLetter, count: Int)?
     /// When dead letters may be logged again. A client with write access can cause thousands, which must not become as many lines.
@@ -19,9 +19,7 @@ struct WorkerLogger {
 
     /// - Parameter now: the clock that spaces recurring lines.
     init(logger: Logger, configuration: ServiceConfiguration, now: @escaping () -> ContinuousClock.Instant = { .now }) {
-        self.logger = logger
-        self.configuration = configuration
-        self.now = now
+        (self.logger, self.configuration, self.now) = (logger, configuration, now)
     }
 
     mutating func log(_ event: WorkerEvent) {
@@ -45,7 +43,7 @@ struct WorkerLogger {
                 (isRetrying, isStartingOver) = (false, false)
             }
             if let letter = summary.firstDeadLetter { add(letter, of: summary.deadLetters) }
-            logger.trace("committed", metadata: Self.metadata(summary))
+            logger.trace("committed", metadata: ["commands": "\(summary.commands)", "stores": "\(summary.storesWritten)"])
         case .retrying(let error, let attempt):
             // A few are normal, for example while a predecessor's transaction is being decided.
             isRetrying = isRetrying || attempt == Self.attemptsBeforeWarning
@@ -94,16 +92,12 @@ struct WorkerLogger {
         logger.warning(
             "put aside as a dead letter: \(letter.reason.message)\(others)",
             metadata: [
-                "code": "\(letter.reason.code)",
-                "topic": "\(configuration.topics[letter.position.topic])",
-                "partition": "\(letter.position.partition)",
-                "offset": "\(letter.position.offset)",
-            ]
-        )
+                "code": "\(letter.reason.code)", "topic": "\(configuration.topics[letter.position.topic])",
+                "partition": "\(letter.position.partition)", "offset": "\(letter.position.offset)",
+            ])
     }
 
     private func place(_ partition: Int32, _ fault: PartitionFault) -> Logger.Metadata {
-        var place: Logger.Metadata = ["partition": "\(partition)"]
         let topics = configuration.topics
         let topic =
             switch fault.kind {
@@ -113,7 +107,7 @@ struct WorkerLogger {
             case .record(let topic): topics[topic]
             case .leader(let topic): topic
             }
-        place["topic"] = "\(topic)"
+        var place: Logger.Metadata = ["partition": "\(partition)", "topic": "\(topic)"]
         place["offset"] = fault.offset.map { "\($0)" }
         return place
     }
@@ -140,9 +134,5 @@ struct WorkerLogger {
 
     private static func metadata(_ partitions: [Int32]) -> Logger.Metadata {
         ["partitions": "\(partitions.map(String.init).joined(separator: ","))"]
-    }
-
-    private static func metadata(_ summary: TransactionSummary) -> Logger.Metadata {
-        ["commands": "\(summary.commands)", "stores": "\(summary.storesWritten)"]
     }
 }

@@ -4,65 +4,57 @@ import Kafka
 import Metrics
 import Synchronization
 
-/// The metrics of one worker.
-///
-/// Only the worker's thread calls it, except where a function says otherwise.
+/// The metrics of one worker. Its thread makes all calls, but clients' statistics may come on any thread.
 final class WorkerMetrics: Sendable {
     private struct State {
         var assignedAt: ContinuousClock.Instant?
         var restore = RestoreProgress()
         var stoppedPartitions: Set<Int32> = []
-        var lag: ConsumerLag
+        /// How far each input is read, as last published.
+        var committed: [InputPartition: Offset] = [:]
+        var lags: [InputPartition: (offset: Gauge, lag: Gauge)] = [:]
     }
 
     /// How far a sender's clock may be ahead, in milliseconds.
     private static let mostAhead: Timestamp = 60_000
 
-    /// What is counted in each transaction.
+    private let topics: TopicNames
+    private let factory: any MetricsFactory
+    private let worker: (String, String)
+    /// What is counted in each transaction, and measured after each step.
     private let counts: [(counter: Counter, field: KeyPath<TransactionSummary, Int> & Sendable)]
-    private let committed: Counter
-    private let failed: Counter
-    private let transactionDuration: Timer
-    private let answerLatency: Timer
-    private let assignedPartitions: Gauge
-    private let stoppedPartitions: Gauge
-    private let stores: Gauge
-    private let rememberedCommands: Gauge
-    private let restoreDuration: Timer
-    private let restoredRecords: Counter
-    private let restoreRemaining: Gauge
-    private let clients: [KafkaClient: KafkaClientMetrics]
-    private let state: Mutex<State>
+    private let held: [(gauge: Gauge, field: KeyPath<HeldState, Int> & Sendable)]
+    private let committed, failed, restoredRecords: Counter
+    private let transactionDuration, answerLatency, restoreDuration: Timer
+    private let stoppedPartitions, restoreRemaining: Gauge
+    private let state = Mutex(State())
 
-    init(worker: Int, topics: TopicNames, factory: any MetricsFactory) {
-        let ofWorker = [("worker", "\(worker)")]
+    init(worker number: Int, topics: TopicNames, factory: any MetricsFactory) {
+        let worker = ("worker", "\(number)")
+        (self.topics, self.factory, self.worker) = (topics, factory, worker)
+        func commands(_ result: String) -> Counter { factory.counter(.commands, [("result", result)]) }
         counts = [
-            (factory.counter(.commands, [("result", "juice_made")]), \.juicesMade),
-            (factory.counter(.commands, [("result", "out_of_stock")]), \.outOfStock),
-            (factory.counter(.commands, [("result", "restocked")]), \.restocked),
-            (factory.counter(.commands, [("result", "cancelled")]), \.cancelled),
-            (factory.counter(.commands, [("result", "rejected")]), \.rejected),
-            (factory.counter(.duplicates), \.duplicates),
-            (factory.counter(.deadLetters), \.deadLetters),
-            (factory.counter(.forwards), \.forwarded),
-            (factory.counter(.answersReadBack), \.answersReadBack),
+            (commands("juice_made"), \.juicesMade), (commands("out_of_stock"), \.outOfStock),
+            (commands("restocked"), \.restocked), (commands("cancelled"), \.cancelled), (commands("rejected"), \.rejected),
+            (factory.counter(.duplicates), \.duplicates), (factory.counter(.deadLetters), \.deadLetters),
+            (factory.counter(.forwards), \.forwarded), (factory.counter(.answersReadBack), \.answersReadBack),
         ]
         committed = factory.counter(.transactions, [("outcome", "committed")])
         failed = factory.counter(.transactions, [("outcome", "failed")])
+        restoredRecords = factory.counter(.restoredRecords)
         transactionDuration = factory.timer(.transactionDuration)
         answerLatency = factory.timer(.answerLatency)
-        assignedPartitions = factory.gauge(.assignedPartitions, ofWorker)
-        stoppedPartitions = factory.gauge(.stoppedPartitions, ofWorker)
-        stores = factory.gauge(.stores, ofWorker)
-        rememberedCommands = factory.gauge(.rememberedCommands, ofWorker)
         restoreDuration = factory.timer(.restoreDuration)
-        restoredRecords = factory.counter(.restoredRecords)
-        restoreRemaining = factory.gauge(.restoreRemaining, ofWorker)
-        clients = KafkaClient.allCases.reduce(into: [:]) {
-            $0[$1] = KafkaClientMetrics(ofWorker + [("client", $1.label)], factory)
+        func gauge(_ metric: ServiceMetric) -> Gauge {
+            let gauge = factory.gauge(metric, [worker])
+            gauge.record(0)
+            return gauge
         }
-        state = Mutex(State(lag: ConsumerLag(topics: topics, factory: factory)))
-        for gauge in [assignedPartitions, stoppedPartitions, stores, rememberedCommands, restoreRemaining] { gauge.record(0) }
+        held = [
+            (gauge(.assignedPartitions), \.partitions), (gauge(.stores), \.stores), (gauge(.rememberedCommands), \.commands),
+        ]
+        stoppedPartitions = gauge(.stoppedPartitions)
+        restoreRemaining = gauge(.restoreRemaining)
     }
 
     /// Records an event of the worker.
@@ -79,9 +71,13 @@ final class WorkerMetrics: Sendable {
         case .partitionStopped(let partition, _), .partitionFailing(let partition, _): changeStopped { $0.insert(partition) }
         case .partitionRecovered(let partition): changeStopped { $0.remove(partition) }
         case .revoked, .left:
-            state.withLock {
-                $0.assignedAt = nil
-                $0.lag.removeAll()
+            state.withLock { state in
+                // Another instance reports the lag now.
+                for gauges in state.lags.values {
+                    gauges.offset.destroy()
+                    gauges.lag.destroy()
+                }
+                (state.assignedAt, state.committed, state.lags) = (nil, [:], [:])
             }
             changeStopped { $0 = [] }
         case .started, .retrying, .startingOver, .stockRewritten, .failed: break
@@ -97,18 +93,7 @@ final class WorkerMetrics: Sendable {
     }
 
     /// Records what the worker holds in memory.
-    func record(_ held: HeldState) {
-        assignedPartitions.record(held.partitions)
-        stores.record(held.stores)
-        rememberedCommands.record(held.commands)
-    }
-
-    /// Records a client's statistics, a JSON document of librdkafka's. May be called on any thread.
-    func record(statistics json: String, of client: KafkaClient) {
-        guard let statistics = KafkaStatistics(json) else { return }
-        clients[client]?.record(statistics)
-        if client == .consumer { state.withLock { $0.lag.record(statistics) } }
-    }
+    func record(_ state: HeldState) { for (gauge, field) in held { gauge.record(state[keyPath: field]) } }
 
     // MARK: - Transactions
 
@@ -130,12 +115,18 @@ final class WorkerMetrics: Sendable {
 
     /// The worker begins to read commands from these positions.
     func started(at positions: [InputPosition]) {
-        state.withLock { $0.lag.commit(positions) }
+        published(positions)
         changeRestore { $0 = RestoreProgress() }
     }
 
     /// The worker has told its group how far the inputs are read.
-    func published(_ positions: [InputPosition]) { state.withLock { $0.lag.commit(positions) } }
+    func published(_ positions: [InputPosition]) {
+        state.withLock { state in
+            for position in positions {
+                state.committed[InputPartition(topic: position.topic, partition: position.partition)] = position.offset
+            }
+        }
+    }
 
     /// The worker has found where the logs end.
     func found(_ extents: [PartitionExtents]) { state.withLock { $0.restore.setEnds(extents) } }
@@ -153,21 +144,47 @@ final class WorkerMetrics: Sendable {
                 return $0.restore.remaining
             })
     }
+
+    // MARK: - Clients
+
+    /// The same hooks, which also measure a client by its statistics: the consumer, or the producer of this number.
+    func measuring(_ hooks: ClientHooks, producer: Int? = nil) -> ClientHooks {
+        let client = KafkaClientMetrics([worker, ("client", producer.map { "producer-\($0)" } ?? "consumer")], factory)
+        var hooks = hooks
+        hooks.onStatistics = { [self] json in
+            guard let statistics = KafkaStatistics(json) else { return }
+            client.record(statistics)
+            if producer == nil { recordLag(statistics) }
+        }
+        return hooks
+    }
+
+    /// A partition whose end the consumer does not know yet has no lag.
+    private func recordLag(_ statistics: KafkaStatistics) {
+        state.withLock { state in
+            for (input, offset) in state.committed {
+                guard let end = statistics.end(of: topics[input]) else { continue }
+                let place = [("topic", topics[input.topic]), ("partition", "\(input.partition)")]
+                let gauges = state.lags[input] ?? (factory.gauge(.committedOffset, place), factory.gauge(.consumerLag, place))
+                state.lags[input] = gauges
+                gauges.offset.record(offset)
+                gauges.lag.record(max(0, end - offset))
+            }
+        }
+    }
 }
 
 /// How much of the changelogs a restore still has to read.
-struct RestoreProgress {
+private struct RestoreProgress {
     private struct Changelog: Hashable {
         let topic: ChangelogTopic
         let partition: Int32
     }
 
-    /// The offsets up to which partitions are read.
+    /// Up to where partitions are read, and the next offset of each.
     private var ends: [Changelog: Offset] = [:]
-    /// The next offset to read of each partition.
     private var positions: [Changelog: Offset] = [:]
 
-    /// Sets how far the changelogs are to be read.
     mutating func setEnds(_ extents: [PartitionExtents]) {
         for extent in extents {
             ends[Changelog(topic: .stock, partition: extent.partition)] = extent.stock.upperBound
@@ -175,7 +192,6 @@ struct RestoreProgress {
         }
     }
 
-    /// Sets where reading begins.
     mutating func begin(at positions: [ChangelogPosition]) {
         self.positions = [:]
         for position in positions { advance(position.topic, position.partition, position.offset) }
@@ -199,48 +215,5 @@ struct RestoreProgress {
     /// How many offsets remain to be read, markers and gaps included.
     var remaining: Int64 {
         positions.reduce(0) { sum, entry in sum + max(0, (ends[entry.key] ?? 0) - entry.value) }
-    }
-}
-
-/// How far the committed offsets are behind the ends of the input partitions.
-private struct ConsumerLag {
-    private let topics: TopicNames
-    private let factory: any MetricsFactory
-    private var committed: [InputPartition: Offset] = [:]
-    private var gauges: [InputPartition: (offset: Gauge, lag: Gauge)] = [:]
-
-    init(topics: TopicNames, factory: any MetricsFactory) {
-        self.topics = topics
-        self.factory = factory
-    }
-
-    /// Sets the committed offsets.
-    mutating func commit(_ positions: [InputPosition]) {
-        for position in positions {
-            committed[InputPartition(topic: position.topic, partition: position.partition)] = position.offset
-        }
-    }
-
-    /// Records the lag, by the ends of partitions in the consumer's statistics. Partitions whose end it does not know yet have
-    /// no lag.
-    mutating func record(_ statistics: KafkaStatistics) {
-        for (input, offset) in committed {
-            guard let end = statistics.end(of: topics[input]) else { continue }
-            let place = [("topic", topics[input.topic]), ("partition", "\(input.partition)")]
-            let gauges = gauges[input] ?? (factory.gauge(.committedOffset, place), factory.gauge(.consumerLag, place))
-            self.gauges[input] = gauges
-            gauges.offset.record(offset)
-            gauges.lag.record(max(0, end - offset))
-        }
-    }
-
-    /// Forgets all partitions after a revocation: another instance reports them now.
-    mutating func removeAll() {
-        for (offset, lag) in gauges.values {
-            offset.destroy()
-            lag.destroy()
-        }
-        gauges = [:]
-        committed = [:]
     }
 }

@@ -2,6 +2,7 @@ import BrokerFaults
 import JuiceEngine
 import JuiceMessages
 import Kafka
+import Logging
 import Synchronization
 import TestSupport
 import Testing
@@ -10,7 +11,13 @@ import Testing
 
 /// The log under a worker, and its parts.
 @Suite(.concurrencyLimited) struct KafkaCommandLogTests {
-    private static let share = InputAssignment(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1)
+    /// A log of one partition that is no member of the group.
+    private static func makeLog(_ configuration: ServiceConfiguration, logger: Logger) throws -> KafkaCommandLog {
+        try KafkaCommandLog(
+            configuration: configuration, worker: 0, partitions: .init(stores: 1, inputs: 1, deadLetters: 1),
+            share: InputAssignment(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1),
+            watch: BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: quietLogger), logger: logger)
+    }
 
     /// Two processes of the same name have the same ids. The next set may have been asked for before the other one claimed with it,
     /// and fencing the other one then fences that set as well.
@@ -20,10 +27,7 @@ import Testing
             let recorder = LogRecorder()
             var configuration = cluster.serviceConfiguration()
             configuration.kafkaProperties["debug"] = "eos"
-            let log = try KafkaCommandLog(
-                configuration: configuration, worker: 0, partitions: .init(stores: 1, inputs: 1, deadLetters: 1), share: Self.share,
-                watch: BrokerWatch(bootstrapServers: cluster.bootstrapServers, logger: quietLogger),
-                logger: recorder.makeLogger(level: .debug))
+            let log = try Self.makeLog(configuration, logger: recorder.makeLogger(level: .debug))
             try wait {
                 _ = try log.poll(maxRecords: 1, wait: .never)
                 return recorder.all.count { $0.contains("-> ReadyNotAcked") } == 3
@@ -42,19 +46,16 @@ import Testing
         let cluster = try await TestCluster.embedded()
         try await onThread {
             let configuration = cluster.serviceConfiguration()
-            let consumer = try Consumer(configuration: configuration.logEndConsumer, hooks: ClientHooks(logger: quietLogger))
-            var logs = LogExtents(configuration: configuration, consumer: consumer)
-            func read() throws(LogError) -> [PartitionExtents] {
-                try logs.read([0], of: Self.share, closedConnections: 0, timeout: .seconds(60)).extents
-            }
-            #expect(try read().count == 1)
+            let log = try Self.makeLog(configuration, logger: quietLogger)
+            func read() throws(LogError) -> [PartitionExtents] { try log.extents(of: [0]).extents }
+            #expect(wait { (try? read().count) == 1 })
             for name in cluster.topics.all {
                 cluster.broker.setError(.unknownTopicOrPartition, ofTopic: name)
                 let error = #expect(throws: LogError.self) { try read() }
                 #expect(error?.remedy == .retry)
                 #expect(error?.message.contains(name) == true)
                 cluster.broker.setError(nil, ofTopic: name)
-                #expect(try read().count == 1)
+                #expect(wait { (try? read().count) == 1 })
             }
         }
     }

@@ -93,7 +93,7 @@ import Testing
         let configuration = ServiceConfiguration(bootstrapServers: "127.0.0.1:1", instanceID: "test")
         try await withRunningService(configuration, logger: recorder.makeLogger()) { events in
             wait { !recorder.all.isEmpty }
-            #expect(events.health.readiness.reasons.first == "no Kafka broker answers at 127.0.0.1:1")
+            #expect(events.health.readiness.first == "no Kafka broker answers at 127.0.0.1:1")
             // Further attempts, which pause 200 ms each, log no further line. That shows only over time.
             wait(upTo: .milliseconds(900)) { recorder.all.count > 1 }
         }

@@ -33,10 +33,10 @@ import Testing
             var configuration = cluster.serviceConfiguration()
             configuration.group = "former"
             let anchor = try Self.anchor(configuration)
-            let move = try anchor.look(.latest, timeout: .seconds(60))
+            let move = try anchor.look(.latest)
             #expect(move == PositionAnchor.Move(from: 0, to: 3, log: 0..<3))
             broker.fail(next: fence.request, with: fence.codes)
-            try anchor.move(to: move.to, reason: "a test", timeout: .seconds(60))
+            try anchor.move(to: move.to, reason: "a test")
             #expect(broker.pendingFailures(of: fence.request) == 0)
             let place = InputPlace(topic: .orders, partition: nil, offset: 3)
             let note = JournalNote.anchored(place, by: "somebody", reason: "a test")
@@ -58,8 +58,8 @@ import Testing
                         return .init(topic: cluster.topics.orders, partition: 0, key: nil, value: Array(order.utf8))
                     })
                 let anchor = try Self.anchor(configuration)
-                let move = try anchor.look(.earliest, timeout: .seconds(60))
-                try anchor.move(to: move.to, reason: "\(round)", timeout: .seconds(60))
+                let move = try anchor.look(.earliest)
+                try anchor.move(to: move.to, reason: "\(round)")
             }
             let last = try cluster.read(.results, partitionCount: 1) {
                 $0.last?.text.contains(#""orderId":"4-999""#) ?? false

@@ -43,22 +43,22 @@ import Testing
 
     @Test func itSaysWhyItIsNotReady() {
         let health = ServiceHealth()
-        #expect(health.readiness.reasons == ["the topics are not checked yet"])
+        #expect(health.readiness == ["the topics are not checked yet"])
         health.started(workers: 2)
         let waiting = (0...1).map { "worker \($0) waits for its share of the partitions" }
-        #expect(health.readiness.reasons == waiting)
+        #expect(health.readiness == waiting)
         health.record(.assigned([2, 3]), ofWorker: 0)
         health.record(Self.restored, ofWorker: 1)
-        #expect(health.readiness.reasons == ["worker 0 restores partitions 2, 3"])
+        #expect(health.readiness == ["worker 0 restores partitions 2, 3"])
         health.record(.partitionStopped(3, PartitionFault(.stock, at: 7, "bad stock")), ofWorker: 0)
         health.record(Self.restored, ofWorker: 0)
-        #expect(health.readiness.reasons == ["partition 3 is stopped: bad stock"])
+        #expect(health.readiness == ["partition 3 is stopped: bad stock"])
         health.record(.startingOver(Self.error), ofWorker: 0)
-        #expect(health.readiness.reasons == ["worker 0 starts over: a test"])
+        #expect(health.readiness == ["worker 0 starts over: a test"])
         health.record(Self.restored, ofWorker: 0)
-        #expect(health.readiness.isWell)
+        #expect(health.readiness.isEmpty)
         health.stopping()
-        #expect(health.readiness.reasons == ["the service is stopping"])
+        #expect(health.readiness == ["the service is stopping"])
     }
 
     /// An outage is also reported while it begins and ends, since a file or a metric may depend on it.
@@ -67,30 +67,30 @@ import Testing
         let health = ServiceHealth { isReady in changes.withLock { $0.append(isReady) } }
         let outage = "no Kafka broker answers at kafka:9092"
         health.setOutage(outage)
-        #expect(health.readiness.reasons == [outage, "the topics are not checked yet"])
+        #expect(health.readiness == [outage, "the topics are not checked yet"])
         health.setOutage(nil)
         health.started(workers: 1)
         health.record(Self.restored, ofWorker: 0)
         health.setOutage(outage)
-        #expect(health.readiness.reasons == [outage])
-        #expect(health.liveness.isWell, "to be restarted would not help")
+        #expect(health.readiness == [outage])
+        #expect(health.liveness.isEmpty, "to be restarted would not help")
         health.setOutage(nil)
-        #expect(health.readiness.isWell)
+        #expect(health.readiness.isEmpty)
         #expect(changes.withLock(\.self) == [true, false, true])
     }
 
     @Test func itIsAliveAsLongAsEveryWorkerGetsOn() {
         let health = ServiceHealth()
         let now = ContinuousClock.now
-        #expect(health.liveness(at: now + .seconds(3600)).isWell, "nothing runs yet")
+        #expect(health.liveness(at: now + .seconds(3600)).isEmpty, "nothing runs yet")
         health.started(workers: 2)
-        #expect(health.liveness(at: now + ThreadWatchdog.longestStep).isWell)
+        #expect(health.liveness(at: now + ThreadWatchdog.longestStep).isEmpty)
         let late = ContinuousClock.now + ThreadWatchdog.longestStep + .seconds(1)
-        #expect(health.liveness(at: late).reasons.count == 2)
-        #expect(health.liveness(at: late).reasons.first?.hasPrefix("worker 0 has been stuck for 121 s") == true)
+        #expect(health.liveness(at: late).count == 2)
+        #expect(health.liveness(at: late).first?.hasPrefix("worker 0 has been stuck for 121 s") == true)
         health.record(.left, ofWorker: 0)
-        #expect(health.liveness(at: late).reasons.count == 1, "a worker that left makes no steps")
+        #expect(health.liveness(at: late).count == 1, "a worker that left makes no steps")
         health.ended()
-        #expect(health.liveness(at: late).isWell)
+        #expect(health.liveness(at: late).isEmpty)
     }
 }

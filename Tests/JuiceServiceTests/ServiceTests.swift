@@ -20,7 +20,7 @@ import Testing
             .orders: 8, .restocks: 5, .results: 6, .stock: Shop.partitionCount, .deadLetters: 2,
         ])
         try await withRunningService(cluster.serviceConfiguration(workers: workers)) { events in
-            #expect(wait { events.isReady || events.hasFailed }, "\(events.all)")
+            #expect(events.becomesReady(), "\(events.all)")
             try Shop.sendRound(0, to: cluster)
             try Shop.check(cluster.read(.results, partitionCount: 6) { $0.count >= 24 }, rounds: 1)
             let stock = try cluster.read(.stock, partitionCount: Shop.partitionCount) {
@@ -35,7 +35,7 @@ import Testing
         let cluster = try await TestCluster.split()
         let factory = TestMetrics()
         try await withRunningService(cluster.serviceConfiguration(), metrics: factory) { events in
-            #expect(wait { events.isReady || events.hasFailed }, "\(events.all)")
+            #expect(events.becomesReady(), "\(events.all)")
             let till = try Till(cluster)
             #expect(try till.isAnswered(till.order(), by: events))
             #expect(wait { factory.count(.transactions, [("outcome", "committed")]) == 1 })
@@ -51,8 +51,7 @@ import Testing
     @Test func aWorkerWithoutPartitionsIsReady() async throws {
         let cluster = try await TestCluster.embedded()
         try await withRunningService(cluster.serviceConfiguration(workers: 2)) { events in
-            #expect(wait { events.isReady || events.hasFailed }, "\(events.all)")
-            #expect(!events.hasFailed)
+            #expect(events.becomesReady(), "\(events.all)")
         }
     }
 }
@@ -61,7 +60,7 @@ import Testing
 func serveClientsWithAnyPartitioner(_ cluster: TestCluster, workers: Int) async throws {
     let partitionCount = 5
     try await withRunningService(cluster.serviceConfiguration(workers: workers)) { events in
-        #expect(wait { events.isReady || events.hasFailed }, "\(events.all)")
+        #expect(events.becomesReady(), "\(events.all)")
         let clients = try ["murmur2", "consistent", "random"].map { try cluster.makeProducer(["partitioner": $0]) }
         let stores = ["gangnam", "jongno", nil]
         for number in 0..<6 {

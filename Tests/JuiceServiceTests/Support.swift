@@ -229,10 +229,13 @@ func withRunningService<Result: Sendable>(
 ) async throws -> Result {
     let events = EventLog()
     let service = OrderService(
-        configuration: configuration, health: events.health, metrics: metrics, logger: logger, onEvent: { events.append($0) })
+        configuration: configuration, health: events.health, metrics: metrics, logger: logger, onEvent: events.append)
     let group = ServiceGroup(configuration: .init(services: [.init(service: service)], logger: quietLogger))
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
-        tasks.addTask { try await group.run() }
+        tasks.addTask {
+            defer { events.end() }
+            try await group.run()
+        }
         let result = try await onThread { try body(events) }
         await group.triggerGracefulShutdown()
         try await tasks.waitForAll()
@@ -240,41 +243,37 @@ func withRunningService<Result: Sendable>(
     }
 }
 
-/// Runs a service until it ends by itself, and returns the reason; nil if it still runs after `timeout`.
-func reasonToEnd(_ configuration: ServiceConfiguration, within timeout: Duration = .seconds(60)) async throws -> String? {
-    try await withThrowingTaskGroup(of: String?.self) { tasks in
-        tasks.addTask {
-            do {
-                try await OrderService(configuration: configuration, logger: quietLogger).run()
-                return nil
-            } catch { return "\(error)" }
+/// Runs a service, and what disturbs it, until it ends by itself, and returns the reason; nil if it still runs after a minute.
+func reasonToEnd(
+    _ configuration: ServiceConfiguration, _ disturb: @escaping @Sendable (EventLog) throws -> Void = { _ in }
+) async throws -> String? {
+    do {
+        try await withRunningService(configuration) { events in
+            try disturb(events)
+            wait(upTo: .seconds(60)) { events.hasFailed }
         }
-        tasks.addTask {
-            try await Task.sleep(for: timeout)
-            return nil
-        }
-        defer { tasks.cancelAll() }
-        return try await tasks.next() ?? nil
-    }
+        return nil
+    } catch let error as ServiceError { return error.description }
 }
 
 /// Collects the events of a service's workers.
 final class EventLog: Sendable {
-    private let events = Mutex<[WorkerEvent]>([])
+    private let state = Mutex((events: [WorkerEvent](), hasEnded: false))
     let health = ServiceHealth()
 
-    func append(_ event: WorkerEvent) { events.withLock { $0.append(event) } }
+    func append(_ event: WorkerEvent) { state.withLock { $0.events.append(event) } }
+    func end() { state.withLock { $0.hasEnded = true } }
 
-    var all: [WorkerEvent] { events.withLock { $0 } }
+    var all: [WorkerEvent] { state.withLock(\.events) }
 
-    /// Whether every worker has restored its partitions, after one rebalance or several.
-    var isReady: Bool { health.readiness.isWell }
+    /// Waits until every worker has restored its partitions, after one rebalance or several.
+    func becomesReady() -> Bool { wait { health.readiness.isEmpty || hasFailed } && !hasFailed }
 
     /// Whether workers have been assigned partitions.
     var isAssigned: Bool { all.contains { if case .assigned = $0 { true } else { false } } }
     var isRevoked: Bool { all.contains { if case .revoked = $0 { true } else { false } } }
-    /// Whether a worker has failed for good.
-    var hasFailed: Bool { all.contains { if case .failed = $0 { true } else { false } } }
+    /// Whether a worker has failed for good, or the service has ended without one.
+    var hasFailed: Bool { state.withLock(\.hasEnded) || all.contains { if case .failed = $0 { true } else { false } } }
     /// Whether a worker has committed anything, even if only a claim of its partitions.
     var hasCommitted: Bool { all.contains { if case .committed = $0 { true } else { false } } }
     /// How often workers have taken over and restored their partitions.

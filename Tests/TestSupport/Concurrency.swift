@@ -1,4 +1,5 @@
 import Foundation
+import JuiceHTTP
 import Testing
 
 /// Runs blocking work away from the threads that tests run on, which are as many as cores.
@@ -8,11 +9,11 @@ package func onThread<Success: Sendable>(_ work: @escaping @Sendable () throws -
     }
 }
 
-/// Lets so many tests at a time run that each gets its share of the CPU, and all together stay below the 1,024 open files that
-/// many systems allow a process: a broker and a service take some thirty threads and sixty files. With too many at once,
-/// group sessions time out, and the tests would show the machine's limits rather than the service's.
+/// Lets so many tests at a time run that each gets its share of the CPU, and all together stay below the open files that the
+/// system allows a process: a broker and a service take some thirty threads and sixty files. With too many at once, group
+/// sessions time out, and the tests would show the machine's limits rather than the service's.
 package struct ConcurrencyLimit: SuiteTrait, TestTrait, TestScoping {
-    private static let places = Places(count: 12)
+    private static let places = Places(count: OpenFileLimit.raised < 2048 ? 12 : 24)
 
     package let isRecursive = true
 

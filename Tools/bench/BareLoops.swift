@@ -25,7 +25,7 @@ struct BareCopy: ParsableCommand {
             cluster: try cluster.cluster.forC, group: cString(group), input_topic: cString(input), output_topic: cString(output),
             ready_file: cString(readyFile),
             // The same batch size as the service.
-            max_batch: ServiceConfiguration(bootstrapServers: "", instanceID: "").maxBatch, answer_size: answerBytes,
+            max_batch: ServiceConfiguration.maxBatch, answer_size: answerBytes,
             sends_offsets: !noOffsets)
         if bare_copy(&plan) != 0 { throw ExitCode.failure }
     }

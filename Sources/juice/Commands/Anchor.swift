@@ -59,8 +59,8 @@ struct AnchorCommand: ParsableCommand {
                     bootstrapServers: clients.bootstrapServers, group: group, instanceID: "anchor",
                     topics: clients.topics, kafkaProperties: clients.properties, capabilities: clients.capabilities),
                 topic: input.topic, partition: input.partition, author: author, timeout: timeout, logger: clients.logger)
-            move = try anchor.look(destination, timeout: timeout)
-            if !isDryRun { try anchor.move(to: move.to, reason: reason, timeout: timeout) }
+            move = try anchor.look(destination)
+            if !isDryRun { try anchor.move(to: move.to, reason: reason) }
         } catch { throw Failure(error) }
         let report = Report(move, of: input, isDryRun: isDryRun)
         StandardOutput.line(printsJSON ? JSONText.line(report) : report.text)

@@ -160,22 +160,22 @@ struct RestockBotRun {
 
     func run() throws {
         let watch = BrokerWatch(bootstrapServers: clients.bootstrapServers, logger: logger)
-        let health = BotHealth { watch.outage }
-        guard let address = plan.adminAddress else { return try run(watch, health, nil) }
+        guard let address = plan.adminAddress else { return try run(watch, BotMonitor { watch.outage }) }
         let metrics = Metrics(BotMetric.allCases.map { .init($0.rawValue, help: $0.help) })
+        let monitor = BotMonitor(factory: metrics.registry) { watch.outage }
         let admin = BackgroundGroup<HTTPAddress> { onListening in
             .of([
                 metrics.server(
-                    at: address, readyMetric: BotMetric.ready.rawValue, liveness: { health.liveness },
-                    readiness: { health.readiness }, countsItself: true, logger: logger, onListening: onListening)
+                    at: address, readyMetric: BotMetric.ready.rawValue, liveness: { monitor.liveness },
+                    readiness: { monitor.readiness }, countsItself: true, logger: logger, onListening: onListening)
             ])
         }
         defer { admin.stop() }
         _ = try admin.waitUntilUp()
-        try run(watch, health, BotMetrics(factory: metrics.registry))
+        try run(watch, monitor)
     }
 
-    private func run(_ watch: BrokerWatch, _ health: BotHealth, _ metrics: BotMetrics?) throws(Failure) {
+    private func run(_ watch: BrokerWatch, _ monitor: BotMonitor) throws(Failure) {
         let deadline = plan.onceWithin.map(Deadline.init(after:))
         try findTopics(watch, deadline)
         let botLogger = BotLogger(logger: logger, target: plan.rules.target)
@@ -184,8 +184,7 @@ struct RestockBotRun {
             watch: watch, hooks: ClientHooks(logger: logger, logCeiling: .info))
         var bot = JuiceRestockBot.RestockBot(log: log, rules: plan.rules, group: plan.group) { [show] event in
             botLogger.log(event)
-            health.handle(event)
-            metrics?.count(event)
+            monitor.handle(event)
             if case .sent(let refills) = event { refills.forEach(show) }
         }
         // Where no broker answers, a commit would wait for one.
@@ -196,9 +195,7 @@ struct RestockBotRun {
                 if deadline.isOver { throw Self.unsettled(bot.underway) }
             }
             let step = bot.step()
-            let work = bot.work
-            health.stepped(work: work)
-            metrics?.record(work ?? .none)
+            monitor.stepped(work: bot.work)
             switch step {
             case .worked: botLogger.update(underway: bot.underway, now: .now)
             case .backOff(let pause): Thread.sleep(forTimeInterval: pause / .seconds(1))

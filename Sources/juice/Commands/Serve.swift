@@ -181,8 +181,8 @@ struct ServicePlan {
         var services: [any Service] = [service]
         if let http, let metrics {
             let server = metrics.server(
-                at: http, readyMetric: ServiceMetric.ready.rawValue, liveness: { health.liveness.reasons },
-                readiness: { health.readiness.reasons }, countsItself: true, logger: logger)
+                at: http, readyMetric: ServiceMetric.ready.rawValue, liveness: { health.liveness },
+                readiness: { health.readiness }, countsItself: true, logger: logger)
             // The server stops last, so that it can report health while the service stops.
             services.insert(server, at: 0)
         }

@@ -6,44 +6,44 @@ import Testing
 @testable import JuiceRestockBot
 
 /// When a bot is ready and alive, and why not, and what it counts.
-struct BotMonitoringTests {
+struct BotMonitorTests {
     private final class Brokers: Sendable { let outage = Mutex<String?>(nil) }
 
     @Test func itIsReadyWhileItReadsItsShare() {
         let brokers = Brokers()
-        let health = BotHealth { brokers.outage.withLock { $0 } }
+        let monitor = BotMonitor { brokers.outage.withLock { $0 } }
         let waiting = "the bot waits for its share of the stores"
-        #expect(health.readiness == [waiting])
-        health.stepped(work: BotWork.none)
-        #expect(health.readiness == [])
+        #expect(monitor.readiness == [waiting])
+        monitor.stepped(work: BotWork.none)
+        #expect(monitor.readiness == [])
         let error = KafkaError(code: .timedOut, isRetriable: true)
-        health.handle(.lost(error))
-        health.stepped(work: nil)
-        #expect(health.readiness == ["\(waiting): \(error.message)"])
+        monitor.handle(.lost(error))
+        monitor.stepped(work: nil)
+        #expect(monitor.readiness == ["\(waiting): \(error.message)"])
         brokers.outage.withLock { $0 = "no Kafka broker answers" }
-        #expect(health.readiness == ["no Kafka broker answers"])
+        #expect(monitor.readiness == ["no Kafka broker answers"])
         brokers.outage.withLock { $0 = nil }
-        health.handle(.recovered)
-        #expect(health.readiness == [waiting])
+        monitor.handle(.recovered)
+        #expect(monitor.readiness == [waiting])
     }
 
     @Test func itIsAliveWhileItMakesSteps() {
-        let health = BotHealth { nil }
+        let monitor = BotMonitor { nil }
         let begun = ContinuousClock.now
-        #expect(health.liveness(at: begun + .seconds(3600)) == [])
-        health.stepped(work: nil)
-        #expect(health.liveness(at: begun + .seconds(60)) == [])
-        #expect(health.liveness(at: begun + .seconds(3600)).count == 1)
+        #expect(monitor.liveness(at: begun + .seconds(3600)) == [])
+        monitor.stepped(work: nil)
+        #expect(monitor.liveness(at: begun + .seconds(60)) == [])
+        #expect(monitor.liveness(at: begun + .seconds(3600)).count == 1)
     }
 
     @Test func refillsAndWorkAreCounted() {
         let registry = PrometheusRegistry()
-        let metrics = BotMetrics(factory: registry)
+        let monitor = BotMonitor(factory: registry) { nil }
         let refill = Refill(id: "g/0-1", partition: 0, store: "s", time: 0, entries: [])
         let error = KafkaError(code: .timedOut, isRetriable: true)
-        for event in [BotEvent.sent([refill, refill]), .answered, .lost(error)] { metrics.count(event) }
+        for event in [BotEvent.sent([refill, refill]), .answered, .lost(error)] { monitor.handle(event) }
         #expect(registry.text().contains("juice_bot_partitions 0\n"))
-        metrics.record(BotWork(partitions: 4, unreadPartitions: 3, shortStores: 2, underway: 1))
+        monitor.stepped(work: BotWork(partitions: 4, unreadPartitions: 3, shortStores: 2, underway: 1))
         let samples = registry.text().split(separator: "\n").filter { !$0.hasPrefix("#") }
         #expect(
             samples == [

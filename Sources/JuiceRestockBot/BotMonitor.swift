@@ -2,23 +2,37 @@ import Kafka
 import Metrics
 import Synchronization
 
-/// Tells whether a restock bot is ready and alive, and if not, why.
-package final class BotHealth: Sendable {
+/// Tells whether a restock bot is ready and alive, and if not, why; and keeps its metrics through swift-metrics.
+package final class BotMonitor: Sendable {
     private let steps = ThreadWatchdog()
     private let outage: @Sendable () -> String?
     private let state = Mutex((isReading: false, trouble: KafkaError?.none))
+    private let work: [(gauge: Gauge, field: KeyPath<BotWork, Int> & Sendable)]
+    private let sent, answered, rejected, restarts: Counter
 
-    /// The health of a bot that does not run yet: alive, but not ready.
+    /// A monitor of a bot that does not run yet: alive, but not ready. Gauges begin at 0.
     ///
     /// - Parameter outage: returns a description while no broker answers, else nil.
-    package init(outage: @escaping @Sendable () -> String?) { self.outage = outage }
+    package init(factory: any MetricsFactory = NOOPMetricsHandler.instance, outage: @escaping @Sendable () -> String?) {
+        func gauge(_ metric: BotMetric) -> Gauge { Gauge(label: metric.rawValue, factory: factory) }
+        func refills(_ outcome: String) -> Counter {
+            Counter(label: BotMetric.refills.rawValue, dimensions: [("outcome", outcome)], factory: factory)
+        }
+        self.outage = outage
+        work = [
+            (gauge(.partitions), \.partitions), (gauge(.unreadPartitions), \.unreadPartitions),
+            (gauge(.shortStores), \.shortStores), (gauge(.underway), \.underway),
+        ]
+        (sent, answered, rejected) = (refills("sent"), refills("answered"), refills("rejected"))
+        restarts = Counter(label: BotMetric.restarts.rawValue, factory: factory)
+        record(.none)
+    }
 
     /// Why the bot is not ready: no broker answers, or the group has assigned it nothing yet. An empty assignment is one, too.
     package var readiness: [String] {
         let (isReading, trouble) = state.withLock { $0 }
         if let outage = outage() { return [outage] }
-        guard !isReading else { return [] }
-        return ["the bot waits for its share of the stores" + (trouble.map { ": \($0.message)" } ?? "")]
+        return isReading ? [] : ["the bot waits for its share of the stores" + (trouble.map { ": \($0.message)" } ?? "")]
     }
 
     /// Why the bot is not alive: its thread hangs, and only a restart helps.
@@ -32,14 +46,22 @@ package final class BotHealth: Sendable {
     package func stepped(work: BotWork?) {
         steps.stepped("the bot")
         state.withLock { $0.isReading = work != nil }
+        record(work ?? .none)
     }
 
-    /// Keeps the error that sent the bot back to the committed positions, until it has recovered.
+    private func record(_ state: BotWork) { for (gauge, field) in work { gauge.record(state[keyPath: field]) } }
+
+    /// Counts what the bot did, and keeps the error that sent it back to the committed positions until it has recovered.
     package func handle(_ event: BotEvent) {
         switch event {
-        case .lost(let error): state.withLock { $0.trouble = error }
+        case .sent(let refills): sent.increment(by: refills.count)
+        case .answered: answered.increment()
+        case .rejected: rejected.increment()
+        case .lost(let error):
+            restarts.increment()
+            state.withLock { $0.trouble = error }
         case .recovered: state.withLock { $0.trouble = nil }
-        case .watching, .beyondTarget, .sent, .answered, .rejected: break
+        case .watching, .beyondTarget: break
         }
     }
 }
@@ -65,43 +87,5 @@ package enum BotMetric: String, CaseIterable {
         case .refills: "Refills of the bot: sent, of these answered, and of these rejected. One that is sent again counts again."
         case .restarts: "Times that the bot began to read again from the committed positions."
         }
-    }
-}
-
-/// Reports what a restock bot does through swift-metrics.
-package struct BotMetrics {
-    private let partitions, unreadPartitions, shortStores, underway: Gauge
-    private let sent, answered, rejected, restarts: Counter
-
-    /// Registers the metrics; gauges begin at 0.
-    package init(factory: any MetricsFactory) {
-        func gauge(_ metric: BotMetric) -> Gauge { Gauge(label: metric.rawValue, factory: factory) }
-        func refills(_ outcome: String) -> Counter {
-            Counter(label: BotMetric.refills.rawValue, dimensions: [("outcome", outcome)], factory: factory)
-        }
-        (partitions, unreadPartitions) = (gauge(.partitions), gauge(.unreadPartitions))
-        (shortStores, underway) = (gauge(.shortStores), gauge(.underway))
-        (sent, answered, rejected) = (refills("sent"), refills("answered"), refills("rejected"))
-        restarts = Counter(label: BotMetric.restarts.rawValue, factory: factory)
-        record(.none)
-    }
-
-    /// Counts what the bot did.
-    package func count(_ event: BotEvent) {
-        switch event {
-        case .sent(let refills): sent.increment(by: refills.count)
-        case .answered: answered.increment()
-        case .rejected: rejected.increment()
-        case .lost: restarts.increment()
-        case .watching, .beyondTarget, .recovered: break
-        }
-    }
-
-    /// Records what the bot has to do after a step.
-    package func record(_ work: BotWork) {
-        partitions.record(work.partitions)
-        unreadPartitions.record(work.unreadPartitions)
-        shortStores.record(work.shortStores)
-        underway.record(work.underway)
     }
 }
