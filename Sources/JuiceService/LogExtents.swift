@@ -9,7 +9,7 @@ struct LogExtents {
     /// Sees past undecided transactions.
     private let consumer: Consumer
     /// Of the partitions whose extents were read last.
-    private var watermarks: [TopicPartition: Watermarks] = [:]
+    private var watermarks: [TopicPartition: Range<Offset>] = [:]
     private var leaders: [TopicPartition: Int32] = [:]
     private var closedConnections = 0
     /// Since when a topic is missing.
@@ -62,7 +62,7 @@ struct LogExtents {
     ) throws(LogError) -> PartitionExtents {
         func range(_ log: TopicPartition) throws(LogError) -> Range<Offset> {
             guard let found = watermarks[log] else { throw LogError(.retry, "\(log.topic) [\(log.partition)]: no answer") }
-            return found.low..<max(found.low, found.high)
+            return found
         }
         var inputs: [InputPartition: Range<Offset>] = [:]
         for input in share.inputs(of: partition) { inputs[input] = try range(topics[input]) }
@@ -96,14 +96,16 @@ struct LogExtents {
     ) throws(KafkaError) -> [Int32: Offset] {
         let journals = watermarks.filter { $0.key.topic == topics.results }
         // A broker that cannot look up times trims its logs soon anyway.
-        guard capabilities.findsOffsetsByTime else { return journals.reduce(into: [:]) { $0[$1.key.partition] = $1.value.low } }
+        guard capabilities.findsOffsetsByTime else {
+            return journals.reduce(into: [:]) { $0[$1.key.partition] = $1.value.lowerBound }
+        }
 
         var ranges: [TopicPartition: Range<Offset>] = [:]
-        func look(at log: TopicPartition, before offset: Offset, in watermarks: Watermarks) {
-            let start = max(watermarks.low, offset - AnswerRestoreTime.lookBack)
-            ranges[log] = start..<max(start, watermarks.high)
+        func look(at log: TopicPartition, before offset: Offset, in watermarks: Range<Offset>) {
+            let start = max(watermarks.lowerBound, offset - AnswerRestoreTime.lookBack)
+            ranges[log] = start..<max(start, watermarks.upperBound)
         }
-        for (journal, watermarks) in journals { look(at: journal, before: watermarks.high, in: watermarks) }
+        for (journal, watermarks) in journals { look(at: journal, before: watermarks.upperBound, in: watermarks) }
         var inputs: [TopicPartition: InputPosition] = [:]
         for position in positions {
             let log = topics[position.topic.topic, position.partition]
@@ -128,6 +130,6 @@ struct LogExtents {
         let times = journals.keys.reduce(into: [:]) { $0[$1] = restoreTimes[$1.partition]?.start(retention: retention) }
         let first = try consumer.offsets(since: times, timeout: timeout)
         // If no record is that recent, there is no answer to read.
-        return journals.reduce(into: [:]) { $0[$1.key.partition] = first[$1.key] ?? $1.value.high }
+        return journals.reduce(into: [:]) { $0[$1.key.partition] = first[$1.key] ?? $1.value.upperBound }
     }
 }

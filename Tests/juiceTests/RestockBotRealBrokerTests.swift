@@ -135,7 +135,7 @@ struct BotSite: Sendable {
     private func records(_ topic: String) throws -> [[AuditRecord]] {
         let reader = try TopicReader(clients, topic: topic, deadline: Deadline(after: .seconds(30)))
         var records = Array(repeating: [AuditRecord](), count: reader.watermarks.count)
-        try reader.read(reader.watermarks.mapValues { $0.low..<$0.high }, idleTimeout: .seconds(30)) { record in
+        try reader.read(reader.watermarks, idleTimeout: .seconds(30)) { record in
             records[Int(record.partition)].append(
                 AuditRecord(
                     offset: record.offset, timestamp: record.timestamp ?? 0, key: record.key.map { Array($0) },

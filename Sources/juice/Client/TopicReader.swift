@@ -12,7 +12,7 @@ final class TopicReader {
     }
 
     /// The start and end of each partition's log when the reader was created.
-    let watermarks: [Int32: Watermarks]
+    let watermarks: [Int32: Range<Offset>]
 
     private let topic: String
     private let clients: KafkaClients
@@ -43,7 +43,7 @@ final class TopicReader {
     }
 
     /// A reader with a client of its own for what another reader has looked up.
-    init(_ clients: KafkaClients, topic: String, watermarks: [Int32: Watermarks], deadline: Deadline) throws(Failure) {
+    init(_ clients: KafkaClients, topic: String, watermarks: [Int32: Range<Offset>], deadline: Deadline) throws(Failure) {
         (self.topic, self.clients, self.watermarks) = (topic, clients, watermarks)
         let consumer = try clients.consumer()
         self.consumer = consumer
@@ -56,7 +56,7 @@ final class TopicReader {
 
     private static func watermarks(
         _ clients: KafkaClients, _ consumer: Consumer, topic: String, of store: String?, deadline: Deadline
-    ) throws(Failure) -> [Int32: Watermarks] {
+    ) throws(Failure) -> [Int32: Range<Offset>] {
         try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
             var partitions = try consumer.partitions(of: [topic], timeout: deadline.remaining)
             if let store {
@@ -79,7 +79,7 @@ final class TopicReader {
     }
 
     /// Reads what follows the ends in ``watermarks``.
-    func startAtEnds() throws(Failure) { try start(at: watermarks.mapValues(\.high)) }
+    func startAtEnds() throws(Failure) { try start(at: watermarks.mapValues(\.upperBound)) }
 
     /// Calls `body` with each available record, after waiting up to `timeout` for the first one.
     ///
@@ -150,10 +150,9 @@ final class TopicReader {
         idleTimeout: Duration,
         _ body: (ConsumedRecord) throws(Failure) -> Void
     ) throws(Failure) {
-        let ranges = watermarks.mapValues { $0.low..<$0.high }
-        guard let time else { return try read(ranges, idleTimeout: idleTimeout, body) }
+        guard let time else { return try read(watermarks, idleTimeout: idleTimeout, body) }
         let starts = try starts(since: time, timeout: idleTimeout)
-        let later = ranges.map { ($0, $1.clamped(to: (starts[$0] ?? $1.upperBound)..<Offset.max)) }
+        let later = watermarks.map { ($0, $1.clamped(to: (starts[$0] ?? $1.upperBound)..<Offset.max)) }
         var begun: Set<Int32> = []
         try read(Dictionary(uniqueKeysWithValues: later), idleTimeout: idleTimeout) { record throws(Failure) in
             guard begun.contains(record.partition) || record.timestamp ?? time >= time else { return }
@@ -165,7 +164,7 @@ final class TopicReader {
     /// The offset of each partition's first record at or after a time, and none for a partition without one. From a broker that
     /// finds no offsets by time, the starts of the partitions.
     private func starts(since time: Int64, timeout: Duration) throws(Failure) -> [Int32: Offset] {
-        guard clients.capabilities.findsOffsetsByTime else { return watermarks.mapValues(\.low) }
+        guard clients.capabilities.findsOffsetsByTime else { return watermarks.mapValues(\.lowerBound) }
         let times = byTopicPartition(watermarks.mapValues { _ in time })
         let deadline = Deadline(after: timeout)
         let found = try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
@@ -189,9 +188,9 @@ final class TopicReader {
         guard count > 0 else { return [] }
         var size = Offset(clamping: count) * 2 + 64
         while true {
-            let window = watermarks.mapValues { max($0.low, $0.high - size)..<$0.high }
+            let window = watermarks.mapValues { max($0.lowerBound, $0.upperBound - size)..<$0.upperBound }
             let found = try find(window)
-            let isAll = watermarks.allSatisfy { window[$0.key]?.lowerBound == $0.value.low }
+            let isAll = watermarks.allSatisfy { window[$0.key]?.lowerBound == $0.value.lowerBound }
             if found.count >= count || isAll { return found.suffix(count) }
             size *= 8
         }

@@ -142,7 +142,7 @@ private final class KafkaAuditSource: AuditSource {
     private let clients: KafkaClients
     private let topicPrefix: String
     /// The starts and ends of the topics' partitions.
-    private let watermarks: [AuditTopic: [Int32: Watermarks]]
+    private let watermarks: [AuditTopic: [Int32: Range<Offset>]]
     /// How many offsets there are between these.
     private let total: Int
     private let lanes: [Lane]
@@ -160,14 +160,14 @@ private final class KafkaAuditSource: AuditSource {
         onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void
     ) throws(Failure) {
         let deadline = Deadline(after: timeout)
-        var watermarks: [AuditTopic: [Int32: Watermarks]] = [:]
+        var watermarks: [AuditTopic: [Int32: Range<Offset>]] = [:]
         // The order matters. The stock follows the journal, so its end is looked up before. What the journal tells of was there
         // before it, so those ends are looked up after.
         for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [AuditTopic] {
             let name = topicPrefix + topic.rawValue
             watermarks[topic] = try TopicReader(clients, topic: name, upTo: .highWatermark, deadline: deadline).watermarks
         }
-        total = watermarks.values.joined().reduce(0) { $0 + Int($1.value.high - $1.value.low) }
+        total = watermarks.values.joined().reduce(0) { $0 + $1.value.count }
         lanes = (0..<min(Self.mostLanes, ProcessInfo.processInfo.activeProcessorCount)).map { _ in Lane() }
         (self.clients, self.topicPrefix, self.watermarks) = (clients, topicPrefix, watermarks)
         (self.timeout, self.onProgress) = (timeout, onProgress)
@@ -179,18 +179,18 @@ private final class KafkaAuditSource: AuditSource {
     func partitionCount(of topic: AuditTopic) -> Int { watermarks[topic]?.count ?? 0 }
 
     func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 {
-        watermarks[topic]?[Int32(clamping: partition)]?.low ?? 0
+        watermarks[topic]?[Int32(clamping: partition)]?.lowerBound ?? 0
     }
 
     func records(of topic: AuditTopic, partition: Int, from offset: Int64) throws -> [AuditRecord] {
         guard let log = watermarks[topic]?[Int32(clamping: partition)] else { return [] }
         let place = Place(topic: topic, partition: partition)
         let (records, next) = try lanes[partition % lanes.count].state.withLock { lane in
-            try read(place, from: max(offset, log.low), to: log.high, &lane)
+            try read(place, from: max(offset, log.lowerBound), to: log.upperBound, &lane)
         }
         progress.withLock { progress in
-            let before = progress.ends[place] ?? log.low
-            let end = min(max(before, next), log.high)
+            let before = progress.ends[place] ?? log.lowerBound
+            let end = min(max(before, next), log.upperBound)
             progress.ends[place] = end
             progress.done += Int(end - before)
             onProgress(progress.done, total)

@@ -88,9 +88,7 @@ final class DeadLetterReader {
         return Failure(.usage, "there is no dead letter at \(position.text)", hint: hint)
     }
 
-    private var wholeLog: [Int32: Range<Offset>] {
-        reader.watermarks.mapValues { $0.low..<max($0.low, $0.high) }
-    }
+    private var wholeLog: [Int32: Range<Offset>] { reader.watermarks }
 
     private func read(
         _ ranges: [Int32: Range<Offset>], idleTimeout: Duration, where isMeant: (DeadLetter) -> Bool = { _ in true }
