@@ -6,13 +6,16 @@ public final class Admin {
 
     /// A topic to create.
     public struct NewTopic: Sendable {
+        /// The name.
         public var name: String
+        /// The number of partitions.
         public var partitionCount: Int
         /// Nil for the cluster's default.
         public var replicationFactor: Int?
         /// Topic properties by Kafka's names, such as `cleanup.policy`.
         public var configuration: [String: String]
 
+        /// A topic with these properties.
         public init(name: String, partitionCount: Int, replicationFactor: Int? = nil, configuration: [String: String] = [:]) {
             (self.name, self.partitionCount) = (name, partitionCount)
             (self.replicationFactor, self.configuration) = (replicationFactor, configuration)

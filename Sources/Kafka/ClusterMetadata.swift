@@ -2,23 +2,30 @@ import CRdKafka
 
 /// Brokers and topics as the cluster describes them.
 public struct ClusterMetadata: Sendable {
+    /// One topic.
     public struct Topic: Sendable {
+        /// The name.
         public let name: String
         /// Empty if there is an `error`.
         public let partitions: [Partition]
         /// Why the topic cannot be described, for example because it does not exist.
         public let error: KafkaError?
 
+        /// The number of partitions.
         public var partitionCount: Int { partitions.count }
+        /// The number of replicas of each partition.
         public var replicationFactor: Int { partitions.first?.replicas.count ?? 0 }
     }
 
     /// One partition of a topic, and the ids of its brokers.
     public struct Partition: Sendable {
+        /// The number within the topic.
         public let number: Int32
         /// Nil while no broker serves reads and writes.
         public let leader: Int32?
+        /// The brokers with a replica.
         public let replicas: [Int32]
+        /// Those in sync with the leader.
         public let inSyncReplicas: [Int32]
     }
 

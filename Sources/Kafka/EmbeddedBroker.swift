@@ -21,6 +21,7 @@ public final class EmbeddedBroker: @unchecked Sendable {
     /// `host:port` pairs, separated by commas, for the property `bootstrap.servers`.
     public let bootstrapServers: String
 
+    /// Starts a cluster of `brokerCount` brokers.
     public init(brokerCount: Int = 1, logger: Logger) throws(KafkaError) {
         // The client that hosts the cluster connects to nothing, and librdkafka warns about that.
         var logger = logger
@@ -38,6 +39,7 @@ public final class EmbeddedBroker: @unchecked Sendable {
 
     deinit { rd_kafka_mock_cluster_destroy(cluster) }
 
+    /// Creates a topic.
     public func createTopic(_ name: String, partitionCount: Int) throws(KafkaError) {
         let code = rd_kafka_mock_topic_create(cluster, name, Int32(clamping: partitionCount), 1)
         if let error = KafkaError(code, message: "topic \(name): not created") { throw error }

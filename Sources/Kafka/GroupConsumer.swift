@@ -12,6 +12,7 @@ import Synchronization
 /// }
 /// ```
 public final class GroupConsumer {
+    /// The result of a poll.
     public enum Event {
         /// The group assigned these partitions, none of which is read before ``GroupConsumer/start(at:)``. There were none before.
         case assigned([TopicPartition])

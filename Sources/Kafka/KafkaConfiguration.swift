@@ -11,6 +11,7 @@ public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
     /// What was set, by name.
     public private(set) var properties: [String: String]
 
+    /// A configuration with these properties.
     public init(_ properties: [String: String] = [:]) { self.properties = properties }
 
     /// Nil if the property was not set, so that librdkafka's default applies.

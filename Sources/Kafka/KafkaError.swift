@@ -12,6 +12,7 @@ public struct KafkaError: Error, Sendable, CustomStringConvertible {
         case startOver
     }
 
+    /// librdkafka's code.
     public let code: Code
     /// A sentence for people, librdkafka's or this module's.
     public internal(set) var message: String
@@ -96,8 +97,10 @@ public func retrying(while isWorthWaiting: () -> Bool, _ call: () throws(KafkaEr
 extension KafkaError {
     /// A number of `rd_kafka_resp_err_t`: negative ones are librdkafka's own, positive ones a broker's.
     public struct Code: RawRepresentable, Hashable, Sendable {
+        /// The number.
         public let rawValue: Int32
 
+        /// The code of that number.
         public init(rawValue: Int32) { self.rawValue = rawValue }
 
         init(_ code: rd_kafka_resp_err_t) { rawValue = code.rawValue }

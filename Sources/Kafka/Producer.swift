@@ -9,6 +9,7 @@ public final class Producer {
 
     /// Where a record was written.
     public struct Delivery: Sendable, Equatable {
+        /// The partition's number.
         public let partition: Int32
         /// Nil if the broker did not tell: it had the record from an attempt whose response was lost.
         public let offset: Offset?

@@ -87,6 +87,7 @@ public struct ConsumedRecord {
 
 /// The result of one poll: views into librdkafka's memory, valid until the consumer polls again.
 public struct RecordBatch: RandomAccessCollection {
+    /// A record, an event or an error.
     public enum Element {
         case record(ConsumedRecord)
         /// The partition has been read to its end; its next record will have the offset `next`. Only reported with
@@ -105,9 +106,12 @@ public struct RecordBatch: RandomAccessCollection {
         return record.headers
     }
 
+    /// Always 0.
     public var startIndex: Int { 0 }
+    /// The number of elements.
     public var endIndex: Int { messages.count }
 
+    /// The element at a position.
     public subscript(position: Int) -> Element {
         guard let message = messages[position] else { return .failure(nil, .outOfMemory) }
         guard message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else { return .record(ConsumedRecord(message: message)) }

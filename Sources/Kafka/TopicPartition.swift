@@ -5,10 +5,12 @@ public typealias Offset = Int64
 
 /// One partition of one topic.
 public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
+    /// The topic's name.
     public let topic: String
     /// From 0.
     public let partition: Int32
 
+    /// A partition of a topic.
     public init(topic: String, partition: Int32) { (self.topic, self.partition) = (topic, partition) }
 
     init(_ element: rd_kafka_topic_partition_t) {
