@@ -41,11 +41,11 @@ struct KafkaFeed {
         let partitions = try consumer.partitions(of: [topics.results, topics.stock], timeout: Self.callTimeout)
         let logs = try consumer.watermarks(of: partitions, timeout: Self.callTimeout)
         let stock = logs.filter { $0.key.topic == topics.stock }
-        var unread = UnreadRanges(stock.mapValues { $0.low..<max($0.low, $0.high) })
-        let decoder = RecordDecoder(topics: topics, ends: logs.mapValues(\.high))
+        var unread = UnreadRanges(stock)
+        let decoder = RecordDecoder(topics: topics, ends: logs.mapValues(\.upperBound))
         hub.restart()
         // The stock is read whole.
-        let starts = logs.map { ($0, $0.topic == topics.stock ? $1.low : max($1.low, $1.high - Self.history)) }
+        let starts = logs.map { ($0, $0.topic == topics.stock ? $1.lowerBound : max($1.lowerBound, $1.upperBound - Self.history)) }
         try consumer.assign(Dictionary(uniqueKeysWithValues: starts))
         var isRestored = unread.isEmpty
         if isRestored { hub.update { $0.connection.isRestored = true } }

@@ -16,7 +16,7 @@ final class LogReader {
     /// The bytes of the inputs' records read last.
     private var copies: [UnsafeMutableRawBufferPointer] = []
     /// Of the partitions whose extents were read last.
-    private var watermarks: [TopicPartition: Watermarks] = [:]
+    private var watermarks: [TopicPartition: Range<Offset>] = [:]
     private var leaders: [TopicPartition: Int32] = [:]
     private var closedConnections = 0
 
@@ -73,7 +73,7 @@ final class LogReader {
             guard let found = watermarks[log] else {
                 throw KafkaError(code: .timedOut, message: "\(log.topic) [\(log.partition)]: no answer", isRetriable: true)
             }
-            return found.low..<max(found.low, found.high)
+            return found
         }
         var extents: [PartitionExtents] = []
         for partition in led {
@@ -99,14 +99,14 @@ final class LogReader {
     ) throws(KafkaError) -> [Int32: Offset] {
         let journals = watermarks.filter { $0.key.topic == topics.results }
         // A broker that cannot look up times trims its logs soon anyway.
-        guard capabilities.findsOffsetsByTime else { return journals.reduce(into: [:]) { $0[$1.key.partition] = $1.value.low } }
+        guard capabilities.findsOffsetsByTime else { return journals.reduce(into: [:]) { $0[$1.key.partition] = $1.value.lowerBound } }
 
         var ranges: [TopicPartition: Range<Offset>] = [:]
-        func look(at log: TopicPartition, before offset: Offset, in watermarks: Watermarks) {
-            let start = max(watermarks.low, offset - AnswerRestoreTime.lookBack)
-            ranges[log] = start..<max(start, watermarks.high)
+        func look(at log: TopicPartition, before offset: Offset, in watermarks: Range<Offset>) {
+            let start = max(watermarks.lowerBound, offset - AnswerRestoreTime.lookBack)
+            ranges[log] = start..<max(start, watermarks.upperBound)
         }
-        for (journal, watermarks) in journals { look(at: journal, before: watermarks.high, in: watermarks) }
+        for (journal, watermarks) in journals { look(at: journal, before: watermarks.upperBound, in: watermarks) }
         var inputs: [TopicPartition: InputPosition] = [:]
         for position in positions {
             let log = topics[position.topic.topic, position.partition]
@@ -131,7 +131,7 @@ final class LogReader {
         let times = journals.keys.reduce(into: [:]) { $0[$1] = restoreTimes[$1.partition]?.start(retention: retention) }
         let first = try uncommitted.offsets(since: times, timeout: timeout)
         // If no record is that recent, there is no answer to read.
-        return journals.reduce(into: [:]) { $0[$1.key.partition] = first[$1.key] ?? $1.value.high }
+        return journals.reduce(into: [:]) { $0[$1.key.partition] = first[$1.key] ?? $1.value.upperBound }
     }
 
     // MARK: - Changelogs

@@ -83,7 +83,6 @@ struct StorePartitions {
 
     private func extents(of topic: String, _ partitionCount: Int) throws(KafkaError) -> [TopicPartition: Range<Offset>] {
         let partitions = (0..<Int32(clamping: partitionCount)).map { TopicPartition(topic: topic, partition: $0) }
-        return try reader.watermarks(of: partitions, timeout: timeout).filter { $0.value.low < $0.value.high }
-            .mapValues { $0.low..<$0.high }
+        return try reader.watermarks(of: partitions, timeout: timeout).filter { !$0.value.isEmpty }
     }
 }

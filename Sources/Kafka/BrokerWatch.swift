@@ -3,9 +3,9 @@ import Synchronization
 
 /// Tracks whether the cluster answers, and logs one line per change.
 ///
-/// librdkafka reports lost connections late and repeatedly, reconnects by itself, and does not report success. So its errors
-/// only raise a suspicion, and a request to the cluster decides.
-public final class BrokerWatch: Sendable {
+/// librdkafka reports lost connections late and repeatedly, reconnects by itself, and does not report success. So its errors only
+/// raise a suspicion, and a request to the cluster decides.
+package final class BrokerWatch: Sendable {
     private enum State {
         case reachable
         /// A client reported this error. Whether the cluster answers is unknown until it is asked.
@@ -23,21 +23,16 @@ public final class BrokerWatch: Sendable {
     private let onOutage: @Sendable (String?) -> Void
     private let state = Mutex((now: State.reachable, recoveredAt: ContinuousClock.Instant?.none))
 
-    /// A watch that assumes the cluster answers until it learns otherwise.
-    ///
     /// - Parameters:
-    ///   - bootstrapServers: the brokers' addresses, for messages.
-    ///   - logger: gets one line for each change.
-    ///   - onOutage: called with a sentence when the cluster stops answering, and with nil when it answers again. It must be
-    ///     quick and must not call the watch.
-    public init(bootstrapServers: String, logger: Logger, onOutage: @escaping @Sendable (String?) -> Void = { _ in }) {
-        self.onOutage = onOutage
-        self.bootstrapServers = bootstrapServers
-        self.logger = logger
+    ///   - bootstrapServers: for messages.
+    ///   - onOutage: called with a sentence when the cluster stops answering, and with nil when it answers again. It must not block
+    ///     or call the watch.
+    package init(bootstrapServers: String, logger: Logger, onOutage: @escaping @Sendable (String?) -> Void = { _ in }) {
+        (self.bootstrapServers, self.logger, self.onOutage) = (bootstrapServers, logger, onOutage)
     }
 
     /// A sentence about the outage while the cluster is known not to answer; otherwise nil.
-    public var outage: String? {
+    package var outage: String? {
         state.withLock {
             switch $0.now {
             case .reachable, .suspected: nil
@@ -49,12 +44,12 @@ public final class BrokerWatch: Sendable {
     private var outageText: String { "no Kafka broker answers at \(bootstrapServers)" }
 
     /// Whether a client should ask the cluster for something, as ``probe(_:timeout:)`` does.
-    public var needsProbe: Bool {
+    package var needsProbe: Bool {
         state.withLock { if case .reachable = $0.now { false } else { true } }
     }
 
     /// A client has reported an error in the background.
-    public func noticed(_ error: KafkaError) {
+    package func noticed(_ error: KafkaError) {
         logger.debug("\(error)")
         let isNews = state.withLock { state in
             switch state.now {
@@ -71,8 +66,7 @@ public final class BrokerWatch: Sendable {
         if isNews { log(error) }
     }
 
-    /// The cluster did not answer a request.
-    public func failed(_ error: KafkaError) {
+    package func failed(_ error: KafkaError) {
         let cause = state.withLock { state -> KafkaError? in
             // This request may be older than the recovery: ask again before reporting an outage.
             if let recoveredAt = state.recoveredAt, .now - recoveredAt < Self.recoveryWindow {
@@ -105,12 +99,10 @@ public final class BrokerWatch: Sendable {
         }
     }
 
-    /// Asks the cluster for something small to find out whether it answers. Asks a second time if the first fails: that request
-    /// may have gone to the one broker that is down.
-    ///
-    /// - Returns: why the cluster does not answer; nil if it does.
+    /// Asks the cluster for something small, and returns why it does not answer; nil if it does. Asks a second time if the first
+    /// fails: that request may have gone to the one broker that is down.
     @discardableResult
-    public func probe(_ client: some MetadataClient, timeout: Duration = .milliseconds(500)) -> KafkaError? {
+    package func probe(_ client: some MetadataClient, timeout: Duration = .milliseconds(500)) -> KafkaError? {
         var failure: KafkaError?
         for _ in 0..<2 {
             do throws(KafkaError) {
@@ -123,8 +115,7 @@ public final class BrokerWatch: Sendable {
         return failure
     }
 
-    /// The cluster answered a request.
-    public func reached() {
+    package func reached() {
         let wasUnreachable = state.withLock { state in
             defer { state.now = .reachable }
             switch state.now {
@@ -137,10 +128,9 @@ public final class BrokerWatch: Sendable {
         if wasUnreachable { logger.notice("Kafka answers at \(bootstrapServers) again") }
     }
 
-    /// Asks about topics until the cluster answers or `isWorthWaiting` returns false.
-    ///
-    /// - Throws: ``KafkaError`` if the cluster does not answer, or the error of the first topic that has one.
-    public func metadata(
+    /// Asks about topics until the cluster answers or `isWorthWaiting` returns false. Throws the error of the first topic that has
+    /// one, too.
+    package func metadata(
         of topics: [String], from client: some MetadataClient, while isWorthWaiting: () -> Bool
     ) throws(KafkaError) -> ClusterMetadata {
         while true {
@@ -159,8 +149,7 @@ public final class BrokerWatch: Sendable {
 }
 
 /// A client that can ask the cluster for metadata.
-public protocol MetadataClient {
-    /// The cluster's brokers and the partitions of the named topics.
+package protocol MetadataClient {
     func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata
 }
 

@@ -11,13 +11,12 @@ import Synchronization
 
 /// What a client reports besides the results of its calls.
 ///
-/// The closures run on librdkafka's threads or inside a polling call. They must be quick, and must not block or call the
-/// client.
+/// The closures run on librdkafka's threads or inside a polling call. They must not block or call the client.
 public struct ClientHooks: Sendable {
     /// Where librdkafka's own log lines go.
     public var logger: Logger
-    /// The most severe level for such a line. Much of what librdkafka logs as an error heals by itself or is returned by the
-    /// next call; an owner that reports errors itself lowers this.
+    /// The most severe level for such a line. Much of what librdkafka logs as an error heals by itself or is returned by the next
+    /// call; an owner that reports errors itself lowers this.
     public var logCeiling: Logger.Level
     /// Called every `statistics.interval.ms` with librdkafka's statistics, a JSON document.
     public var onStatistics: (@Sendable (String) -> Void)?
@@ -34,33 +33,25 @@ public struct ClientHooks: Sendable {
     }
 }
 
-/// The only owner of an `rd_kafka_t`, which it creates and destroys.
-///
-/// Destruction may take for ever, so it happens on a thread of its own: see ``ClientEnd``.
-final class ClientHandle {
-    enum Kind {
-        case consumer
-        case producer
-    }
-
+/// The only owner of an `rd_kafka_t`. Its destruction may take for ever, so it happens on a thread of its own: see ``ClientEnd``.
+package final class ClientHandle {
     let pointer: OpaquePointer
     /// librdkafka's callbacks reach it through the opaque pointer, so it must outlive `pointer`.
-    private let context: ClientContext
-    private let kind: Kind
+    let context: ClientContext
+    private let isConsumer: Bool
     private let patience: Duration
     private let ends: DispatchGroup?
 
     /// - Parameters:
     ///   - patience: how long to wait for the destruction.
-    ///   - ends: the group that is left after the destruction.
+    ///   - ends: is left after the destruction.
     ///   - prepare: sets what only some clients need, such as a rebalance callback.
-    /// - Throws: ``KafkaError`` when librdkafka refuses a property or cannot create the client.
     init(
-        _ kind: Kind, configuration: KafkaConfiguration, hooks: ClientHooks, context: ClientContext = ClientContext(),
+        _ type: rd_kafka_type_t, configuration: KafkaConfiguration, hooks: ClientHooks, context: ClientContext = ClientContext(),
         patience: Duration = ClientEnd.patience, ends: DispatchGroup? = nil, prepare: (OpaquePointer) -> Void = { _ in }
     ) throws(KafkaError) {
         context.hooks = hooks
-        var configuration = configuration.completed(for: kind)
+        var configuration = configuration.completed(for: type)
         // librdkafka queues statistics even for a client without a callback, until it is polled.
         if hooks.onStatistics == nil { configuration["statistics.interval.ms"] = "0" }
         let handle = try configuration.makeHandle()
@@ -69,54 +60,48 @@ final class ClientHandle {
         prepare(handle)
 
         var reason = ErrorText()
-        let type = kind == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER
         guard let pointer = reason.withBuffer({ rd_kafka_new(type, handle, $0, $1) }) else {
             // rd_kafka_new takes ownership of the configuration only when it succeeds.
             rd_kafka_conf_destroy(handle)
             throw .refusedConfiguration(configuration.hidingValues(in: reason.text))
         }
-        (self.pointer, self.context, self.kind, self.patience, self.ends) = (pointer, context, kind, patience, ends)
+        (self.pointer, self.context, self.patience, self.ends) = (pointer, context, patience, ends)
+        isConsumer = type == RD_KAFKA_CONSUMER
     }
 
     deinit {
         nonisolated(unsafe) let pointer = pointer
-        ClientEnd.run(patience: patience, group: ends) { [context, kind] in
-            if kind == .producer { Self.giveUpRequests(pointer) }
+        ClientEnd.run(patience: patience, group: ends) { [context, isConsumer] in
+            if !isConsumer { Self.giveUpRequests(pointer) }
             // A consumer that was not closed does not leave its group here: nobody expects a rebalance any more.
-            rd_kafka_destroy_flags(pointer, kind == .consumer ? RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE : 0)
+            rd_kafka_destroy_flags(pointer, isConsumer ? RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE : 0)
             withExtendedLifetime(context) {}
         }
     }
 
     /// Purges records that are queued or unconfirmed, and begins to abort an open transaction.
     ///
-    /// This avoids two bugs in all versions of librdkafka up to 2.16 that corrupt memory or end the process. Destruction
-    /// first frees the message of a transaction error while broker threads still process responses; another response that
-    /// says the producer is fenced frees the message again. And if the main thread is about to add partitions to the
-    /// transaction, a broker thread that sees the destruction fails an assertion (txn_req_cnt). The first step of an abort
-    /// stops it from adding partitions.
+    /// This avoids two bugs of librdkafka (up to 2.16) that corrupt memory or end the process. Destruction first frees the message
+    /// of a transaction error while broker threads still process responses; another response that says the producer is fenced frees
+    /// it again. And if the main thread is about to add partitions to the transaction, a broker thread that sees the destruction
+    /// fails an assertion (txn_req_cnt). The first step of an abort stops it from adding partitions.
     private static func giveUpRequests(_ pointer: OpaquePointer) {
         rd_kafka_purge(pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
         rd_kafka_error_destroy(rd_kafka_abort_transaction(pointer, 100))
     }
 
-    /// Serves callbacks, waiting up to `timeout` for the first.
-    ///
-    /// Another thread may drop its reference to the handle meanwhile. Swift does not count a C pointer as one, so without
-    /// the explicit lifetime the client could be destroyed during the call.
+    /// Serves callbacks, waiting up to `timeout` for the first. Another thread may drop its reference to the handle meanwhile:
+    /// Swift does not count a C pointer as one, so without the explicit lifetime the client could be destroyed during the call.
     func poll(timeout: Duration) {
         _ = withExtendedLifetime(self) { rd_kafka_poll(pointer, timeout.milliseconds) }
     }
 
-    /// How many connections have closed or could not be made. It counts a closed connection before a request that was in
-    /// progress on it is sent again.
+    /// How many connections have closed or could not be made. A closed connection is counted before a request that was in progress
+    /// on it is sent again.
     var closedConnections: Int { context.closedConnections.load(ordering: .acquiring) }
 
-    /// The same error, with a clearer message if there is one.
+    /// With a clearer message if there is one.
     func explained(_ error: KafkaError) -> KafkaError { context.explainer.explained(error) }
-
-    /// Whether a consumer has ever heard nothing from its coordinator for `session.timeout.ms`.
-    var sessionTimedOut: Bool { context.explainer.sessionTimedOut }
 
     /// The error that put the client beyond recovery, if any.
     var fatalError: KafkaError? {
@@ -173,7 +158,6 @@ final class ClientHandle {
 class ClientContext: @unchecked Sendable {
     fileprivate(set) var hooks: ClientHooks?
     let explainer = ErrorExplainer()
-    /// Incremented by librdkafka's threads.
     fileprivate let closedConnections = Atomic(0)
 
     static func of(_ client: OpaquePointer) -> ClientContext? { rd_kafka_opaque(client).map(of) }
@@ -190,9 +174,8 @@ class ClientContext: @unchecked Sendable {
             metadata: ["librdkafka": .string(facility)])
     }
 
-    /// The severity of a line that librdkafka logs at a syslog level.
-    ///
-    /// A user's properties go to all clients, so it is no news that a producer ignores one for consumers, or the reverse.
+    /// The severity of a line that librdkafka logs at a syslog level. A user's properties go to all clients, so it is no news that
+    /// a producer ignores one for consumers, or the reverse.
     static func level(syslog: Int32, line: String) -> Logger.Level {
         let kinds = ["producer", "consumer"]
         if kinds.contains(where: { line.hasSuffix("property and will be ignored by this \($0) instance") }) { return .debug }
@@ -212,7 +195,6 @@ class ClientContext: @unchecked Sendable {
 /// `rd_kafka_destroy` and `rd_kafka_consumer_close` wait for brokers, and may never return: for example in librdkafka 2.0.2 after
 /// the right to read a topic was taken away. A thread that is stuck in one is left behind, with all that the call uses.
 enum ClientEnd {
-    /// How long to wait for an end.
     static let patience = Duration.seconds(1)
     /// How long to wait for the next ends once one has taken longer, so that a process with many clients can stop in time.
     private static let patienceAfterHang = Duration.milliseconds(100)
@@ -220,11 +202,7 @@ enum ClientEnd {
 
     private static let hungAt = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// Makes calls that end a client.
-    ///
-    /// - Parameters:
-    ///   - patience: how long to wait for them.
-    ///   - group: is left when they have returned.
+    /// Makes calls that end a client, and waits for them as long as `patience` says. The group is left when they have returned.
     static func run(patience: Duration = patience, group: DispatchGroup? = nil, _ calls: @escaping @Sendable () -> Void) {
         let done = DispatchSemaphore(value: 0)
         // What the calls hold is freed before anybody hears that they are over. Only the new thread uses it.
@@ -250,8 +228,7 @@ extension Duration {
     /// Whole milliseconds for librdkafka, rounded up so that a short wait is not a busy loop.
     package var milliseconds: Int32 {
         let (seconds, attoseconds) = components
-        let total = seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
-        return Int32(clamping: total)
+        return Int32(clamping: seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }
 

@@ -4,28 +4,28 @@ import CRdKafka
 public struct ClusterMetadata: Sendable {
     /// One topic.
     public struct Topic: Sendable {
-        /// The topic's name.
+        /// The name.
         public let name: String
-        /// Its partitions; empty if there is an `error`.
+        /// Empty if there is an `error`.
         public let partitions: [Partition]
         /// Why the topic cannot be described, for example because it does not exist.
         public let error: KafkaError?
 
-        /// The number of its partitions.
+        /// The number of partitions.
         public var partitionCount: Int { partitions.count }
         /// The number of replicas of each partition.
         public var replicationFactor: Int { partitions.first?.replicas.count ?? 0 }
     }
 
-    /// One partition of a topic. Brokers are identified by their ids.
+    /// One partition of a topic, and the ids of its brokers.
     public struct Partition: Sendable {
-        /// Its number within the topic.
+        /// The number within the topic.
         public let number: Int32
-        /// The broker that serves reads and writes; nil while there is none.
+        /// Nil while no broker serves reads and writes.
         public let leader: Int32?
-        /// The brokers that have a replica.
+        /// The brokers with a replica.
         public let replicas: [Int32]
-        /// The brokers whose replicas are in sync with the leader.
+        /// Those in sync with the leader.
         public let inSyncReplicas: [Int32]
     }
 
@@ -35,72 +35,55 @@ public struct ClusterMetadata: Sendable {
     public let topics: [Topic]
 
     /// The topic of that name; nil if it does not exist or may not be described.
-    public subscript(topic: String) -> Topic? {
-        topics.first { $0.name == topic && $0.error == nil }
-    }
+    public subscript(topic: String) -> Topic? { topics.first { $0.name == topic && $0.error == nil } }
 }
 
 extension ClientHandle {
     func metadata(topics names: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
-        var brokers: [String] = []
-        var topics: [ClusterMetadata.Topic] = []
         // librdkafka describes one topic or all of them, and callers need only a few.
-        if names.isEmpty { (brokers, _) = try describe(topic: nil, timeout: timeout) }
-        for name in names {
-            let (hosts, topic) = try describe(topic: name, timeout: timeout)
-            brokers = hosts
-            if let topic { topics.append(topic) }
+        guard !names.isEmpty else {
+            return ClusterMetadata(brokers: try describe(topic: nil, timeout: timeout).brokers, topics: [])
         }
-        return ClusterMetadata(brokers: brokers, topics: topics)
+        let answers = try names.map { name throws(KafkaError) in try describe(topic: name, timeout: timeout) }
+        return ClusterMetadata(brokers: answers.last?.brokers ?? [], topics: answers.flatMap(\.topics))
     }
 
-    private func describe(topic name: String?, timeout: Duration) throws(KafkaError) -> ([String], ClusterMetadata.Topic?) {
-        var topic: OpaquePointer?
-        if let name {
-            guard let handle = rd_kafka_topic_new(pointer, name, nil) else {
-                throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory
-            }
-            topic = handle
-        }
+    private func describe(topic name: String?, timeout: Duration) throws(KafkaError) -> ClusterMetadata {
+        let topic = name.flatMap { rd_kafka_topic_new(pointer, $0, nil) }
+        if name != nil, topic == nil { throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory }
         defer { if let topic { rd_kafka_topic_destroy(topic) } }
 
         var result: UnsafePointer<rd_kafka_metadata>?
         let code = rd_kafka_metadata(pointer, 0, topic, &result, timeout.milliseconds)
         if let error = KafkaError(code) { throw error }
-        guard let result else { throw .outOfMemory }
+        guard let metadata = result?.pointee else { throw .outOfMemory }
         defer { rd_kafka_metadata_destroy(result) }
 
-        let metadata = result.pointee
-        let hosts = UnsafeBufferPointer(start: metadata.brokers, count: Int(metadata.broker_cnt)).map {
-            "\(String(cString: $0.host)):\($0.port)"
-        }
-        guard metadata.topic_cnt > 0, let found = metadata.topics?.pointee else { return (hosts, nil) }
-        let foundName = String(cString: found.topic)
-        let reason = String(cString: rd_kafka_err2str(found.err))
-        let partitions = UnsafeBufferPointer(start: found.partitions, count: Int(found.partition_cnt))
-        return (
-            hosts,
-            ClusterMetadata.Topic(
-                name: foundName, partitions: partitions.map(ClusterMetadata.Partition.init),
-                error: KafkaError(found.err, message: "topic \(foundName): \(reason)"))
-        )
+        let brokers = UnsafeBufferPointer(start: metadata.brokers, count: Int(metadata.broker_cnt))
+        let topics = UnsafeBufferPointer(start: metadata.topics, count: Int(metadata.topic_cnt)).prefix(1)
+        return ClusterMetadata(
+            brokers: brokers.map { "\(String(cString: $0.host)):\($0.port)" }, topics: topics.map(ClusterMetadata.Topic.init))
     }
 }
 
-extension ClusterMetadata.Partition {
-    fileprivate init(_ partition: rd_kafka_metadata_partition) {
-        self.init(
-            number: partition.id, leader: partition.leader < 0 ? nil : partition.leader,
-            replicas: Array(UnsafeBufferPointer(start: partition.replicas, count: Int(partition.replica_cnt))),
-            inSyncReplicas: Array(UnsafeBufferPointer(start: partition.isrs, count: Int(partition.isr_cnt))))
+extension ClusterMetadata.Topic {
+    fileprivate init(_ topic: rd_kafka_metadata_topic) {
+        name = String(cString: topic.topic)
+        partitions = UnsafeBufferPointer(start: topic.partitions, count: Int(topic.partition_cnt)).map {
+            ClusterMetadata.Partition(
+                number: $0.id, leader: $0.leader < 0 ? nil : $0.leader,
+                replicas: Array(UnsafeBufferPointer(start: $0.replicas, count: Int($0.replica_cnt))),
+                inSyncReplicas: Array(UnsafeBufferPointer(start: $0.isrs, count: Int($0.isr_cnt))))
+        }
+        error = KafkaError(topic.err, message: "topic \(name): \(String(cString: rd_kafka_err2str(topic.err)))")
     }
 }
 
 /// Asks where the leaders of partitions are, when librdkafka would find out too late.
 ///
-/// It does not use librdkafka's own refresh (`topic.metadata.refresh.interval.ms`), which must not run that often: while the
-/// leader of a group waits for metadata to share out the partitions, each other answer with metadata makes it join anew. With
-/// round trips as long as the interval it would never be done. What the application asks for leaves the group alone.
+/// librdkafka's own refresh (`topic.metadata.refresh.interval.ms`) must not run that often: while the leader of a group waits for
+/// metadata to share out the partitions, each other answer with metadata makes it join anew, with slow brokers for ever. What the
+/// application asks for leaves the group alone.
 struct MetadataRefresh {
     private static let interval = Duration.milliseconds(250)
 

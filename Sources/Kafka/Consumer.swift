@@ -2,31 +2,26 @@ import CRdKafka
 
 /// A Kafka consumer that chooses its partitions itself, with ``assign(_:)``. For a member of a group use ``GroupConsumer``.
 ///
-/// It belongs to one thread and so is not `Sendable`. Its calls block that thread, those with a `timeout` for at most that
-/// long.
+/// It belongs to one thread. Its calls block that thread, those with a `timeout` for at most that long.
 public final class Consumer {
     let handle: ClientHandle
     private let context: ConsumerContext
-    /// The consumer's own queue: records, rebalances and errors in one order.
+    /// Records, rebalances and errors in one order.
     private let queue: OpaquePointer
     private var messages: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
-    /// How many of `messages` hold a message, which has to be destroyed.
+    /// How many of `messages` hold one, which has to be destroyed.
     private var held = 0
     private var isClosed = false
     private var isReading = false
     private var leaders = MetadataRefresh()
-    /// The topics of the partitions that are being read.
+    /// Those of the assigned partitions.
     private var topics: Set<String> = []
 
-    /// A consumer that reads nothing yet.
-    ///
-    /// - Parameters:
-    ///   - configuration: needs `group.id`, even if the consumer joins no group.
-    ///   - hooks: receives what no call returns.
-    /// - Throws: ``KafkaError`` when librdkafka refuses a property.
+    /// A consumer that reads nothing yet. It needs the property `group.id`, even if it joins no group. Throws ``KafkaError`` when
+    /// librdkafka refuses a property.
     public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
         let context = ConsumerContext()
-        handle = try ClientHandle(.consumer, configuration: configuration, hooks: hooks, context: context) {
+        handle = try ClientHandle(RD_KAFKA_CONSUMER, configuration: configuration, hooks: hooks, context: context) {
             rd_kafka_conf_set_rebalance_cb($0, rebalanceCallback)
         }
         self.context = context
@@ -45,7 +40,7 @@ public final class Consumer {
         rd_kafka_queue_destroy(queue)
     }
 
-    /// Subscribes to topics as a member of the group. Assigned partitions are not read before ``assign(_:)`` gives the offsets.
+    /// Joins the group. Assigned partitions are not read before ``assign(_:)`` gives the offsets.
     func subscribe(to topics: [String]) throws(KafkaError) {
         isReading = true
         let list = PartitionList(topics.map { TopicPartition(topic: $0, partition: -1) })
@@ -53,9 +48,7 @@ public final class Consumer {
         if let error = KafkaError(code) { throw error }
     }
 
-    /// Reads exactly these partitions from these offsets; replaces any earlier assignment.
-    ///
-    /// A member of a group calls it with partitions that the group assigned to it.
+    /// Reads exactly these partitions from these offsets, in place of any earlier assignment.
     public func assign(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
         isReading = true
         topics = Set(offsets.keys.lazy.map(\.topic))
@@ -65,17 +58,16 @@ public final class Consumer {
         awaitStops()
     }
 
-    /// Removes and returns the oldest rebalance that a poll has brought.
+    /// The oldest rebalance that a poll has brought and this has not returned.
     func nextRebalance() -> Rebalance? {
         context.rebalances.withLock { $0.isEmpty ? nil : $0.removeFirst() }
     }
 
     /// Waits until librdkafka has stopped reading the previous assignment, which it does in the background.
     ///
-    /// If those partitions were removed again in the meantime, for example by a rebalance right after they were rewound,
-    /// librdkafka would stop them twice and end the process with an assertion (issue 5573, in all versions up to 2.15). Its
-    /// main thread works in order: by the first answer it has told the partitions to stop, by the second it knows that they
-    /// have.
+    /// If those partitions were removed again before, for example by a rebalance, librdkafka would stop them twice and end the
+    /// process with an assertion (issue 5573, up to 2.15). Its main thread works in order: by the first answer it has told the
+    /// partitions to stop, by the second it knows that they have.
     private func awaitStops() {
         for _ in 0..<2 {
             var assignment: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
@@ -84,9 +76,9 @@ public final class Consumer {
         }
     }
 
-    /// Waits up to `timeout` for the first record, then returns it with all others that have already arrived.
+    /// Waits up to `timeout` for the first record, then returns it with all others that have already arrived. They are valid until
+    /// the next call.
     ///
-    /// The batch is valid until the next call.
     /// - Throws: ``KafkaError`` when the consumer is beyond recovery, for example fenced by another one with the same
     ///   `group.instance.id`. An error that concerns one partition is an element of the batch.
     public func poll(maxRecords: Int, timeout: Duration) throws(KafkaError) -> RecordBatch {
@@ -96,8 +88,8 @@ public final class Consumer {
             messages.deallocate()
             messages = .allocate(capacity: maxRecords)
         }
-        // librdkafka's batch call waits until it has as many records as it was asked for. Asking for one with the timeout,
-        // then for the rest without, returns as soon as there is anything.
+        // librdkafka's batch call waits until it has as many records as it was asked for. So one is asked for with the timeout, and
+        // the rest without.
         held = receive(into: 0, count: min(1, maxRecords), timeout: timeout)
         if held == 1, maxRecords > 1 { held += receive(into: 1, count: maxRecords - 1, timeout: .zero) }
         // If the same call brought a revocation, its records are now another member's to process.
@@ -106,7 +98,7 @@ public final class Consumer {
         return batch
     }
 
-    /// What the last poll returned.
+    /// What the last poll returned, valid until the next one.
     public var batch: RecordBatch { RecordBatch(messages: UnsafeBufferPointer(rebasing: messages[..<held])) }
 
     private func receive(into start: Int, count: Int, timeout: Duration) -> Int {
@@ -117,9 +109,8 @@ public final class Consumer {
     /// Releases the records but keeps errors: librdkafka reports some of them only once.
     private func releaseRecords() {
         var kept = 0
-        for index in 0..<held {
-            guard let message = messages[index] else { continue }
-            if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+        for message in messages[..<held] {
+            if message?.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
                 rd_kafka_message_destroy(message)
             } else {
                 messages[kept] = message
@@ -142,14 +133,14 @@ public final class Consumer {
         _ = try? endOffsets(of: partitions, timeout: .milliseconds(1))
     }
 
-    /// How many connections to brokers have closed or could not be made since the consumer was made.
+    /// How many connections to brokers have closed or could not be made.
     public var closedConnections: Int { handle.closedConnections }
 
-    /// Whether this member has ever heard nothing from its coordinator for `session.timeout.ms`. librdkafka then forgets the
-    /// member id, and a static member that joins again may be fenced by its own earlier membership.
-    public var sessionTimedOut: Bool { handle.sessionTimedOut }
+    /// Whether this member has ever heard nothing from its coordinator for `session.timeout.ms`. librdkafka then forgets the member
+    /// id, and a static member that joins again may be fenced by its own earlier membership.
+    public var sessionTimedOut: Bool { context.explainer.sessionTimedOut }
 
-    /// The cluster's brokers and the partitions of the named topics.
+    /// The cluster's brokers and the partitions of the named topics, waiting up to `timeout` for each topic.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         // Serves the error hook: a background error says more than a timeout. A consumer that reads does so in `poll`.
         defer { if !isReading { discard() } }
@@ -163,30 +154,24 @@ public final class Consumer {
         releaseMessages()
     }
 
-    /// All partitions of the named topics.
-    ///
-    /// - Throws: ``KafkaError``, also when a topic does not exist or may not be described.
+    /// All partitions of the named topics. Throws ``KafkaError`` also when a topic does not exist or may not be described.
     public func partitions(of topics: [String], timeout: Duration) throws(KafkaError) -> [TopicPartition] {
         let metadata = try metadata(topics: topics, timeout: timeout)
-        var partitions: [TopicPartition] = []
-        for name in topics {
-            guard let topic = metadata[name] else {
-                throw metadata.topics.lazy.compactMap(\.error).first
-                    ?? KafkaError(code: .unknownTopic, message: "topic \(name) is unknown")
-            }
-            partitions += (0..<Int32(clamping: topic.partitionCount)).map { TopicPartition(topic: name, partition: $0) }
+        if let missing = topics.first(where: { metadata[$0] == nil }) {
+            throw metadata.topics.lazy.compactMap(\.error).first
+                ?? KafkaError(code: .unknownTopic, message: "topic \(missing) is unknown")
         }
-        return partitions
+        return metadata.topics.flatMap { topic in
+            topic.partitions.map { TopicPartition(topic: topic.name, partition: $0.number) }
+        }
     }
 
-    /// Stops reading and leaves the group, if it is in one. Closing again does nothing.
-    ///
-    /// It waits for brokers, but not for long: what takes longer is left behind.
+    /// Stops reading and leaves the group, if it is in one. It waits for brokers only briefly. Closing again does nothing.
     public func close() {
         guard !isClosed else { return }
         isClosed = true
-        // If an assignment is still queued, rd_kafka_consumer_close delivers it, too late for the answer the callback has to
-        // give: librdkafka 2.0.2 would wait forever.
+        // If an assignment is still queued, rd_kafka_consumer_close delivers it too late for the callback to answer: librdkafka
+        // 2.0.2 would wait forever.
         for _ in 0..<10 { discard() }
         nonisolated(unsafe) let handle = handle
         ClientEnd.run { rd_kafka_consumer_close(handle.pointer) }
@@ -194,9 +179,8 @@ public final class Consumer {
 
     // MARK: - Committed offsets
 
-    /// The group's committed offset of each partition; nil where none was committed.
-    ///
-    /// With `isolation.level=read_committed` the broker answers only once no open transaction includes offsets of them.
+    /// The group's committed offset of each partition; nil where none was committed. With `isolation.level=read_committed` the
+    /// broker answers only once no open transaction includes offsets of them.
     public func committed(_ partitions: [TopicPartition], timeout: Duration) throws(KafkaError) -> [TopicPartition: Offset?] {
         // librdkafka reports an error for an empty list.
         guard !partitions.isEmpty else { return [:] }
@@ -213,15 +197,13 @@ public final class Consumer {
         defer { rd_kafka_queue_destroy(queue) }
         let code = PartitionList(offsets: offsets).withPointer { rd_kafka_commit_queue(handle.pointer, $0, queue, nil, nil) }
         if let error = KafkaError(code) { throw error }
-        guard let event = rd_kafka_queue_poll(queue, timeout.milliseconds) else {
-            throw KafkaError(code: .timedOut, isRetriable: true)
-        }
+        guard let event = rd_kafka_queue_poll(queue, timeout.milliseconds) else { throw .noAnswer }
         defer { rd_kafka_event_destroy(event) }
         if let error = KafkaError(rd_kafka_event_error(event)) { throw error }
     }
 
-    /// Commits offsets for the group without waiting, for tools that show how far it has read. Errors are ignored, but a member
-    /// that is stale learns of it, and joins anew. Until the answer has come, librdkafka begins no assignment.
+    /// Commits offsets for the group without waiting, for tools that show how far it has read. Errors are ignored, but a stale
+    /// member learns of it, and joins anew. Until the answer has come, librdkafka begins no assignment.
     public func publish(_ offsets: [TopicPartition: Offset]) {
         guard !offsets.isEmpty else { return }
         _ = PartitionList(offsets: offsets).withPointer { rd_kafka_commit(handle.pointer, $0, 1) }
@@ -229,18 +211,18 @@ public final class Consumer {
 
     // MARK: - Offsets in the log
 
-    /// The first and the next offset of partitions. With `read_committed` the latter is the last stable offset, with
-    /// `read_uncommitted` the true end of the log.
-    public func watermarks(of partitions: [TopicPartition], timeout: Duration) throws(KafkaError) -> [TopicPartition: Watermarks] {
-        let beginning = Offset(RD_KAFKA_OFFSET_BEGINNING)
-        let low = try listOffsets(at: partitions.map { ($0, beginning) }, timeout: timeout)
+    /// The extent of each partition's log: from its oldest record to the end, as in ``endOffsets(of:timeout:)``.
+    public func watermarks(of partitions: [TopicPartition], timeout: Duration) throws(KafkaError) -> [TopicPartition: Range<Offset>]
+    {
+        let low = try listOffsets(at: partitions.map { ($0, Offset(RD_KAFKA_OFFSET_BEGINNING)) }, timeout: timeout)
         let high = try endOffsets(of: partitions, timeout: timeout)
-        return low.reduce(into: [:]) { watermarks, entry in
-            watermarks[entry.key] = high[entry.key].map { Watermarks(low: entry.value, high: $0) }
+        return low.reduce(into: [:]) { logs, start in
+            logs[start.key] = high[start.key].map { start.value..<max(start.value, $0) }
         }
     }
 
-    /// The upper ends alone; see ``watermarks(of:timeout:)``.
+    /// The offset of each partition's next record. With `read_committed` it is the last stable offset, with `read_uncommitted` the
+    /// true end of the log.
     public func endOffsets(of partitions: [TopicPartition], timeout: Duration) throws(KafkaError) -> [TopicPartition: Offset] {
         try listOffsets(at: partitions.map { ($0, Offset(RD_KAFKA_OFFSET_END)) }, timeout: timeout)
     }
@@ -251,24 +233,21 @@ public final class Consumer {
         try listOffsets(at: times.map { ($0, max(0, $1)) }, timeout: timeout)
     }
 
-    /// Asks all leaders at once. `rd_kafka_query_watermark_offsets` would ask for one partition at a time, and ignores its
-    /// timeout if no broker answers.
+    /// Asks all leaders at once. `rd_kafka_query_watermark_offsets` would ask for one partition at a time, and ignores its timeout
+    /// if no broker answers. The protocol accepts the logical offsets of both ends in place of a time.
     private func listOffsets(
         at times: [(TopicPartition, Int64)], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
-        // The protocol accepts the two logical offsets in place of a time.
-        let list = PartitionList(offsets: times)
         // librdkafka reports an error for an empty list.
         guard !times.isEmpty else { return [:] }
+        let list = PartitionList(offsets: times)
         let code = list.withPointer { rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds) }
         do throws(KafkaError) {
             if let error = KafkaError(code) { throw error }
             return try list.offsets().compactMapValues { $0 }
         } catch {
-            guard error.code == .unknownTopicOrPartition else { throw error }
-            // The broker that the cluster names as the leader does not know the partition yet, or no longer. If the topic is
-            // gone, its metadata tells.
-            throw error.retriable
+            // The leader does not know the partition yet, or no longer. If the topic is gone, its metadata tells.
+            throw error.code == .unknownTopicOrPartition ? error.with(\.isRetriable, true) : error
         }
     }
 }

@@ -4,22 +4,18 @@ import Logging
 
 /// librdkafka's mock cluster: a Kafka broker inside this process, on a real TCP port of 127.0.0.1.
 ///
-/// Any Kafka client can use it. It is good for experiments and for tests of the main path and of injected errors, but proves
-/// nothing about exactly-once processing:
+/// It serves experiments, and tests of the main path and of injected errors, but proves nothing about exactly-once processing:
 /// - it keeps everything in memory and trims each partition at 5 MB or 100,000 records;
 /// - it ignores offsets sent in a transaction, and shows aborted records;
 /// - it does not compact, and cannot create topics on request or describe their configuration.
 ///
-/// ``BrokerCapabilities/embedded`` says what clients have to know of this.
-///
-/// It may be used from any thread: its properties never change and librdkafka's mock functions lock, so that the unchecked
-/// `Sendable` is safe.
+/// Its properties never change and librdkafka's mock functions lock, so that the unchecked `Sendable` is safe.
 public final class EmbeddedBroker: @unchecked Sendable {
     private let handle: ClientHandle
     package let cluster: OpaquePointer
 
-    /// Held while a broker chooses or gives up a port. A broker that is taken down releases its port for a moment, and
-    /// librdkafka ends the process if another broker takes that port in between.
+    /// Held while a broker chooses or gives up a port. A broker that is taken down releases its port for a moment, and librdkafka
+    /// ends the process if another broker takes that port in between.
     package static let ports = NSLock()
 
     /// `host:port` pairs, separated by commas, for the property `bootstrap.servers`.
@@ -30,7 +26,7 @@ public final class EmbeddedBroker: @unchecked Sendable {
         // The client that hosts the cluster connects to nothing, and librdkafka warns about that.
         var logger = logger
         logger.logLevel = max(logger.logLevel, .error)
-        handle = try ClientHandle(.producer, configuration: KafkaConfiguration(), hooks: ClientHooks(logger: logger))
+        handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration: KafkaConfiguration(), hooks: ClientHooks(logger: logger))
         Self.ports.lock()
         let cluster = rd_kafka_mock_cluster_new(handle.pointer, Int32(clamping: brokerCount))
         Self.ports.unlock()
@@ -52,16 +48,14 @@ public final class EmbeddedBroker: @unchecked Sendable {
 
 /// What a broker can do beyond storing and serving records, as far as its clients here have to know.
 public enum BrokerCapabilities: Sendable {
-    /// Those of Apache Kafka.
-    case full
-    /// Those of an ``EmbeddedBroker``.
-    case embedded
+    /// Apache Kafka, or an ``EmbeddedBroker``.
+    case full, embedded
 
     /// Whether it finds the offset that belongs to a timestamp.
     public var findsOffsetsByTime: Bool { self == .full }
     /// Whether it creates topics on request and describes their configuration.
     public var managesTopics: Bool { self == .full }
-    /// How long a broker may hold back a fetch of a client that must not be kept waiting, in milliseconds. The embedded one
-    /// always waits that long, also if there are records.
+    /// How long a broker may hold back a fetch of a client that must not be kept waiting, in milliseconds. The embedded one always
+    /// waits that long, also if there are records.
     public var fetchWait: Int { self == .full ? 100 : 10 }
 }

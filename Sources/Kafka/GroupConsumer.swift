@@ -1,9 +1,7 @@
 import CRdKafka
 import Synchronization
 
-/// A member of a consumer group, whose polls return rebalances and records as events.
-///
-/// Assigned partitions are not read before ``start(at:)`` gives the offsets. It belongs to one thread.
+/// A member of a consumer group, whose polls return rebalances and records as events. It belongs to one thread.
 ///
 /// ```swift
 /// let member = try GroupConsumer(of: ["orders"], configuration: configuration, hooks: hooks)
@@ -16,7 +14,7 @@ import Synchronization
 public final class GroupConsumer {
     /// The result of a poll.
     public enum Event {
-        /// The group assigned these partitions. The member had none before.
+        /// The group assigned these partitions, none of which is read before ``GroupConsumer/start(at:)``. There were none before.
         case assigned([TopicPartition])
         /// The group revoked all partitions, or could not be joined for this reason.
         case revoked(KafkaError?)
@@ -26,13 +24,11 @@ public final class GroupConsumer {
 
     /// For lookups of offsets and topics. Only this class may assign and poll.
     public let consumer: Consumer
-    /// Whether the group has assigned partitions that it has not revoked.
+    /// Whether the group has assigned partitions, perhaps none, and not revoked them.
     public private(set) var hasAssignment = false
     private let topics: [String]
 
-    /// Joins the group that `group.id` names.
-    ///
-    /// - Throws: ``KafkaError`` when librdkafka refuses a property.
+    /// Joins the group that `group.id` names. Throws ``KafkaError`` when librdkafka refuses a property.
     public init(of topics: [String], configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
         self.topics = topics
         consumer = try Consumer(configuration: configuration, hooks: hooks)
@@ -41,8 +37,7 @@ public final class GroupConsumer {
 
     /// Waits up to `timeout` for a rebalance or records and returns what comes first.
     ///
-    /// - Throws: ``KafkaError`` when the membership is beyond recovery, for example fenced by another member with the same
-    ///   `group.instance.id`. An error that concerns one partition is an element of the records.
+    /// - Throws: ``KafkaError`` when the membership is beyond recovery, as ``Consumer/poll(maxRecords:timeout:)`` does.
     public func poll(maxRecords: Int, timeout: Duration) throws(KafkaError) -> Event {
         if let event = nextRebalance() { return event }
         let batch = try consumer.poll(maxRecords: maxRecords, timeout: timeout)
@@ -72,11 +67,9 @@ public final class GroupConsumer {
     }
 }
 
-/// A change of the partitions that the group has assigned to a consumer.
+/// A change of the partitions that the group has assigned, as in ``GroupConsumer/Event``.
 enum Rebalance {
-    /// The assigned partitions.
     case assigned([TopicPartition])
-    /// The group revoked all partitions, or could not be joined for this reason.
     case revoked(KafkaError?)
 }
 
@@ -92,7 +85,7 @@ func rebalanceCallback(
 ) {
     guard let client, let list, let context = ClientContext.of(client) as? ConsumerContext else { return }
     if code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
-        let partitions = PartitionList.partitions(of: list)
+        let partitions = UnsafePointer(list).partitions
         context.rebalances.withLock { $0.append(.assigned(partitions)) }
         _ = PartitionList([]).withPointer { rd_kafka_assign(client, $0) }
     } else {

@@ -1,23 +1,20 @@
 import CRdKafka
 import Foundation
 
-/// Properties of a Kafka client under librdkafka's own names, such as `bootstrap.servers`.
-///
-/// Every property in librdkafka's `CONFIGURATION.md` can be set, under the name it has there. Printing a configuration never
-/// shows a secret.
+/// Properties of a Kafka client under librdkafka's own names: all of its `CONFIGURATION.md`. Printed, secrets are hidden.
 ///
 /// ```swift
 /// var configuration = KafkaConfiguration(["bootstrap.servers": "127.0.0.1:9092"])
 /// configuration["client.id"] = "till-7"
 /// ```
-public struct KafkaConfiguration: Sendable, Equatable {
-    /// The properties that were set, by name.
+public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
+    /// What was set, by name.
     public private(set) var properties: [String: String]
 
     /// A configuration with these properties.
     public init(_ properties: [String: String] = [:]) { self.properties = properties }
 
-    /// The value of a property; nil if it was not set, so that librdkafka's default applies.
+    /// Nil if the property was not set, so that librdkafka's default applies.
     public subscript(name: String) -> String? {
         get { properties[name] }
         set { properties[name] = newValue }
@@ -28,13 +25,18 @@ public struct KafkaConfiguration: Sendable, Equatable {
         KafkaConfiguration(properties.merging(other) { _, new in new })
     }
 
+    /// The properties sorted by name, with secrets as `********`.
+    public var description: String {
+        properties.sorted { $0.key < $1.key }
+            .map { "\($0.key)=\(Self.isSecret($0.key) ? "********" : $0.value)" }.joined(separator: " ")
+    }
+
     // MARK: - What every client gets
 
-    /// With this module's defaults, as far as the installed librdkafka knows the properties, and with what is set whatever the
-    /// user says.
-    func completed(for kind: ClientHandle.Kind) -> KafkaConfiguration {
-        let isConsumer = kind == .consumer
-        // Without the checks librdkafka hands out damaged records as data.
+    /// With this module's defaults, as far as the installed librdkafka knows the properties.
+    func completed(for type: rd_kafka_type_t) -> KafkaConfiguration {
+        let isConsumer = type == RD_KAFKA_CONSUMER
+        // Nobody can switch the checks off: without them librdkafka hands out damaged records as data.
         return KafkaConfiguration(isConsumer ? Self.consumerDefaults : Self.defaults).merging(properties)
             .merging(isConsumer ? ["check.crcs": "true"] : [:])
     }
@@ -49,14 +51,13 @@ public struct KafkaConfiguration: Sendable, Equatable {
 
     private static func known(_ properties: [String: String]) -> [String: String] { properties.filter { isKnown($0.key) } }
 
-    /// Whether a consumer resumes fetching by itself after its queue was full. Versions before 2.2 check only when something
-    /// wakes the leader's thread, or after a second.
+    /// Whether a consumer resumes fetching by itself after its queue was full. Versions before 2.2 check only when something wakes
+    /// the leader's thread, or after a second.
     static let fetchesOn = isKnown(fetchQueueBackoff)
 
-    /// Whether a consumer is told when a partition's leader has moved. Before 2.1 fetches carry no leader epoch. So a broker that
-    /// is shutting down answers them as a follower, with nothing new for seconds, and only newer metadata shows where the leader
-    /// is. The first version that can be told by a property is 2.2; 2.1 asks more than it needs.
-    static let noticesMovedLeaders = isKnown(fetchQueueBackoff)
+    /// Whether a consumer is told when a partition's leader has moved. Before 2.1 fetches carry no leader epoch, so a broker that
+    /// is shutting down answers them as a follower, with nothing new for seconds. The first version that a property tells is 2.2.
+    static let noticesMovedLeaders = fetchesOn
 
     // MARK: - Secrets
 
@@ -67,8 +68,8 @@ public struct KafkaConfiguration: Sendable, Equatable {
         return marks.contains { lowercased.contains($0) } && !lowercased.hasSuffix(".url")
     }
 
-    /// A line of librdkafka's log without secrets. With `debug=conf` lines show properties as `name = value`, and 2.0.2 hides
-    /// most secrets but not an OAuth client's.
+    /// A line of librdkafka's log without secrets. With `debug=conf` it shows properties as `name = value`, and hides not all
+    /// secrets.
     static func hidingSecret(in line: String) -> String {
         guard let equals = line.firstRange(of: " = "), let name = line[..<equals.lowerBound].split(separator: " ").last,
             isSecret(String(name))
@@ -84,9 +85,7 @@ public struct KafkaConfiguration: Sendable, Equatable {
 
     // MARK: - librdkafka
 
-    /// librdkafka's configuration object, which the caller owns until `rd_kafka_new` takes it.
-    ///
-    /// - Throws: ``KafkaError`` naming the property that librdkafka refuses.
+    /// librdkafka's object, which the caller owns until `rd_kafka_new` takes it. Throws an error that names the refused property.
     func makeHandle() throws(KafkaError) -> OpaquePointer {
         guard let handle = rd_kafka_conf_new() else { throw .outOfMemory }
         for (name, value) in properties.sorted(by: { $0.key < $1.key }) {
@@ -119,14 +118,6 @@ public struct KafkaConfiguration: Sendable, Equatable {
         guard let handle = rd_kafka_conf_new() else { return true }
         defer { rd_kafka_conf_destroy(handle) }
         return rd_kafka_conf_set(handle, name, nil, nil, 0) != RD_KAFKA_CONF_UNKNOWN
-    }
-}
-
-extension KafkaConfiguration: CustomStringConvertible {
-    /// The properties sorted by name, with secrets as `********`.
-    public var description: String {
-        properties.sorted { $0.key < $1.key }.map { "\($0.key)=\(Self.isSecret($0.key) ? "********" : $0.value)" }.joined(
-            separator: " ")
     }
 }
 

@@ -2,12 +2,10 @@ import CRdKafka
 import Synchronization
 
 /// An error of a Kafka client, and what to do about it.
-public struct KafkaError: Error, Sendable {
-    /// What the caller does next.
-    ///
-    /// librdkafka offers a third way: abort the transaction and keep the client. Some failures, such as an expired
-    /// transactional id, never end that way, and earlier requests may still arrive under the same epoch.
-    public enum Remedy: Sendable, Equatable {
+public struct KafkaError: Error, Sendable, CustomStringConvertible {
+    /// What the caller does next. librdkafka offers a third way: abort the transaction and keep the client. Some failures, such as
+    /// an expired transactional id, never end that way, and earlier requests may still arrive under the same epoch.
+    public enum Remedy: Sendable {
         /// Nothing is decided yet: make the same call again with the same arguments.
         case retry
         /// The transaction failed, its outcome is unknown, or the client is unusable: drop the client and begin with a new one.
@@ -17,19 +15,19 @@ public struct KafkaError: Error, Sendable {
     /// librdkafka's code.
     public let code: Code
     /// A sentence for people, librdkafka's or this module's.
-    public private(set) var message: String
-    /// The client instance is beyond recovery.
+    public internal(set) var message: String
+    /// The client is beyond recovery.
     public let isFatal: Bool
     /// The same call may succeed later.
-    public private(set) var isRetriable: Bool
+    public internal(set) var isRetriable: Bool
     /// The current transaction must be aborted.
-    public private(set) var requiresAbort: Bool
+    public internal(set) var requiresAbort: Bool
     /// The offset at which a consumer met the error, if known.
-    public private(set) var offset: Offset?
+    public internal(set) var offset: Offset?
 
     /// An error with librdkafka's three flags; without a message it has the code's.
     public init(code: Code, message: String? = nil, isFatal: Bool = false, isRetriable: Bool = false, requiresAbort: Bool = false) {
-        (self.code, self.message) = (code, message ?? code.sentence)
+        (self.code, self.message) = (code, message ?? String(cString: rd_kafka_err2str(code.response)))
         (self.isFatal, self.isRetriable, self.requiresAbort) = (isFatal, isRetriable, requiresAbort)
     }
 
@@ -44,7 +42,7 @@ public struct KafkaError: Error, Sendable {
     }
 
     /// Converts a plain response code; nil means success.
-    init?(_ code: rd_kafka_resp_err_t, message: String? = nil) {
+    package init?(_ code: rd_kafka_resp_err_t, message: String? = nil) {
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         let code = Code(code)
         self.init(code: code, message: message, isFatal: code == .fatal, isRetriable: Code.transient.contains(code))
@@ -57,37 +55,18 @@ public struct KafkaError: Error, Sendable {
     /// closes a connection early.
     public var suspectsConfiguration: Bool { message.contains("security.protocol") }
 
-    // MARK: - Variants
+    /// The sentence followed by librdkafka's name for the code.
+    public var description: String { "\(message) (\(code.name))" }
 
-    /// The same error, met at an offset.
-    func at(_ offset: Offset) -> KafkaError {
+    func with<Value>(_ property: WritableKeyPath<KafkaError, Value>, _ value: Value) -> KafkaError {
         var error = self
-        error.offset = offset >= 0 ? offset : nil
-        return error
-    }
-
-    /// The same error with another message.
-    func saying(_ message: String) -> KafkaError {
-        var error = self
-        error.message = message
-        return error
-    }
-
-    /// The same error, marked so that the transaction cannot continue.
-    var requiringAbort: KafkaError {
-        var error = self
-        error.requiresAbort = true
-        return error
-    }
-
-    /// The same error, for a call that may succeed later.
-    var retriable: KafkaError {
-        var error = self
-        error.isRetriable = true
+        error[keyPath: property] = value
         return error
     }
 
     static let outOfMemory = KafkaError(code: .outOfMemory, message: "librdkafka could not allocate memory")
+
+    package static let noAnswer = KafkaError(code: .timedOut, isRetriable: true)
 
     /// librdkafka's own message quotes the value, which may be a secret, possibly set under the wrong name.
     static func refusedProperty(_ name: String, _ result: rd_kafka_conf_res_t) -> KafkaError {
@@ -113,15 +92,12 @@ public func retrying(while isWorthWaiting: () -> Bool, _ call: () throws(KafkaEr
     }
 }
 
-extension KafkaError: CustomStringConvertible {
-    /// The sentence followed by librdkafka's name for the code.
-    public var description: String { "\(message) (\(code.name))" }
-}
+// MARK: - Codes
 
 extension KafkaError {
-    /// A response code: negative ones are librdkafka's own, positive ones a broker's.
+    /// A number of `rd_kafka_resp_err_t`: negative ones are librdkafka's own, positive ones a broker's.
     public struct Code: RawRepresentable, Hashable, Sendable {
-        /// The number, as in `rd_kafka_resp_err_t`.
+        /// The number.
         public let rawValue: Int32
 
         /// The code of that number.
@@ -129,27 +105,26 @@ extension KafkaError {
 
         init(_ code: rd_kafka_resp_err_t) { rawValue = code.rawValue }
 
-        /// librdkafka's name, such as `_TIMED_OUT`.
-        package var name: String { String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(rawValue))) }
+        fileprivate var response: rd_kafka_resp_err_t { rd_kafka_resp_err_t(rawValue) }
 
-        /// librdkafka's sentence for the code.
-        var sentence: String { String(cString: rd_kafka_err2str(rd_kafka_resp_err_t(rawValue))) }
+        /// Such as `_TIMED_OUT`.
+        package var name: String { String(cString: rd_kafka_err2name(response)) }
 
         package var isFromBroker: Bool { rawValue > 0 }
     }
 }
 
-/// What a code means for whoever meets it.
 extension KafkaError.Code {
     /// Whether broker and client refuse each other as configured, for example for a wrong password or an untrusted certificate.
     public var isRefusal: Bool { self == .authentication || self == .ssl }
 
     /// Whether the principal lacks a right.
-    public var isDenial: Bool { Self.denials.contains(self) }
-
-    private static let denials: Set<Self> = [
-        .topicAuthorizationFailed, .groupAuthorizationFailed, .transactionalIDAuthorizationFailed, .clusterAuthorizationFailed,
-    ]
+    public var isDenial: Bool {
+        let denials: [Self] = [
+            .topicAuthorizationFailed, .groupAuthorizationFailed, .transactionalIDAuthorizationFailed, .clusterAuthorizationFailed,
+        ]
+        return denials.contains(self)
+    }
 
     /// Whether neither a retry nor a new client can help: a right is missing or a setting is refused.
     public var isHopeless: Bool { isDenial || Self.refusedSettings.contains(self) }
@@ -166,24 +141,19 @@ extension KafkaError.Code {
 
     private static let refusedRecords: Set<Self> = [
         .messageTooLarge, Self(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE), Self(RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE),
-        Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP), Self(RD_KAFKA_RESP_ERR_INVALID_RECORD),
-        Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION),
+        Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP), Self(RD_KAFKA_RESP_ERR_INVALID_RECORD), Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION),
     ]
 
-    /// Whether a consumer cannot read records, since their bytes in the log are damaged, or of a format that it does not know.
+    /// Whether a consumer cannot read records: their bytes in the log are damaged, or of a format that it does not know.
     ///
-    /// What librdkafka does after that cannot be relied on, up to version 2.16. It may return the same error again and again, skip
-    /// the damaged records, or go on at an offset that it takes out of the damaged bytes, with an error of its own or, depending
-    /// on `auto.offset.reset`, without. So nothing may be taken of the partition that is returned after the first such error, in
-    /// the same batch or a later one, until the partition is assigned anew. The ``KafkaError/offset`` is that of the damaged batch
-    /// of records, which may begin below the offset that was read from.
-    public var isDamage: Bool { Self.damages.contains(self) }
-
-    private static let damages: Set<Self> = [
-        .badMessage, .badCompression, Self(RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED),
-        // A broker's CORRUPT_MESSAGE.
-        Self(RD_KAFKA_RESP_ERR_INVALID_MSG),
-    ]
+    /// librdkafka (up to 2.16) may then return the same error again and again, skip the damaged records, or go on at an offset that
+    /// it takes out of the damaged bytes, even without an error. So take nothing more of the partition, not even from the same
+    /// batch, until it is assigned anew. ``KafkaError/offset`` is that of the damaged batch of records, which may begin below the
+    /// offset that was read from.
+    public var isDamage: Bool {
+        // A broker's CORRUPT_MESSAGE is INVALID_MSG here.
+        [.badMessage, .badCompression, Self(RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED), Self(RD_KAFKA_RESP_ERR_INVALID_MSG)].contains(self)
+    }
 
     /// Whether the offset to read from is outside the log: noticed by the client, or reported by a broker.
     public var isOffsetReset: Bool { self == .autoOffsetReset || self == .offsetOutOfRange }
@@ -246,7 +216,7 @@ extension KafkaError.Code {
     /// The same, noticed by the client.
     package static let unknownTopic = Self(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
     package static let unknownPartition = Self(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
-    package static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
+    static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
     package static let invalidPartitions = Self(RD_KAFKA_RESP_ERR_INVALID_PARTITIONS)
 
     package static let topicAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
@@ -254,6 +224,8 @@ extension KafkaError.Code {
     package static let transactionalIDAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     package static let clusterAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
 }
+
+// MARK: - Clearer messages
 
 /// Makes librdkafka's errors more specific, by what librdkafka reports elsewhere.
 ///
@@ -264,10 +236,8 @@ final class ErrorExplainer: Sendable {
     private let partition = Mutex<String?>(nil)
     private let session = Atomic(false)
 
-    /// Whether the client has ever heard nothing from its coordinator for `session.timeout.ms`.
     var sessionTimedOut: Bool { session.load(ordering: .acquiring) }
 
-    /// Learns from a line of librdkafka's log.
     func observe(facility: String, line: String) {
         if facility == "SESSTMOUT" { session.store(true, ordering: .releasing) }
         // The broker also names partitions that it did not try to add because of that one.
@@ -277,35 +247,35 @@ final class ErrorExplainer: Sendable {
         partition.withLock { $0 = String(line[start.lowerBound...]) }
     }
 
-    /// Learns from OpenSSL's verdict on a certificate in a broker's chain.
-    ///
-    /// - Returns: whether the certificate is valid.
+    /// Learns from OpenSSL's verdict on a certificate in a broker's chain, and returns whether the certificate is valid.
     func observeVerdict(_ code: Int32) -> Bool {
         guard code != 0 else { return true }
         certificate.withLock { $0 = Self.fault(ofCertificate: code) }
         return false
     }
 
-    /// The same error, with a clearer message if there is one.
     func explained(_ error: KafkaError) -> KafkaError {
         let message = error.message
-        if message.hasPrefix("Failed to add partition(s)"), let detail = partition.withLock({ $0 }) { return error.saying(detail) }
-        if message.contains("certificate verify failed"), let fault = certificate.withLock({ $0 }) {
-            return Self.ssl("\(Self.place(of: message)): \(fault)")
+        // The message begins with the connection's name, such as `ssl://kafka:9093/bootstrap`.
+        func saying(_ code: KafkaError.Code, _ reason: String) -> KafkaError {
+            KafkaError(code: code, message: "\(message.prefix { $0 != " " }.dropLast()): \(reason)")
         }
+        if message.hasPrefix("Failed to add partition(s)"), let detail = partition.withLock(\.self) {
+            return error.with(\.message, detail)
+        }
+        if message.contains("certificate verify failed"), let fault = certificate.withLock(\.self) { return saying(.ssl, fault) }
         if message.contains(/alert (bad )?certificate|alert unknown ca/) {
-            return Self.ssl(
-                "\(Self.place(of: message)): the broker wants another client certificate, or one at all"
-                    + " (see ssl.certificate.location and ssl.key.location)")
+            return saying(
+                .ssl,
+                "the broker wants another client certificate, or one at all (see ssl.certificate.location and ssl.key.location)")
         }
         if message.contains("wrong version number") {
-            return Self.ssl("\(Self.place(of: message)): the listener does not speak TLS (see security.protocol)")
+            return saying(.ssl, "the listener does not speak TLS (see security.protocol)")
         }
         if message.contains(/handshake failed.*unexpected eof/) {
-            return KafkaError(
-                code: .transport,
-                message: "\(Self.place(of: message)): hung up during the TLS handshake; perhaps the listener does not"
-                    + " speak TLS (see security.protocol)")
+            return saying(
+                .transport,
+                "hung up during the TLS handshake; perhaps the listener does not speak TLS (see security.protocol)")
         }
         // A connection that breaks during authentication is not a refusal.
         if error.code == .authentication, message.contains(/Sasl\w+Request failed: Local:/) {
@@ -313,11 +283,6 @@ final class ErrorExplainer: Sendable {
         }
         return error
     }
-
-    private static func ssl(_ message: String) -> KafkaError { KafkaError(code: .ssl, message: message) }
-
-    /// librdkafka's message begins with the connection's name, such as `ssl://kafka:9093/bootstrap`.
-    private static func place(of message: String) -> Substring { message.prefix { $0 != " " }.dropLast() }
 
     /// The meaning of one of OpenSSL's codes, from `openssl/x509_vfy.h`.
     static func fault(ofCertificate code: Int32) -> String {

@@ -1,14 +1,14 @@
 import CRdKafka
 
-/// Collects records for a topic and hands them to librdkafka in batches. A call for a single record takes three locks and reads
-/// the clock twice.
+/// Collects records for a topic and hands them to librdkafka in batches. A call for a single record takes three locks and reads the
+/// clock twice.
 ///
 /// A batch holds records of several partitions, so that a small transaction is handed over at once. One millisecond after the first
-/// record, librdkafka asks the coordinator to add the partitions that it knows of to the transaction. Those it learns of later
-/// wait for a second request.
+/// record, librdkafka asks the coordinator to add the partitions that it knows of to the transaction. Those it learns of later wait
+/// for a second request.
 ///
-/// It is flushed before a record that does not fit, and before one with headers, for which librdkafka has no batch call. That
-/// keeps the order within each partition.
+/// It is flushed before a record that does not fit, and before one with headers, for which librdkafka has no batch call. That keeps
+/// the order within each partition.
 final class ProduceBatch {
     private let topic: ProducerTopic
     private let handle: ClientHandle
@@ -24,8 +24,7 @@ final class ProduceBatch {
     private static let queueTimeout = Duration.seconds(1)
 
     init(topic: ProducerTopic, of handle: ClientHandle) {
-        self.topic = topic
-        self.handle = handle
+        (self.topic, self.handle) = (topic, handle)
         messages = .allocate(capacity: Self.maximumCount)
         messages.initialize(repeating: rd_kafka_message_t())
         bytes = .allocate(byteCount: Self.maximumByteCount, alignment: 1)
@@ -36,13 +35,9 @@ final class ProduceBatch {
         bytes.deallocate()
     }
 
-    /// Adds a record. Its bytes are copied.
-    ///
-    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or an earlier one: a transaction that
-    ///   lacks a record must not be committed.
+    /// Adds a record, whose bytes are copied. Throws as ``TransactionSession`` does, for this record or an earlier one.
     func add(
-        partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader],
-        timestamp: Int64? = nil
+        partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader], timestamp: Int64?
     ) throws(KafkaError) {
         let size = (key?.count ?? 0) + (value?.count ?? 0)
         guard headers.isEmpty, size <= Self.maximumByteCount else {
@@ -67,57 +62,33 @@ final class ProduceBatch {
         return (place, source.count)
     }
 
-    /// Discards records not yet handed over, which belong to an abandoned transaction.
-    func removeAll() {
-        count = 0
-        byteCount = 0
-    }
-
     /// Hands all records to librdkafka, which copies them and sends them in the background.
     func flush() throws(KafkaError) {
         guard count > 0 else { return }
-        defer { removeAll() }
+        defer { (count, byteCount) = (0, 0) }
         var next = 0
         try waitingForRoom { () throws(KafkaError) in
             while next < count {
-                let run = self.run(from: next)
-                let taken = try enqueue(run)
+                // librdkafka takes consecutive records of one partition at a time.
+                let partition = messages[next].partition
+                let run = UnsafeMutableBufferPointer(rebasing: messages[next..<count].prefix { $0.partition == partition })
+                let taken = topic.enqueue(run, partition: partition)
                 next += taken
-                if taken < run.count { throw KafkaError(code: .queueFull, isRetriable: true) }
+                guard taken < run.count else { continue }
+                // Once the queue is full, librdkafka refuses all further records.
+                throw KafkaError(run.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }?.err ?? RD_KAFKA_RESP_ERR__FAIL) ?? .outOfMemory
             }
         }
     }
 
-    /// The consecutive records of one partition that begin with this one.
-    private func run(from first: Int) -> Slice<UnsafeMutableBufferPointer<rd_kafka_message_t>> {
-        let partition = messages[first].partition
-        return messages[first..<count].prefix { $0.partition == partition }
-    }
-
-    /// - Parameter run: records of one partition.
-    /// - Returns: how many of them librdkafka accepted. It accepts fewer than all only if the producer's queue is full.
-    private func enqueue(_ run: Slice<UnsafeMutableBufferPointer<rd_kafka_message_t>>) throws(KafkaError) -> Int {
-        let records = UnsafeMutableBufferPointer(rebasing: run)
-        guard let first = records.first else { return 0 }
-        let taken = topic.enqueue(records, partition: first.partition)
-        guard taken < records.count else { return taken }
-        // Once the queue is full, librdkafka refuses all further records.
-        let refused = records.firstIndex { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR } ?? records.endIndex
-        guard refused == taken, records[refused].err == RD_KAFKA_RESP_ERR__QUEUE_FULL else {
-            throw KafkaError(records.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }?.err ?? RD_KAFKA_RESP_ERR__FAIL) ?? .outOfMemory
-        }
-        return taken
-    }
-
+    /// Repeats a call while the queue is full and brokers make room. A transaction that lacks a record must be aborted.
     private func waitingForRoom(_ body: () throws(KafkaError) -> Void) throws(KafkaError) {
         let deadline = ContinuousClock.now + Self.queueTimeout
         while true {
             do throws(KafkaError) {
                 return try body()
             } catch {
-                guard error.code == .queueFull, ContinuousClock.now < deadline else {
-                    throw KafkaError(code: error.code, message: error.message, requiresAbort: true)
-                }
+                guard error.code == .queueFull, ContinuousClock.now < deadline else { throw error.with(\.requiresAbort, true) }
                 handle.poll(timeout: .milliseconds(10))
             }
         }

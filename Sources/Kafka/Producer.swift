@@ -1,27 +1,8 @@
 import CRdKafka
 
-/// A record to send.
-public struct OutgoingRecord: Sendable {
-    /// The topic's name.
-    public var topic: String
-    /// The partition; nil leaves the choice to the `partitioner` property.
-    public var partition: Int32?
-    /// The record's key; nil is Kafka's null.
-    public var key: [UInt8]?
-    /// The record's value; nil is Kafka's null.
-    public var value: [UInt8]?
-    /// The record's timestamp, in milliseconds since 1970; nil is now.
-    public var timestamp: Int64?
-
-    /// A record without headers.
-    public init(topic: String, partition: Int32? = nil, key: [UInt8]?, value: [UInt8]?, timestamp: Int64? = nil) {
-        (self.topic, self.partition, self.key, self.value, self.timestamp) = (topic, partition, key, value, timestamp)
-    }
-}
-
-/// A producer without transactions: each record is written and confirmed individually.
+/// A producer without transactions: each record is written and confirmed individually. It belongs to one thread.
 ///
-/// It belongs to one thread. For records that must become visible together use ``TransactionSession``.
+/// For records that must become visible together use ``TransactionSession``.
 public final class Producer {
     private let handle: ClientHandle
     private var topics: [String: ProducerTopic] = [:]
@@ -30,16 +11,14 @@ public final class Producer {
     public struct Delivery: Sendable, Equatable {
         /// The partition's number.
         public let partition: Int32
-        /// The record's offset in the partition; nil if the broker did not tell: it had the record from an attempt whose response
-        /// was lost.
+        /// Nil if the broker did not tell: it had the record from an attempt whose response was lost.
         public let offset: Offset?
     }
 
-    /// A producer. Set `enable.idempotence` if a retry must not write a record twice.
-    ///
-    /// - Throws: ``KafkaError`` when librdkafka refuses a property.
+    /// A producer. Set `enable.idempotence` if a retry must not write a record twice. Throws ``KafkaError`` when librdkafka refuses
+    /// a property.
     public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
-        handle = try ClientHandle(.producer, configuration: configuration, hooks: hooks) {
+        handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration: configuration, hooks: hooks) {
             rd_kafka_conf_set_dr_msg_cb($0) { _, message, _ in
                 guard let message, let opaque = message.pointee._private else { return }
                 Unmanaged<DeliveryReport>.fromOpaque(opaque).takeRetainedValue().complete(message.pointee)
@@ -49,15 +28,11 @@ public final class Producer {
 
     deinit { purgeUndelivered() }
 
-    /// Hands a record to librdkafka, which sends it in the background.
+    /// Hands a record to librdkafka, which sends it in the background. Key and value are bytes, or nil for Kafka's null.
     ///
     /// - Parameters:
-    ///   - topic: the topic's name.
     ///   - partition: the partition's number; nil leaves the choice to the `partitioner` property.
-    ///   - key: the record's key; nil is Kafka's null.
-    ///   - value: the record's value; nil is Kafka's null.
-    ///   - headers: the record's headers.
-    ///   - timestamp: the record's timestamp, in milliseconds since 1970; nil is now.
+    ///   - timestamp: in milliseconds since 1970; nil is now.
     ///   - completion: called once, inside a later ``poll(timeout:)`` or when the producer is released.
     public func produce(
         topic: String, partition: Int32? = nil, key: [UInt8]?, value: [UInt8]?, headers: [RecordHeader] = [],
@@ -66,9 +41,13 @@ public final class Producer {
         let topic = try self.topic(topic)
         let report = Unmanaged.passRetained(DeliveryReport(completion))
         do throws(KafkaError) {
-            try Self.borrowing(key, value) { (key, value) throws(KafkaError) in
-                try topic.enqueue(
-                    partition: partition, key: key, value: value, headers: headers, timestamp: timestamp, opaque: report.toOpaque())
+            try (key ?? []).withUnsafeBufferPointer { keyBytes throws(KafkaError) in
+                try (value ?? []).withUnsafeBufferPointer { valueBytes throws(KafkaError) in
+                    try topic.enqueue(
+                        partition: partition, key: key == nil ? nil : UnsafeRawBufferPointer(keyBytes),
+                        value: value == nil ? nil : UnsafeRawBufferPointer(valueBytes), headers: headers, timestamp: timestamp,
+                        opaque: report.toOpaque())
+                }
             }
         } catch {
             report.release()
@@ -76,57 +55,33 @@ public final class Producer {
         }
     }
 
-    /// Sends one record and waits for its confirmation.
+    /// Sends one record and waits for its confirmation; the arguments are those of `produce`.
     ///
-    /// - Throws: ``KafkaError``; ``KafkaError/Code/timedOut`` if no broker confirmed the record in time. It is then unknown
-    ///   whether the record was written, and all other undelivered records of this producer are purged, too.
+    /// - Throws: ``KafkaError``; ``KafkaError/Code/timedOut`` if no broker confirmed the record in time. It is then unknown whether
+    ///   the record was written, and all other undelivered records of this producer are purged, too.
     @discardableResult
     public func send(
-        topic: String, key: [UInt8]?, value: [UInt8]?, headers: [RecordHeader] = [], timestamp: Int64? = nil, timeout: Duration
+        topic: String, partition: Int32? = nil, key: [UInt8]?, value: [UInt8]?, headers: [RecordHeader] = [],
+        timestamp: Int64? = nil, timeout: Duration
     ) throws(KafkaError) -> Delivery {
         var result: Result<Delivery, KafkaError>?
-        try produce(topic: topic, key: key, value: value, headers: headers, timestamp: timestamp) { result = $0 }
+        try produce(topic: topic, partition: partition, key: key, value: value, headers: headers, timestamp: timestamp) {
+            result = $0
+        }
         let deadline = ContinuousClock.now + timeout
         while result == nil, ContinuousClock.now < deadline { handle.poll(timeout: min(deadline - .now, .milliseconds(100))) }
         // Purged, so that it is not sent unexpectedly later.
         if result == nil { purgeUndelivered() }
-        guard let result, !Self.isPurged(result) else { throw KafkaError(code: .timedOut, isRetriable: true) }
-        return try result.get()
-    }
-
-    /// Sends records and waits until all are confirmed. It waits at most for `message.timeout.ms`, or a little longer if the
-    /// producer's queue is full.
-    ///
-    /// - Throws: the error of the first record that failed. Some of the others may have been written, or may still be while the
-    ///   producer exists.
-    public func send(_ records: [OutgoingRecord]) throws(KafkaError) {
-        var (due, failure) = (0, KafkaError?.none)
-        for record in records {
-            try retrying(while: { failure == nil }) { () throws(KafkaError) in
-                do throws(KafkaError) {
-                    try produce(
-                        topic: record.topic, partition: record.partition, key: record.key, value: record.value,
-                        timestamp: record.timestamp
-                    ) { result in
-                        due -= 1
-                        if case .failure(let error) = result { failure = failure ?? error }
-                    }
-                } catch {
-                    // The queue is full; deliveries make room.
-                    poll(timeout: .milliseconds(10))
-                    throw error
-                }
-                due += 1
-            }
-        }
-        while due > 0, failure == nil { poll(timeout: .milliseconds(100)) }
-        if let failure { throw failure }
+        do throws(KafkaError) {
+            guard let delivery = try result?.get() else { throw .noAnswer }
+            return delivery
+        } catch { throw error.code == .purgedFromQueue || error.code == .purgedInFlight ? .noAnswer : error }
     }
 
     /// Serves completions and hooks, waiting up to `timeout` for the first.
     public func poll(timeout: Duration) { handle.poll(timeout: timeout) }
 
-    /// The cluster's brokers and the partitions of the named topics.
+    /// The cluster's brokers and the partitions of the named topics, waiting up to `timeout` for each topic.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         // Serves the error hook: a background error says more than a timeout.
         defer { handle.poll(timeout: .zero) }
@@ -141,28 +96,11 @@ public final class Producer {
         handle.poll(timeout: .milliseconds(100))
     }
 
-    private static func isPurged(_ result: Result<Delivery, KafkaError>) -> Bool {
-        guard case .failure(let error) = result else { return false }
-        return error.code == .purgedFromQueue || error.code == .purgedInFlight
-    }
-
     private func topic(_ name: String) throws(KafkaError) -> ProducerTopic {
         if let topic = topics[name] { return topic }
         let topic = try ProducerTopic(name, of: handle)
         topics[name] = topic
         return topic
-    }
-
-    private static func borrowing(
-        _ key: [UInt8]?, _ value: [UInt8]?, _ body: (UnsafeRawBufferPointer?, UnsafeRawBufferPointer?) throws(KafkaError) -> Void
-    ) throws(KafkaError) {
-        // The standard library's withUnsafeBytes does not pass typed errors on.
-        let result: Result<Void, KafkaError> = (key ?? []).withUnsafeBytes { keyBytes in
-            (value ?? []).withUnsafeBytes { valueBytes in
-                Result { () throws(KafkaError) in try body(key == nil ? nil : keyBytes, value == nil ? nil : valueBytes) }
-            }
-        }
-        try result.get()
     }
 }
 
@@ -175,7 +113,7 @@ private final class DeliveryReport {
     func complete(_ message: rd_kafka_message_t) {
         if let error = KafkaError(message.err) {
             let topic = message.rkt.map { "topic \(String(cString: rd_kafka_topic_name($0))): " } ?? ""
-            completion(.failure(error.saying(topic + error.message)))
+            completion(.failure(error.with(\.message, topic + error.message)))
         } else {
             let offset = message.offset >= 0 ? message.offset : nil
             completion(.success(.init(partition: message.partition, offset: offset)))
@@ -189,24 +127,22 @@ final class ProducerTopic {
     /// Retained because librdkafka requires topics to be destroyed before their client.
     private let handle: ClientHandle
 
-    /// - Parameter properties: librdkafka's topic properties, which override the client's.
-    /// - Throws: ``KafkaError`` when librdkafka refuses a property.
+    /// The properties override the client's.
     init(_ name: String, properties: [String: String] = [:], of handle: ClientHandle) throws(KafkaError) {
         let configuration = try Self.makeConfiguration(properties, of: handle)
         guard let pointer = rd_kafka_topic_new(handle.pointer, name, configuration) else {
             throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory
         }
-        self.pointer = pointer
-        self.handle = handle
+        (self.pointer, self.handle) = (pointer, handle)
     }
 
     deinit { rd_kafka_topic_destroy(pointer) }
 
-    /// The client's topic configuration with these properties; nil if there are none. The caller owns it until
-    /// `rd_kafka_topic_new` takes it, which it does even when it fails.
-    private static func makeConfiguration(
-        _ properties: [String: String], of handle: ClientHandle
-    ) throws(KafkaError) -> OpaquePointer? {
+    /// The client's topic configuration with these properties; nil if there are none. The caller owns it until `rd_kafka_topic_new`
+    /// takes it, which it does even when it fails.
+    private static func makeConfiguration(_ properties: [String: String], of handle: ClientHandle) throws(KafkaError)
+        -> OpaquePointer?
+    {
         guard !properties.isEmpty, let configuration = rd_kafka_default_topic_conf_dup(handle.pointer) else { return nil }
         for (name, value) in properties {
             let result = rd_kafka_topic_conf_set(configuration, name, value, nil, 0)
@@ -217,27 +153,23 @@ final class ProducerTopic {
         return configuration
     }
 
-    /// Hands a record to librdkafka, which copies it and sends it in the background.
-    ///
-    /// - Parameters:
-    ///   - partition: the partition's number; nil leaves the choice to the `partitioner` property.
-    ///   - timestamp: the record's timestamp, in milliseconds since 1970; nil is now.
-    ///   - opaque: passed to the delivery report.
+    /// Hands a record to librdkafka, which copies it, as in `Producer.produce`. The delivery report gets `opaque`.
     func enqueue(
         partition: Int32?, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader],
         timestamp: Int64? = nil, opaque: UnsafeMutableRawPointer? = nil
     ) throws(KafkaError) {
         let number = partition ?? RD_KAFKA_PARTITION_UA
+        let (keyStart, valueStart) = (key.flatMap(nonNull), value.flatMap(nonNull))
         if headers.isEmpty, timestamp == nil {
             let result = rd_kafka_produce(
-                pointer, number, RD_KAFKA_MSG_F_COPY, UnsafeMutableRawPointer(mutating: Self.address(of: value)), value?.count ?? 0,
-                Self.address(of: key), key?.count ?? 0, opaque)
+                pointer, number, RD_KAFKA_MSG_F_COPY, UnsafeMutableRawPointer(mutating: valueStart), value?.count ?? 0,
+                keyStart, key?.count ?? 0, opaque)
             if result != 0 { throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory }
         } else {
             let list = headers.isEmpty ? nil : RecordHeader.makeList(headers)
             let code = crdkafka_produce_with_headers(
-                handle.pointer, pointer, number, Self.address(of: key), key?.count ?? 0, Self.address(of: value), value?.count ?? 0,
-                list, timestamp ?? 0, opaque)
+                handle.pointer, pointer, number, keyStart, key?.count ?? 0, valueStart, value?.count ?? 0, list, timestamp ?? 0,
+                opaque)
             if let error = KafkaError(code) {
                 if let list { rd_kafka_headers_destroy(list) }
                 throw error
@@ -245,17 +177,9 @@ final class ProducerTopic {
         }
     }
 
-    /// Hands records for one partition to librdkafka, which copies them and sends them in the background.
-    ///
-    /// - Parameter messages: the records; librdkafka reads key and payload and sets `err` of each.
-    /// - Returns: how many records it accepted.
+    /// Hands records for one partition to librdkafka, which copies them and sets `err` of each. Returns how many it accepted.
     func enqueue(_ messages: UnsafeMutableBufferPointer<rd_kafka_message_t>, partition: Int32) -> Int {
         let count = Int32(messages.count)
         return Int(rd_kafka_produce_batch(pointer, partition, RD_KAFKA_MSG_F_COPY, messages.baseAddress, count))
-    }
-
-    /// Nil stays null, which is Kafka's null. Empty bytes need some address, and an empty buffer may have none.
-    private static func address(of bytes: UnsafeRawBufferPointer?) -> UnsafeRawPointer? {
-        bytes.flatMap { $0.baseAddress ?? UnsafeRawPointer(bitPattern: 1) }
     }
 }

@@ -2,13 +2,10 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Runs blocking work on new threads.
-///
-/// librdkafka's calls block. Swift has as many cooperative threads as cores, and a blocked one stalls tasks that have nothing
-/// to do with Kafka.
-public enum DedicatedThread {
-    /// Runs `work` on a new thread and returns its result.
-    public static func run<Success: Sendable>(
+/// Runs work that blocks, as librdkafka's calls do, on new threads. Swift has as many cooperative threads as cores, and a blocked
+/// one stalls tasks that have nothing to do with Kafka.
+package enum DedicatedThread {
+    package static func run<Success: Sendable>(
         _ name: String, _ work: @escaping @Sendable () throws -> Success
     ) async throws -> Success {
         try await withCheckedThrowingContinuation { continuation in
@@ -18,11 +15,11 @@ public enum DedicatedThread {
 
     /// Runs `work` once for each name, on threads of these names, until all have ended. If one fails, the others are asked to stop.
     ///
-    /// Some of librdkafka's calls wait for a broker whatever their timeout. Work that has not ended `stopTimeout` after the
-    /// request to stop is abandoned: the process is about to end.
+    /// Some of librdkafka's calls wait for a broker whatever their timeout. Work that has not ended `stopTimeout` after the request
+    /// to stop is abandoned: the process is about to end.
     /// - Returns: the results of those that ended in time.
     /// - Throws: the error of the first that failed.
-    public static func runAll<Success: Sendable>(
+    package static func runAll<Success: Sendable>(
         _ names: [String], until stop: StopSignal, stopTimeout: Duration,
         _ work: @escaping @Sendable (_ index: Int) throws -> Success
     ) async throws -> [Success] {
@@ -41,7 +38,6 @@ public enum DedicatedThread {
             results.append(result)
         }
         // In the order in which they came: later failures may be a consequence of the first.
-        for case .failure(let error) in results { throw error }
         return try results.map { try $0.get() }
     }
 
@@ -58,22 +54,17 @@ public enum DedicatedThread {
 }
 
 /// Asks threads to stop, and cuts short their waits.
-public final class StopSignal: Sendable {
-    private struct State {
-        var isRequested = false
-        var handlers: [@Sendable () -> Void] = []
-    }
-
-    private let state = Mutex(State())
+package final class StopSignal: Sendable {
+    private let state = Mutex((isRequested: false, handlers: [@Sendable () -> Void]()))
     private let wake = DispatchSemaphore(value: 0)
 
-    /// A signal that has not been given.
-    public init() {}
+    package init() {}
 
-    /// Asks threads to stop. Asking again has no effect.
-    public func request() {
+    package var isRequested: Bool { state.withLock(\.isRequested) }
+
+    package func request() {
         let handlers = state.withLock { state in
-            defer { state = State(isRequested: true) }
+            defer { state = (true, []) }
             return state.isRequested ? nil : state.handlers
         }
         guard let handlers else { return }
@@ -90,39 +81,33 @@ public final class StopSignal: Sendable {
         if isRequested { handler() }
     }
 
-    /// Whether threads have been asked to stop.
-    public var isRequested: Bool { state.withLock(\.isRequested) }
-
     /// Waits for `duration` or until the request, whichever comes first. After the request, waits for `onceRequested`.
-    public func wait(for duration: Duration, onceRequested: Duration = .zero) {
+    package func wait(for duration: Duration, onceRequested: Duration = .zero) {
         guard !isRequested else { return Thread.sleep(forTimeInterval: onceRequested / .seconds(1)) }
         // A signal that was taken is given again, for the next wait.
         if wake.wait(timeout: duration.fromNow) == .success { wake.signal() }
     }
 }
 
-/// Detects threads that hang, by the steps they report. A thread that hangs does not recover, so the process should be
-/// restarted.
-public final class ThreadWatchdog: Sendable {
+/// Detects threads that hang, by the steps they report. Such a thread does not recover, so the process should be restarted.
+package final class ThreadWatchdog: Sendable {
     /// A thread whose step takes longer than this hangs. Calls that wait for a broker end after some seconds.
-    public static let longestStep = Duration.seconds(120)
+    package static let longestStep = Duration.seconds(120)
 
-    /// The time of each thread's last step, by its name; nil once the thread has ended.
+    /// When each thread made its last step; nil once it has ended.
     private let steps = Mutex<[String: ContinuousClock.Instant?]>([:])
 
-    /// A watch that knows no threads yet.
-    public init() {}
+    package init() {}
 
     /// A thread has made a step, or is about to make its first.
-    public func stepped(_ thread: String, now: ContinuousClock.Instant = .now) {
+    package func stepped(_ thread: String, now: ContinuousClock.Instant = .now) {
         steps.withLock { if $0[thread] != .some(nil) { $0[thread] = now } }
     }
 
-    /// A thread has ended, and is no longer watched.
-    public func ended(_ thread: String) { steps.withLock { $0[thread] = .some(nil) } }
+    package func ended(_ thread: String) { steps.withLock { $0[thread] = .some(nil) } }
 
     /// One sentence for each thread that hangs.
-    public func stuck(at now: ContinuousClock.Instant = .now) -> [String] {
+    package func stuck(at now: ContinuousClock.Instant = .now) -> [String] {
         steps.withLock { $0 }.compactMapValues(\.self).mapValues { now - $0 }.filter { $1 > Self.longestStep }
             .sorted { $0.key < $1.key }
             .map { "\($0) has been stuck for \($1.components.seconds) s" }
@@ -130,23 +115,16 @@ public final class ThreadWatchdog: Sendable {
 }
 
 /// The pause after consecutive failures: 10 ms after the first, doubled with each, up to a second.
-public struct Backoff: Sendable {
-    /// Failures since the last success.
-    public private(set) var failures = 0
+package struct Backoff: Sendable {
+    package private(set) var failures = 0
 
-    /// No failure yet.
-    public init() {}
+    package init() {}
 
-    /// Counts a failure.
-    ///
-    /// - Returns: how long to wait before the next attempt.
-    public mutating func failed() -> Duration {
+    /// Counts a failure, and returns how long to wait before the next attempt.
+    package mutating func failed() -> Duration {
         failures += 1
         return Self.pause(after: failures)
     }
 
-    /// The pause after a number of consecutive failures.
-    public static func pause(after failures: Int) -> Duration {
-        .milliseconds(min(1000, 10 << min(max(failures, 1) - 1, 7)))
-    }
+    package static func pause(after failures: Int) -> Duration { .milliseconds(min(1000, 10 << min(max(failures, 1) - 1, 7))) }
 }

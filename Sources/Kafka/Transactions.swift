@@ -5,10 +5,10 @@ import Synchronization
 // The life of a transaction, and the facts about brokers and librdkafka (2.0.2 to 2.16) behind each step.
 //
 // 1. `initTransactions` takes over the transactional ids of a set. Brokers abort what a predecessor left open under an id, and
-//    refuse whatever it sends later. All ids of a set are taken over together, before its first transaction: one that is taken over
-//    later could undo the fence of a successor. A coordinator cannot hand over an id while a partition of its open transaction has
-//    no leader, and then the next set is tried.
-// 2. `begin` takes the next producer in turn. After a commit brokers are still writing markers, and make the same producer's next
+//    refuse whatever it sends later. All ids are taken over before the set's first transaction: one that is taken over later could
+//    undo the fence of a successor. A coordinator cannot hand over an id while a partition of its open transaction has no leader,
+//    and then the next set is tried.
+// 2. `begin` takes the next producer in turn. While brokers write the markers of a commit, they make the same producer's next
 //    transaction back off for 20 ms, or with librdkafka 2.0.2 for 100 ms. Only one transaction is open at a time, so records become
 //    visible in the order of the commits.
 // 3. `produce` hands records to librdkafka in batches. There is no `send_offsets_to_transaction`: it costs two round trips, and
@@ -16,22 +16,22 @@ import Synchronization
 // 4. `flush` waits for the delivery reports and looks at them: `rd_kafka_flush` succeeds as soon as nothing is left to send, also
 //    if records failed. The reports tell where the records stand, and so whether the log is still the one that was written to.
 // 5. `commit` flushes, then commits on another thread, without a timeout. A commit that times out leaves requests behind that fail
-//    once the transaction is over, and one that is resumed may mistake an earlier result for its own. Either ends the process: an
-//    assertion in `rd_kafka_txn_set_state` fails. So the caller's timeout only ends its wait, and the next call goes on waiting.
+//    once the transaction is over, and one that is resumed may mistake an earlier result for its own. Either ends the process by an
+//    assertion in `rd_kafka_txn_set_state`. So the caller's timeout only ends its wait, and the next call goes on waiting.
 // 6. While a call waits, `InactivityTimeout` gives the transaction up if no broker confirms anything of it. librdkafka would wait
 //    for a dead broker as long as a transaction may last.
-// 7. After any error but a retriable one the whole set is dropped, and nobody knows whether the transaction is committed. It is
-//    never aborted to go on with the same producer: librdkafka sends a request again when a connection breaks, nothing tells, and
-//    the late copy of a commit would count in the next transaction of the same epoch, and commit it half-done. The broker's own
-//    defence (transaction.version 2) does not apply, since librdkafka speaks EndTxn v1.
+// 7. After any error but a retriable one the whole set is dropped, and nobody knows whether the transaction is committed. No
+//    producer is used again after an abort: when a connection breaks, librdkafka sends a request again without telling, and the
+//    late copy of a commit would count in the next transaction of the same epoch, and commit it half-done. The broker's own defence
+//    (transaction.version 2) does not apply, since librdkafka speaks EndTxn v1.
 // 8. A dropped client is purged and begins to abort before it is destroyed: see `ClientHandle`. One that is stuck in a call is left
 //    behind. `ProducerFence` ends whatever is still open under the ids of a former set, one's own or a predecessor's.
 
 /// Transactions one after the other: records of several partitions become visible all at once or never.
 ///
-/// A session has sets of transactional ids. It uses one set at a time, and the producers of the set in turn. After a failed
-/// transaction it goes on with the next set, and only the brokers know what became of the former one. Whoever reads what the
-/// session wrote has to fence the former ids first: see ``ProducerFence``. A session belongs to one thread.
+/// A session uses one set of transactional ids at a time, and the producers of the set in turn. After a failed transaction it goes
+/// on with the next set, and only the brokers know what became of the former one. Whoever reads what the session wrote has to fence
+/// the former ids first: see ``ProducerFence``. A session belongs to one thread.
 ///
 /// ```swift
 /// let session = TransactionSession(ids: { ["till-1/\($0)/0", "till-1/\($0)/1"] }, setCount: 8, topics: [("out", [:])]) { _ in
@@ -66,24 +66,22 @@ public final class TransactionSession {
     private var unconfirmed: Int32 = 0
     private var leaders = MetadataRefresh()
 
-    /// Whether a connection broke in a committed transaction of the set in use, so that librdkafka may have sent a request of it
-    /// twice. If the other copy arrives late, it may commit another transaction of the same producer half-done.
+    /// Whether a connection broke in a committed transaction of the set in use. librdkafka may then have sent a request twice, and
+    /// a late copy may commit another transaction of the same producer half-done.
     public private(set) var hasLostConnection = false
 
-    /// How long a set waits while the coordinator cannot end a transaction left open under one of its ids. Such an id may be
-    /// stuck for as long as a partition has no leader, and another set serves as well.
+    /// How long a set waits while the coordinator cannot end a transaction left open under one of its ids. An id may be stuck for
+    /// as long as a partition has no leader, and another set serves as well.
     private static let decisionTimeout = Duration.seconds(1)
     /// How often a waiting call looks whether brokers confirm anything.
     private static let step = Duration.milliseconds(100)
 
-    /// A session that must be initialised before its first transaction.
+    /// A session without producers. It begins with a random set, since nobody knows which sets a former process has left behind.
     ///
-    /// It begins with a random set, since nobody knows which sets a former process has left behind.
     /// - Parameters:
     ///   - ids: the transactional ids of a set, from 0 to `setCount - 1`. No other session may use them.
-    ///   - setCount: how many sets there are. With a single one its ids are taken over each time, and waited for without limit.
-    ///   - topics: the topics' names and librdkafka's properties for each.
-    ///     ``produce(to:partition:key:value:headers:timestamp:)`` refers to a topic by its index here.
+    ///   - setCount: how many sets there are. The ids of a single one are taken over each time, and waited for without limit.
+    ///   - topics: the topics' names and librdkafka's properties for each. Records refer to a topic by its index here.
     ///   - inactivityTimeout: after how long a transaction is given up if a connection broke and no broker confirms anything. It
     ///     doubles with each that is given up, until one commits. Nil waits as long as librdkafka does.
     ///   - client: the configuration of each producer of a set, and what receives its events.
@@ -102,19 +100,16 @@ public final class TransactionSession {
         _ = ends.wait(timeout: ClientEnd.patience.fromNow)
     }
 
-    /// Serves the producers' hooks. Call it now and then while there is nothing to write: events of a client that is never
-    /// polled, such as its statistics, pile up without limit.
-    public func poll() {
-        for producer in producers + next { producer.poll() }
-    }
+    /// Serves the producers' hooks. Call it now and then while there is nothing to write: unserved events, such as statistics, pile
+    /// up without limit.
+    public func poll() { for producer in producers + next { producer.poll() } }
 
     // MARK: - Sets of producers
 
-    /// Whether ``begin()`` can succeed: the producers hold their ids, and none has failed.
+    /// Whether the producers hold their ids, and none has failed.
     public var isReady: Bool { !producers.isEmpty }
 
-    /// Begins to make the next set without waiting, so that a later ``initTransactions(timeout:)`` is quick. Does nothing if that
-    /// has begun.
+    /// Begins to make the next set without waiting, so that a later ``initTransactions(timeout:)`` is quick.
     public func prepare() {
         guard next.isEmpty else { return }
         do throws(KafkaError) {
@@ -130,10 +125,9 @@ public final class TransactionSession {
         if next.contains(where: { ids.contains($0.transactionalID) }) { next = [] }
     }
 
-    /// Drops the set in use, then makes the next one and takes over all its ids.
+    /// Drops the set in use, then makes the next one, takes over all its ids and returns them. If the coordinator cannot hand over
+    /// one of them, it goes on with the set after that.
     ///
-    /// If the coordinator cannot hand over one of them, it goes on with the set after that.
-    /// - Returns: the ids of the set.
     /// - Throws: ``KafkaError``. After ``KafkaError/Remedy/retry`` the next call goes on with the same set, after any other error
     ///   with the set after it.
     @discardableResult
@@ -168,7 +162,7 @@ public final class TransactionSession {
         }
     }
 
-    /// Drops all producers and everything they have in progress. They end in the background.
+    /// Drops all producers and what they have in progress. They end in the background.
     public func drop() {
         dropCurrent()
         next = []
@@ -203,10 +197,10 @@ public final class TransactionSession {
     /// Adds a record to the transaction. It is copied and sent in the background together with others, at the latest by
     /// ``flush(timeout:)`` or ``commit(timeout:)``. All three wait while the producer's queue is full.
     ///
-    /// `topic` is an index into the topics that the session was made with. The timestamp, in milliseconds since 1970, is
-    /// ignored for records without headers; nil is now.
-    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or an earlier one: a transaction that
-    ///   lacks a record must not be committed.
+    /// `topic` is an index into the topics that the session was made with. The timestamp, in milliseconds since 1970, is ignored
+    /// for records without headers; nil is now.
+    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or an earlier one: a transaction that lacks a
+    ///   record must not be committed.
     public func produce(
         to topic: Int, partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader],
         timestamp: Int64? = nil
@@ -217,9 +211,8 @@ public final class TransactionSession {
         } catch { throw failed(producer.reason(of: error)) }
     }
 
-    /// Waits until brokers have every record of the transaction so far. What is produced after that is never written without it.
-    ///
-    /// After ``KafkaError/Remedy/retry``, for example a timeout, the same call goes on waiting.
+    /// Waits until brokers have every record of the transaction so far. After ``KafkaError/Remedy/retry``, for example a timeout,
+    /// the same call goes on waiting.
     public func flush(timeout: Duration) throws(KafkaError) {
         let producer = try producerOfOpenTransaction()
         do throws(KafkaError) {
@@ -232,7 +225,7 @@ public final class TransactionSession {
             }
             let (failure, runs) = producer.reports.take()
             let shortened = delivered.add(runs)
-            if let failure { throw failure.requiringAbort }
+            if let failure { throw failure.with(\.requiresAbort, true) }
             // What this transaction wrote behind the loss must not be committed.
             if let shortened {
                 throw KafkaError(
@@ -243,9 +236,8 @@ public final class TransactionSession {
         } catch { throw failed(error.remedy == .retry ? error : producer.reason(of: error)) }
     }
 
-    /// Waits for all deliveries, then commits. When it returns, the transaction is committed.
-    ///
-    /// After ``KafkaError/Remedy/retry``, for example a timeout, the same call goes on waiting.
+    /// Waits for all deliveries, then commits. When it returns, the transaction is committed. After ``KafkaError/Remedy/retry``,
+    /// for example a timeout, the same call goes on waiting.
     public func commit(timeout: Duration) throws(KafkaError) {
         let producer = try producerOfOpenTransaction()
         if !producer.commitThread.isBusy {
@@ -266,7 +258,7 @@ public final class TransactionSession {
         return open
     }
 
-    /// Waits for an outcome in short steps and checks after each whether any broker confirms anything.
+    /// Waits for an outcome in short steps, and looks after each whether any broker confirms anything.
     private func wait(
         for producer: TransactionalProducer, timeout: Duration, _ outcome: (_ step: Duration) -> CallThread.Outcome?
     ) throws(KafkaError) {
@@ -285,47 +277,40 @@ public final class TransactionSession {
             // librdkafka asks only once a second who leads the partitions of a broker that is gone.
             if connectionBroke { leaders.askIfDue(about: topics.lazy.map(\.name), producer.handle) }
             try inactivity?.check(connectionBroke: connectionBroke)
-            guard ContinuousClock.now < deadline else { throw KafkaError(code: .timedOut, isRetriable: true) }
+            guard ContinuousClock.now < deadline else { throw .noAnswer }
         }
     }
 
     // MARK: - Where records stand
 
-    /// Whether a partition lacks records that the session has written: its topic was made anew, or it has lost its end. Says so
-    /// once. The transaction that first meets such a loss fails, so that nothing is committed behind it.
-    ///
-    /// - Parameters:
-    ///   - place: a partition.
-    ///   - end: where it ends, what is undecided included.
+    /// Whether a partition that ends at an offset, what is undecided included, lacks records that the session has written: its
+    /// topic was made anew, or it has lost its end. Says so once. The transaction that first meets such a loss fails.
     public func takeLoss(of place: TopicPartition, endingAt end: Offset) -> Bool { delivered.takeLoss(of: place, endingAt: end) }
 
     /// The offset after the last record that is known to be written to a partition, committed or not; nil if there is none.
     public func deliveredEnd(of place: TopicPartition) -> Offset? { delivered.last[place].map { $0 + 1 } }
 
-    /// Where the records of the last transaction stand in a partition, in the order in which they were written. Markers of earlier
-    /// transactions may stand between them.
+    /// Where the records of the last transaction stand in a partition, in order. Markers of earlier ones may stand between them.
     public func deliveredRanges(of place: TopicPartition) -> [Range<Offset>] { delivered.transaction[place] ?? [] }
 }
 
 // MARK: - One client under one id
 
-/// A librdkafka client under a transactional id: a part of a ``TransactionSession``, or of a ``ProducerFence``.
-///
-/// It takes its id over once, and is released after any error but ``KafkaError/Remedy/retry``.
+/// A librdkafka client under a transactional id, for a ``TransactionSession`` or a ``ProducerFence``. It takes its id over once,
+/// and is released after any error but ``KafkaError/Remedy/retry``.
 private final class TransactionalProducer {
     let transactionalID: String
     let handle: ClientHandle
     let reports = DeliveryReports()
-    let commitThread = CallThread(name: "transaction")
+    let commitThread = CallThread()
     /// In the order of the session's topics.
     private(set) var batches: [ProduceBatch] = []
 
     /// Whether it holds its id. Asking for it again would be an error.
     private(set) var isReady = false
-    /// Whether the coordinator cannot end the transaction that was left open under the id, for example because one of its
-    /// partitions has no leader.
+    /// Whether the coordinator cannot end the transaction left open under the id.
     private(set) var isUndecided = false
-    /// When the coordinator first said that it has not ended that transaction.
+    /// When it first said so.
     private var undecidedSince: ContinuousClock.Instant?
     private let decisionTimeout: Duration?
     /// How many connections the client had lost when it got its id, or by its last commit.
@@ -333,15 +318,14 @@ private final class TransactionalProducer {
 
     /// - Parameters:
     ///   - decisionTimeout: after how long ``isUndecided`` says that waiting for the id is in vain; nil is never.
-    ///   - ends: the group that is left once the client has ended, which happens in the background.
-    /// - Throws: ``KafkaError`` when librdkafka refuses a property.
+    ///   - ends: is left once the client has ended, which happens in the background.
     init(
         id: String, configuration: KafkaConfiguration, hooks: ClientHooks, decisionTimeout: Duration?, ends: DispatchGroup? = nil
     ) throws(KafkaError) {
         transactionalID = id
         self.decisionTimeout = decisionTimeout
         handle = try ClientHandle(
-            .producer, configuration: configuration.merging(["transactional.id": id]), hooks: hooks, context: reports,
+            RD_KAFKA_PRODUCER, configuration: configuration.merging(["transactional.id": id]), hooks: hooks, context: reports,
             patience: .zero, ends: ends
         ) {
             // Without this callback rd_kafka_flush, and so every commit, waits in steps of 10 ms.
@@ -361,17 +345,13 @@ private final class TransactionalProducer {
         }
     }
 
-    /// Serves the hooks.
     func poll() { handle.poll(timeout: .zero) }
-
-    private static let firstPause = Duration.milliseconds(25)
-    private static let longestPause = Duration.milliseconds(200)
 
     /// Waits until each producer holds its id or is undecided. All ask at the same time: requests go on in the background.
     ///
-    /// A coordinator may have work to finish first, such as writing the markers of the previous transaction. librdkafka asks
-    /// again half a second after each answer, but at once when it is called again; a request that has no answer yet is never
-    /// repeated. So it is called in short steps.
+    /// A coordinator may have work to finish first, such as writing the markers of the previous transaction. librdkafka asks again
+    /// half a second after each answer, but at once when it is called again; a request without an answer is never repeated. So it
+    /// is called in short steps.
     /// - Throws: ``KafkaError``, with ``KafkaError/Remedy/retry`` once the time is over.
     static func takeOverIDs(of producers: [TransactionalProducer], timeout: Duration) throws(KafkaError) {
         let deadline = ContinuousClock.now + timeout
@@ -391,16 +371,14 @@ private final class TransactionalProducer {
             }
             pending.removeAll { $0.isReady || $0.isUndecided }
             if let failure, !pending.isEmpty, ContinuousClock.now >= deadline { throw failure }
-            pause = min(max(pause * 2, firstPause), longestPause)
+            pause = min(max(pause * 2, .milliseconds(25)), .milliseconds(200))
         }
     }
 
-    /// Makes one call to librdkafka, which goes on in the background after a timeout.
     private func askForID(timeout: Duration) throws(KafkaError) {
         guard let error = KafkaError(consuming: rd_kafka_init_transactions(handle.pointer, timeout.milliseconds)) else {
             isReady = true
-            // What the client lost on the way here no longer matters: a new client tries brokers that are gone, and newer
-            // versions of librdkafka close the connection that they began with.
+            // A new client tries brokers that are gone, and newer versions close the connection that they began with.
             return forgetConnections()
         }
         isUndecided = false
@@ -419,12 +397,12 @@ private final class TransactionalProducer {
         }
     }
 
-    /// Commits on the thread for that, as long as it takes. A timeout there can only be that of the transaction.
+    /// Commits as long as it takes. A timeout can only be that of the transaction.
     func beginCommit() {
         nonisolated(unsafe) let handle = handle
         commitThread.begin { () throws(KafkaError) in
             guard let error = KafkaError(consuming: rd_kafka_commit_transaction(handle.pointer, -1)) else { return }
-            throw handle.explained(error.code == .timedOut ? error.requiringAbort : error)
+            throw handle.explained(error.code == .timedOut ? error.with(\.requiresAbort, true) : error)
         }
     }
 
@@ -445,8 +423,8 @@ private final class TransactionalProducer {
 
 /// Keeps other producers from writing anything more: takes over their transactional ids with passing clients.
 ///
-/// What was open under an id is aborted, and brokers refuse whatever its owner sends from then on. The owner can only begin again
-/// with a new client. It belongs to one thread.
+/// Brokers abort what was open under an id, and refuse whatever its owner sends until it begins again with a new client. A fence
+/// belongs to one thread.
 public final class ProducerFence {
     private let configuration: KafkaConfiguration
     private let hooks: ClientHooks
@@ -455,23 +433,19 @@ public final class ProducerFence {
     /// The clients that ask for the ids not fenced yet.
     private var asking: [TransactionalProducer] = []
 
-    /// Each client has threads and connections of its own, so only so many ask at the same time.
+    /// How many ask at the same time: each has threads and connections of its own.
     private static let mostClients = 24
 
-    /// A fence that has fenced no id yet.
-    ///
-    /// - Parameters:
-    ///   - configuration: of the passing clients. Their `transaction.timeout.ms` stays with the id until its owner is back.
-    ///   - hooks: receives what no call returns.
-    ///   - decisionTimeout: how long to wait for an id while the coordinator cannot end the transaction left open under it.
+    /// A fence that waits for an id as long as `decisionTimeout` while the coordinator cannot end the transaction left open under
+    /// it. The configuration's `transaction.timeout.ms` stays with the id until its owner is back.
     public init(configuration: KafkaConfiguration, hooks: ClientHooks, decisionTimeout: Duration = .seconds(1)) {
         (self.configuration, self.hooks, self.decisionTimeout) = (configuration, hooks, decisionTimeout)
     }
 
     /// Fences the producers of these ids, except those that an earlier call has fenced.
     ///
-    /// - Returns: the ids whose transaction the coordinator cannot end now, for example because one of its partitions has no
-    ///   leader. Their owners may go on once it can. Empty if all are fenced.
+    /// - Returns: the ids whose transaction the coordinator cannot end now. Their owners may go on once it can. Empty if all are
+    ///   fenced.
     /// - Throws: ``KafkaError``, with ``KafkaError/Remedy/retry`` once the time is over: the same call then goes on.
     @discardableResult
     public func fence(_ ids: Set<String>, timeout: Duration) throws(KafkaError) -> Set<String> {
@@ -505,13 +479,8 @@ public final class ProducerFence {
 
 /// The context of a transactional client, which collects its delivery reports.
 private final class DeliveryReports: ClientContext, @unchecked Sendable {
-    /// Records that came to one partition together, with no others in between.
-    private struct Run {
-        /// Where librdkafka's topic is in memory.
-        let topic: UInt
-        let partition: Int32
-        var offsets: ClosedRange<Offset>
-    }
+    /// Records that came to one partition together. The topic is the address of librdkafka's.
+    private typealias Run = (topic: UInt, partition: Int32, offsets: ClosedRange<Offset>)
 
     private let state = Mutex((failure: KafkaError?.none, runs: [Run]()))
 
@@ -526,7 +495,7 @@ private final class DeliveryReports: ClientContext, @unchecked Sendable {
             {
                 state.runs[state.runs.count - 1].offsets = run.offsets.lowerBound...offset
             } else if offset >= 0 {
-                state.runs.append(Run(topic: topic, partition: partition, offsets: offset...offset))
+                state.runs.append((topic, partition, offset...offset))
             }
         }
     }
@@ -537,33 +506,28 @@ private final class DeliveryReports: ClientContext, @unchecked Sendable {
             defer { state.runs = [] }
             return state
         }
-        return (
-            failure,
-            runs.compactMap { run in
-                rd_kafka_topic_name(OpaquePointer(bitPattern: run.topic)).map {
-                    (TopicPartition(topic: String(cString: $0), partition: run.partition), run.offsets)
-                }
-            }
-        )
+        let named = runs.map { topic, partition, offsets in
+            let name = String(cString: rd_kafka_topic_name(OpaquePointer(bitPattern: topic)))
+            return (TopicPartition(topic: name, partition: partition), offsets)
+        }
+        return (failure, named)
     }
 }
 
-/// Where the records that a session wrote came to stand. It tells a topic that was made anew or has lost its end: what is written
-/// later comes to a lower offset. Nothing else tells, since brokers take it.
+/// Where the records that a session wrote came to stand. In a topic that was made anew or has lost its end, what is written later
+/// comes to a lower offset. Nothing else tells, since brokers take it.
 struct DeliveredOffsets {
-    /// Records in one partition, with no others in between.
     typealias Run = (place: TopicPartition, offsets: ClosedRange<Offset>)
 
     /// The last offset written to each partition, committed or not.
     private(set) var last: [TopicPartition: Offset] = [:]
-    /// Where the records of the last transaction stand, in the order in which they were written.
+    /// Where those of the last transaction stand, in order.
     private(set) var transaction: [TopicPartition: [Range<Offset>]] = [:]
     private var shortened: Set<TopicPartition> = []
 
-    /// A transaction begins.
     mutating func begin() { transaction.removeAll(keepingCapacity: true) }
 
-    /// - Returns: a partition that is found to lack what was written to it before.
+    /// Returns a partition that is found to lack what was written to it before.
     mutating func add(_ runs: [Run]) -> TopicPartition? {
         var found: TopicPartition?
         for (place, offsets) in runs {
@@ -589,36 +553,27 @@ struct DeliveredOffsets {
 
 /// How long a transaction goes on while no broker confirms anything.
 ///
-/// The controller takes seconds to notice that a broker has died. librdkafka waits for that broker as long as the transaction
-/// may last, and requests to other brokers wait with it. So a transaction is given up early if it hears nothing after a
-/// connection broke. If its connections are intact, a broker is merely slow, and the transaction waits for it. A broker that is
-/// shutting down may hold a request for seconds before it closes the connection, and another broker answers soon after that. So
-/// time counts from when the connection broke.
+/// librdkafka waits for a dead broker as long as the transaction may last, and requests to other brokers wait with it. So a
+/// transaction is given up early if it hears nothing after a connection broke. While its connections are intact, a broker is merely
+/// slow. A broker that is shutting down may hold a request for seconds before it closes the connection, and another one answers
+/// soon after. So time counts from when the connection broke.
 struct InactivityTimeout {
     private let least: Duration
     private let most: Duration
     /// How long the inactivity may last once a connection has broken.
-    private(set) var limit: Duration
+    private var limit: Duration
     private var since = ContinuousClock.now
     /// When a connection was first found broken in the current transaction.
     private var brokenSince: ContinuousClock.Instant?
     /// The longest inactivity of the current transaction that a confirmation ended.
     private var longest = Duration.zero
 
-    /// - Parameters:
-    ///   - least: how long the inactivity may last after a connection broke. Each transaction that is given up doubles the limit.
-    ///   - most: how long it may last in any case. It exceeds the transaction timeout, so that librdkafka can report what
-    ///     happened, and is needed because some of its calls may never return.
-    init(least: Duration, most: Duration = .seconds(20)) {
-        (self.least, self.most, limit) = (least, most, least)
-    }
+    /// The limit after a connection broke, which each transaction that is given up doubles; and that in any case, since some of
+    /// librdkafka's calls never return. The latter exceeds the transaction timeout, so that librdkafka can report what happened.
+    init(least: Duration, most: Duration = .seconds(20)) { (self.least, self.most, limit) = (least, most, least) }
 
-    /// A transaction begins.
-    mutating func began(at now: ContinuousClock.Instant = .now) {
-        (since, brokenSince, longest) = (now, nil, .zero)
-    }
+    mutating func began(at now: ContinuousClock.Instant = .now) { (since, brokenSince, longest) = (now, nil, .zero) }
 
-    /// A broker confirmed something.
     mutating func confirmed(at now: ContinuousClock.Instant = .now) {
         longest = max(longest, now - since)
         since = now
@@ -630,8 +585,7 @@ struct InactivityTimeout {
         limit = max(least, min(limit, longest * 2))
     }
 
-    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver`` once the time is over: ``KafkaError/Code/transport`` if a
-    ///   connection broke, or else ``KafkaError/Code/timedOut``.
+    /// Throws once the time is over.
     mutating func check(connectionBroke: Bool, at now: ContinuousClock.Instant = .now) throws(KafkaError) {
         if connectionBroke { brokenSince = brokenSince ?? now }
         let inactivity = now - since
@@ -644,23 +598,15 @@ struct InactivityTimeout {
     }
 }
 
-/// A thread for calls to librdkafka that may take longer than their timeout, so that such a call can be left behind.
-///
-/// It makes one call at a time. If it is released in the middle of one, it ends when that call returns, and only then is what
-/// the call retains freed.
+/// A thread for calls to librdkafka that may never return, one at a time. If it is released in the middle of one, it ends when that
+/// call returns, and only then is what the call retains freed.
 final class CallThread: Sendable {
+    typealias Call = @Sendable () throws(KafkaError) -> Void
     typealias Outcome = Result<Void, KafkaError>
 
     private final class Slot: Sendable {
-        struct State {
-            var call: (@Sendable () throws(KafkaError) -> Void)?
-            var outcome: Outcome?
-            var isStarted = false
-        }
-
-        let state = Mutex(State())
-        let wake = DispatchSemaphore(value: 0)
-        let done = DispatchSemaphore(value: 0)
+        let state = Mutex((call: Call?.none, outcome: Outcome?.none, isStarted: false))
+        let (wake, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
 
         func serve() {
             while true {
@@ -674,26 +620,22 @@ final class CallThread: Sendable {
     }
 
     private let slot = Slot()
-    private let name: String
-
-    /// The first call starts the thread.
-    init(name: String) { self.name = name }
 
     deinit {
         slot.state.withLock { $0.call = nil }
         slot.wake.signal()
     }
 
-    /// Whether a call has begun and ``outcome(within:)`` has not returned its outcome yet.
+    /// Whether a call has begun and its outcome was not taken yet.
     var isBusy: Bool { slot.state.withLock { $0.call != nil } }
 
-    /// Begins a call. None may be in progress.
-    func begin(_ call: @escaping @Sendable () throws(KafkaError) -> Void) {
+    /// Begins a call, which starts the thread if it is the first.
+    func begin(_ call: @escaping Call) {
         let isStarted = slot.state.withLock { state in
             defer { (state.call, state.isStarted) = (call, true) }
             return state.isStarted
         }
-        if !isStarted { DedicatedThread.start(name) { [slot] in slot.serve() } }
+        if !isStarted { DedicatedThread.start("transaction") { [slot] in slot.serve() } }
         slot.wake.signal()
     }
 

@@ -55,7 +55,7 @@ import Testing
                 try producer.send(
                     (0..<1000).map { number in
                         let order = #"{"orderId":"\#(round)-\#(number)","juice":"kiwi"}"#
-                        return .init(topic: cluster.topics.orders, partition: 0, key: nil, value: Array(order.utf8))
+                        return (cluster.topics.orders, 0, nil, Array(order.utf8))
                     })
                 let anchor = try Self.anchor(configuration)
                 let move = try anchor.look(.earliest)

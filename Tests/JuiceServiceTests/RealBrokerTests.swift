@@ -59,9 +59,8 @@ struct RealBrokerTests {
             // As an instance that counts four partitions would write it.
             try cluster.makeProducer().send(
                 Shop.stores.map { store in
-                    .init(
-                        topic: cluster.topics.stock, partition: Shop.home(of: store), key: Array(store.utf8),
-                        value: Array(#"{"store":"\#(store)","revision":1,"stock":{"kiwi":1}}"#.utf8))
+                    let stock = #"{"store":"\#(store)","revision":1,"stock":{"kiwi":1}}"#
+                    return (cluster.topics.stock, Shop.home(of: store), store, Array(stock.utf8))
                 })
             let topics = cluster.topics
             try cluster.enlarge([topics.orders, topics.restocks, topics.results, topics.stock], to: 8)
@@ -206,8 +205,8 @@ extension TestCluster {
         var reason = [CChar](repeating: 0, count: 256)
         var additions = names.map { rd_kafka_NewPartitions_new($0, count, &reason, reason.count) }
         defer { for case let addition? in additions { rd_kafka_NewPartitions_destroy(addition) } }
-        let event = try admin.handle.request(RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, timeout: .seconds(60)) { options, queue in
-            rd_kafka_CreatePartitions(admin.handle.pointer, &additions, additions.count, options, queue)
+        let event = try admin.handle.request(RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, timeout: .seconds(60)) { client, options, queue in
+            rd_kafka_CreatePartitions(client, &additions, additions.count, options, queue)
         }
         rd_kafka_event_destroy(event)
         let isKnown = {

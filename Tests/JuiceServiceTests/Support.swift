@@ -137,10 +137,25 @@ struct TestCluster: Sendable {
             next: [.orders: 0, .restocks: 0], added: [:], stock: 1, claim: 0, ids: ["former"], forwarded: [:])
         let stock = #"{"store":"main","revision":1,"stock":{"kiwi":1000}}"#
         try makeProducer().send([
-            .init(topic: topics.stock, partition: 0, key: Array("main".utf8), value: Array(stock.utf8)),
-            .init(topic: topics.results, partition: 0, key: nil, value: JournalNote.claim(claim).bytes),
-            .init(topic: topics.results, partition: 0, key: nil, value: JournalNote.position(position).bytes),
+            (topics.stock, 0, "main", Array(stock.utf8)), (topics.results, 0, nil, JournalNote.claim(claim).bytes),
+            (topics.results, 0, nil, JournalNote.position(position).bytes),
         ])
+    }
+}
+
+extension Producer {
+    /// Writes records and waits until all are confirmed.
+    func send(_ records: [(topic: String, partition: Int32, key: String?, value: [UInt8])]) throws {
+        var (confirmed, failure) = (0, KafkaError?.none)
+        for record in records {
+            let key = record.key.map { Array($0.utf8) }
+            try produce(topic: record.topic, partition: record.partition, key: key, value: record.value) { result in
+                confirmed += 1
+                if case .failure(let error) = result { failure = error }
+            }
+        }
+        while confirmed < records.count, failure == nil { poll(timeout: .milliseconds(100)) }
+        if let failure { throw failure }
     }
 }
 

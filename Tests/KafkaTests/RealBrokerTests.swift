@@ -8,70 +8,31 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
 /// Requests that the embedded broker does not support.
 @Suite(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on"))
 struct AdminTests {
-    @Test func groupsAreDescribedAndTopicsDeleted() async throws {
-        let servers = try #require(realBroker)
-        try await onThread {
-            let name = "test-\(UUID().uuidString.prefix(8))"
-            let client = KafkaConfiguration(["bootstrap.servers": servers])
-            let admin = try Admin(configuration: client, hooks: quietHooks)
-            let topic = Admin.NewTopic(name: name, partitionCount: 3)
-            #expect(try admin.create([topic], timeout: .seconds(60)) == [name])
-
-            let member = try GroupConsumer(
-                of: [name], configuration: client.merging(["group.id": name, "group.instance.id": "till-1"]), hooks: quietHooks)
-            try join(member)
-            let group = try describe(name, with: admin)
-            #expect(group.isStable)
-            #expect(group.members.map(\.instanceID) == ["till-1"])
-            let partitions = Set((0..<3).map { TopicPartition(topic: name, partition: $0) })
-            #expect(group.members.first.map { Set($0.partitions) } == partitions)
-            member.close()
-
-            try admin.delete(topics: [name], timeout: .seconds(60))
-            // Deleting a topic again, or one that never existed, is no error.
-            try admin.delete(topics: [name, name + "-never"], timeout: .seconds(60))
-            let deadline = ContinuousClock.now + .seconds(20)
-            var isThere = true
-            while isThere, ContinuousClock.now < deadline {
-                isThere = try admin.metadata(topics: [name], timeout: .seconds(5))[name] != nil
-            }
-            #expect(!isThere)
-        }
+    private func admin() throws -> Admin {
+        try Admin(configuration: KafkaConfiguration(["bootstrap.servers": try #require(realBroker)]), hooks: quietHooks)
     }
 
-    @Test func aGroupThatIsNotThereHasNoMembers() async throws {
-        let servers = try #require(realBroker)
+    @Test func topicsAreCreatedAndDeleted() async throws {
         try await onThread {
-            let admin = try Admin(configuration: KafkaConfiguration(["bootstrap.servers": servers]), hooks: quietHooks)
-            let group = try describe("test-\(UUID().uuidString)", with: admin)
-            #expect(group.members.isEmpty)
-            #expect(!group.isStable)
+            let (name, admin) = ("test-\(UUID().uuidString.prefix(8))", try admin())
+            let topic = Admin.NewTopic(name: name, partitionCount: 3, configuration: ["cleanup.policy": "compact"])
+            #expect(try admin.create([topic], timeout: minute) == [name])
+            #expect(try admin.create([topic], timeout: minute) == [])
+            #expect(try admin.configurations(ofTopics: [name], timeout: minute)[name]?["cleanup.policy"] == "compact")
+            try admin.delete(topics: [name], timeout: minute)
+            // Deleting a topic again, or one that never existed, is no error.
+            try admin.delete(topics: [name, name + "-never"], timeout: minute)
+            try wait(until: { try admin.metadata(topics: [name], timeout: .seconds(5))[name] == nil })
         }
     }
 
     /// One broker may name a topic that another does not know yet.
     @Test func aTopicThatTheBrokerDoesNotKnowIsAskedForAgain() async throws {
-        let servers = try #require(realBroker)
         try await onThread {
-            let admin = try Admin(configuration: KafkaConfiguration(["bootstrap.servers": servers]), hooks: quietHooks)
-            let name = "test-\(UUID().uuidString)"
-            let error = #expect(throws: KafkaError.self) { try admin.configurations(ofTopics: [name], timeout: .seconds(60)) }
+            let (name, admin) = ("test-\(UUID().uuidString)", try admin())
+            let error = #expect(throws: KafkaError.self) { try admin.configurations(ofTopics: [name], timeout: minute) }
             #expect(error?.code == .unknownTopicOrPartition)
             #expect(error?.remedy == .retry)
-        }
-    }
-
-    /// Asks again while the group's coordinator is moving or loading, as on a broker that has just started. A request may get lost
-    /// in librdkafka meanwhile.
-    private func describe(_ group: String, with admin: Admin) throws -> ConsumerGroup {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while true {
-            do throws(KafkaError) {
-                return try admin.describe(group: group, timeout: .seconds(5))
-            } catch {
-                guard error.remedy == .retry, ContinuousClock.now < deadline else { throw error }
-                Thread.sleep(forTimeInterval: 0.1)
-            }
         }
     }
 }
@@ -88,7 +49,7 @@ struct RealFenceTests {
         init() throws {
             client = KafkaConfiguration(["bootstrap.servers": try #require(realBroker), "linger.ms": "0"])
             let admin = try Admin(configuration: client, hooks: quietHooks)
-            try #require(try admin.create([.init(name: name, partitionCount: 1)], timeout: .seconds(60)) == [name])
+            try #require(try admin.create([.init(name: name, partitionCount: 1)], timeout: minute) == [name])
         }
 
         func session(_ owner: Int = 0) -> TransactionSession {
@@ -107,7 +68,7 @@ struct RealFenceTests {
                 ]), hooks: quietHooks)
             defer { consumer.close() }
             try consumer.assign([partition: 0])
-            let ends = try consumer.endOffsets(of: [partition], timeout: .seconds(60))
+            let ends = try consumer.endOffsets(of: [partition], timeout: minute)
             var (values, isRead) = ([String](), false)
             try poll(consumer, until: { isRead }) { element in
                 switch element {
@@ -121,7 +82,7 @@ struct RealFenceTests {
     }
 
     private func ready(_ session: TransactionSession) throws -> [String] {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + minute
         var ids: [String] = []
         try retrying(while: { .now < deadline }) { () throws(KafkaError) in ids = try session.initTransactions(timeout: .seconds(1))
         }
@@ -129,7 +90,7 @@ struct RealFenceTests {
     }
 
     private func fence(_ ids: Set<String>, with fence: ProducerFence) throws {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + minute
         try retrying(while: { .now < deadline }) { () throws(KafkaError) in
             let undecided = try fence.fence(ids, timeout: .seconds(1))
             #expect(undecided.isEmpty)
@@ -143,13 +104,12 @@ struct RealFenceTests {
             let owner = stand.session()
             let ids = try ready(owner)
             for value in ["a", "b", "c", "d"] { try owner.transact(value) }
-            try owner.begin()
-            try owner.produce("lost")
-            if isFlushed { try owner.flush(timeout: .seconds(60)) }
+            try owner.write("lost")
+            if isFlushed { try owner.flush(timeout: minute) }
             try fence(Set(ids), with: stand.fence())
             // What was open is aborted by now: nothing is undecided.
             #expect(try stand.committed() == ["a", "b", "c", "d"])
-            let error = #expect(throws: KafkaError.self) { try owner.commit(timeout: .seconds(60)) }
+            let error = #expect(throws: KafkaError.self) { try owner.commit(timeout: minute) }
             #expect(error?.remedy == .startOver)
             #expect(error?.code == .fenced)
 
@@ -182,9 +142,8 @@ struct RealFenceTests {
             let stand = try Stand()
             let session = stand.session()
             let former = try ready(session)
-            try session.begin()
-            try session.produce("lost")
-            try session.flush(timeout: .seconds(60))
+            try session.write("lost")
+            try session.flush(timeout: minute)
             session.prepare()
             _ = try ready(session)
             try fence(Set(former), with: stand.fence())

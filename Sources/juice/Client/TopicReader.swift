@@ -12,10 +12,8 @@ final class TopicReader {
     }
 
     /// The start and end of each partition's log when the reader was created.
-    let watermarks: [TopicPartition: Watermarks]
+    let watermarks: [TopicPartition: Range<Offset>]
 
-    /// The offsets between these.
-    var log: [TopicPartition: Range<Offset>] { watermarks.mapValues { $0.low..<max($0.low, $0.high) } }
 
     private let topic: String
     private let clients: KafkaClients
@@ -66,7 +64,7 @@ final class TopicReader {
     }
 
     /// Reads what follows the ends in ``watermarks``.
-    func startAtEnds() throws(Failure) { try start(at: watermarks.mapValues(\.high)) }
+    func startAtEnds() throws(Failure) { try start(at: watermarks.mapValues(\.upperBound)) }
 
     /// Calls `body` with each available record, after waiting up to `timeout` for the first one.
     ///
@@ -133,9 +131,9 @@ final class TopicReader {
     /// - Parameter time: begins in each partition with the first record at or after this, in milliseconds since 1970; nil begins at
     ///   the start.
     func readAll(since time: Int64? = nil, _ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) {
-        guard let time else { return try read(log, body) }
+        guard let time else { return try read(watermarks, body) }
         let starts = try starts(since: time)
-        let later = log.map { ($0, $1.clamped(to: (starts[$0] ?? $1.upperBound)..<Offset.max)) }
+        let later = watermarks.map { ($0, $1.clamped(to: (starts[$0] ?? $1.upperBound)..<Offset.max)) }
         var begun: Set<Int32> = []
         try read(Dictionary(uniqueKeysWithValues: later)) { record throws(Failure) in
             guard begun.contains(record.partition) || record.timestamp ?? time >= time else { return }
@@ -147,7 +145,7 @@ final class TopicReader {
     /// The offset of each partition's first record at or after a time, and none for a partition without one. From a broker that
     /// finds no offsets by time, the starts of the partitions.
     private func starts(since time: Int64) throws(Failure) -> [TopicPartition: Offset] {
-        guard clients.capabilities.findsOffsetsByTime else { return watermarks.mapValues(\.low) }
+        guard clients.capabilities.findsOffsetsByTime else { return watermarks.mapValues(\.lowerBound) }
         let times = watermarks.mapValues { _ in time }
         let deadline = Deadline(after: timeout)
         return try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
@@ -167,9 +165,9 @@ final class TopicReader {
         guard count > 0 else { return [] }
         var size = Offset(clamping: count) * 2 + 64
         while true {
-            let window = watermarks.mapValues { max($0.low, $0.high - size)..<$0.high }
+            let window = watermarks.mapValues { max($0.lowerBound, $0.upperBound - size)..<$0.upperBound }
             let found = try find(window)
-            let isAll = watermarks.allSatisfy { window[$0.key]?.lowerBound == $0.value.low }
+            let isAll = watermarks.allSatisfy { window[$0.key]?.lowerBound == $0.value.lowerBound }
             if found.count >= count || isAll { return found.suffix(count) }
             size *= 8
         }

@@ -101,7 +101,7 @@ private final class KafkaAuditSource: AuditSource {
 
     private let clients: KafkaClients
     private let topicPrefix: String
-    private let watermarks: [TopicPartition: Watermarks]
+    private let watermarks: [TopicPartition: Range<Offset>]
     /// How many offsets there are between these.
     private let total: Int
     private let lanes: [Lane]
@@ -118,7 +118,7 @@ private final class KafkaAuditSource: AuditSource {
         onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void
     ) throws(Failure) {
         let deadline = Deadline(after: timeout)
-        var watermarks: [TopicPartition: Watermarks] = [:]
+        var watermarks: [TopicPartition: Range<Offset>] = [:]
         // The order matters. The stock follows the journal, so its end is looked up before. What the journal tells of was there
         // before it, so those ends are looked up after.
         for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [AuditTopic] {
@@ -126,7 +126,7 @@ private final class KafkaAuditSource: AuditSource {
             let reader = try TopicReader(clients, topic: name, upTo: .highWatermark, timeout: deadline.remaining)
             watermarks.merge(reader.watermarks) { $1 }
         }
-        total = watermarks.values.reduce(0) { $0 + Int($1.high - $1.low) }
+        total = watermarks.values.reduce(0) { $0 + $1.count }
         lanes = (0..<min(Self.mostLanes, ProcessInfo.processInfo.activeProcessorCount)).map { _ in Lane() }
         (self.clients, self.topicPrefix, self.watermarks) = (clients, topicPrefix, watermarks)
         (self.timeout, self.onProgress) = (timeout, onProgress)
@@ -139,17 +139,17 @@ private final class KafkaAuditSource: AuditSource {
         return watermarks.keys.count { $0.topic == name }
     }
 
-    func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 { watermarks[place(topic, partition)]?.low ?? 0 }
+    func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 { watermarks[place(topic, partition)]?.lowerBound ?? 0 }
 
     func records(of topic: AuditTopic, partition: Int, from offset: Int64) throws -> [AuditRecord] {
         let place = place(topic, partition)
         guard let log = watermarks[place] else { return [] }
         let (records, next) = try lanes[partition % lanes.count].readings.withLock { readings in
-            try read(place, from: max(offset, log.low), to: log.high, &readings)
+            try read(place, from: max(offset, log.lowerBound), to: log.upperBound, &readings)
         }
         progress.withLock { progress in
-            let before = progress.ends[place] ?? log.low
-            let end = min(max(before, next), log.high)
+            let before = progress.ends[place] ?? log.lowerBound
+            let end = min(max(before, next), log.upperBound)
             progress.ends[place] = end
             progress.done += Int(end - before)
             onProgress(progress.done, total)

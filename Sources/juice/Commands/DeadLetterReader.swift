@@ -47,7 +47,7 @@ final class DeadLetterReader {
     }
 
     /// All dead letters, oldest first.
-    func all() throws(Failure) -> [DeadLetter] { try read(reader.log) }
+    func all() throws(Failure) -> [DeadLetter] { try read(reader.watermarks) }
 
     /// The last matching dead letters, oldest first.
     func last(_ count: Int, where isMeant: (DeadLetter) -> Bool) throws(Failure) -> [DeadLetter] {
@@ -59,7 +59,7 @@ final class DeadLetterReader {
     /// stands first.
     func at(_ positions: Set<LetterPosition>) throws(Failure) -> (letters: [DeadLetter], missing: [LetterPosition]) {
         let partitions = Set(positions.map(\.partition))
-        let letters = try read(reader.log.filter { partitions.contains($0.key.partition) })
+        let letters = try read(reader.watermarks.filter { partitions.contains($0.key.partition) })
         let firsts = Set(positions.map(log.first))
         let chosen = letters.filter { firsts.contains($0.position) }
         return (chosen, firsts.subtracting(chosen.map(\.position)).sorted())
@@ -73,7 +73,7 @@ final class DeadLetterReader {
     /// The failure for a position without a dead letter.
     func missing(_ position: LetterPosition) -> Failure {
         var hint = "`juice dead-letters list` shows the positions"
-        let start = reader.log.first { $0.key.partition == position.partition }?.value.lowerBound
+        let start = reader.watermarks.first { $0.key.partition == position.partition }?.value.lowerBound
         if let start, position.offset < start { hint = "records before offset \(start) are no longer retained" }
         return Failure(.usage, "there is no dead letter at \(position.text)", hint: hint)
     }

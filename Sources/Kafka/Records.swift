@@ -1,16 +1,49 @@
 import CRdKafka
 
+/// One header of a record: a name and a value.
+public struct RecordHeader: Hashable, Sendable {
+    /// A record may have several headers of the same name.
+    public let name: String
+    /// The value's bytes; nil is Kafka's null, which differs from empty.
+    public let value: [UInt8]?
+
+    /// A header whose value is bytes, or null.
+    public init(name: String, value: [UInt8]?) { (self.name, self.value) = (name, value) }
+
+    /// A header whose value is text.
+    public init(name: String, value: String) { self.init(name: name, value: Array(value.utf8)) }
+
+    /// The value as text; nil if it is null or not UTF-8.
+    public var text: String? { value.flatMap { String(validating: $0, as: UTF8.self) } }
+
+    /// librdkafka's list of these headers, which the caller owns until a produce call takes it.
+    static func makeList(_ headers: [RecordHeader]) -> OpaquePointer? {
+        let list = rd_kafka_headers_new(headers.count)
+        for header in headers {
+            if let value = header.value {
+                _ = value.withUnsafeBytes { rd_kafka_header_add(list, header.name, -1, nonNull($0), $0.count) }
+            } else {
+                _ = rd_kafka_header_add(list, header.name, -1, nil, 0)
+            }
+        }
+        return list
+    }
+}
+
+/// An address for bytes that are not Kafka's null: empty ones may have none, which librdkafka would take for null.
+func nonNull(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer? { bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1) }
+
 /// One record of a ``RecordBatch``: a view into librdkafka's memory, valid until the consumer polls again.
 public struct ConsumedRecord {
     let message: UnsafePointer<rd_kafka_message_t>
 
     /// The topic's name, copied.
     public var topic: String { String(cString: rd_kafka_topic_name(message.pointee.rkt)) }
-    /// Equal for records of the same topic from the same consumer: cheaper to compare than the name.
+    /// Equal for records of the same topic from the same consumer, and cheaper to compare than the name.
     public var topicIdentity: OpaquePointer? { message.pointee.rkt }
-    /// The partition's number.
+    /// The number of the record's partition.
     public var partition: Int32 { message.pointee.partition }
-    /// The record's offset in its partition.
+    /// The record's place in its partition.
     public var offset: Offset { message.pointee.offset }
 
     /// The key's bytes; nil is Kafka's null key.
@@ -30,25 +63,32 @@ public struct ConsumedRecord {
         return kind == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? nil : milliseconds
     }
 
-    /// The headers, copied. Empty, without a copy, for a record that has none.
+    /// The headers in order, copied. Empty, without a copy, for a record that has none.
     public var headers: [RecordHeader] {
-        Self.mayHaveHeaders(after: value) ? RecordHeader.all(of: message) : []
+        var list: OpaquePointer?
+        guard Self.mayHaveHeaders(after: value), rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR, let list
+        else { return [] }
+        var headers: [RecordHeader] = []
+        var name: UnsafePointer<CChar>?
+        var value: UnsafeRawPointer?
+        var size = 0
+        while rd_kafka_header_get_all(list, headers.count, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR, let name {
+            let bytes = value.map { Array(UnsafeRawBufferPointer(start: $0, count: size)) }
+            headers.append(RecordHeader(name: String(cString: name), value: bytes))
+        }
+        return headers
     }
 
-    /// Whether the record with this value may have headers, which costs far less than to ask for them. The value must be as it
-    /// was received.
+    /// Whether the record with this value, as received, may have headers: far cheaper than to ask for them.
     static func mayHaveHeaders(after value: UnsafeRawBufferPointer?) -> Bool {
         crdkafka_may_have_headers(value?.baseAddress, value?.count ?? 0)
     }
 }
 
-/// The result of one poll: records and, in between, events and errors of partitions.
-///
-/// All elements are views into librdkafka's memory, valid until the consumer polls again.
+/// The result of one poll: views into librdkafka's memory, valid until the consumer polls again.
 public struct RecordBatch: RandomAccessCollection {
     /// A record, an event or an error.
     public enum Element {
-        /// A record.
         case record(ConsumedRecord)
         /// The partition has been read to its end; its next record will have the offset `next`. Only reported with
         /// `enable.partition.eof`.
@@ -59,8 +99,8 @@ public struct RecordBatch: RandomAccessCollection {
 
     let messages: UnsafeBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
 
-    /// The headers of the record at a position, which has this value. If the value shows that there are none, nothing else of
-    /// the record is touched: in a large batch it is no longer in the processor's caches.
+    /// The headers of the record at a position, which has this value. If the value shows that there are none, nothing else of the
+    /// record is touched: in a large batch it is no longer in the processor's caches.
     public func headers(at position: Int, of value: UnsafeRawBufferPointer?) -> [RecordHeader] {
         guard ConsumedRecord.mayHaveHeaders(after: value), case .record(let record) = self[position] else { return [] }
         return record.headers
@@ -71,7 +111,7 @@ public struct RecordBatch: RandomAccessCollection {
     /// The number of elements.
     public var endIndex: Int { messages.count }
 
-    /// The element at a position below ``endIndex``.
+    /// The element at a position.
     public subscript(position: Int) -> Element {
         guard let message = messages[position] else { return .failure(nil, .outOfMemory) }
         guard message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else { return .record(ConsumedRecord(message: message)) }
@@ -91,6 +131,7 @@ public struct RecordBatch: RandomAccessCollection {
             let name = partition.partition < 0 ? partition.topic : partition.description
             reason = "\(name): \(reason ?? "")"
         }
-        return (KafkaError(message.pointee.err, message: reason) ?? .outOfMemory).at(message.pointee.offset)
+        let offset = message.pointee.offset
+        return (KafkaError(message.pointee.err, message: reason) ?? .outOfMemory).with(\.offset, offset >= 0 ? offset : nil)
     }
 }
