@@ -31,7 +31,7 @@ public struct Answer: Sendable, Hashable {
         case restocked(left: [FruitAmount])
         /// An order was taken back: the fruits returned, and their levels. Both are empty if there was nothing to return.
         case cancelled(returned: [FruitAmount], left: [FruitAmount])
-        /// The command had no effect. The code is one of ``Rejection/Reason``, or one that a newer service added.
+        /// The command had no effect. The reason is one of the contract's, or one that a newer service added.
         case rejected(reason: String)
     }
 }
