@@ -1,78 +1,50 @@
 import JuiceDomain
 
-/// What an answer says, in numbers: everything but the command's id and store, and the language.
-///
-/// The one form between an outcome and its JSON, which an ``AnswerEncoder`` writes. Juices and fruits are indices of the menu.
+/// What an answer says of the command that it answers. The rest is its ``AnswerContent``, or its ``Rejection``.
+package struct AnswerHead {
+    package let id: BorrowedText
+    package let store: BorrowedText
+    package let command: CommandKind
+    /// The command's offset in its topic, in the partition of the answer's own number.
+    package let offset: Int64
+    /// Where the command was read first, if it was forwarded.
+    package var from: ForwardSource?
+    /// Whether the command was a repeat, and this is its first answer given again. Only an answer that is read can say so.
+    package internal(set) var isDuplicate = false
+
+    /// The head of a first answer.
+    package init(_ command: CommandKind, id: BorrowedText, store: BorrowedText, offset: Int64, from: ForwardSource? = nil) {
+        self.command = command
+        self.id = id
+        self.store = store
+        self.offset = offset
+        self.from = from
+    }
+}
+
+/// What an answer says, in numbers: everything but the command's id and store, and the language. Juices and fruits are indices of
+/// the menu.
 ///
 /// Made to be kept and set again for each command, so that it allocates only while it grows to the longest recipe.
-public struct AnswerContent: Sendable {
+package struct AnswerContent: Sendable {
     /// What came of a command. Rejections are not among them: they carry text.
-    public enum Kind: Sendable {
-        /// An order's juices were made.
-        case juiceMade
-        /// An order was short of fruit.
-        case outOfStock
-        /// A restock changed the stock.
-        case restocked
-        /// An order was taken back.
-        case cancelled
-
-        /// The answer's type in JSON.
-        var type: StaticString {
-            switch self {
-            case .juiceMade: "juiceMade"
-            case .outOfStock: "outOfStock"
-            case .restocked: "restocked"
-            case .cancelled: "cancelled"
-            }
-        }
-
-        /// The kind of the answers of a type, `nil` for rejections and for types of a newer service.
-        init?(type: BorrowedText) {
-            switch type {
-            case BorrowedText(Self.juiceMade.type): self = .juiceMade
-            case BorrowedText(Self.outOfStock.type): self = .outOfStock
-            case BorrowedText(Self.restocked.type): self = .restocked
-            case BorrowedText(Self.cancelled.type): self = .cancelled
-            default: return nil
-            }
-        }
-
-        /// What such an answer answers.
-        var command: CommandKind {
-            switch self {
-            case .juiceMade, .outOfStock: .order
-            case .restocked: .restock
-            case .cancelled: .cancel
-            }
-        }
+    package enum Kind: Sendable {
+        case juiceMade, outOfStock, restocked, cancelled
     }
 
-    /// What came of the command.
-    public var kind = Kind.restocked
+    package var kind = Kind.restocked
     /// The order that was answered; means nothing for a restock or a cancel.
-    public var order = JuiceOrder.basket([])
+    package var order = JuiceOrder.basket([])
     /// The fruits of the command, in the order in which the answer names them. An out-of-stock answer names those that are short.
-    public var fruits = FruitTally()
+    package var fruits = FruitTally()
     /// The store's revision after a command that changed it; 0 if it did not.
-    public var revision = 0
+    package var revision = 0
 
-    /// The content of no answer, to be set.
-    public init() {}
+    package init() {}
 
-    /// Becomes the answer to an order, which the maker makes. The revision is left to be set.
-    ///
-    /// - Parameters:
-    ///   - order: the order.
-    ///   - maker: a maker by the answer's menu.
-    ///   - store: the store that the fruits are taken from.
-    /// - Returns: what came of the order.
+    /// Becomes the answer to an order, which the maker makes from the store's fruits. The revision is left to be set.
     @discardableResult
-    public mutating func make(
-        _ order: JuiceOrder,
-        by maker: JuiceMaker,
-        from store: inout FruitStore
-    ) -> JuiceMaker.Outcome {
+    package mutating func make(_ order: JuiceOrder, by maker: JuiceMaker, from store: inout FruitStore) -> JuiceMaker.Outcome {
         let outcome = maker.make(order, from: &store, &fruits)
         self.order = order
         kind = outcome == .made ? .juiceMade : .outOfStock
@@ -82,30 +54,22 @@ public struct AnswerContent: Sendable {
 
 /// Writes the answers and the stock records of one menu, as JSON without spaces.
 ///
-/// Every method appends one record to a buffer; once the buffer has grown to its size, answering an order allocates no
-/// memory.
-///
-/// A class, because copying its tables for a call would cost more than the shortest answer's pieces.
-public final class AnswerEncoder: Sendable {
-    /// The language of the messages.
-    public let language: Language
-
-    let phrasebook: Phrasebook
+/// Every method appends one record to a buffer. Once the buffer has grown to its size, answering an order allocates no memory.
+// A class, because copying its tables for a call would cost more than the shortest answer's pieces.
+package final class AnswerEncoder: Sendable {
+    private let phrasebook: Phrasebook
     private let fragments: Fragments
     private let fruits: [FruitFragments]
     private let juices: [JuiceFragments]
-    private let beginnings: BeginningFragments
     private let phrases: PhraseFragments
     private let stock: StockTemplate
 
     /// An encoder of answers about this menu's juices and fruits, with messages in this language.
-    public init(menu: Menu, language: Language = .english) {
-        self.language = language
+    package init(menu: Menu, language: Language = .english) {
         let phrasebook = Phrasebook(menu: menu, language: language)
         var fragments = Fragments()
-        juices = menu.juices.indices.map { JuiceFragments(juice: $0, phrasebook, &fragments) }
-        fruits = menu.fruits.indices.map { FruitFragments(fruit: $0, phrasebook, &fragments) }
-        beginnings = BeginningFragments(&fragments)
+        juices = menu.juices.map { JuiceFragments($0, phrasebook, &fragments) }
+        fruits = menu.fruits.map { FruitFragments($0, phrasebook, &fragments) }
         phrases = PhraseFragments(phrasebook, &fragments)
         stock = StockTemplate(menu: menu)
         self.fragments = fragments
@@ -114,7 +78,7 @@ public final class AnswerEncoder: Sendable {
 
     /// Writes the answer to a command that was carried out, or to an order that was short of fruit. The content must be of the
     /// same menu.
-    public func write(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
+    package func write(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         switch content.kind {
         case .juiceMade: writeJuiceMade(content, head, into: &buffer)
         case .outOfStock: writeOutOfStock(content, head, into: &buffer)
@@ -124,8 +88,8 @@ public final class AnswerEncoder: Sendable {
     }
 
     /// Writes the answer to a command that had no effect.
-    public func write(_ rejection: Rejection, _ head: AnswerHead, into buffer: inout OutputBuffer) {
-        buffer.append(type: Self.rejectedType)
+    package func write(_ rejection: Rejection, _ head: AnswerHead, into buffer: inout OutputBuffer) {
+        buffer.append(#"{"type":"rejected""#)
         buffer.append(membersOf: head)
         if head.command == .cancel { buffer.append(#","cancel":true"#) }
         buffer.append(#","reason":"#)
@@ -136,17 +100,14 @@ public final class AnswerEncoder: Sendable {
     }
 
     /// Writes the record of a store's whole stock after its `revision`th change.
-    public func stock(store: BorrowedText, revision: Int, levels: FruitStore, into buffer: inout OutputBuffer) {
+    package func stock(store: BorrowedText, revision: Int, levels: FruitStore, into buffer: inout OutputBuffer) {
         stock.write(store: store, revision: revision, levels: levels, into: &buffer)
     }
-
-    /// The type of an answer to a command that had no effect.
-    static var rejectedType: StaticString { "rejected" }
 }
 
 extension AnswerEncoder {
     private func writeJuiceMade(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
-        begin(beginnings.juiceMade, head, into: &buffer)
+        begin(#"{"type":"juiceMade","orderId":""#, head, into: &buffer)
         append(content.order, into: &buffer)
         appendFruits(of: content, by: { $0.amount }, after: { $0.firstUsed }, into: &buffer)
         appendFruits(of: content, by: { $0.level }, after: { $0.firstLeftAfterAmounts }, into: &buffer)
@@ -168,7 +129,7 @@ extension AnswerEncoder {
     }
 
     private func writeOutOfStock(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
-        begin(beginnings.outOfStock, head, into: &buffer)
+        begin(#"{"type":"outOfStock","orderId":""#, head, into: &buffer)
         append(content.order, into: &buffer)
         var following = 0
         for place in 0..<content.fruits.count where content.fruits[place].isShort {
@@ -188,7 +149,7 @@ extension AnswerEncoder {
     }
 
     private func writeRestocked(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
-        begin(beginnings.restocked, head, into: &buffer)
+        begin(#"{"type":"restocked","restockId":""#, head, into: &buffer)
         appendFruits(of: content, by: { $0.level }, after: { $0.firstLeft }, into: &buffer)
         appendRevision(of: content, into: &buffer)
         append(phrases.restocked, into: &buffer)
@@ -197,7 +158,7 @@ extension AnswerEncoder {
     }
 
     private func writeCancelled(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
-        begin(beginnings.cancelled, head, into: &buffer)
+        begin(#"{"type":"cancelled","orderId":""#, head, into: &buffer)
         guard content.fruits.count > 0 else { return append(phrases.cancelledNothing, into: &buffer) }
         appendFruits(of: content, by: { $0.amount }, after: { $0.firstReturned }, into: &buffer)
         appendFruits(of: content, by: { $0.level }, after: { $0.firstLeftAfterAmounts }, into: &buffer)
@@ -211,9 +172,9 @@ extension AnswerEncoder {
 // MARK: - Parts
 
 extension AnswerEncoder {
-    /// What all answers begin with.
-    private func begin(_ beginning: Fragment, _ head: AnswerHead, into buffer: inout OutputBuffer) {
-        append(beginning, into: &buffer)
+    /// What all answers begin with, after the text up to the id.
+    private func begin(_ beginning: StaticString, _ head: AnswerHead, into buffer: inout OutputBuffer) {
+        buffer.append(beginning)
         buffer.append(idAndPlaceOf: head)
     }
 
@@ -263,7 +224,7 @@ extension AnswerEncoder {
     @inline(__always)
     private func appendRevision(of content: AnswerContent, into buffer: inout OutputBuffer) {
         guard content.revision > 0 else { return buffer.append("}") }
-        append(phrases.revision, into: &buffer)
+        buffer.append(#"},"revision":"#)
         buffer.append(decimal: content.revision)
     }
 
@@ -283,6 +244,80 @@ extension AnswerEncoder {
     }
 }
 
+// MARK: - Head
+
+// The members that all answers begin with after their type, in the pieces in which they are written: `,"orderId":"`, and then the
+// rest, such as `pos-7-000123","store":"gangnam","offset":1234,"from":"3/42"`.
+extension OutputBuffer {
+    private mutating func append(idFieldOf command: CommandKind) {
+        append(",\"")
+        append(command.idField)
+        append(#"":""#)
+    }
+
+    mutating func append(membersOf head: AnswerHead) {
+        append(idFieldOf: head.command)
+        append(idAndPlaceOf: head)
+    }
+
+    mutating func append(idAndPlaceOf head: AnswerHead) {
+        append(idAndStoreOf: head)
+        append(placeOf: head)
+    }
+
+    private mutating func append(idAndStoreOf head: AnswerHead) {
+        append(escaped: head.id)
+        append(#"","store":""#)
+        append(escaped: head.store)
+        append(#"","offset":"#)
+    }
+
+    private mutating func append(placeOf head: AnswerHead) {
+        append(decimal: Int(head.offset))
+        guard let from = head.from else { return }
+        append(AnswerHead.sourceBeginning)
+        append(decimal: Int(from.partition))
+        append("/")
+        append(decimal: Int(from.offset))
+        append("\"")
+    }
+
+    /// Appends the answer to a repeat: the first one again, as a ``JournalReader`` accepts it, whatever menu, language or version
+    /// wrote it, with `"duplicate":true` after its type, and with the repeat's own offset and source.
+    package mutating func append(repeating first: UnsafeRawBufferPointer, for head: AnswerHead) {
+        // The type is the first member of every answer, and no type has a comma in it.
+        let type = first.firstIndex(of: UInt8(ascii: ",")) ?? first.endIndex
+        append(UnsafeRawBufferPointer(rebasing: first[..<type]))
+        append(AnswerHead.duplicateMember)
+        let start = count
+        append(idFieldOf: head.command)
+        append(idAndStoreOf: head)
+        // The same id and store take as many bytes there.
+        var rest = first[type...].dropFirst(count - start).drop { $0.isDigit }
+        append(placeOf: head)
+        if UnsafeRawBufferPointer(rebasing: rest).begins(with: BorrowedText(AnswerHead.sourceBeginning).bytes) {
+            rest = rest.dropFirst(AnswerHead.sourceBeginning.utf8CodeUnitCount)
+            rest = rest.drop { $0 != UInt8(ascii: "\"") }.dropFirst()
+        }
+        append(UnsafeRawBufferPointer(rebasing: rest))
+    }
+}
+
+extension AnswerHead {
+    static var duplicateMember: StaticString { #","duplicate":true"# }
+    fileprivate static var sourceBeginning: StaticString { #","from":""# }
+}
+
+extension UnsafeRawBufferPointer {
+    func begins(with bytes: UnsafeRawBufferPointer) -> Bool {
+        count >= bytes.count && UnsafeRawBufferPointer(rebasing: self[..<bytes.count]).hasSameBytes(as: bytes)
+    }
+}
+
+extension UInt8 { var isDigit: Bool { UInt8(ascii: "0") <= self && self <= UInt8(ascii: "9") } }
+
+// MARK: - Fragments
+
 /// A piece of JSON that is the same in every record: its place in a table of ``Fragments``.
 struct Fragment {
     fileprivate let start: Int
@@ -295,13 +330,14 @@ struct Fragment {
 struct Fragments: Sendable {
     private var bytes: [UInt8] = []
 
-    /// Keeps what `append` puts into the table.
-    mutating func add(_ append: (inout OutputBuffer) -> Void) -> Fragment {
-        var piece = OutputBuffer()
-        append(&piece)
-        let start = bytes.count
-        bytes += piece.bytes
-        return Fragment(start: start, end: bytes.count)
+    mutating func add(_ json: JSONText) -> Fragment {
+        bytes += json.bytes
+        return Fragment(start: bytes.count - json.bytes.count, end: bytes.count)
+    }
+
+    /// Adds the texts around a number or a list.
+    fileprivate mutating func add(_ texts: TextPair) -> (before: Fragment, after: Fragment) {
+        (add(#"\#(escaped: texts.before)"#), add(#"\#(escaped: texts.after)"#))
     }
 
     /// Calls `body` with the bytes of a fragment.
@@ -321,182 +357,88 @@ extension OutputBuffer {
 // comes in. Each is as long as possible: the cost of an answer is the number of its pieces.
 
 /// What answers say of one fruit.
-struct FruitFragments {
-    /// `,"used":{"kiwi":`
+private struct FruitFragments {
     let firstUsed: Fragment
-    /// `,"returned":{"kiwi":`
     let firstReturned: Fragment
-    /// After the fruits that were used or returned: `},"left":{"kiwi":`
+    /// After the fruits that were used or returned.
     let firstLeftAfterAmounts: Fragment
-    /// `,"left":{"kiwi":`
     let firstLeft: Fragment
-    /// `,"kiwi":`
     let next: Fragment
-    /// `,"fruit":"kiwi","missing":[{"fruit":"kiwi","needed":`
     let firstShort: Fragment
-    /// `},{"fruit":"kiwi","needed":`
     let nextShort: Fragment
-    /// Around the number, in the message to a restock or a cancel: `kiwi 8`
+    /// Around the number, in the message to a restock or a cancel.
     let counted: (before: Fragment, after: Fragment)
-    private let beforeOthers: Fragment
-    private let beforeLast: Fragment
-    private let last: Fragment
+    private let listed: (last: Fragment, beforeLast: Fragment, beforeOthers: Fragment)
 
-    init(fruit: Int, _ phrasebook: Phrasebook, _ fragments: inout Fragments) {
-        let id = phrasebook.menu.fruits[fruit].id
-        firstUsed = fragments.add { $0.append(#","used":{"#, key: id) }
-        firstReturned = fragments.add { $0.append(#","returned":{"#, key: id) }
-        firstLeftAfterAmounts = fragments.add { $0.append(#"},"left":{"#, key: id) }
-        firstLeft = fragments.add { $0.append(#","left":{"#, key: id) }
-        next = fragments.add { $0.append(",", key: id) }
-        firstShort = fragments.add {
-            $0.append(#","fruit":"#)
-            $0.append(quoted: id)
-            $0.append(#","missing":[{"fruit":"#)
-            $0.append(quoted: id)
-            $0.append(#","needed":"#)
-        }
-        nextShort = fragments.add {
-            $0.append(#"},{"fruit":"#)
-            $0.append(quoted: id)
-            $0.append(#","needed":"#)
-        }
-
-        counted = fragments.add(phrasebook.counted(fruit: fruit))
-        let listed = phrasebook.listed(fruit: fruit)
-        beforeOthers = fragments.add { $0.append(escaped: listed.beforeOthers) }
-        beforeLast = fragments.add { $0.append(escaped: listed.beforeLast) }
-        last = fragments.add { $0.append(escaped: listed.last) }
+    init(_ fruit: Fruit, _ phrasebook: Phrasebook, _ fragments: inout Fragments) {
+        let id = fruit.id
+        firstUsed = fragments.add(#","used":{\#(id):"#)
+        firstReturned = fragments.add(#","returned":{\#(id):"#)
+        firstLeftAfterAmounts = fragments.add(#"},"left":{\#(id):"#)
+        firstLeft = fragments.add(#","left":{\#(id):"#)
+        next = fragments.add(#",\#(id):"#)
+        firstShort = fragments.add(#","fruit":\#(id),"missing":[{"fruit":\#(id),"needed":"#)
+        nextShort = fragments.add(#"},{"fruit":\#(id),"needed":"#)
+        counted = fragments.add(phrasebook.counted(fruit))
+        let texts = phrasebook.listed(fruit)
+        listed = (
+            fragments.add(#"\#(escaped: texts.last)"#), fragments.add(#"\#(escaped: texts.beforeLast)"#),
+            fragments.add(#"\#(escaped: texts.beforeOthers)"#)
+        )
     }
 
     /// The fruit in the message that lists what is short, by how many fruits follow it.
     func listed(followedBy following: Int) -> Fragment {
         switch following {
-        case 0: last
-        case 1: beforeLast
-        default: beforeOthers
+        case 0: listed.last
+        case 1: listed.beforeLast
+        default: listed.beforeOthers
         }
     }
 }
 
 /// What answers say of one juice.
-struct JuiceFragments {
-    /// `,"juice":"kiwi","quantity":`
+private struct JuiceFragments {
     let id: Fragment
-    /// `,"items":[{"juice":"kiwi","quantity":`
     let firstItem: Fragment
-    /// `},{"juice":"kiwi","quantity":`
     let nextItem: Fragment
-    /// `,"message":"juice made: kiwi juice"}`
+    /// All the rest of the answer to an order of one.
     let madeOne: Fragment
-    /// `kiwi juice`
+    /// In a message: one of it, and around the number of several.
     let one: Fragment
-    /// Around the number: `3 × kiwi juice`
     let several: (before: Fragment, after: Fragment)
 
-    init(juice: Int, _ phrasebook: Phrasebook, _ fragments: inout Fragments) {
-        func item(after before: StaticString) -> Fragment {
-            fragments.add {
-                $0.append(before)
-                $0.append(quoted: phrasebook.menu.juices[juice].id)
-                $0.append(#","quantity":"#)
-            }
-        }
-        id = item(after: #","juice":"#)
-        firstItem = item(after: #","items":[{"juice":"#)
-        nextItem = item(after: #"},{"juice":"#)
-        let name = phrasebook.one(ofJuice: juice)
-        one = fragments.add { $0.append(escaped: name) }
-        madeOne = fragments.add {
-            $0.append(#","message":""#)
-            $0.append(escaped: phrasebook.made.before + name + phrasebook.made.after)
-            $0.append(#""}"#)
-        }
-        several = fragments.add(phrasebook.several(ofJuice: juice))
+    init(_ juice: Juice, _ phrasebook: Phrasebook, _ fragments: inout Fragments) {
+        let (made, name) = (phrasebook.made, juice.name.text(in: phrasebook.language))
+        id = fragments.add(#","juice":\#(juice.id),"quantity":"#)
+        firstItem = fragments.add(#","items":[{"juice":\#(juice.id),"quantity":"#)
+        nextItem = fragments.add(#"},{"juice":\#(juice.id),"quantity":"#)
+        madeOne = fragments.add(#","message":\#(made.before + name + made.after)}"#)
+        one = fragments.add(#"\#(escaped: name)"#)
+        several = fragments.add(phrasebook.several(juice))
     }
 }
 
 /// What answers say of any juice or fruit.
-struct PhraseFragments {
-    /// Around the juices: `,"message":"juice made: 3 × kiwi juice"}`
+private struct PhraseFragments {
     let made: (before: Fragment, after: Fragment)
-    /// After the levels: `},"revision":`
-    let revision: Fragment
-    /// Around the fruits: `}],"message":"out of stock (mango, kiwi)"}`
     let outOfStock: (before: Fragment, after: Fragment)
-    /// `,"message":"restocked: `
     let restocked: Fragment
-    /// Around the fruits: `,"message":"cancelled: kiwi 6 returned"}`
     let cancelled: (before: Fragment, after: Fragment)
     /// All the rest of a cancel's answer that returned nothing.
     let cancelledNothing: Fragment
 
     init(_ phrasebook: Phrasebook, _ fragments: inout Fragments) {
-        revision = fragments.add { $0.append(#"},"revision":"#) }
-        made = fragments.add(message: phrasebook.made, after: #","message":""#)
-        outOfStock = fragments.add(message: phrasebook.outOfStock, after: #"}],"message":""#)
-        cancelled = fragments.add(message: phrasebook.cancelled, after: #","message":""#)
-        restocked = fragments.add {
-            $0.append(#","message":""#)
-            $0.append(escaped: phrasebook.restocked)
+        /// The message, which ends the answer, around a list.
+        func message(_ texts: TextPair) -> (before: Fragment, after: Fragment) {
+            (fragments.add(#","message":"\#(escaped: texts.before)"#), fragments.add(#"\#(escaped: texts.after)"}"#))
         }
-        cancelledNothing = fragments.add {
-            $0.append(#","returned":{},"left":{},"message":""#)
-            $0.append(escaped: phrasebook.cancelledNothing)
-            $0.append(#""}"#)
-        }
-    }
-}
-
-extension Fragments {
-    /// Adds the texts around a number or a list.
-    fileprivate mutating func add(_ texts: (before: String, after: String)) -> (Fragment, Fragment) {
-        (add { $0.append(escaped: texts.before) }, add { $0.append(escaped: texts.after) })
-    }
-
-    /// Adds the texts around a list in the message, which ends the answer.
-    fileprivate mutating func add(
-        message texts: (before: String, after: String),
-        after start: StaticString
-    ) -> (Fragment, Fragment) {
-        let before = add {
-            $0.append(start)
-            $0.append(escaped: texts.before)
-        }
-        let after = add {
-            $0.append(escaped: texts.after)
-            $0.append(#""}"#)
-        }
-        return (before, after)
-    }
-}
-
-/// How answers begin, up to the id: `{"type":"juiceMade","orderId":"`.
-struct BeginningFragments {
-    let juiceMade: Fragment
-    let outOfStock: Fragment
-    let restocked: Fragment
-    let cancelled: Fragment
-
-    init(_ fragments: inout Fragments) {
-        func beginning(_ kind: AnswerContent.Kind) -> Fragment {
-            fragments.add {
-                $0.append(type: kind.type)
-                $0.append(idFieldOf: kind.command)
-            }
-        }
-        juiceMade = beginning(.juiceMade)
-        outOfStock = beginning(.outOfStock)
-        restocked = beginning(.restocked)
-        cancelled = beginning(.cancelled)
-    }
-}
-
-extension OutputBuffer {
-    // What comes before a member of an object, and the member's name.
-    mutating func append(_ before: StaticString, key: String) {
-        append(before)
-        append(quoted: key)
-        append(":")
+        made = message(phrasebook.made)
+        outOfStock = (
+            fragments.add(#"}],"message":"\#(escaped: phrasebook.outOfStock.before)"#), message(phrasebook.outOfStock).after
+        )
+        restocked = message((phrasebook.restocked, "")).before
+        cancelled = message(phrasebook.cancelled)
+        cancelledNothing = fragments.add(#","returned":{},"left":{},"message":\#(phrasebook.cancelledNothing)}"#)
     }
 }

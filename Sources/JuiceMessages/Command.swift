@@ -16,68 +16,41 @@ public enum CommandKind: Sendable, CaseIterable {
     public static let maximumIDLength = 128
 
     /// The topic for commands of this kind.
-    public var topic: Topic {
-        switch self {
-        case .order, .cancel: .orders
-        case .restock: .restocks
-        }
-    }
+    public var topic: Topic { self == .restock ? .restocks : .orders }
+
+    /// The name of the field with a command's id.
+    var idField: StaticString { self == .restock ? "restockId" : "orderId" }
 }
 
-/// A POS system's command: to make an order, or to take one back.
-public struct OrderCommand: Equatable {
+/// A POS system's command.
+package struct OrderCommand: Equatable {
     /// The order's id, valid until the decoder decodes again.
-    public let id: BorrowedText
-    /// What is to be done.
-    public let request: Request
+    package let id: BorrowedText
+    package let request: Request
 
-    /// What a command on the orders topic can ask for.
-    public enum Request: Equatable {
-        /// To make the order.
+    package enum Request: Equatable {
         case make(JuiceOrder)
         /// To take the order of this id back.
         case cancel
     }
-
-    /// A command about an order.
-    public init(id: BorrowedText, _ request: Request) {
-        self.id = id
-        self.request = request
-    }
 }
 
 /// A restock bot's change to the stock of a store.
-public struct RestockCommand: Equatable {
+package struct RestockCommand: Equatable {
     /// The sender's id, valid until the decoder decodes again.
-    public let id: BorrowedText
+    package let id: BorrowedText
     /// The change, of at least one fruit.
-    public let edit: StockEdit
-
-    /// A restock.
-    public init(id: BorrowedText, edit: StockEdit) {
-        self.id = id
-        self.edit = edit
-    }
+    package let edit: StockEdit
 }
 
 /// The result of decoding a record. It cannot be copied, so that taking a command out of it counts no references.
-public enum Decoded<Command>: ~Copyable {
+package enum Decoded<Command>: ~Copyable {
     /// A command to carry out and answer.
     case command(Command)
     /// A command to answer with a rejection.
     case rejected(id: BorrowedText, Rejection)
     /// A record that cannot be answered: a dead letter.
     case undecodable(DeadLetterReason)
-}
-
-extension CommandKind {
-    /// The name of the field with a command's id.
-    var idField: StaticString {
-        switch self {
-        case .order, .cancel: "orderId"
-        case .restock: "restockId"
-        }
-    }
 }
 
 /// Why a record cannot be answered and goes to the dead letters. The list is closed.
@@ -141,58 +114,84 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
 ///
 /// Decoding an order of one juice allocates no memory. One decoder is for one thread, and its results are valid until it
 /// decodes again.
-public final class CommandDecoder {
+package final class CommandDecoder {
     private let reader = JSONReader(capacity: CommandKind.maximumLength)
     private let juices: ByteKeyTable
     private let fruits: ByteKeyTable
 
     /// A decoder of commands for this menu's juices and fruits.
-    public init(menu: Menu) {
+    package init(menu: Menu) {
         juices = ByteKeyTable(keys: menu.juices.lazy.map(\.id))
         fruits = ByteKeyTable(keys: menu.fruits.lazy.map(\.id))
     }
 
     /// Reads the value of a record of the orders topic.
-    public func decodeOrder(_ value: UnsafeRawBufferPointer?) -> Decoded<OrderCommand> {
-        decode(value) { id, members throws(Rejection) in OrderCommand(id: id, try request(members)) }
+    package func decodeOrder(_ value: UnsafeRawBufferPointer?) -> Decoded<OrderCommand> {
+        decode(value, id: { $0.orderID }) { id, members throws(Rejection) in OrderCommand(id: id, request: try request(members)) }
     }
 
     /// Reads the value of a record of the restocks topic.
-    public func decodeRestock(_ value: UnsafeRawBufferPointer?) -> Decoded<RestockCommand> {
-        decode(value) { id, members throws(Rejection) in RestockCommand(id: id, edit: try edit(members)) }
+    package func decodeRestock(_ value: UnsafeRawBufferPointer?) -> Decoded<RestockCommand> {
+        decode(value, id: { $0.restockID }) { id, members throws(Rejection) in RestockCommand(id: id, edit: try edit(members)) }
     }
 
     @inline(__always)
-    private func decode<Members: CommandMembers, Command>(
-        _ value: UnsafeRawBufferPointer?,
-        command: (BorrowedText, Members) throws(Rejection) -> Command
+    private func decode<Command>(
+        _ value: UnsafeRawBufferPointer?, id: (CommandMembers) -> JSONObject.Member,
+        command: (BorrowedText, CommandMembers) throws(Rejection) -> Command
     ) -> Decoded<Command> {
-        let members: Members
-        let id: BorrowedText
+        let members: CommandMembers
+        let name: BorrowedText
         do throws(DeadLetterReason) {
-            members = Members(of: try object(in: value))
-            id = try self.id(members.id)
+            members = CommandMembers(of: try object(in: value))
+            name = try self.id(id(members))
         } catch { return .undecodable(error) }
-        do throws(Rejection) { return .command(try command(id, members)) } catch { return .rejected(id: id, error) }
+        do throws(Rejection) { return .command(try command(name, members)) } catch { return .rejected(id: name, error) }
     }
 }
 
 // MARK: - What every command has
+
+/// The members of a command or of an item, found in one pass. Members with other names are ignored.
+private struct CommandMembers {
+    private(set) var orderID = JSONObject.Member.absent
+    private(set) var juice = JSONObject.Member.absent
+    private(set) var quantity = JSONObject.Member.absent
+    private(set) var items = JSONObject.Member.absent
+    private(set) var cancel = JSONObject.Member.absent
+    private(set) var restockID = JSONObject.Member.absent
+    private(set) var add = JSONObject.Member.absent
+    private(set) var set = JSONObject.Member.absent
+
+    @inline(__always)
+    init(of object: JSONObject) {
+        for (key, value) in object {
+            switch key {
+            case "orderId": orderID.add(value)
+            case "juice": juice.add(value)
+            case "quantity": quantity.add(value)
+            case "items": items.add(value)
+            case "cancel": cancel.add(value)
+            case "restockId": restockID.add(value)
+            case "add": add.add(value)
+            case "set": set.add(value)
+            default: break
+            }
+        }
+    }
+}
 
 extension CommandDecoder {
     private func object(in value: UnsafeRawBufferPointer?) throws(DeadLetterReason) -> JSONObject {
         guard let value, !value.isEmpty else { throw .emptyValue }
         guard value.count <= CommandKind.maximumLength else { throw .tooLarge }
         do throws(JSONError) {
-            guard let object = try reader.read(value).object else { throw .notJSON }
-            return object
+            if let object = try reader.read(value).object { return object }
         } catch {
-            switch error {
-            case .tooDeep: throw .tooDeep
-            // A command's size limit is far below the reader's.
-            case .notJSON, .tooLong: throw .notJSON
-            }
+            // The other errors are .notJSON: a command's size limit is far below the reader's.
+            if error == .tooDeep { throw .tooDeep }
         }
+        throw .notJSON
     }
 
     private func id(_ member: JSONObject.Member) throws(DeadLetterReason) -> BorrowedText {
@@ -207,10 +206,7 @@ extension CommandDecoder {
     }
 
     @inline(__always)
-    private func given(
-        _ member: JSONObject.Member,
-        _ field: Rejection.Field
-    ) throws(Rejection) -> JSONValue? {
+    private func given(_ member: JSONObject.Member, _ field: String) throws(Rejection) -> JSONValue? {
         switch member {
         case .absent: nil
         case .repeated: throw .badCommand(.repeatedField(field))
@@ -223,20 +219,20 @@ extension CommandDecoder {
 
 extension CommandDecoder {
     @inline(__always)
-    private func request(_ members: OrderMembers) throws(Rejection) -> OrderCommand.Request {
-        if let value = try given(members.cancel, .cancel) {
-            guard let isCancel = value.boolean else { throw .badCommand(.notBoolean(.cancel)) }
+    private func request(_ members: CommandMembers) throws(Rejection) -> OrderCommand.Request {
+        if let value = try given(members.cancel, "cancel") {
+            guard let isCancel = value.boolean else { throw .badCommand(.notBoolean("cancel")) }
             if isCancel { return .cancel }
         }
-        if case .repeated = members.juice { throw .badCommand(.repeatedField(.juice)) }
-        guard let items = try given(members.items, .items) else { return .make(.single(try item(members.juice, members.quantity))) }
-        guard try given(members.juice, .juice) == nil else { throw .badCommand(.juiceAndItems) }
-        guard try given(members.quantity, .quantity) == nil else { throw .badCommand(.quantityAndItems) }
+        if case .repeated = members.juice { throw .badCommand(.repeatedField("juice")) }
+        guard let items = try given(members.items, "items") else { return .make(.single(try item(members))) }
+        guard try given(members.juice, "juice") == nil else { throw .badCommand(.juiceAndItems) }
+        guard try given(members.quantity, "quantity") == nil else { throw .badCommand(.quantityAndItems) }
         return .make(.basket(try basket(items)))
     }
 
     private func basket(_ value: JSONValue) throws(Rejection) -> [OrderItem] {
-        guard let list = value.array else { throw .badCommand(.notAnArray(.items)) }
+        guard let list = value.array else { throw .badCommand(.notAnArray("items")) }
         let count = list.reduce(0) { count, _ in count + 1 }
         guard count > 0 else { throw .badCommand(.noItems) }
         guard count <= JuiceOrder.mostItems else { throw .badCommand(.tooManyItems) }
@@ -244,26 +240,22 @@ extension CommandDecoder {
         items.reserveCapacity(count)
         for value in list {
             guard let object = value.object else { throw .badCommand(.itemNotAnObject) }
-            let members = ItemMembers(of: object)
-            items.add(try item(members.juice, members.quantity))
+            items.add(try item(CommandMembers(of: object)))
         }
         return items
     }
 
     @inline(__always)
-    private func item(
-        _ juice: JSONObject.Member,
-        _ quantity: JSONObject.Member
-    ) throws(Rejection) -> OrderItem {
-        guard let value = try given(juice, .juice) else { throw .badCommand(.missingJuice) }
+    private func item(_ members: CommandMembers) throws(Rejection) -> OrderItem {
+        guard let value = try given(members.juice, "juice") else { throw .badCommand(.missingJuice) }
         guard let id = value.string else { throw .badCommand(.juiceNotText) }
         guard let juice = juices.find(id.bytes) else { throw .unknownJuice(id.clipped()) }
-        return OrderItem(juice: juice, quantity: try self.quantity(quantity))
+        return OrderItem(juice: juice, quantity: try quantity(members.quantity))
     }
 
     @inline(__always)
     private func quantity(_ member: JSONObject.Member) throws(Rejection) -> Int {
-        guard let value = try given(member, .quantity) else { return 1 }
+        guard let value = try given(member, "quantity") else { return 1 }
         guard let quantity = value.integer, JuiceOrder.quantities.contains(quantity) else { throw .badQuantity }
         return quantity
     }
@@ -272,109 +264,28 @@ extension CommandDecoder {
 // MARK: - Restocks
 
 extension CommandDecoder {
-    private func edit(_ members: RestockMembers) throws(Rejection) -> StockEdit {
-        let add = try given(members.add, .add)
-        let set = try given(members.set, .set)
+    private func edit(_ members: CommandMembers) throws(Rejection) -> StockEdit {
+        let add = try given(members.add, "add")
+        let set = try given(members.set, "set")
         switch (add, set) {
         case (nil, nil): throw .emptyRestock
         case (.some, .some): throw .badCommand(.addAndSet)
-        case (let amounts?, nil): return StockEdit(.add, try entries(of: amounts, field: .add))
-        case (nil, let amounts?): return StockEdit(.set, try entries(of: amounts, field: .set))
+        case (let amounts?, nil): return StockEdit(.add, try entries(of: amounts, "add"))
+        case (nil, let amounts?): return StockEdit(.set, try entries(of: amounts, "set"))
         }
     }
 
-    private func entries(of value: JSONValue, field: Rejection.Field) throws(Rejection) -> [StockEdit.Entry] {
+    private func entries(of value: JSONValue, _ field: String) throws(Rejection) -> [StockEdit.Entry] {
         guard let amounts = value.object else { throw .badCommand(.notAnObject(field)) }
         guard !amounts.isEmpty else { throw .emptyRestock }
-        var isGiven = Array(repeating: false, count: fruits.count)
         var entries: [StockEdit.Entry] = []
         for (id, value) in amounts {
             guard let fruit = fruits.find(id.bytes) else { throw .unknownFruit(id.clipped()) }
-            guard !isGiven[fruit] else { throw .badCommand(.repeatedFruit(fruit: fruit)) }
+            guard !entries.contains(where: { $0.fruit == fruit }) else { throw .badCommand(.repeatedFruit(fruit: fruit)) }
             guard let amount = value.integer else { throw .badAmount(fruit: fruit) }
-            isGiven[fruit] = true
             entries.append(StockEdit.Entry(fruit: fruit, amount: amount))
         }
         return entries
-    }
-}
-
-// MARK: - Members
-
-/// The members of a command, each found in one pass. Members with other names are ignored.
-private protocol CommandMembers {
-    /// The member with the command's id.
-    var id: JSONObject.Member { get }
-
-    init(of object: JSONObject)
-}
-
-/// The members of a command on the orders topic.
-private struct OrderMembers: CommandMembers {
-    private(set) var id = JSONObject.Member.absent
-    private(set) var juice = JSONObject.Member.absent
-    private(set) var quantity = JSONObject.Member.absent
-    private(set) var items = JSONObject.Member.absent
-    private(set) var cancel = JSONObject.Member.absent
-
-    @inline(__always)
-    init(of object: JSONObject) {
-        for (key, value) in object {
-            switch key {
-            case "orderId": id.add(value)
-            case "juice": juice.add(value)
-            case "quantity": quantity.add(value)
-            case "items": items.add(value)
-            case "cancel": cancel.add(value)
-            default: break
-            }
-        }
-    }
-}
-
-/// The members of a basket's item.
-private struct ItemMembers {
-    private(set) var juice = JSONObject.Member.absent
-    private(set) var quantity = JSONObject.Member.absent
-
-    @inline(__always)
-    init(of object: JSONObject) {
-        for (key, value) in object {
-            switch key {
-            case "juice": juice.add(value)
-            case "quantity": quantity.add(value)
-            default: break
-            }
-        }
-    }
-}
-
-/// The members of a restock.
-private struct RestockMembers: CommandMembers {
-    private(set) var id = JSONObject.Member.absent
-    private(set) var add = JSONObject.Member.absent
-    private(set) var set = JSONObject.Member.absent
-
-    init(of object: JSONObject) {
-        for (key, value) in object {
-            switch key {
-            case "restockId": id.add(value)
-            case "add": add.add(value)
-            case "set": set.add(value)
-            default: break
-            }
-        }
-    }
-}
-
-extension ByteKeyTable {
-    /// A table of these keys, which must be distinct. The index of a key is its position.
-    init(keys: some Sequence<String>) {
-        self.init()
-        for key in keys {
-            let (_, inserted) = BorrowedText.withText(key) { insert($0.bytes) }
-            precondition(inserted, "ids on a menu are all different")
-        }
     }
 }
 
@@ -393,23 +304,13 @@ public struct OutgoingCommand: Sendable, Equatable {
 
     /// An order.
     public static func order(id: String, store: String, juice: String, quantity: Int = 1) -> OutgoingCommand {
-        OutgoingCommand(.order, id: id, store: store) { value in
-            value.append(",")
-            value.append(membersOf: OrderedJuice(juice: juice, quantity: quantity))
-        }
+        OutgoingCommand(.order, id: id, store: store, #""juice":\#(juice)"#, #""quantity":\#(quantity)"#)
     }
 
     /// An order of a basket.
     public static func basket(id: String, store: String, _ items: [OrderedJuice]) -> OutgoingCommand {
-        OutgoingCommand(.order, id: id, store: store) { value in
-            value.append(#","items":["#)
-            for (position, item) in items.enumerated() {
-                value.append(position == 0 ? "{" : ",{")
-                value.append(membersOf: item)
-                value.append("}")
-            }
-            value.append("]")
-        }
+        let items: [JSONText] = items.map { #"{"juice":\#($0.juice),"quantity":\#($0.quantity)}"# }
+        return OutgoingCommand(.order, id: id, store: store, #""items":[\#(items)]"#)
     }
 
     /// An order of one juice if there is one item, and of a basket otherwise.
@@ -420,44 +321,18 @@ public struct OutgoingCommand: Sendable, Equatable {
 
     /// A cancel of the order with this id.
     public static func cancel(id: String, store: String) -> OutgoingCommand {
-        OutgoingCommand(.cancel, id: id, store: store) { $0.append(#","cancel":true"#) }
+        OutgoingCommand(.cancel, id: id, store: store, #""cancel":true"#)
     }
 
     /// A restock of these fruits.
     public static func restock(id: String, store: String, _ kind: StockEdit.Kind, _ amounts: [FruitAmount]) -> OutgoingCommand {
-        OutgoingCommand(.restock, id: id, store: store) { value in
-            switch kind {
-            case .add: value.append(#","add":{"#)
-            case .set: value.append(#","set":{"#)
-            }
-            for (position, entry) in amounts.enumerated() {
-                if position > 0 { value.append(",") }
-                value.append(quoted: entry.fruit)
-                value.append(":")
-                value.append(decimal: entry.amount)
-            }
-            value.append("}")
-        }
+        let field = kind == .add ? "add" : "set"
+        let amounts: [JSONText] = amounts.map { #"\#($0.fruit):\#($0.amount)"# }
+        return OutgoingCommand(.restock, id: id, store: store, #"\#(field):{\#(amounts)}"#)
     }
 
-    /// - Parameter members: appends what follows the id, each member with a comma before it.
-    private init(_ kind: CommandKind, id: String, store: String, members: (inout OutputBuffer) -> Void) {
-        var buffer = OutputBuffer()
-        buffer.append("{\"")
-        buffer.append(kind.idField)
-        buffer.append("\":")
-        buffer.append(quoted: id)
-        members(&buffer)
-        buffer.append("}")
-        (self.kind, self.id, self.store, value) = (kind, id, store, buffer.bytes)
-    }
-}
-
-extension OutputBuffer {
-    fileprivate mutating func append(membersOf item: OrderedJuice) {
-        append(#""juice":"#)
-        append(quoted: item.juice)
-        append(#","quantity":"#)
-        append(decimal: item.quantity)
+    private init(_ kind: CommandKind, id: String, store: String, _ members: JSONText...) {
+        let command: JSONText = #"{\#("\(kind.idField)"):\#(id),\#(members)}"#
+        (self.kind, self.id, self.store, value) = (kind, id, store, command.bytes)
     }
 }

@@ -1,7 +1,7 @@
 /// A record of the journal that is no answer.
 ///
 /// It has neither key nor headers, and its value has none of `orderId`, `restockId` and `store`: no client takes it for its answer.
-public enum JournalNote: Sendable, Hashable {
+package enum JournalNote: Sendable, Hashable {
     /// The record at this place was forwarded to the partition that owns its store.
     case forwarded(InputPlace, to: Int32)
     /// The record at this place went to the dead letters, for the reason with this code.
@@ -17,16 +17,13 @@ public enum JournalNote: Sendable, Hashable {
 }
 
 /// The place of a record in an input topic.
-public struct InputPlace: Sendable, Hashable {
-    /// The topic.
-    public let topic: InputTopic
+package struct InputPlace: Sendable, Hashable {
+    package let topic: InputTopic
     /// The partition; nil for that of the journal's own number.
-    public let partition: Int32?
-    /// The offset there.
-    public let offset: Int64
+    package let partition: Int32?
+    package let offset: Int64
 
-    /// A place in an input topic.
-    public init(topic: InputTopic, partition: Int32?, offset: Int64) {
+    package init(topic: InputTopic, partition: Int32?, offset: Int64) {
         self.topic = topic
         self.partition = partition
         self.offset = offset
@@ -34,22 +31,21 @@ public struct InputPlace: Sendable, Hashable {
 }
 
 /// All that the owner of a partition must know to read on.
-public struct JournalPosition: Sendable, Hashable {
+package struct JournalPosition: Sendable, Hashable {
     /// The next offset of each input, in the partition of the journal's own number; only of those that have a position.
-    public var next: [InputTopic: Int64]
+    package var next: [InputTopic: Int64]
     /// The next offsets of the partitions that were added to the inputs later, and are journalled here.
-    public var added: [InputPartition: Int64]
+    package var added: [InputPartition: Int64]
     /// The end of the stock's partition, as far as the owner knew it.
-    public var stock: Int64
+    package var stock: Int64
     /// The offset of the owner's claim.
-    public var claim: Int64
+    package var claim: Int64
     /// The transactional ids that the owner writes with.
-    public var ids: [String]
+    package var ids: [String]
     /// The offset from which the last command of each partition was forwarded to here.
-    public var forwarded: [InputPartition: Int64]
+    package var forwarded: [InputPartition: Int64]
 
-    /// A position.
-    public init(
+    package init(
         next: [InputTopic: Int64], added: [InputPartition: Int64], stock: Int64, claim: Int64, ids: [String],
         forwarded: [InputPartition: Int64]
     ) {
@@ -63,22 +59,21 @@ public struct JournalPosition: Sendable, Hashable {
 }
 
 /// A worker's claim to a partition.
-public struct JournalClaim: Sendable, Hashable {
+package struct JournalClaim: Sendable, Hashable {
     /// The transactional ids that it writes with.
-    public var ids: [String]
+    package var ids: [String]
     /// The journal's end that it had read up to, undecided transactions included.
-    public var since: Int64
+    package var since: Int64
     /// Its consumer group.
-    public var group: String
+    package var group: String
     /// The name of its instance.
-    public var instance: String
+    package var instance: String
     /// How many partitions stores live in.
-    public var partitions: Int32
+    package var partitions: Int32
     /// The positions known then, for people.
-    public var next: [InputTopic: Int64]
+    package var next: [InputTopic: Int64]
 
-    /// A claim.
-    public init(ids: [String], since: Int64, group: String, instance: String, partitions: Int32, next: [InputTopic: Int64]) {
+    package init(ids: [String], since: Int64, group: String, instance: String, partitions: Int32, next: [InputTopic: Int64]) {
         self.ids = ids
         self.since = since
         self.group = group
@@ -92,91 +87,63 @@ public struct JournalClaim: Sendable, Hashable {
 
 extension JournalNote {
     /// Appends the value of the note's record.
-    public func write(into buffer: inout OutputBuffer) {
-        buffer.append(#"{"type":"#)
+    package func write(into buffer: inout OutputBuffer) {
+        let (type, members) = content
+        buffer.append(json: #"{"type":\#(type),\#(members)}"#)
+    }
+
+    private var content: (type: String, members: [JSONText]) {
         switch self {
-        case .forwarded(let place, let to):
-            buffer.append(#""forwarded""#)
-            buffer.append(place)
-            buffer.append(",\"to\":", Int64(to))
-        case .deadLetter(let place, let code):
-            buffer.append(#""deadLetter""#)
-            buffer.append(place)
-            buffer.append(",\"code\":", code)
-        case .copy(let place):
-            buffer.append(#""copy""#)
-            buffer.append(place)
-        case .position(let position):
-            buffer.append(#""position""#)
-            buffer.append(next: position.next)
-            buffer.append(",\"stock\":", position.stock)
-            buffer.append(",\"claim\":", position.claim)
-            buffer.append(ids: position.ids)
-            buffer.append(",\"added\":{", position.added)
-            buffer.append(",\"forwarded\":{", position.forwarded)
-        case .claim(let claim):
-            buffer.append(#""claim""#)
-            buffer.append(ids: claim.ids)
-            buffer.append(",\"since\":", claim.since)
-            buffer.append(",\"group\":", claim.group)
-            buffer.append(",\"instance\":", claim.instance)
-            buffer.append(",\"partitions\":", Int64(claim.partitions))
-            buffer.append(next: claim.next)
-        case .anchored(let place, let by, let reason):
-            buffer.append(#""anchored""#)
-            buffer.append(place)
-            buffer.append(",\"by\":", by)
-            if let reason { buffer.append(",\"reason\":", reason) }
+        case .forwarded(let place, let to): ("forwarded", place.members + [#""to":\#(to)"#])
+        case .deadLetter(let place, let code): ("deadLetter", place.members + [#""code":\#(code)"#])
+        case .copy(let place): ("copy", place.members)
+        case .position(let position): ("position", position.members)
+        case .claim(let claim): ("claim", claim.members)
+        case .anchored(let place, let by, nil): ("anchored", place.members + [#""by":\#(by)"#])
+        case .anchored(let place, let by, let reason?):
+            ("anchored", place.members + [#""by":\#(by)"#, #""reason":\#(reason)"#])
         }
-        buffer.append("}")
     }
 }
 
-extension OutputBuffer {
-    fileprivate mutating func append(_ member: StaticString, _ number: Int64) {
-        append(member)
-        append(decimal: Int(number))
+extension InputPlace {
+    fileprivate var members: [JSONText] {
+        var members: [JSONText] = [#""topic":"\#(escaped: "\(topic.name)")""#]
+        if let partition { members.append(#""partition":\#(partition)"#) }
+        members.append(#""offset":\#(offset)"#)
+        return members
     }
+}
 
-    fileprivate mutating func append(_ member: StaticString, _ text: String) {
-        append(member)
-        append(quoted: text)
+extension JournalPosition {
+    fileprivate var members: [JSONText] {
+        next.members + [#""stock":\#(stock)"#, #""claim":\#(claim)"#, #""ids":[\#(ids.map { "\($0)" })]"#]
+            + added.member("added") + forwarded.member("forwarded")
     }
+}
 
-    fileprivate mutating func append(_ place: InputPlace) {
-        append(",\"topic\":\"")
-        append(place.topic.name)
-        append("\"")
-        if let partition = place.partition { append(",\"partition\":", Int64(partition)) }
-        append(",\"offset\":", place.offset)
+extension JournalClaim {
+    fileprivate var members: [JSONText] {
+        [
+            #""ids":[\#(ids.map { "\($0)" })]"#, #""since":\#(since)"#, #""group":\#(group)"#, #""instance":\#(instance)"#,
+            #""partitions":\#(partitions)"#,
+        ] + next.members
     }
+}
 
-    fileprivate mutating func append(next: [InputTopic: Int64]) {
-        for topic in InputTopic.allCases {
-            guard let offset = next[topic] else { continue }
-            append(",\"")
-            append(topic.name)
-            append("\":", offset)
+extension [InputTopic: Int64] {
+    fileprivate var members: [JSONText] {
+        InputTopic.allCases.compactMap { topic in self[topic].map { #""\#(escaped: "\(topic.name)")":\#($0)"# } }
+    }
+}
+
+extension [InputPartition: Int64] {
+    /// None if there are no offsets.
+    fileprivate func member(_ name: String) -> [JSONText] {
+        let offsets: [JSONText] = sorted { $0.key < $1.key }.map { partition, offset in
+            #""\#(escaped: "\(partition.topic.name)")/\#(partition.partition)":\#(offset)"#
         }
-    }
-
-    fileprivate mutating func append(ids: [String]) {
-        append(",\"ids\":[")
-        for (place, id) in ids.enumerated() { append(place == 0 ? "" : ",", id) }
-        append("]")
-    }
-
-    /// Nothing if there are no offsets.
-    fileprivate mutating func append(_ member: StaticString, _ offsets: [InputPartition: Int64]) {
-        if offsets.isEmpty { return }
-        append(member)
-        for (place, (partition, offset)) in offsets.sorted(by: { $0.key < $1.key }).enumerated() {
-            append(place == 0 ? "\"" : ",\"")
-            append(partition.topic.name)
-            append("/", Int64(partition.partition))
-            append("\":", offset)
-        }
-        append("}")
+        return isEmpty ? [] : [#"\#(name):{\#(offsets)}"#]
     }
 }
 
@@ -184,13 +151,13 @@ extension OutputBuffer {
 
 extension JournalNote {
     /// Reads the value of a record; nil if it is none of these notes.
-    public init?(_ value: UnsafeRawBufferPointer) {
+    package init?(_ value: UnsafeRawBufferPointer) {
         guard let note = Self.reading(value, { AnswerMembers(of: $0).isNote ? try? JournalNote($0) : nil }) else { return nil }
         self = note
     }
 
     /// Whether the value is a note of any type, which a reader of answers skips.
-    public static func isNote(_ value: UnsafeRawBufferPointer) -> Bool {
+    package static func isNote(_ value: UnsafeRawBufferPointer) -> Bool {
         reading(value) { AnswerMembers(of: $0).isNote } ?? false
     }
 
@@ -203,13 +170,22 @@ extension JournalNote {
     init?(_ note: JSONObject) throws(MalformedMessage) {
         switch try note.text("type") {
         case "forwarded": self = .forwarded(try InputPlace(note), to: try note.number("to"))
-        case "deadLetter": self = .deadLetter(try InputPlace(note), code: String(try note.text("code")))
+        case "deadLetter": self = .deadLetter(try InputPlace(note), code: try note.text("code"))
         case "copy": self = .copy(try InputPlace(note))
-        case "position": self = .position(try JournalPosition(note))
-        case "claim": self = .claim(try JournalClaim(note))
+        case "position":
+            self = .position(
+                JournalPosition(
+                    next: try note.next(), added: try note.offsets("added"), stock: try note.number("stock"),
+                    claim: try note.number("claim"), ids: try note.texts("ids"), forwarded: try note.offsets("forwarded")))
+        case "claim":
+            self = .claim(
+                JournalClaim(
+                    ids: try note.texts("ids"), since: try note.number("since"), group: try note.text("group"),
+                    instance: try note.text("instance"),
+                    partitions: Int32(try note.integer("partitions", from: 1...Int(Int32.max))), next: try note.next()))
         case "anchored":
-            let reason = note.member("reason").isAbsent ? nil : String(try note.text("reason"))
-            self = .anchored(try InputPlace(note), by: String(try note.text("by")), reason: reason)
+            let reason = note.member("reason").isAbsent ? nil : try note.text("reason")
+            self = .anchored(try InputPlace(note), by: try note.text("by"), reason: reason)
         default: return nil
         }
     }
@@ -218,29 +194,12 @@ extension JournalNote {
 extension InputPlace {
     /// Reads the place that a note names.
     init(_ note: JSONObject) throws(MalformedMessage) {
-        guard let topic = InputTopic(name: try note.text("topic")) else {
+        guard let topic = InputTopic(name: try note.member("topic").text("topic")) else {
             throw MalformedMessage("topic", "no input has this name")
         }
         self.init(
             topic: topic, partition: note.member("partition").isAbsent ? nil : try note.number("partition"),
             offset: try note.number("offset"))
-    }
-}
-
-extension JournalPosition {
-    fileprivate init(_ note: JSONObject) throws(MalformedMessage) {
-        self.init(
-            next: try note.next(), added: try note.offsets("added"), stock: try note.number("stock"),
-            claim: try note.number("claim"), ids: try note.ids(), forwarded: try note.offsets("forwarded"))
-    }
-}
-
-extension JournalClaim {
-    fileprivate init(_ note: JSONObject) throws(MalformedMessage) {
-        self.init(
-            ids: try note.ids(), since: try note.number("since"), group: String(try note.text("group")),
-            instance: String(try note.text("instance")),
-            partitions: Int32(try note.integer("partitions", from: 1...Int(Int32.max))), next: try note.next())
     }
 }
 
@@ -256,36 +215,16 @@ extension JSONObject {
         return next
     }
 
-    fileprivate func ids() throws(MalformedMessage) -> [String] {
-        var ids: [String] = []
-        for value in try array("ids") {
-            guard let id = value.string else { throw MalformedMessage("ids[\(ids.count)]", "must be a string") }
-            ids.append(String(id))
-        }
-        return ids
-    }
-
-    /// Offsets by partition; none if the member is absent.
+    /// Offsets by partition, such as `orders/3`; none if the member is absent.
     fileprivate func offsets(_ name: StaticString) throws(MalformedMessage) -> [InputPartition: Int64] {
         var offsets: [InputPartition: Int64] = [:]
         if member(name).isAbsent { return offsets }
         for (key, value) in try object(name) {
-            guard let partition = InputPartition(key), let offset = value.integer, offset >= 0,
-                offsets.updateValue(Int64(offset), forKey: partition) == nil
+            guard let (text, partition) = key.splitAtSlash, let topic = InputTopic(name: text),
+                let partition = Int32(exactly: partition), let offset = value.integer, offset >= 0,
+                offsets.updateValue(Int64(offset), forKey: InputPartition(topic: topic, partition: partition)) == nil
             else { throw MalformedMessage("\(name).\(key.clipped())", "must be an offset by partition, once") }
         }
         return offsets
-    }
-}
-
-extension InputPartition {
-    /// Reads the text form, such as `orders/3`.
-    fileprivate init?(_ text: BorrowedText) {
-        guard let slash = text.bytes.firstIndex(of: UInt8(ascii: "/")),
-            let topic = InputTopic(name: BorrowedText(UnsafeRawBufferPointer(rebasing: text.bytes[..<slash]))),
-            let number = UnsafeRawBufferPointer(rebasing: text.bytes[(slash + 1)...]).decimal,
-            let partition = Int32(exactly: number)
-        else { return nil }
-        self.init(topic: topic, partition: partition)
     }
 }

@@ -1,26 +1,23 @@
 import JuiceDomain
 
 /// A record of the journal.
-public enum JournalEntry {
-    /// The answer to a command.
+package enum JournalEntry {
     case answer(JournalAnswer)
-    /// What became of another record, or how far the inputs are read, or whose the partition is.
     case note(JournalNote)
     /// A note of a type that a newer service added, and the place of the record that it is about, if it names one.
     case unknown(InputPlace?)
 }
 
 /// What restoring needs of an answer.
-public struct JournalAnswer {
-    /// The command that it answers. Its texts are valid until the reader reads again.
-    public let head: AnswerHead
-    /// What it means for repeats of its command.
-    public let role: Role
+package struct JournalAnswer {
+    /// What it says of its command. The texts are valid until the reader reads again.
+    package let head: AnswerHead
+    package let role: Role
     /// The store's revision after the command; 0 if the command changed nothing.
-    public let revision: Int
+    package let revision: Int
 
     /// What an answer means for repeats of its command.
-    public enum Role: Sendable {
+    package enum Role: Sendable {
         /// They get it again.
         case first
         /// It took an order back, and is remembered in the order's place.
@@ -33,7 +30,7 @@ public struct JournalAnswer {
 /// Reads the records of the results topic, to restore what they tell. Made for a million of them.
 ///
 /// Reading an answer allocates no memory. One reader is for one thread.
-public final class JournalReader {
+package final class JournalReader {
     private let reader = JSONReader(capacity: 4096)
     private let fruits: ByteKeyTable
     // Kept from record to record.
@@ -41,27 +38,23 @@ public final class JournalReader {
     private var left: JSONObject?
 
     /// A reader of answers about this menu's fruits.
-    public init(menu: Menu) { fruits = ByteKeyTable(keys: menu.fruits.lazy.map(\.id)) }
+    package init(menu: Menu) { fruits = ByteKeyTable(keys: menu.fruits.lazy.map(\.id)) }
 
-    /// Reads the value of a record.
-    ///
-    /// - Throws: ``MalformedMessage`` for what this project never writes: an answer whose first members are not those of the head
-    ///   in their order, or with an id or store that no command can have, and a note that lacks something. An unknown type, of
-    ///   a newer service, is no fault.
-    public func read(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> JournalEntry {
+    /// Reads the value of a record. It refuses what this project never writes: an answer whose first members are not those of the
+    /// head in their order, or with an id or store that no command can have, and a note that lacks something. An unknown type,
+    /// of a newer service, is no fault.
+    package func read(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> JournalEntry {
         left = nil
         let object = try reader.readObject(value)
         let members = AnswerMembers(of: object)
-        guard !members.isNote else {
-            if let note = try JournalNote(object) { return .note(note) }
-            return .unknown(try? InputPlace(object))
-        }
-        return .answer(try answer(members, value))
+        if !members.isNote { return .answer(try answer(members, value)) }
+        if let note = try JournalNote(object) { return .note(note) }
+        return .unknown(try? InputPlace(object))
     }
 
-    /// Calls `body` with the levels (`left`) of the answer that was read last: those of fruits of the present menu, by the fruit's
-    /// place in it. Only for an answer with a revision; of others nothing is known.
-    public func forEachLevel(_ body: (_ fruit: Int, _ level: Int) -> Void) {
+    /// Calls `body` with the levels (`left`) of the answer that was read last, if it has a revision: those of fruits of the present
+    /// menu, by the fruit's place in it.
+    package func forEachLevel(_ body: (_ fruit: Int, _ level: Int) -> Void) {
         guard let left else { return }
         for (name, level) in left {
             if let fruit = fruits.find(name.bytes), let level = level.amount { body(fruit, level) }
@@ -75,19 +68,20 @@ public final class JournalReader {
         let type = try members.type.text("type")
         let revision = try members.revision()
         if revision > 0 {
-            left = try members.left.object("left")
-            guard left?.allSatisfy({ $0.value.amount != nil }) == true else {
+            let levels = try members.left.object("left")
+            guard levels.allSatisfy({ $0.value.amount != nil }) else {
                 throw MalformedMessage("left", "must have an amount for each fruit")
             }
+            left = levels
         }
         try checkBeginning(of: value, type, head)
-        return JournalAnswer(head: head, role: role(of: members, type), revision: revision)
-    }
-
-    private func role(of members: AnswerMembers, _ type: BorrowedText) -> JournalAnswer.Role {
-        if type == BorrowedText(AnswerContent.Kind.cancelled.type) { return .cancel }
-        let isRejection = type == BorrowedText(AnswerEncoder.rejectedType)
-        return isRejection && members.has(.cancelled) ? .afterCancel : .first
+        let role: JournalAnswer.Role =
+            switch type {
+            case "cancelled": .cancel
+            case "rejected": members.reason.string == BorrowedText("cancelled") ? .afterCancel : .first
+            default: .first
+            }
+        return JournalAnswer(head: head, role: role, revision: revision)
     }
 
     private func check(_ name: BorrowedText, longest: Int, _ field: StaticString) throws(MalformedMessage) {
@@ -98,13 +92,9 @@ public final class JournalReader {
 
     // The answer to a repeat has other members in place of these.
     private func checkBeginning(
-        of value: UnsafeRawBufferPointer,
-        _ type: BorrowedText,
-        _ head: AnswerHead
+        of value: UnsafeRawBufferPointer, _ type: BorrowedText, _ head: AnswerHead
     ) throws(MalformedMessage) {
-        guard !type.bytes.contains(UInt8(ascii: ",")) else {
-            throw MalformedMessage("type", "must not have a comma")
-        }
+        guard !type.bytes.contains(UInt8(ascii: ",")) else { throw MalformedMessage("type", "must not have a comma") }
         beginning.removeAll()
         beginning.append(#"{"type":"#)
         beginning.append(quoted: type)

@@ -47,7 +47,7 @@ public enum MenuFile {
 
     private static func fruit(_ object: JSONObject, at place: String) throws(MalformedMessage) -> Fruit {
         try object.check(fields: ["id", "name", "initialStock"], at: place)
-        let id = String(try object.text("id", in: "\(place)."))
+        let id = try object.text("id", in: "\(place).")
         var initialStock = Fruit.defaultInitialStock
         if object.has("initialStock") { initialStock = try object.integer("initialStock", in: "\(place).") }
         return Fruit(id: id, name: try name(of: object, id: id, at: place), initialStock: initialStock)
@@ -55,7 +55,7 @@ public enum MenuFile {
 
     private static func juice(_ object: JSONObject, at place: String) throws(MalformedMessage) -> JuiceSpec {
         try object.check(fields: ["id", "name", "aliases", "recipe"], at: place)
-        let id = String(try object.text("id", in: "\(place)."))
+        let id = try object.text("id", in: "\(place).")
         var recipe: [(fruit: String, amount: Int)] = []
         for (fruit, value) in try object.object("recipe", in: "\(place).") {
             guard let amount = value.integer else {
@@ -64,26 +64,17 @@ public enum MenuFile {
             recipe.append((String(fruit), amount))
         }
         return JuiceSpec(
-            id: id, name: try name(of: object, id: id, at: place), aliases: try aliases(of: object, at: place),
+            id: id, name: try name(of: object, id: id, at: place),
+            aliases: object.has("aliases") ? try object.texts("aliases", in: "\(place).") : [],
             recipe: recipe)
-    }
-
-    private static func aliases(of object: JSONObject, at place: String) throws(MalformedMessage) -> [String] {
-        guard object.has("aliases") else { return [] }
-        var aliases: [String] = []
-        for value in try object.array("aliases", in: "\(place).") {
-            guard let alias = value.string else { throw MalformedMessage("\(place).aliases[\(aliases.count)]", "must be a string") }
-            aliases.append(String(alias))
-        }
-        return aliases
     }
 
     private static func name(of object: JSONObject, id: String, at place: String) throws(MalformedMessage) -> LocalizedName {
         guard object.has("name") else { return LocalizedName(english: id, korean: id) }
         let name = try object.object("name", in: "\(place).")
         try name.check(fields: ["en", "ko"], at: "\(place).name")
-        let english = name.has("en") ? String(try name.text("en", in: "\(place).name.")) : id
-        let korean = name.has("ko") ? String(try name.text("ko", in: "\(place).name.")) : english
+        let english = name.has("en") ? try name.text("en", in: "\(place).name.") : id
+        let korean = name.has("ko") ? try name.text("ko", in: "\(place).name.") : english
         return LocalizedName(english: english, korean: korean)
     }
 }
@@ -103,60 +94,33 @@ extension JSONObject {
 
 extension MenuFile {
     /// Appends a menu as a file that ``decode(_:)`` reads, with a line for each fruit and juice.
-    public static func encode(_ menu: Menu, into buffer: inout OutputBuffer) {
-        buffer.append("{\n  \"fruits\": [\n")
-        appendLines(menu.fruits, into: &buffer, append)
-        buffer.append("  ],\n  \"juices\": [\n")
-        appendLines(menu.juices, into: &buffer) { juice, buffer in append(juice, of: menu, into: &buffer) }
-        buffer.append("  ]\n}\n")
-    }
-
-    private static func appendLines<Item>(
-        _ items: [Item], into buffer: inout OutputBuffer, _ append: (Item, inout OutputBuffer) -> Void
-    ) {
-        for (position, item) in items.enumerated() {
-            buffer.append("    ")
-            append(item, &buffer)
-            buffer.append(position < items.count - 1 ? ",\n" : "\n")
+    package static func encode(_ menu: Menu, into buffer: inout OutputBuffer) {
+        let fruits: [JSONText] = menu.fruits.map { fruit in
+            #"    { \#(members(fruit.id, fruit.name), separator: ", "), "initialStock": \#(fruit.initialStock) }"#
         }
-    }
-
-    private static func append(_ fruit: Fruit, into buffer: inout OutputBuffer) {
-        append(id: fruit.id, name: fruit.name, into: &buffer)
-        buffer.append(#", "initialStock": "#)
-        buffer.append(decimal: fruit.initialStock)
-        buffer.append(" }")
-    }
-
-    private static func append(_ juice: Juice, of menu: Menu, into buffer: inout OutputBuffer) {
-        append(id: juice.id, name: juice.name, into: &buffer)
-        if !juice.aliases.isEmpty { append(aliases: juice.aliases, into: &buffer) }
-        buffer.append(#", "recipe": { "#)
-        for (position, ingredient) in juice.recipe.enumerated() {
-            if position > 0 { buffer.append(", ") }
-            buffer.append(quoted: menu.fruits[ingredient.fruit].id)
-            buffer.append(": ")
-            buffer.append(decimal: ingredient.amount)
+        let juices: [JSONText] = menu.juices.map { juice in
+            var members = members(juice.id, juice.name)
+            let aliases: [JSONText] = juice.aliases.map { "\($0)" }
+            if !aliases.isEmpty { members.append(#""aliases": [\#(aliases, separator: ", ")]"#) }
+            let recipe: [JSONText] = juice.recipe.map { "\(menu.fruits[$0.fruit].id): \($0.amount)" }
+            members.append(#""recipe": { \#(recipe, separator: ", ") }"#)
+            return "    { \(members, separator: ", ") }"
         }
-        buffer.append(" } }")
+        buffer.append(
+            json: """
+                {
+                  "fruits": [
+                \(fruits, separator: ",\n")
+                  ],
+                  "juices": [
+                \(juices, separator: ",\n")
+                  ]
+                }
+
+                """)
     }
 
-    private static func append(aliases: [String], into buffer: inout OutputBuffer) {
-        buffer.append(#", "aliases": ["#)
-        for (position, alias) in aliases.enumerated() {
-            if position > 0 { buffer.append(", ") }
-            buffer.append(quoted: alias)
-        }
-        buffer.append("]")
-    }
-
-    private static func append(id: String, name: LocalizedName, into buffer: inout OutputBuffer) {
-        buffer.append(#"{ "id": "#)
-        buffer.append(quoted: id)
-        buffer.append(#", "name": { "en": "#)
-        buffer.append(quoted: name.english)
-        buffer.append(#", "ko": "#)
-        buffer.append(quoted: name.korean)
-        buffer.append(" }")
+    private static func members(_ id: String, _ name: LocalizedName) -> [JSONText] {
+        [#""id": \#(id)"#, #""name": { "en": \#(name.english), "ko": \#(name.korean) }"#]
     }
 }

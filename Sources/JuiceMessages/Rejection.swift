@@ -1,12 +1,9 @@
 import JuiceDomain
 
-/// Why a command is rejected, with the details for its message.
-///
-/// Fruits are indices of the menu; texts of the sender are already clipped.
-public enum Rejection: Error, Hashable {
-    /// The menu has no such juice.
+/// Why a command is rejected, with the details for its message. Fruits are indices of the menu; texts of the sender are already
+/// clipped.
+package enum Rejection: Error, Hashable {
     case unknownJuice(String)
-    /// The menu has no such fruit.
     case unknownFruit(String)
     /// The quantity is not an integer, or not one of `JuiceOrder.quantities`.
     case badQuantity
@@ -24,75 +21,22 @@ public enum Rejection: Error, Hashable {
     case cancelled
 
     /// What can be wrong with the structure of a command.
-    public enum Fault: Hashable, Sendable {
-        /// An order names no juice.
-        case missingJuice
-        /// An order's juice is not a string.
-        case juiceNotText
-        /// An order has both `juice` and `items`.
-        case juiceAndItems
-        /// A basket has a quantity, which only its items can have.
-        case quantityAndItems
-        /// A basket is empty.
-        case noItems
-        /// A basket has more than `JuiceOrder.mostItems` items.
-        case tooManyItems
-        /// An item of a basket is not an object.
-        case itemNotAnObject
-        /// A restock has both `add` and `set`.
-        case addAndSet
-        /// A field that must be an object is something else.
-        case notAnObject(Field)
-        /// A field that must be an array is something else.
-        case notAnArray(Field)
-        /// A field that must be true or false is something else.
-        case notBoolean(Field)
-        /// A field is given twice.
-        case repeatedField(Field)
-        /// A fruit is given twice.
+    package enum Fault: Hashable, Sendable {
+        case missingJuice, juiceNotText, juiceAndItems, quantityAndItems, noItems, tooManyItems, itemNotAnObject, addAndSet
+        /// A field of this name is not of its type.
+        case notAnObject(String), notAnArray(String), notBoolean(String)
+        /// A field of this name is given twice.
+        case repeatedField(String)
         case repeatedFruit(fruit: Int)
     }
 
-    /// The fields of commands, apart from the ids.
-    public enum Field: String, Hashable, Sendable {
-        /// An order's juice.
-        case juice
-        /// An order's quantity.
-        case quantity
-        /// A basket's items.
-        case items
-        /// Whether an order is taken back.
-        case cancel
-        /// A restock's steps.
-        case add
-        /// A restock's levels.
-        case set
-    }
-
     /// The codes in the field `reason` of an answer. The list is closed.
-    public enum Reason: String, Hashable, Sendable, CaseIterable {
-        /// The order's juice is not on the menu.
-        case unknownJuice
-        /// A fruit of the restock is not on the menu.
-        case unknownFruit
-        /// The order's quantity is not a whole number from 1 to 100.
-        case badQuantity
-        /// An amount of the restock is not a whole number.
-        case badAmount
-        /// The restock would take a fruit below zero.
-        case wouldGoNegative
-        /// The restock, or the fruits of the cancelled order, would take a fruit above 1,000,000,000.
-        case wouldOverflow
-        /// The restock names no fruit.
-        case emptyRestock
-        /// The structure of the command is wrong.
-        case badCommand
-        /// The order was cancelled, before it came or before it was repeated.
-        case cancelled
+    package enum Reason: String, Hashable, Sendable, CaseIterable {
+        case unknownJuice, unknownFruit, badQuantity, badAmount, wouldGoNegative, wouldOverflow, emptyRestock, badCommand, cancelled
     }
 
     /// The code of this rejection.
-    public var reason: Reason {
+    package var reason: Reason {
         switch self {
         case .unknownJuice: .unknownJuice
         case .unknownFruit: .unknownFruit
@@ -107,10 +51,59 @@ public enum Rejection: Error, Hashable {
     }
 
     /// The rejection that answers an edit the store did not take.
-    public init(_ error: StockEditError) {
+    package init(_ error: StockEditError) {
         switch error {
         case .wouldGoNegative(let fruit, let inStock): self = .wouldGoNegative(fruit: fruit, inStock: inStock)
         case .wouldOverflow(let fruit, let inStock): self = .wouldOverflow(fruit: fruit, inStock: inStock)
         }
     }
+}
+
+extension Phrasebook {
+    /// Tells a person why.
+    func message(for rejection: Rejection) -> String {
+        switch rejection {
+        case .unknownJuice(let id): text("no juice is called \"\(id)\"", "메뉴에 없는 쥬스예요: \"\(id)\"")
+        case .unknownFruit(let id): text("no fruit is called \"\(id)\"", "메뉴에 없는 과일이에요: \"\(id)\"")
+        case .badQuantity: text("the quantity must be a whole number from 1 to 100", "수량은 1부터 100까지의 정수여야 해요")
+        case .badAmount(let fruit): text("the amount of \(name(fruit)) must be a whole number", "\(name(fruit)) 수량은 정수여야 해요")
+        case .wouldGoNegative(let fruit, let inStock):
+            text(
+                "\(name(fruit)) cannot go below 0 (in stock: \(inStock))", "\(name(fruit)) 재고는 0보다 작아질 수 없어요 (현재 \(inStock)개)")
+        case .wouldOverflow(let fruit, let inStock):
+            text(
+                "\(name(fruit)) cannot go above \(FruitStore.maximumLevel) (in stock: \(inStock))",
+                "\(name(fruit)) 재고는 \(FruitStore.maximumLevel)개를 넘을 수 없어요 (현재 \(inStock)개)")
+        case .emptyRestock:
+            text(
+                "the restock names no fruit, neither in \"add\" nor in \"set\"", "수정할 과일이 없어요. \"add\"나 \"set\"에 과일을 적어 주세요")
+        case .badCommand(let fault): message(for: fault)
+        case .cancelled: text("the order was cancelled", "취소된 주문이에요")
+        }
+    }
+
+    private func message(for fault: Rejection.Fault) -> String {
+        switch fault {
+        case .missingJuice: text("the order names no juice", "주문에 쥬스가 없어요")
+        case .juiceNotText: text("the juice must be a string", "쥬스는 문자열이어야 해요")
+        case .juiceAndItems:
+            text("an order has either \"juice\" or \"items\", not both", "\"juice\"와 \"items\"는 함께 쓸 수 없어요")
+        case .quantityAndItems:
+            text("the quantities of a basket stand in its \"items\"", "장바구니의 수량은 \"items\" 안에 적어 주세요")
+        case .noItems: text("\"items\" is empty", "\"items\"가 비어 있어요")
+        case .tooManyItems:
+            text("a basket holds at most \(JuiceOrder.mostItems) items", "한 번에 \(JuiceOrder.mostItems)가지까지만 주문할 수 있어요")
+        case .itemNotAnObject: text("an item must be an object with a juice and a quantity", "주문 항목은 쥬스와 수량을 담은 객체여야 해요")
+        case .addAndSet: text("a restock has either \"add\" or \"set\", not both", "\"add\"와 \"set\"은 함께 쓸 수 없어요")
+        case .notAnArray(let field): text("\"\(field)\" must be an array", "\"\(field)\" 값은 배열이어야 해요")
+        case .notBoolean(let field): text("\"\(field)\" must be true or false", "\"\(field)\" 값은 true나 false여야 해요")
+        case .notAnObject(let field):
+            text("\"\(field)\" must be an object of amounts by fruit", "\"\(field)\" 값은 과일별 수량을 담은 객체여야 해요")
+        case .repeatedField(let field): text("\"\(field)\" is given twice", "\"\(field)\" 필드가 두 번 나왔어요")
+        case .repeatedFruit(let fruit):
+            text("\(name(fruit)) is given twice", "\(KoreanParticle.subject.attached(to: name(fruit))) 두 번 나왔어요")
+        }
+    }
+
+    private func name(_ fruit: Int) -> String { menu.fruits[fruit].name.text(in: language) }
 }

@@ -30,19 +30,18 @@ public final class StockDecoder {
     public func decode(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> StockRecord {
         let record = try reader.readObject(value)
         return StockRecord(
-            store: String(try record.text("store")), revision: try record.integer("revision", from: 0 ... .max),
+            store: try record.text("store"), revision: try record.integer("revision", from: 0 ... .max),
             stock: try record.amounts("stock"))
     }
 }
 
 /// A store, restored from its stock record.
-public struct RestoredStore {
+package struct RestoredStore {
     /// The store's id, valid until the restorer restores again.
-    public let store: BorrowedText
-    /// How often the store was changed.
-    public let revision: Int
+    package let store: BorrowedText
+    package let revision: Int
     /// Its levels under the present menu.
-    public let levels: FruitStore
+    package let levels: FruitStore
 }
 
 /// Restores stores from their stock records, under the present menu.
@@ -51,51 +50,44 @@ public struct RestoredStore {
 /// the menu lacks is ignored. One restorer is for one thread.
 ///
 /// Restoring allocates no memory if the store restored before has been released.
-public final class StockRestorer {
+package final class StockRestorer {
     private let reader = JSONReader(capacity: 4096)
     private let menu: Menu
     private let fruits: ByteKeyTable
     private let template: StockTemplate
-    private let initialLevels: [Int]
     // Reused for every record: there may be a million.
     private var levels: [Int]
     private var isGiven: [Bool]
     private var restored: FruitStore
 
     /// A restorer for stores of this menu's fruits.
-    public init(menu: Menu) {
+    package init(menu: Menu) {
         self.menu = menu
         fruits = ByteKeyTable(keys: menu.fruits.lazy.map(\.id))
         template = StockTemplate(menu: menu)
-        initialLevels = menu.fruits.map(\.initialStock)
-        levels = initialLevels
+        levels = Array(repeating: 0, count: menu.fruits.count)
         isGiven = Array(repeating: false, count: menu.fruits.count)
         restored = FruitStore(menu: menu)
     }
 
-    /// The store in the value of a record.
-    ///
-    /// - Parameters:
-    ///   - value: the record's value.
-    ///   - key: the record's key, which is the store in records of this service.
-    public func restore(
-        _ value: UnsafeRawBufferPointer,
-        key: UnsafeRawBufferPointer? = nil
+    /// The store in the value of a record. The record's key is the store, if this service wrote it.
+    package func restore(
+        _ value: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer? = nil
     ) throws(MalformedMessage) -> RestoredStore {
         if let key, let revision = template.read(value, of: key, into: &levels) {
             try setLevels()
             return RestoredStore(store: BorrowedText(key), revision: revision, levels: restored)
         }
         let record = try reader.readObject(value)
-        let store = try record.text("store")
+        let store = try record.member("store").text("store")
         let revision = try record.integer("revision", from: 0 ... .max)
         try setLevels(try record.object("stock"))
         return RestoredStore(store: store, revision: revision, levels: restored)
     }
 
     private func setLevels(_ stock: JSONObject) throws(MalformedMessage) {
-        for fruit in initialLevels.indices {
-            levels[fruit] = initialLevels[fruit]
+        for fruit in levels.indices {
+            levels[fruit] = menu.fruits[fruit].initialStock
             isGiven[fruit] = false
         }
         for (id, value) in stock {
@@ -127,25 +119,21 @@ public final class StockRestorer {
 /// written under the present menu, and comparing its pieces is twenty times faster than parsing JSON. Any other record is
 /// left to a JSON reader.
 struct StockTemplate: Sendable {
-    private let fragments: Fragments
+    private var fragments = Fragments()
     private let beforeStore: Fragment
     private let beforeRevision: Fragment
-    /// What comes before the level of each fruit.
     private let beforeLevels: [Fragment]
     private let end: Fragment
 
     init(menu: Menu) {
-        var fragments = Fragments()
-        beforeStore = fragments.add { $0.append(#"{"store":""#) }
-        beforeRevision = fragments.add { $0.append(#"","revision":"#) }
-        beforeLevels = menu.fruits.enumerated().map { index, fruit in
-            fragments.add { $0.append(index == 0 ? #","stock":{"# : ",", key: fruit.id) }
-        }
-        end = fragments.add { $0.append("}}") }
-        self.fragments = fragments
+        beforeStore = fragments.add(#"{"store":""#)
+        beforeRevision = fragments.add(#"","revision":"#)
+        var levels = [fragments.add(#","stock":{\#(menu.fruits[0].id):"#)]
+        for fruit in menu.fruits.dropFirst() { levels.append(fragments.add(#",\#(fruit.id):"#)) }
+        beforeLevels = levels
+        end = fragments.add("}}")
     }
 
-    /// Appends the record of a store after its `revision`th change.
     func write(store: BorrowedText, revision: Int, levels: FruitStore, into buffer: inout OutputBuffer) {
         buffer.append(beforeStore, of: fragments)
         buffer.append(escaped: store)
@@ -158,15 +146,9 @@ struct StockTemplate: Sendable {
         buffer.append(end, of: fragments)
     }
 
-    /// Reads the levels in menu order.
-    ///
-    /// - Parameters:
-    ///   - value: the record's value.
-    ///   - store: the record's key.
-    ///   - levels: room for the level of each fruit.
-    /// - Returns: the revision; nil if the record was not written by ``write(store:revision:levels:into:)``.
+    /// Reads the levels in menu order. Returns the revision; nil if the record of this key was not written by ``write``.
     func read(_ value: UnsafeRawBufferPointer, of store: UnsafeRawBufferPointer, into levels: inout [Int]) -> Int? {
-        var text = Cursor(rest: value)
+        var text = value[...]
         // A store with escapes in its name is left to the JSON reader: its key has none.
         guard skip(beforeStore, in: &text), text.skip(store), skip(beforeRevision, in: &text), let revision = text.number() else {
             return nil
@@ -175,40 +157,28 @@ struct StockTemplate: Sendable {
             guard skip(beforeLevels[fruit], in: &text), let level = text.number() else { return nil }
             levels[fruit] = level
         }
-        return skip(end, in: &text) && text.rest.isEmpty ? revision : nil
+        return skip(end, in: &text) && text.isEmpty ? revision : nil
     }
 
     @inline(__always)
-    private func skip(_ fragment: Fragment, in text: inout Cursor) -> Bool {
+    private func skip(_ fragment: Fragment, in text: inout Slice<UnsafeRawBufferPointer>) -> Bool {
         fragments.withBytes(of: fragment) { text.skip($0) }
     }
+}
 
-    private struct Cursor {
-        var rest: UnsafeRawBufferPointer
+extension Slice<UnsafeRawBufferPointer> {
+    @inline(__always)
+    fileprivate mutating func skip(_ piece: UnsafeRawBufferPointer) -> Bool {
+        guard UnsafeRawBufferPointer(rebasing: self).begins(with: piece) else { return false }
+        self = dropFirst(piece.count)
+        return true
+    }
 
-        @inline(__always)
-        mutating func skip(_ piece: UnsafeRawBufferPointer) -> Bool {
-            guard rest.count >= piece.count else { return false }
-            let start = UnsafeRawBufferPointer(rebasing: rest[..<piece.count])
-            guard start.hasSameBytes(as: piece) else { return false }
-            rest = UnsafeRawBufferPointer(rebasing: rest[piece.count...])
-            return true
-        }
-
-        /// A whole number as the encoder writes it, of no more than 18 digits.
-        @inline(__always)
-        mutating func number() -> Int? {
-            var (number, digits) = (0, 0)
-            while digits < rest.count, digits <= 18 {
-                let digit = rest[digits] &- UInt8(ascii: "0")
-                guard digit < 10 else { break }
-                number = number &* 10 &+ Int(digit)
-                digits += 1
-            }
-            let hasLeadingZero = digits > 1 && rest[0] == UInt8(ascii: "0")
-            guard (1...18).contains(digits), !hasLeadingZero else { return nil }
-            rest = UnsafeRawBufferPointer(rebasing: rest[digits...])
-            return number
-        }
+    /// A whole number as the encoder writes it.
+    @inline(__always)
+    fileprivate mutating func number() -> Int? {
+        let digits = prefix { $0.isDigit }
+        self = dropFirst(digits.count)
+        return UnsafeRawBufferPointer(rebasing: digits).decimal
     }
 }

@@ -14,42 +14,30 @@ public enum Topic: Int, Sendable, CaseIterable {
 
 /// The names of the topics: a common prefix and what each holds.
 public struct TopicNames: Sendable, Equatable {
-    /// Orders from POS systems.
-    public let orders: String
-    /// Stock edits from restock bots.
-    public let restocks: String
-    /// One answer per command.
-    public let results: String
-    /// Each store's whole stock after its last change; compacted.
-    public let stock: String
-    /// Records that name no command.
-    public let deadLetters: String
-
     /// The default prefix.
     public static let standardPrefix = "juice."
 
+    /// All topics, in the order of ``Topic``.
+    public let all: [String]
+
     /// The topics with this prefix.
     public init(prefix: String = standardPrefix) {
-        orders = prefix + "orders"
-        restocks = prefix + "restocks"
-        results = prefix + "results"
-        stock = prefix + "stock"
-        deadLetters = prefix + "dead-letters"
+        all = ["orders", "restocks", "results", "stock", "dead-letters"].map { prefix + $0 }
     }
-
-    /// All topics, in the order of the contract.
-    public var all: [String] { Topic.allCases.map { self[$0] } }
 
     /// The name of a topic.
-    public subscript(topic: Topic) -> String {
-        switch topic {
-        case .orders: orders
-        case .restocks: restocks
-        case .results: results
-        case .stock: stock
-        case .deadLetters: deadLetters
-        }
-    }
+    public subscript(topic: Topic) -> String { all[topic.rawValue] }
+
+    /// The name of ``Topic/orders``.
+    public var orders: String { self[.orders] }
+    /// The name of ``Topic/restocks``.
+    public var restocks: String { self[.restocks] }
+    /// The name of ``Topic/results``.
+    public var results: String { self[.results] }
+    /// The name of ``Topic/stock``.
+    public var stock: String { self[.stock] }
+    /// The name of ``Topic/deadLetters``.
+    public var deadLetters: String { self[.deadLetters] }
 }
 
 /// The topics that commands are read from.
@@ -60,28 +48,14 @@ public enum InputTopic: Int, Sendable, CaseIterable {
     case restocks
 
     /// The topic as one of all.
-    public var topic: Topic {
-        switch self {
-        case .orders: .orders
-        case .restocks: .restocks
-        }
-    }
+    public var topic: Topic { self == .orders ? .orders : .restocks }
 
     /// Its name in the journal, which no prefix changes.
-    public var name: StaticString {
-        switch self {
-        case .orders: "orders"
-        case .restocks: "restocks"
-        }
-    }
+    public var name: StaticString { self == .orders ? "orders" : "restocks" }
 
-    /// The topic of this name.
     init?(name: BorrowedText) {
-        switch name {
-        case "orders": self = .orders
-        case "restocks": self = .restocks
-        default: return nil
-        }
+        guard let topic = Self.allCases.first(where: { BorrowedText($0.name) == name }) else { return nil }
+        self = topic
     }
 }
 
@@ -106,36 +80,40 @@ public struct InputPartition: Sendable, Hashable, Comparable {
 
 /// Where a forwarded command was read first, in the same topic. In the header `juice.forwarded.from` and in the answer, it is
 /// written `3/42`: partition 3, offset 42.
-public struct ForwardSource: Sendable, Hashable {
-    /// The partition's number, from 0 up.
-    public let partition: Int32
-    /// The offset there, from 0 up.
-    public let offset: Int64
+package struct ForwardSource: Sendable, Hashable {
+    package let partition: Int32
+    package let offset: Int64
 
-    /// A place of an input topic.
-    public init(partition: Int32, offset: Int64) {
+    package init(partition: Int32, offset: Int64) {
         self.partition = partition
         self.offset = offset
     }
 
     /// Reads the value of a header; nil if it is not written exactly as ``text``.
-    public init?(_ header: [UInt8]) {
+    package init?(_ header: [UInt8]) {
         guard let source = header.withUnsafeBytes({ ForwardSource(BorrowedText($0)) }) else { return nil }
         self = source
     }
 
     /// Reads the text; nil if it is not written exactly as ``text``.
     init?(_ text: BorrowedText) {
-        let bytes = text.bytes
-        guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")),
-            let partition = UnsafeRawBufferPointer(rebasing: bytes[..<slash]).decimal,
-            let offset = UnsafeRawBufferPointer(rebasing: bytes[(slash + 1)...]).decimal, let partition = Int32(exactly: partition)
+        guard let (partition, offset) = text.splitAtSlash, let partition = partition.bytes.decimal,
+            let partition = Int32(exactly: partition)
         else { return nil }
         self.init(partition: partition, offset: Int64(offset))
     }
 
-    /// Such as `3/42`.
-    public var text: String { "\(partition)/\(offset)" }
+    package var text: String { "\(partition)/\(offset)" }
+}
+
+extension BorrowedText {
+    /// What is before the first slash, and the number after it; nil if there is no such number.
+    var splitAtSlash: (text: BorrowedText, number: Int)? {
+        guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")),
+            let number = UnsafeRawBufferPointer(rebasing: bytes[(slash + 1)...]).decimal
+        else { return nil }
+        return (BorrowedText(UnsafeRawBufferPointer(rebasing: bytes[..<slash])), number)
+    }
 }
 
 /// The id of a store, which is the key of every record about it: 1 to 128 bytes of UTF-8.
@@ -148,7 +126,7 @@ public enum StoreID {
 
     /// The id in a record's key, valid as long as the key: ``main`` if there is no key or an empty one, `nil` if the key is
     /// too long or not UTF-8.
-    public static func read(key: UnsafeRawBufferPointer?) -> BorrowedText? {
+    package static func read(key: UnsafeRawBufferPointer?) -> BorrowedText? {
         guard let key, !key.isEmpty else { return BorrowedText("main") }
         guard key.count <= maximumLength, key.isUTF8 else { return nil }
         return BorrowedText(key)

@@ -69,27 +69,27 @@ import Testing
 
     @Test(arguments: [0, 1_000])
     func everyKeyIsFoundAfterTheTableHasGrown(capacity: Int) {
-        var table = ByteKeyTable(capacity: capacity)
+        var table = ByteKeyTable()
         for number in 0..<20_000 {
-            let inserted = [UInt8]("store-\(number)").withUnsafeBytes { table.insert($0) }
+            let inserted = "store-\(number)".asValue { table.insert($0) }
             #expect(inserted.index == number && inserted.inserted)
         }
         for number in 0..<20_000 {
-            #expect([UInt8]("store-\(number)").withUnsafeBytes { table.find($0) } == number)
+            #expect("store-\(number)".asValue { table.find($0) } == number)
             #expect(key(table, number) == [UInt8]("store-\(number)"))
         }
-        #expect([UInt8]("store-20000").withUnsafeBytes { table.find($0) } == nil)
+        #expect("store-20000".asValue { table.find($0) } == nil)
         #expect(table.count == 20_000)
     }
 
     @Test func aCopyIsATableOfItsOwn() {
         var table = ByteKeyTable()
-        _ = [UInt8]("a").withUnsafeBytes { table.insert($0) }
+        _ = "a".asValue { table.insert($0) }
         var copy = table
-        _ = [UInt8]("b").withUnsafeBytes { copy.insert($0) }
+        _ = "b".asValue { copy.insert($0) }
         #expect(table.count == 1)
-        #expect([UInt8]("b").withUnsafeBytes { table.find($0) } == nil)
-        #expect([UInt8]("b").withUnsafeBytes { copy.find($0) } == 1)
+        #expect("b".asValue { table.find($0) } == nil)
+        #expect("b".asValue { copy.find($0) } == 1)
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])

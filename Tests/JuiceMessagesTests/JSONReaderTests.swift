@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct JSONReaderTests {
     /// A document written out again in one notation, or the error.
-    private func read(_ bytes: [UInt8], with reader: borrowing JSONReader) -> String {
+    private func read(_ bytes: [UInt8], with reader: JSONReader) -> String {
         do throws(JSONError) {
             // Not `bytes.withUnsafeBytes`, which loses the type of the error.
             let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct MenuFileTests {
     private func decode(_ json: String) throws -> Menu {
-        try [UInt8](json).withUnsafeBytes { try MenuFile.decode($0) }
+        try json.asValue { try MenuFile.decode($0) }
     }
 
     static let standard = """

@@ -9,7 +9,7 @@ import Testing
     let restorer = StockRestorer(menu: .standard)
 
     private func restore(_ json: String) throws -> (store: String, revision: Int, levels: [Int]) {
-        try [UInt8](json).withUnsafeBytes { bytes in
+        try json.asValue { bytes in
             let restored = try restorer.restore(bytes)
             return (String(restored.store), restored.revision, restored.levels.levels)
         }
@@ -23,7 +23,7 @@ import Testing
         let restored = try restore(json)
         #expect(restored == ("강남\"", .max, [0, 9, 10, 1_000_000_000, 7]))
 
-        let record = try [UInt8](json).withUnsafeBytes { try StockDecoder().decode($0) }
+        let record = try json.asValue { try StockDecoder().decode($0) }
         let amounts = zip(Menu.standard.fruits, store.levels).map { FruitAmount(fruit: $0.id, amount: $1) }
         #expect(record == StockRecord(store: "강남\"", revision: .max, stock: amounts))
     }
@@ -50,7 +50,7 @@ import Testing
         ]
     )
     func theQuickWayReadsTheSame(json: String) {
-        [UInt8](json).withUnsafeBytes { bytes in
+        json.asValue { bytes in
             [UInt8]("s".utf8).withUnsafeBytes { key in
                 let quick = Result { () throws(MalformedMessage) in try restorer.restore(bytes, key: key) }.map {
                     ($0.revision, $0.levels.levels)
@@ -89,7 +89,7 @@ import Testing
         let restoring = #expect(throws: MalformedMessage.self) { try restore(json) }
         #expect(restoring?.description == problem)
         let decoding = #expect(throws: MalformedMessage.self) {
-            try [UInt8](json).withUnsafeBytes { try StockDecoder().decode($0) }
+            try json.asValue { try StockDecoder().decode($0) }
         }
         #expect(decoding?.description == problem)
     }

@@ -3,20 +3,14 @@ import JuiceDomain
 import JuiceMessages
 
 /// A record's value, and whether its schema must accept it.
-public struct Sample: Encodable {
+package struct Sample: Encodable {
     /// The files in docs/schemas.
     enum Schema: String, Encodable {
         case order, restock, answer, stock, menu
         case journalNote = "journal-note"
         case deadLetterHeaders = "dead-letter-headers"
 
-        /// The schema of a kind of command.
-        init(_ kind: CommandKind) {
-            switch kind {
-            case .order, .cancel: self = .order
-            case .restock: self = .restock
-            }
-        }
+        init(_ kind: CommandKind) { self = kind == .restock ? .restock : .order }
     }
 
     enum Origin: String, Encodable {
@@ -38,7 +32,7 @@ public struct Sample: Encodable {
     let note: String
 
     /// The sample as a line of JSON.
-    public func line() throws -> String {
+    package func line() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(self), as: UTF8.self)
@@ -46,24 +40,24 @@ public struct Sample: Encodable {
 }
 
 /// Random messages for the check of the schemas: commands and their answers, each also damaged.
-public struct Generation {
+package struct Generation {
     private var commands: RandomCommands
-    private var shop = Shop(menu: .standard, store: "gangnam")
+    private var shop = Shop()
     private var samples: [Sample] = []
     // The next damage for each kind of message: they take turns.
     private var turns: [String: Int] = [:]
 
     /// The same seed makes the same messages.
-    public init(seed: UInt64) { commands = RandomCommands(seed: seed) }
+    package init(seed: UInt64) { commands = RandomCommands(seed: seed) }
 
     /// Removes and returns the samples since the last call.
-    public mutating func removeSamples() -> [Sample] {
+    package mutating func removeSamples() -> [Sample] {
         defer { samples = [] }
         return samples
     }
 
     /// Continues with another store, of another menu.
-    public mutating func openShop() throws {
+    package mutating func openShop() throws {
         shop = try commands.shop()
         let file = written { MenuFile.encode(shop.menu, into: &$0) }
         add(.menu, .generated, file, Judgement(menu: file))
@@ -75,7 +69,7 @@ public struct Generation {
     }
 
     /// Makes one command, answers it, and damages both.
-    public mutating func submitNext() throws {
+    package mutating func submitNext() throws {
         let (kind, value) = commands.next(of: shop.menu)
         let schema = Sample.Schema(kind)
         add(schema, .generated, value, shop.decoder.judge(kind, value))
@@ -88,14 +82,14 @@ public struct Generation {
     }
 
     /// Writes one note of the journal, and damages it.
-    public mutating func noteNext() throws {
+    package mutating func noteNext() throws {
         let value = written { commands.note().write(into: &$0) }
         add(.journalNote, .generated, value, .accepted)
         try addBroken(.journalNote, value)
     }
 
     /// A kind of message of which too few were made to apply each of its damages; nil if there is none.
-    public func kindNotFullyDamaged() -> String? {
+    package func kindNotFullyDamaged() -> String? {
         let damages = Damage.byType.merging(
             [
                 "order": Damage.ofOrders, "restock": Damage.ofRestocks, "menu": Damage.ofMenus,
@@ -106,7 +100,7 @@ public struct Generation {
     }
 
     private mutating func answer(_ kind: CommandKind, _ value: String) throws {
-        let answers = shop.answers(to: kind, value)
+        let answers = shop.answer(kind, value)?.values ?? []
         for answer in answers { add(.answer, .generated, answer, .accepted) }
         guard let first = answers.first else { return }
         try addBroken(.answer, first)
@@ -156,23 +150,23 @@ extension JSON {
 }
 
 /// The messages of the tests of encoders and decoders, judged by the service.
-public enum GoldenSamples {
+package enum GoldenSamples {
     /// All of them.
-    public static var all: [Sample] { answers + commands + menus + deadLetterHeaders }
+    package static var all: [Sample] { answers + commands + menus + deadLetterHeaders }
 
     private static var answers: [Sample] {
-        GoldenAnswers.all.map { sample(.answer, $0, true, "an answer") }
-            + GoldenNotes.all.map { sample(.journalNote, $0.value, true, "a note") } + [
-                sample(.stock, GoldenAnswers.stock, true, "a stock record")
-            ]
+        func valid(_ schema: Sample.Schema, _ value: String, _ note: String) -> Sample {
+            sample(schema, value, Judgement(isValid: true, note: note))
+        }
+        return GoldenAnswers.all.map { valid(.answer, $0, "an answer") }
+            + GoldenNotes.all.map { valid(.journalNote, $0.value, "a note") }
+            + [valid(.stock, GoldenAnswers.stock, "a stock record")]
     }
 
     private static var commands: [Sample] {
         let decoder = CommandDecoder(menu: .standard)
         func judged(_ kind: CommandKind, _ value: String) -> Sample {
-            let judgement = decoder.judge(kind, value)
-            let schema = Sample.Schema(kind)
-            return sample(schema, value, judgement.isValid, judgement.note)
+            sample(Sample.Schema(kind), value, decoder.judge(kind, value))
         }
         let rejected = GoldenCommands.rejectedOrders + GoldenCommands.rejectedBaskets + GoldenCommands.rejectedCancels
         let orders = (GoldenCommands.orders + GoldenCommands.baskets).map(\.value) + GoldenCommands.cancels + rejected.map(\.value)
@@ -183,10 +177,7 @@ public enum GoldenSamples {
 
     private static var menus: [Sample] {
         let standard = written { MenuFile.encode(.standard, into: &$0) }
-        return (GoldenMenus.malformed.map(\.json) + [standard]).map { file in
-            let judgement = Judgement(menu: file)
-            return sample(.menu, file, judgement.isValid, judgement.note)
-        }
+        return (GoldenMenus.malformed.map(\.json) + [standard]).map { sample(.menu, $0, Judgement(menu: $0)) }
     }
 
     private static var deadLetterHeaders: [Sample] {
@@ -197,15 +188,15 @@ public enum GoldenSamples {
                 (HeaderName.sourcePartition, .string("3")), (HeaderName.sourceOffset, .string("42")),
             ])
         }
-        let valid = DeadLetterReason.allCases.map { reason in
-            sample(.deadLetterHeaders, headers(reason.code, reason.message).text, true, reason.code)
+        func sample(_ code: String, _ message: String, _ valid: Bool, _ note: String) -> Sample {
+            self.sample(.deadLetterHeaders, headers(code, message).text, Judgement(isValid: valid, note: note))
         }
-        let invalid = sample(.deadLetterHeaders, headers("badWeather", "it rains").text, false, "an unknown code")
-        return valid + [invalid]
+        return DeadLetterReason.allCases.map { sample($0.code, $0.message, true, $0.code) }
+            + [sample("badWeather", "it rains", false, "an unknown code")]
     }
 
-    private static func sample(_ schema: Sample.Schema, _ value: String, _ valid: Bool?, _ note: String) -> Sample {
-        Sample(schema: schema, origin: .golden, value: value, valid: valid, note: note)
+    private static func sample(_ schema: Sample.Schema, _ value: String, _ judgement: Judgement) -> Sample {
+        Sample(schema: schema, origin: .golden, value: value, valid: judgement.isValid, note: judgement.note)
     }
 }
 
@@ -216,43 +207,32 @@ struct Judgement {
     let note: String
 
     static let accepted = Judgement(isValid: true, note: "accepted")
+}
 
-    static func rejected(_ rejection: Rejection) -> Judgement {
-        let isOfMenu = rejection.reason == .unknownJuice || rejection.reason == .unknownFruit
-        return Judgement(isValid: isOfMenu ? nil : false, note: rejection.reason.rawValue)
-    }
-
-    static func deadLetter(_ reason: DeadLetterReason) -> Judgement {
-        Judgement(isValid: false, note: reason.code)
-    }
-
-    init(isValid: Bool?, note: String) {
-        self.isValid = isValid
-        self.note = note
-    }
-
+extension Judgement {
     init<Command>(_ decoded: consuming Decoded<Command>) {
         switch decoded {
         case .command: self = .accepted
-        case .rejected(_, let rejection): self = .rejected(rejection)
-        case .undecodable(let reason): self = .deadLetter(reason)
+        case .rejected(_, let rejection):
+            let isOfMenu = rejection.reason == .unknownJuice || rejection.reason == .unknownFruit
+            self.init(isValid: isOfMenu ? nil : false, note: rejection.reason.rawValue)
+        case .undecodable(let reason): self.init(isValid: false, note: reason.code)
         }
     }
 
     /// The judgement of a menu file.
     init(menu file: String) {
-        do throws(MenuFile.Failure) {
-            _ = try BorrowedText.withText(file) { text in Result { () throws(MenuFile.Failure) in try MenuFile.decode(text.bytes) }
-            }.get()
-            self = .accepted
-        } catch {
-            let isBeyondSchema =
-                switch error {
-                case .invalid(let fault):
-                    // A schema compares no two parts of a menu.
-                    ["is taken", "already", "no fruit"].contains { fault.problem.contains($0) }
-                case .malformed: false
-                }
+        let menu = BorrowedText.withText(file) { file in
+            Result { () throws(MenuFile.Failure) in try MenuFile.decode(file.bytes) }
+        }
+        switch menu {
+        case .success: self = .accepted
+        case .failure(let error):
+            var isBeyondSchema = false
+            // A schema compares no two parts of a menu.
+            if case .invalid(let fault) = error {
+                isBeyondSchema = ["is taken", "already", "no fruit"].contains { fault.problem.contains($0) }
+            }
             self.init(isValid: isBeyondSchema ? nil : false, note: error.description)
         }
     }
@@ -262,10 +242,7 @@ extension CommandDecoder {
     /// The judgement of a value of the orders or the restocks topic.
     func judge(_ kind: CommandKind, _ value: String) -> Judgement {
         BorrowedText.withText(value) { text in
-            switch kind {
-            case .order, .cancel: Judgement(decodeOrder(text.bytes))
-            case .restock: Judgement(decodeRestock(text.bytes))
-            }
+            kind == .restock ? Judgement(decodeRestock(text.bytes)) : Judgement(decodeOrder(text.bytes))
         }
     }
 }

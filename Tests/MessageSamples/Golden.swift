@@ -1,129 +1,133 @@
+import JuiceDomain
 import JuiceMessages
 
-/// A message in each language of the service.
-public struct Bilingual: Sendable {
+/// An answer of the service, word for word in each of its languages, and the commands to a store that lead to it.
+package struct GoldenAnswer: Sendable {
     /// Both, English first.
-    public let texts: [String]
+    package let texts: [String]
+    private let menu: Menu
+    private let store: String
+    private let levels: [Int]
+    private let revision: Int
+    private let commands: [String]
+    private let from: ForwardSource?
 
-    init(_ head: String, english: String, korean: String) {
-        texts = [head + english, head + korean]
+    /// `revision` is the store's before the commands. Only the last answer is meant.
+    init(
+        to commands: [String], of menu: Menu = .standard, store: String = "gangnam", at levels: [Int] = [10, 10, 10, 10, 10],
+        revision: Int = 16, from: ForwardSource? = nil, _ head: String, english: String, korean: String
+    ) {
+        texts = [english, korean].map { head + #""message":"\#($0)"}"# }
+        (self.menu, self.store, self.levels, self.revision, self.commands, self.from) = (
+            menu, store, levels, revision, commands, from
+        )
     }
 
-    /// The message in one language.
-    public subscript(language: Language) -> String {
-        switch language {
-        case .english: texts[0]
-        case .korean: texts[1]
-        }
+    /// The answer in one language.
+    package subscript(language: Language) -> String { texts[language == .english ? 0 : 1] }
+
+    /// What a shop answers to the last of the commands, at offset 1234: in each language, and once as to a repeat.
+    package func shopAnswers() throws -> [String] {
+        let shop = Shop(menu: menu, store: store, fruits: try FruitStore(levels: levels), revision: revision)
+        let answers = commands.map { shop.answer($0.contains("restockId") ? .restock : .order, $0, at: (1234, from)) }
+        return answers.last??.values ?? []
     }
 }
 
-/// Records that the service writes, word for word: for the tests of the encoder and of the schemas.
-///
-/// Unless another is named, the store is `gangnam` and the order `pos-7-000123` at offset 1234, at the built-in menu.
-public enum GoldenAnswers {
-    /// A strawberry banana juice from a full stock.
-    public static let juiceMade = Bilingual(
-        #"{"type":"juiceMade","orderId":"pos-7-000123","store":"gangnam","offset":1234,"juice":"strawberryBanana","#
-            + #""quantity":1,"used":{"strawberry":10,"banana":1},"left":{"strawberry":0,"banana":9},"#
-            + #""revision":17,"message":"#, english: #""juice made: strawberry banana juice"}"#, korean: #""딸바쥬스 나왔습니다! 맛있게 드세요!"}"#
-    )
+/// Answers and a stock record, for the tests of the encoder and of the schemas.
+package enum GoldenAnswers {
+    package static let juiceMade = GoldenAnswer(
+        to: [#"{"orderId":"pos-7-000123","juice":"strawberryBanana"}"#],
+        #"{"type":"juiceMade","orderId":"pos-7-000123","store":"gangnam","offset":1234,"juice":"strawberryBanana","quantity":1,"used":{"strawberry":10,"banana":1},"left":{"strawberry":0,"banana":9},"revision":17,"#,
+        english: "juice made: strawberry banana juice", korean: "딸바쥬스 나왔습니다! 맛있게 드세요!")
 
-    /// Three mango kiwi juices from a full stock, by an order that was forwarded.
-    public static let severalJuicesMade = Bilingual(
-        #"{"type":"juiceMade","orderId":"pos-7-000123","store":"gangnam","offset":1234,"from":"3/42","#
-            + #""juice":"mangoKiwi","quantity":3,"#
-            + #""used":{"mango":6,"kiwi":3},"left":{"mango":4,"kiwi":7},"revision":18,"message":"#,
-        english: #""juice made: 3 × mango kiwi juice"}"#, korean: #""망고키위쥬스 3잔 나왔습니다! 맛있게 드세요!"}"#)
+    package static let severalJuicesMade = GoldenAnswer(
+        to: [#"{"orderId":"pos-7-000123","juice":"mangoKiwi","quantity":3}"#], revision: 17,
+        from: ForwardSource(partition: 3, offset: 42),
+        #"{"type":"juiceMade","orderId":"pos-7-000123","store":"gangnam","offset":1234,"from":"3/42","juice":"mangoKiwi","quantity":3,"used":{"mango":6,"kiwi":3},"left":{"mango":4,"kiwi":7},"revision":18,"#,
+        english: "juice made: 3 × mango kiwi juice", korean: "망고키위쥬스 3잔 나왔습니다! 맛있게 드세요!")
 
-    /// A basket of two kiwi juices and a strawberry banana juice from a full stock.
-    public static let basketMade = Bilingual(
-        #"{"type":"juiceMade","orderId":"pos-7-000123","store":"gangnam","offset":1234,"#
-            + #""items":[{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana","quantity":1}],"#
-            + #""used":{"kiwi":6,"strawberry":10,"banana":1},"left":{"kiwi":4,"strawberry":0,"banana":9},"#
-            + #""revision":19,"message":"#, english: #""juice made: 2 × kiwi juice, strawberry banana juice"}"#,
-        korean: #""키위쥬스 2잔, 딸바쥬스 나왔습니다! 맛있게 드세요!"}"#)
+    private static let basket = #"{"orderId":"pos-7-000123","items":[{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}]}"#
 
-    /// A mango kiwi juice from one mango and no kiwi.
-    public static let outOfStock = Bilingual(
-        #"{"type":"outOfStock","orderId":"pos-7-000123","store":"gangnam","offset":1234,"juice":"mangoKiwi","quantity":1,"#
-            + #""fruit":"mango","missing":[{"fruit":"mango","needed":2,"inStock":1},"#
-            + #"{"fruit":"kiwi","needed":1,"inStock":0}],"message":"#, english: #""out of stock (mango, kiwi)"}"#,
-        korean: #""망고와 키위가 모자라요. 재고를 수정할까요?"}"#)
+    package static let basketMade = GoldenAnswer(
+        to: [basket], revision: 18,
+        #"{"type":"juiceMade","orderId":"pos-7-000123","store":"gangnam","offset":1234,"items":[{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana","quantity":1}],"used":{"kiwi":6,"strawberry":10,"banana":1},"left":{"kiwi":4,"strawberry":0,"banana":9},"revision":19,"#,
+        english: "juice made: 2 × kiwi juice, strawberry banana juice", korean: "키위쥬스 2잔, 딸바쥬스 나왔습니다! 맛있게 드세요!")
 
-    /// A basket of two kiwi juices and four mango kiwi juices from eight mangos and four kiwis.
-    public static let basketOutOfStock = Bilingual(
-        #"{"type":"outOfStock","orderId":"pos-7-000123","store":"gangnam","offset":1234,"#
-            + #""items":[{"juice":"kiwi","quantity":2},{"juice":"mangoKiwi","quantity":4}],"#
-            + #""fruit":"kiwi","missing":[{"fruit":"kiwi","needed":10,"inStock":4}],"message":"#,
-        english: #""out of stock (kiwi)"}"#, korean: #""키위가 모자라요. 재고를 수정할까요?"}"#)
+    package static let outOfStock = GoldenAnswer(
+        to: [#"{"orderId":"pos-7-000123","juice":"mangoKiwi"}"#], at: [10, 10, 10, 0, 1],
+        #"{"type":"outOfStock","orderId":"pos-7-000123","store":"gangnam","offset":1234,"juice":"mangoKiwi","quantity":1,"fruit":"mango","missing":[{"fruit":"mango","needed":2,"inStock":1},{"fruit":"kiwi","needed":1,"inStock":0}],"#,
+        english: "out of stock (mango, kiwi)", korean: "망고와 키위가 모자라요. 재고를 수정할까요?")
 
-    /// The restock `bot-1-42` of the store `main`, after which there are 16 strawberries and 8 kiwis.
-    public static let restocked = Bilingual(
-        #"{"type":"restocked","restockId":"bot-1-42","store":"main","offset":1234,"left":{"strawberry":16,"kiwi":8},"revision":2,"message":"#,
-        english: #""restocked: strawberry 16, kiwi 8"}"#, korean: #""재고를 수정했어요: 딸기 16개, 키위 8개"}"#)
+    /// There are enough mangos.
+    package static let basketOutOfStock = GoldenAnswer(
+        to: [#"{"orderId":"pos-7-000123","items":[{"juice":"kiwi","quantity":2},{"juice":"mangoKiwi","quantity":4}]}"#],
+        at: [10, 10, 10, 4, 8],
+        #"{"type":"outOfStock","orderId":"pos-7-000123","store":"gangnam","offset":1234,"items":[{"juice":"kiwi","quantity":2},{"juice":"mangoKiwi","quantity":4}],"fruit":"kiwi","missing":[{"fruit":"kiwi","needed":10,"inStock":4}],"#,
+        english: "out of stock (kiwi)", korean: "키위가 모자라요. 재고를 수정할까요?")
 
-    /// A cancel of the basket, after which there are 14 kiwis, 26 strawberries and 10 bananas.
-    public static let cancelled = Bilingual(
-        #"{"type":"cancelled","orderId":"pos-7-000123","store":"gangnam","offset":1234,"#
-            + #""returned":{"kiwi":6,"strawberry":10,"banana":1},"left":{"kiwi":14,"strawberry":26,"banana":10},"#
-            + #""revision":20,"message":"#, english: #""cancelled: kiwi 6, strawberry 10, banana 1 returned"}"#,
-        korean: #""취소했어요. 키위 6개, 딸기 10개, 바나나 1개를 되돌렸습니다."}"#)
+    package static let restocked = GoldenAnswer(
+        to: [#"{"restockId":"bot-1-42","add":{"strawberry":6,"kiwi":-2}}"#], store: "main", revision: 1,
+        #"{"type":"restocked","restockId":"bot-1-42","store":"main","offset":1234,"left":{"strawberry":16,"kiwi":8},"revision":2,"#,
+        english: "restocked: strawberry 16, kiwi 8", korean: "재고를 수정했어요: 딸기 16개, 키위 8개")
 
-    /// A cancel of an order that was not made.
-    public static let cancelledNothing = Bilingual(
-        #"{"type":"cancelled","orderId":"pos-7-000123","store":"gangnam","offset":1234,"returned":{},"left":{},"message":"#,
-        english: #""cancelled: nothing returned"}"#, korean: #""취소했어요. 되돌린 재고가 없습니다."}"#)
+    package static let cancelled = GoldenAnswer(
+        to: [basket, #"{"orderId":"pos-7-000123","cancel":true}"#], at: [26, 10, 10, 14, 10], revision: 18,
+        #"{"type":"cancelled","orderId":"pos-7-000123","store":"gangnam","offset":1234,"returned":{"kiwi":6,"strawberry":10,"banana":1},"left":{"kiwi":14,"strawberry":26,"banana":10},"revision":20,"#,
+        english: "cancelled: kiwi 6, strawberry 10, banana 1 returned", korean: "취소했어요. 키위 6개, 딸기 10개, 바나나 1개를 되돌렸습니다.")
 
-    /// The order `1` for a juice called durian.
-    public static let rejectedOrder = Bilingual(
-        #"{"type":"rejected","orderId":"1","store":"gangnam","offset":1234,"reason":"unknownJuice","message":"#,
-        english: #""no juice is called \"durian\""}"#, korean: #""메뉴에 없는 쥬스예요: \"durian\""}"#)
+    package static let cancelledNothing = GoldenAnswer(
+        to: [#"{"orderId":"pos-7-000123","cancel":true}"#],
+        #"{"type":"cancelled","orderId":"pos-7-000123","store":"gangnam","offset":1234,"returned":{},"left":{},"#,
+        english: "cancelled: nothing returned", korean: "취소했어요. 되돌린 재고가 없습니다.")
 
-    /// The restock `1` of a fruit called durian.
-    public static let rejectedRestock = Bilingual(
-        #"{"type":"rejected","restockId":"1","store":"gangnam","offset":1234,"reason":"unknownFruit","message":"#,
-        english: #""no fruit is called \"durian\""}"#, korean: #""메뉴에 없는 과일이에요: \"durian\""}"#)
+    package static let rejectedOrder = GoldenAnswer(
+        to: [#"{"orderId":"1","juice":"durian"}"#],
+        #"{"type":"rejected","orderId":"1","store":"gangnam","offset":1234,"reason":"unknownJuice","#,
+        english: #"no juice is called \"durian\""#, korean: #"메뉴에 없는 쥬스예요: \"durian\""#)
 
-    /// The order `1` after it was cancelled.
-    public static let rejectedCancelledOrder = Bilingual(
-        #"{"type":"rejected","orderId":"1","store":"gangnam","offset":1234,"reason":"cancelled","message":"#,
-        english: #""the order was cancelled"}"#, korean: #""취소된 주문이에요"}"#)
+    package static let rejectedRestock = GoldenAnswer(
+        to: [#"{"restockId":"1","set":{"durian":1}}"#],
+        #"{"type":"rejected","restockId":"1","store":"gangnam","offset":1234,"reason":"unknownFruit","#,
+        english: #"no fruit is called \"durian\""#, korean: #"메뉴에 없는 과일이에요: \"durian\""#)
 
-    /// A cancel of the order `1` whose kiwis found no room beside 999,999,999 others.
-    public static let rejectedCancel = Bilingual(
-        #"{"type":"rejected","orderId":"1","store":"gangnam","offset":1234,"cancel":true,"reason":"wouldOverflow","message":"#,
-        english: #""kiwi cannot go above 1000000000 (in stock: 999999999)"}"#,
-        korean: #""키위 재고는 1000000000개를 넘을 수 없어요 (현재 999999999개)"}"#)
+    package static let rejectedCancelledOrder = GoldenAnswer(
+        to: [#"{"orderId":"1","cancel":true}"#, #"{"orderId":"1","juice":"kiwi"}"#],
+        #"{"type":"rejected","orderId":"1","store":"gangnam","offset":1234,"reason":"cancelled","#,
+        english: "the order was cancelled", korean: "취소된 주문이에요")
+
+    /// The kiwis find no room beside those that came after the order.
+    package static let rejectedCancel = GoldenAnswer(
+        to: [
+            #"{"orderId":"1","juice":"kiwi"}"#, #"{"restockId":"1","set":{"kiwi":999999999}}"#, #"{"orderId":"1","cancel":true}"#,
+        ],
+        #"{"type":"rejected","orderId":"1","store":"gangnam","offset":1234,"cancel":true,"reason":"wouldOverflow","#,
+        english: "kiwi cannot go above 1000000000 (in stock: 999999999)",
+        korean: "키위 재고는 1000000000개를 넘을 수 없어요 (현재 999999999개)")
+
+    package static let bilingual = [
+        juiceMade, severalJuicesMade, basketMade, outOfStock, basketOutOfStock, restocked, cancelled,
+        cancelledNothing, rejectedOrder, rejectedRestock, rejectedCancelledOrder, rejectedCancel,
+    ]
 
     /// An order with the id `"\`, a null and a carriage return, of a menu with such names.
-    public static let escaped =
-        #"{"type":"juiceMade","orderId":"\"\\\u0000\r","store":"gangnam","offset":1234,"juice":"\n","quantity":1,"#
-        + #""used":{"a\"b":2},"left":{"a\"b":0},"revision":1,"message":"juice made: \t"}"#
+    package static let escaped =
+        #"{"type":"juiceMade","orderId":"\"\\\u0000\r","store":"gangnam","offset":1234,"juice":"\n","quantity":1,"used":{"a\"b":2},"left":{"a\"b":0},"revision":1,"message":"juice made: \t"}"#
 
-    /// All of them.
-    public static let all =
-        [
-            juiceMade, severalJuicesMade, basketMade, outOfStock, basketOutOfStock, restocked, cancelled,
-            cancelledNothing, rejectedOrder, rejectedRestock, rejectedCancelledOrder, rejectedCancel,
-        ].flatMap(\.texts) + [escaped]
+    package static let all = bilingual.flatMap(\.texts) + [escaped]
 
     /// The stock record of the store `gang"nam` after its 17th change.
-    public static let stock =
-        #"{"store":"gang\"nam","revision":17,"stock":"#
-        + #"{"strawberry":0,"banana":9,"pineapple":10,"kiwi":1000000000,"mango":10}}"#
+    package static let stock =
+        #"{"store":"gang\"nam","revision":17,"stock":{"strawberry":0,"banana":9,"pineapple":10,"kiwi":1000000000,"mango":10}}"#
 }
 
 /// Commands, word for word, and how they are decoded: for the tests of the decoder and of the schemas.
 ///
 /// Ids and names are those of the built-in menu.
-public enum GoldenCommands {
+package enum GoldenCommands {
     /// Valid orders of one juice, and how they are decoded.
-    public static let orders: [(value: String, expected: String)] = [
-        (
-            #"{"orderId":"pos-7-000123","juice":"strawberryBanana","quantity":1}"#,
-            "pos-7-000123: 1 strawberryBanana"
-        ),
+    package static let orders: [(value: String, expected: String)] = [
+        (#"{"orderId":"pos-7-000123","juice":"strawberryBanana","quantity":1}"#, "pos-7-000123: 1 strawberryBanana"),
         (#"{"orderId":"a","juice":"kiwi"}"#, "a: 1 kiwi"),
         (#"{"orderId":"a","juice":"kiwi","quantity":100}"#, "a: 100 kiwi"),
         (#"{"orderId":"a","juice":"kiwi","quantity":null}"#, "a: 1 kiwi"),
@@ -136,21 +140,12 @@ public enum GoldenCommands {
     ]
 
     /// Orders of one juice that are rejected, and why. The id of each is `a`.
-    public static let rejectedOrders: [(value: String, expected: Rejection)] = [
+    package static let rejectedOrders: [(value: String, expected: Rejection)] = [
         (#"{"orderId":"a"}"#, Rejection.badCommand(.missingJuice)), (#"{"orderId":"a","juice":null}"#, .badCommand(.missingJuice)),
         (#"{"orderId":"a","juice":7}"#, .badCommand(.juiceNotText)),
-        (
-            #"{"orderId":"a","juice":["kiwi"]}"#,
-            .badCommand(.juiceNotText)
-        ),
-        (
-            #"{"orderId":"a","juice":"kiwi","juice":"kiwi"}"#,
-            .badCommand(.repeatedField(.juice))
-        ),
-        (
-            #"{"orderId":"a","juice":"kiwi","quantity":1,"quantity":null}"#,
-            .badCommand(.repeatedField(.quantity))
-        ),
+        (#"{"orderId":"a","juice":["kiwi"]}"#, .badCommand(.juiceNotText)),
+        (#"{"orderId":"a","juice":"kiwi","juice":"kiwi"}"#, .badCommand(.repeatedField("juice"))),
+        (#"{"orderId":"a","juice":"kiwi","quantity":1,"quantity":null}"#, .badCommand(.repeatedField("quantity"))),
         (#"{"orderId":"a","juice":"durian"}"#, .unknownJuice("durian")),
         (#"{"orderId":"a","juice":""}"#, .unknownJuice("")),
         (#"{"orderId":"a","juice":"Kiwi"}"#, .unknownJuice("Kiwi")),
@@ -172,16 +167,13 @@ public enum GoldenCommands {
     ]
 
     /// Baskets, and how they are decoded.
-    public static let baskets: [(value: String, expected: String)] = [
+    package static let baskets: [(value: String, expected: String)] = [
         (
             #"{"orderId":"a","items":[{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}]}"#,
             "a: [2 kiwi, 1 strawberryBanana]"
         ), (#"{"orderId":"a","items":[{"juice":"kiwi"}]}"#, "a: [1 kiwi]"),
         // A juice given twice is added up where it is first named, even beyond what one item may ask for.
-        (
-            #"{"orderId":"a","items":[{"juice":"kiwi","quantity":2},{"juice":"mango"},{"juice":"kiwi"}]}"#,
-            "a: [3 kiwi, 1 mango]"
-        ),
+        (#"{"orderId":"a","items":[{"juice":"kiwi","quantity":2},{"juice":"mango"},{"juice":"kiwi"}]}"#, "a: [3 kiwi, 1 mango]"),
         (
             #"{"orderId":"a","items":["#
                 + String(repeating: #"{"juice":"kiwi","quantity":100},"#, count: 19)
@@ -189,26 +181,23 @@ public enum GoldenCommands {
             "a: [2000 kiwi]"
         ),
         (#"{"orderId":"a","juice":null,"quantity":null,"items":[{"juice":"kiwi"}]}"#, "a: [1 kiwi]"),
-        (
-            #"{"orderId":"a","items":[{"quantity":null,"x":[],"juice":"k\u0069wi","x":1,"items":[]}],"cancel":null}"#,
-            "a: [1 kiwi]"
-        ),
+        (#"{"orderId":"a","items":[{"quantity":null,"x":[],"juice":"k\u0069wi","x":1,"items":[]}],"cancel":null}"#, "a: [1 kiwi]"),
         (#"{"items":[{"juice":"mango"}],"cancel":false,"orderId":"b"}"#, "b: [1 mango]"),
         (#"{"orderId":"a","juice":"kiwi","items":null,"cancel":false}"#, "a: 1 kiwi"),
     ]
 
     /// Baskets that are rejected, and why. The id of each is `a`.
-    public static let rejectedBaskets: [(value: String, expected: Rejection)] = rejectedAsAWhole + rejectedItems
+    package static let rejectedBaskets: [(value: String, expected: Rejection)] = rejectedAsAWhole + rejectedItems
 
     private static let rejectedAsAWhole: [(value: String, expected: Rejection)] = [
         (#"{"orderId":"a","items":null}"#, Rejection.badCommand(.missingJuice)),
-        (#"{"orderId":"a","items":[],"items":[]}"#, .badCommand(.repeatedField(.items))),
-        (#"{"orderId":"a","items":null,"items":[{"juice":"kiwi"}]}"#, .badCommand(.repeatedField(.items))),
+        (#"{"orderId":"a","items":[],"items":[]}"#, .badCommand(.repeatedField("items"))),
+        (#"{"orderId":"a","items":null,"items":[{"juice":"kiwi"}]}"#, .badCommand(.repeatedField("items"))),
         (#"{"orderId":"a","juice":"kiwi","items":[{"juice":"kiwi"}]}"#, .badCommand(.juiceAndItems)),
         (#"{"orderId":"a","items":[{"juice":"kiwi"}],"quantity":1}"#, .badCommand(.quantityAndItems)),
-        (#"{"orderId":"a","items":{"juice":"kiwi"}}"#, .badCommand(.notAnArray(.items))),
-        (#"{"orderId":"a","items":"kiwi"}"#, .badCommand(.notAnArray(.items))),
-        (#"{"orderId":"a","items":false}"#, .badCommand(.notAnArray(.items))),
+        (#"{"orderId":"a","items":{"juice":"kiwi"}}"#, .badCommand(.notAnArray("items"))),
+        (#"{"orderId":"a","items":"kiwi"}"#, .badCommand(.notAnArray("items"))),
+        (#"{"orderId":"a","items":false}"#, .badCommand(.notAnArray("items"))),
         (#"{"orderId":"a","items":[]}"#, .badCommand(.noItems)),
         (
             #"{"orderId":"a","items":["# + String(repeating: #"{"juice":"kiwi"},"#, count: 20)
@@ -216,18 +205,12 @@ public enum GoldenCommands {
             .badCommand(.tooManyItems)
         ),
         // Of several faults the first in the decoder's order counts.
-        (#"{"orderId":"a","juice":7,"juice":7,"items":[],"items":[]}"#, .badCommand(.repeatedField(.juice))),
-        (#"{"orderId":"a","juice":7,"items":[],"items":[]}"#, .badCommand(.repeatedField(.items))),
+        (#"{"orderId":"a","juice":7,"juice":7,"items":[],"items":[]}"#, .badCommand(.repeatedField("juice"))),
+        (#"{"orderId":"a","juice":7,"items":[],"items":[]}"#, .badCommand(.repeatedField("items"))),
         (#"{"orderId":"a","juice":7,"items":[],"quantity":0}"#, .badCommand(.juiceAndItems)),
         (#"{"orderId":"a","items":[],"quantity":0}"#, .badCommand(.quantityAndItems)),
-        (
-            #"{"orderId":"a","items":7,"quantity":0,"quantity":null}"#,
-            .badCommand(.repeatedField(.quantity))
-        ),
-        (
-            #"{"orderId":"a","items":[7"# + String(repeating: ",7", count: 20) + "]}",
-            .badCommand(.tooManyItems)
-        ),
+        (#"{"orderId":"a","items":7,"quantity":0,"quantity":null}"#, .badCommand(.repeatedField("quantity"))),
+        (#"{"orderId":"a","items":[7"# + String(repeating: ",7", count: 20) + "]}", .badCommand(.tooManyItems)),
     ]
 
     private static let rejectedItems: [(value: String, expected: Rejection)] = [
@@ -237,14 +220,14 @@ public enum GoldenCommands {
         (#"[[{"juice":"kiwi"}]]"#, .badCommand(.itemNotAnObject)),
         (#"[{}]"#, .badCommand(.missingJuice)),
         (#"[{"juice":null}]"#, .badCommand(.missingJuice)),
-        (#"[{"juice":"kiwi","juice":"kiwi"}]"#, .badCommand(.repeatedField(.juice))),
+        (#"[{"juice":"kiwi","juice":"kiwi"}]"#, .badCommand(.repeatedField("juice"))),
         (#"[{"juice":7}]"#, .badCommand(.juiceNotText)),
         (#"[{"juice":"durian"}]"#, .unknownJuice("durian")),
         (#"[{"juice":"kiwi","quantity":0}]"#, .badQuantity),
         (#"[{"juice":"kiwi","quantity":101}]"#, .badQuantity),
         (#"[{"juice":"kiwi","quantity":1.0}]"#, .badQuantity),
         (#"[{"juice":"kiwi","quantity":"1"}]"#, .badQuantity),
-        (#"[{"juice":"kiwi","quantity":1,"quantity":1}]"#, .badCommand(.repeatedField(.quantity))),
+        (#"[{"juice":"kiwi","quantity":1,"quantity":1}]"#, .badCommand(.repeatedField("quantity"))),
         // Of one item, the juice is judged before the quantity; of several, the first with a fault.
         (#"[{"quantity":0,"quantity":0,"juice":"durian"}]"#, .unknownJuice("durian")),
         (#"[{"juice":"kiwi"},{"juice":"durian"},{"juice":"kiwi","quantity":0}]"#, .unknownJuice("durian")),
@@ -252,7 +235,7 @@ public enum GoldenCommands {
     ].map { (#"{"orderId":"a","items":\#($0.0)}"#, $0.1) }
 
     /// Cancels. The id of each is `a`.
-    public static let cancels = [
+    package static let cancels = [
         #"{"orderId":"a","cancel":true}"#, #" {"c\u0061ncel" : true, "orderId" : "a"} "#,
         // Nothing else is looked at.
         #"{"orderId":"a","juice":"kiwi","quantity":2,"cancel":true}"#,
@@ -261,21 +244,21 @@ public enum GoldenCommands {
     ]
 
     /// Commands that are rejected for what they say of a cancel, and why. The id of each is `a`.
-    public static let rejectedCancels: [(value: String, expected: Rejection)] = [
-        (#"{"orderId":"a","cancel":true,"cancel":true}"#, Rejection.badCommand(.repeatedField(.cancel))),
-        (#"{"orderId":"a","juice":"kiwi","cancel":null,"cancel":false}"#, .badCommand(.repeatedField(.cancel))),
-        (#"{"orderId":"a","cancel":1}"#, .badCommand(.notBoolean(.cancel))),
-        (#"{"orderId":"a","cancel":"true"}"#, .badCommand(.notBoolean(.cancel))),
-        (#"{"orderId":"a","cancel":[true]}"#, .badCommand(.notBoolean(.cancel))),
+    package static let rejectedCancels: [(value: String, expected: Rejection)] = [
+        (#"{"orderId":"a","cancel":true,"cancel":true}"#, Rejection.badCommand(.repeatedField("cancel"))),
+        (#"{"orderId":"a","juice":"kiwi","cancel":null,"cancel":false}"#, .badCommand(.repeatedField("cancel"))),
+        (#"{"orderId":"a","cancel":1}"#, .badCommand(.notBoolean("cancel"))),
+        (#"{"orderId":"a","cancel":"true"}"#, .badCommand(.notBoolean("cancel"))),
+        (#"{"orderId":"a","cancel":[true]}"#, .badCommand(.notBoolean("cancel"))),
         // Before all faults of an order.
-        (#"{"orderId":"a","juice":7,"juice":7,"items":[],"items":[],"cancel":0}"#, .badCommand(.notBoolean(.cancel))),
+        (#"{"orderId":"a","juice":7,"juice":7,"items":[],"items":[],"cancel":0}"#, .badCommand(.notBoolean("cancel"))),
         // What is no cancel is an order.
         (#"{"orderId":"a","cancel":false}"#, .badCommand(.missingJuice)),
         (#"{"orderId":"a","cancel":null,"juice":"durian"}"#, .unknownJuice("durian")),
     ]
 
     /// Valid restocks, and how they are decoded.
-    public static let restocks: [(value: String, expected: String)] = [
+    package static let restocks: [(value: String, expected: String)] = [
         (#"{"restockId":"r","add":{"strawberry":16,"kiwi":-2}}"#, "r: add strawberry 16, kiwi -2"),
         (#"{"restockId":"r","add":{"kiwi":-2,"strawberry":16}}"#, "r: add strawberry 16, kiwi -2"),
         (#"{"restockId":"r","set":{"mango":30}}"#, "r: set mango 30"),
@@ -286,17 +269,17 @@ public enum GoldenCommands {
     ]
 
     /// Restocks that are rejected, and why.
-    public static let rejectedRestocks: [(value: String, expected: Rejection)] = [
+    package static let rejectedRestocks: [(value: String, expected: Rejection)] = [
         (#"{"restockId":"r"}"#, Rejection.emptyRestock),
         (#"{"restockId":"r","add":null}"#, .emptyRestock),
         (#"{"restockId":"r","add":{}}"#, .emptyRestock),
         (#"{"restockId":"r","set":{}}"#, .emptyRestock),
         (#"{"restockId":"r","add":{"kiwi":1},"set":{"kiwi":1}}"#, .badCommand(.addAndSet)),
         (#"{"restockId":"r","add":{},"set":[]}"#, .badCommand(.addAndSet)),
-        (#"{"restockId":"r","add":[]}"#, .badCommand(.notAnObject(.add))),
-        (#"{"restockId":"r","set":"kiwi"}"#, .badCommand(.notAnObject(.set))),
-        (#"{"restockId":"r","add":{"kiwi":1},"add":{"kiwi":1}}"#, .badCommand(.repeatedField(.add))),
-        (#"{"restockId":"r","set":null,"set":null}"#, .badCommand(.repeatedField(.set))),
+        (#"{"restockId":"r","add":[]}"#, .badCommand(.notAnObject("add"))),
+        (#"{"restockId":"r","set":"kiwi"}"#, .badCommand(.notAnObject("set"))),
+        (#"{"restockId":"r","add":{"kiwi":1},"add":{"kiwi":1}}"#, .badCommand(.repeatedField("add"))),
+        (#"{"restockId":"r","set":null,"set":null}"#, .badCommand(.repeatedField("set"))),
         (#"{"restockId":"r","add":{"kiwi":1,"kiwi":1}}"#, .badCommand(.repeatedFruit(fruit: 3))),
         (#"{"restockId":"r","add":{"kiwi":1,"durian":1}}"#, .unknownFruit("durian")),
         (#"{"restockId":"r","add":{"kiwi":1.5}}"#, .badAmount(fruit: 3)),
@@ -310,16 +293,12 @@ public enum GoldenCommands {
     ]
 
     /// Values of the orders topic that are not orders, and the codes of their dead letters.
-    public static let deadLetters: [(value: String, code: String)] = [
+    package static let deadLetters: [(value: String, code: String)] = [
         ("", "emptyValue"), (" ", "notJSON"), ("hello", "notJSON"), (#"{"orderId":"a","juice":"kiwi"}}"#, "notJSON"),
         ("[]", "notJSON"), (#""orderId""#, "notJSON"), ("null", "notJSON"), ("1", "notJSON"),
         (#"[{"orderId":"a","juice":"kiwi"}]"#, "notJSON"),
         (#"{"orderId":"a","juice":"kiwi","x":01}"#, "notJSON"),
-        (
-            #"{"orderId":"a","x":"# + String(repeating: "[", count: 128)
-                + String(repeating: "]", count: 128) + "}",
-            "tooDeep"
-        ),
+        (#"{"orderId":"a","x":"# + String(repeating: "[", count: 128) + String(repeating: "]", count: 128) + "}", "tooDeep"),
         ("{}", "missingID"), (#"{"juice":"kiwi"}"#, "missingID"), (#"{"orderId":null}"#, "missingID"),
         (#"{"orderid":"a","restockId":"b"}"#, "missingID"),
         (#"{"orderId":""}"#, "badID"), (#"{"orderId":7}"#, "badID"),
@@ -331,11 +310,11 @@ public enum GoldenCommands {
 }
 
 /// Notes of the journal, each with the value of its record word for word.
-public enum GoldenNotes {
+package enum GoldenNotes {
     private static let ids = ["juice-maker/till-1/0/2/0", "juice-maker/till-1/0/2/1"]
 
     /// One of each type, and the shortest of some.
-    public static let all: [(note: JournalNote, value: String)] = [
+    package static let all: [(note: JournalNote, value: String)] = [
         (
             .forwarded(InputPlace(topic: .orders, partition: nil, offset: 42), to: 5),
             #"{"type":"forwarded","topic":"orders","offset":42,"to":5}"#
@@ -388,9 +367,9 @@ public enum GoldenNotes {
 }
 
 /// Invalid menu files, word for word: for the tests of the reader and of the schema.
-public enum GoldenMenus {
+package enum GoldenMenus {
     /// Each with its fault and the place of it.
-    public static let malformed: [(json: String, problem: String)] = [
+    package static let malformed: [(json: String, problem: String)] = [
         ("", "not a JSON document in UTF-8"), ("[]", "not a JSON object"), ("{}", "fruits: missing"),
         (#"{"fruits":[]}"#, "juices: missing"),
         (#"{"fruits":{},"juices":[]}"#, "fruits: must be an array"),
@@ -409,27 +388,12 @@ public enum GoldenMenus {
             "fruits[0].initialStock: must be a whole number"
         ),
         (#"{"fruits":[{"id":"a","name":"x"}],"juices":[]}"#, "fruits[0].name: must be an object"),
-        (
-            #"{"fruits":[{"id":"a","name":{"fr":"x"}}],"juices":[]}"#,
-            "fruits[0].name.fr: unknown field; the fields here are en, ko"
-        ),
-        (
-            #"{"fruits":[{"id":"a","name":{"ko":null}}],"juices":[]}"#,
-            "fruits[0].name.ko: must be a string"
-        ),
+        (#"{"fruits":[{"id":"a","name":{"fr":"x"}}],"juices":[]}"#, "fruits[0].name.fr: unknown field; the fields here are en, ko"),
+        (#"{"fruits":[{"id":"a","name":{"ko":null}}],"juices":[]}"#, "fruits[0].name.ko: must be a string"),
         (#"{"fruits":[{"id":"a"}],"juices":[{"id":"j"}]}"#, "juices[0].recipe: missing"),
-        (
-            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":[]}]}"#,
-            "juices[0].recipe: must be an object"
-        ),
-        (
-            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{}}]}"#,
-            "juices[0].recipe: must not be empty"
-        ),
-        (
-            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":"1"}}]}"#,
-            "juices[0].recipe.a: must be a whole number"
-        ),
+        (#"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":[]}]}"#, "juices[0].recipe: must be an object"),
+        (#"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{}}]}"#, "juices[0].recipe: must not be empty"),
+        (#"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":"1"}}]}"#, "juices[0].recipe.a: must be a whole number"),
         (
             #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1,"a":1}}]}"#,
             "juices[0].recipe.a: this fruit is already in the recipe"

@@ -2,16 +2,16 @@ import JuiceDomain
 import JuiceMessages
 
 /// Random texts and menus, full of edge cases.
-public enum RandomSamples {
+package enum RandomSamples {
     /// A text of 1 to 24 characters, many of which JSON must escape.
-    public static func text(_ generator: inout SeededGenerator) -> String {
+    static func text(_ generator: inout SeededGenerator) -> String {
         let characters = [Character]("abc-019 \"\\/\n\r\t\u{0}\u{1f}\u{7f}é강🥝,:{}[]")
         let length = Int.random(in: 1...24, using: &generator)
         return String((0..<length).compactMap { _ in characters.randomElement(using: &generator) })
     }
 
     /// A menu of this many fruits. Its first juice takes all of them.
-    public static func menu(fruits count: Int, _ generator: inout SeededGenerator) throws -> Menu {
+    package static func menu(fruits count: Int, _ generator: inout SeededGenerator) throws -> Menu {
         let fruits = (0..<count).map { Fruit(id: "fruit\"\($0)", name: LocalizedName(english: "fruit \($0)", korean: "과일 \($0)")) }
         let recipes = (0..<4).map { index in
             let size = index == 0 ? count : Int.random(in: 1...count, using: &generator)
@@ -28,7 +28,7 @@ public enum RandomSamples {
     }
 
     /// A note of the journal.
-    public static func note(_ generator: inout SeededGenerator) -> JournalNote {
+    package static func note(_ generator: inout SeededGenerator) -> JournalNote {
         let partition = Bool.random(using: &generator) ? number(&generator) as Int32 : nil
         let place = InputPlace(topic: topic(&generator), partition: partition, offset: number(&generator))
         switch Int.random(in: 0..<6, using: &generator) {
@@ -50,7 +50,7 @@ public enum RandomSamples {
     }
 
     /// A partition or an offset: small or large.
-    public static func number<Number: FixedWidthInteger>(_ generator: inout SeededGenerator) -> Number {
+    private static func number<Number: FixedWidthInteger>(_ generator: inout SeededGenerator) -> Number {
         Number.random(in: 0...(Bool.random(using: &generator) ? 100 : .max), using: &generator)
     }
 
@@ -79,17 +79,17 @@ public enum RandomSamples {
 }
 
 /// Random commands, in all the ways senders may write them.
-struct RandomCommands {
+package struct RandomCommands {
     private static let extras = ["1", "-0.5e-3", "\"\"", "null", "true", "[[],{}]", #"{"orderId":[]}"#]
 
     private(set) var random: SeededGenerator
     /// The id of the latest order, which may be cancelled.
     private var orderID: String?
 
-    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+    package init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
     /// A command for a store of this menu.
-    mutating func next(of menu: Menu) -> (kind: CommandKind, value: String) {
+    package mutating func next(of menu: Menu) -> (kind: CommandKind, value: String) {
         let id = text()
         if chance(1, of: 3) { return (.restock, restock(id, of: menu)) }
         if chance(1, of: 3) { return (.cancel, cancel(orderID ?? id)) }
@@ -98,7 +98,7 @@ struct RandomCommands {
     }
 
     /// A store of the built-in menu or of a random one.
-    mutating func shop() throws -> Shop {
+    package mutating func shop() throws -> Shop {
         let fruits = Int.random(in: 1...12, using: &random)
         let menu = chance(1, of: 3) ? Menu.standard : try RandomSamples.menu(fruits: fruits, &random)
         return Shop(menu: menu, store: text())

@@ -2,38 +2,73 @@ import JuiceDomain
 import JuiceMessages
 
 /// A store that answers with the service's decoder, juice maker and encoders.
-final class Shop {
-    let menu: Menu
+package final class Shop {
+    /// What a command was answered with.
+    package struct Answered {
+        package let command: CommandKind
+        package let id: String
+        package let offset: Int64
+        package let from: ForwardSource?
+        /// The store's revision after a command that changed it.
+        package let revision: Int?
+        package let rejection: Rejection?
+        /// The answer in each language, and once as to a repeat.
+        package let values: [String]
+    }
+
+    package let menu: Menu
     let store: String
     let decoder: CommandDecoder
     private let maker: JuiceMaker
     private let encoders: [AnswerEncoder]
-    private var fruits: FruitStore
+    private let initialFruits: FruitStore
+    private(set) var fruits: FruitStore
     private var revision = 0
-    private var offset: Int64 = 0
-    /// The orders that were made, by their ids.
+    private var lastOffset: Int64 = 0
+    // Kept from command to command, as the service keeps it.
+    private var content = AnswerContent()
     private var made: [String: JuiceOrder] = [:]
+    private var cancelled: Set<String> = []
 
-    init(menu: Menu, store: String) {
-        self.menu = menu
-        self.store = store
+    /// A store with these fruits, by default those that the menu names.
+    package init(menu: Menu = .standard, store: String = "gangnam", fruits: FruitStore? = nil, revision: Int = 0) {
+        (self.menu, self.store, self.revision) = (menu, store, revision)
         decoder = CommandDecoder(menu: menu)
         maker = JuiceMaker(menu: menu)
-        encoders = [Language.english, .korean].map { AnswerEncoder(menu: menu, language: $0) }
-        fruits = FruitStore(menu: menu)
+        encoders = Language.allCases.map { AnswerEncoder(menu: menu, language: $0) }
+        initialFruits = fruits ?? FruitStore(menu: menu)
+        self.fruits = initialFruits
     }
 
-    /// The answers to a command: in each language, and once as to a repeat. None if the value is not a command.
-    func answers(to kind: CommandKind, _ value: String) -> [String] {
-        BorrowedText.withText(value) { value in
-            BorrowedText.withText(store) { store in
-                switch kind {
-                case .order, .cancel: answers(to: decoder.decodeOrder(value.bytes), store: store)
-                case .restock: answers(to: decoder.decodeRestock(value.bytes), store: store)
-                }
+    /// The answer to a command; nil if the value is none. Unless a place is given, it is the next one, and every third command was
+    /// forwarded.
+    package func answer(
+        _ kind: CommandKind, _ value: UnsafeRawBufferPointer, at place: (offset: Int64, from: ForwardSource?)? = nil
+    ) -> Answered? {
+        if kind == .restock {
+            switch decoder.decodeRestock(value) {
+            case .command(let restock):
+                return answer(.restock, restock.id, place) { () throws(Rejection) in try apply(restock.edit) }
+            case .rejected(let id, let fault): return answer(.restock, id, place) { () throws(Rejection) in throw fault }
+            case .undecodable: return nil
             }
         }
+        switch decoder.decodeOrder(value) {
+        case .command(let command):
+            let id = String(command.id)
+            switch command.request {
+            case .make(let order):
+                return answer(.order, command.id, place) { () throws(Rejection) in try make(order, id) }
+            case .cancel: return answer(.cancel, command.id, place) { () throws(Rejection) in try cancel(id) }
+            }
+        case .rejected(let id, let fault): return answer(.order, id, place) { () throws(Rejection) in throw fault }
+        case .undecodable: return nil
+        }
     }
+
+    package func answer(
+        _ kind: CommandKind, _ value: String, at place: (offset: Int64, from: ForwardSource?)? = nil
+    ) -> Answered? { BorrowedText.withText(value) { answer(kind, $0.bytes, at: place) } }
 
     /// The record of the store's stock; nil if it was never changed.
     func stockRecord() -> String? {
@@ -43,72 +78,69 @@ final class Shop {
         }
     }
 
-    private func answers(to decoded: consuming Decoded<OrderCommand>, store: BorrowedText) -> [String] {
-        switch decoded {
-        case .command(let command):
-            switch command.request {
-            case .make(let order): return answers(to: order, head(.order, command.id, store))
-            case .cancel: return answersToCancel(head(.cancel, command.id, store))
-            }
-        case .rejected(let id, let rejection): return answers(rejection, head(.order, id, store))
-        case .undecodable: return []
-        }
+    /// Forgets all commands.
+    func restart() {
+        fruits = initialFruits
+        (revision, made, cancelled) = (0, [:], [])
     }
 
-    /// The head of the next answer. Every third command was forwarded.
-    private func head(_ kind: CommandKind, _ id: BorrowedText, _ store: BorrowedText) -> AnswerHead {
-        offset += 1
-        let from = offset % 3 == 0 ? ForwardSource(partition: 3, offset: offset / 3) : nil
-        return AnswerHead(kind, id: id, store: store, offset: offset, from: from)
+    private func make(_ order: JuiceOrder, _ id: String) throws(Rejection) {
+        if cancelled.contains(id) { throw .cancelled }
+        guard content.make(order, by: maker, from: &fruits) == .made else { return }
+        countChange()
+        made[id] = order
     }
 
-    private func answers(to order: JuiceOrder, _ head: AnswerHead) -> [String] {
-        var content = AnswerContent()
-        if content.make(order, by: maker, from: &fruits) == .made {
-            revision += 1
-            content.revision = revision
-            made[String(head.id)] = order
-        }
-        return answers(content, head)
-    }
-
-    private func answersToCancel(_ head: AnswerHead) -> [String] {
-        var content = AnswerContent()
+    private func cancel(_ id: String) throws(Rejection) {
         content.kind = .cancelled
-        if let order = made.removeValue(forKey: String(head.id)) {
+        content.fruits.removeAll()
+        if let order = made[id] {
             maker.count(order, &content.fruits)
-            do throws(StockEditError) { try fruits.putBack(&content.fruits) } catch { return answers(Rejection(error), head) }
-            revision += 1
-            content.revision = revision
+            do throws(StockEditError) { try fruits.putBack(&content.fruits) } catch { throw Rejection(error) }
+            countChange()
+            made[id] = nil
         }
-        return answers(content, head)
+        cancelled.insert(id)
     }
 
-    private func answers(to decoded: consuming Decoded<RestockCommand>, store: BorrowedText) -> [String] {
-        switch decoded {
-        case .command(let restock):
-            let head = self.head(.restock, restock.id, store)
-            do throws(StockEditError) { try fruits.apply(restock.edit) } catch { return answers(Rejection(error), head) }
-            revision += 1
-            var content = AnswerContent()
-            content.revision = revision
-            content.fruits.set(restock.edit, left: fruits)
-            return answers(content, head)
-        case .rejected(let id, let rejection): return answers(rejection, head(.restock, id, store))
-        case .undecodable: return []
+    private func apply(_ edit: StockEdit) throws(Rejection) {
+        content.kind = .restocked
+        do throws(StockEditError) { try fruits.apply(edit) } catch { throw Rejection(error) }
+        content.fruits.set(edit, left: fruits)
+        countChange()
+    }
+
+    private func nextPlace() -> (offset: Int64, from: ForwardSource?) {
+        lastOffset += 1
+        return (lastOffset, lastOffset % 3 == 0 ? ForwardSource(partition: 3, offset: lastOffset / 3) : nil)
+    }
+
+    private func countChange() {
+        revision += 1
+        content.revision = revision
+    }
+
+    private func answer(
+        _ kind: CommandKind, _ id: BorrowedText, _ place: (offset: Int64, from: ForwardSource?)?,
+        _ carryOut: () throws(Rejection) -> Void
+    ) -> Answered {
+        let place = place ?? nextPlace()
+        content.revision = 0
+        var rejection: Rejection?
+        do throws(Rejection) { try carryOut() } catch { rejection = error }
+        let revision = content.revision > 0 ? content.revision : nil
+        return BorrowedText.withText(store) { store in
+            let head = AnswerHead(kind, id: id, store: store, offset: place.offset, from: place.from)
+            let first = encoders.map { encoder in
+                written { buffer in
+                    if let rejection { return encoder.write(rejection, head, into: &buffer) }
+                    encoder.write(content, head, into: &buffer)
+                }
+            }
+            let again = BorrowedText.withText(first[0]) { first in written { $0.append(repeating: first.bytes, for: head) } }
+            return Answered(
+                command: kind, id: String(id), offset: place.offset, from: place.from, revision: revision, rejection: rejection,
+                values: first + [again])
         }
-    }
-
-    private func answers(_ content: AnswerContent, _ head: AnswerHead) -> [String] {
-        variants(of: head) { $0.write(content, $1, into: &$2) }
-    }
-
-    private func answers(_ rejection: Rejection, _ head: AnswerHead) -> [String] {
-        variants(of: head) { $0.write(rejection, $1, into: &$2) }
-    }
-
-    private func variants(of head: AnswerHead, _ write: (AnswerEncoder, AnswerHead, inout OutputBuffer) -> Void) -> [String] {
-        let first = encoders.map { encoder in written { write(encoder, head, &$0) } }
-        return first + [[UInt8](first[0].utf8).withUnsafeBytes { bytes in written { $0.append(repeating: bytes, for: head) } }]
     }
 }

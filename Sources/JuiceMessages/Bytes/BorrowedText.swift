@@ -5,26 +5,24 @@
 /// cannot outlive its owner on another thread.
 ///
 /// Two texts are equal if their bytes are. Ids are compared this way, never by Unicode's canonical equivalence.
-public struct BorrowedText: Equatable {
-    /// The bytes of the text.
-    public let bytes: UnsafeRawBufferPointer
+package struct BorrowedText: Equatable {
+    package let bytes: UnsafeRawBufferPointer
 
     /// The text in these bytes, which must be UTF-8.
-    public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     /// A literal, valid for the life of the process.
-    public init(_ literal: StaticString) {
+    package init(_ literal: StaticString) {
         self.init(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
     }
 
     /// Calls `body` with a string as a borrowed text, valid during the call.
-    public static func withText<Result>(_ string: String, _ body: (BorrowedText) throws -> Result) rethrows -> Result {
+    package static func withText<Result>(_ string: String, _ body: (BorrowedText) throws -> Result) rethrows -> Result {
         var string = string
         return try string.withUTF8 { try body(BorrowedText(UnsafeRawBufferPointer($0))) }
     }
 
-    /// Whether the bytes are the same.
-    public static func == (first: BorrowedText, second: BorrowedText) -> Bool {
+    package static func == (first: BorrowedText, second: BorrowedText) -> Bool {
         first.bytes.hasSameBytes(as: second.bytes)
     }
 
@@ -37,8 +35,7 @@ public struct BorrowedText: Equatable {
 }
 
 extension String {
-    /// A copy of a borrowed text.
-    public init(_ text: BorrowedText) { self.init(decoding: text.bytes, as: UTF8.self) }
+    package init(_ text: BorrowedText) { self.init(decoding: text.bytes, as: UTF8.self) }
 }
 
 extension UnsafeRawBufferPointer {
@@ -62,9 +59,7 @@ extension UnsafeRawBufferPointer {
         count == other.count && hasSameBytesOfSameCount(as: other)
     }
 
-    private func hasSameBytesOfSameCount(as other: UnsafeRawBufferPointer) -> Bool {
-        hasSameWords(as: other)
-    }
+    private func hasSameBytesOfSameCount(as other: UnsafeRawBufferPointer) -> Bool { hasSameWords(as: other) }
 
     // Ids are compared several times per record, and `elementsEqual` compares byte by byte. Here the last word overlaps the
     // one before it, so that only texts of fewer than four bytes are compared that way. Inlined, because beside a literal, whose
@@ -94,28 +89,20 @@ extension UnsafeRawBufferPointer {
 }
 
 extension BorrowedText {
-    private static let maximumCharacters = 64
-    // One character can have any number of accents.
-    private static let maximumBytes = 1024
-
     /// A copy for a message: the first 64 characters and "…", or fewer if the characters are very long.
     ///
     /// It bounds the size of an answer that quotes its sender.
     func clipped() -> String {
-        var end = bytes.count
-        if end > Self.maximumBytes {
-            end = Self.maximumBytes
-            // Back to the start of a code point.
-            while end > 0 && bytes[end] & 0b1100_0000 == 0b1000_0000 { end -= 1 }
-        }
+        // One character can have any number of accents.
+        var end = min(bytes.count, 1024)
+        let isCut = end < bytes.count
+        // Back to the start of a code point.
+        while isCut, end > 0, bytes[end] & 0b1100_0000 == 0b1000_0000 { end -= 1 }
         var text = Substring(String(decoding: bytes[..<end], as: UTF8.self))
-        if end < bytes.count {
-            // The last character may go on after the cut.
-            text = text.dropLast()
-        }
-        let clipped = text.prefix(Self.maximumCharacters)
-        let isWhole = end == bytes.count && clipped.endIndex == text.endIndex
-        return isWhole ? String(clipped) : clipped + "…"
+        // The last character may go on after the cut.
+        if isCut { text = text.dropLast() }
+        let clipped = text.prefix(64)
+        return isCut || clipped.endIndex < text.endIndex ? clipped + "…" : String(clipped)
     }
 }
 
@@ -154,9 +141,7 @@ struct TextWord {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether all bytes satisfy `look`, eight at a time. The last word overlaps the one before it.
-    ///
-    /// - Returns: nil for fewer bytes.
+    /// Whether all bytes satisfy `look`, eight at a time; nil for fewer bytes. The last word overlaps the one before it.
     @inline(__always)
     private func allWords(_ look: (TextWord) -> Bool) -> Bool? {
         guard let baseAddress, count >= TextWord.size else { return nil }

@@ -5,49 +5,47 @@ import CPrefetch
 /// Made for a million ids. All keys are in one array, one after the other, and an open-addressing table of 8-byte slots finds
 /// them: a key costs its bytes and some 20 to 40 more, not an allocation. A lookup allocates nothing. Keys are bytes: ids
 /// that differ in a byte are different keys, even if Unicode holds them equal.
-public struct ByteKeyTable: Sendable {
+package struct ByteKeyTable: Sendable {
     @usableFromInline internal private(set) var keyBytes: [UInt8] = []
     // The end of each key in `keyBytes`, where the next one begins.
     @usableFromInline internal private(set) var keyEnds: [UInt32] = []
     // A power of two of slots.
-    private var slots: [Slot]
+    private var slots = Array(repeating: Slot.free, count: 8)
 
-    /// A table without keys.
-    ///
-    /// It makes room for `capacity` keys, of some 16 bytes each, and grows when there are more.
-    public init(capacity: Int = 0) {
-        slots = Self.emptySlots(forKeys: capacity)
-        keyEnds.reserveCapacity(capacity)
-        keyBytes.reserveCapacity(capacity * 16)
+    package init() {}
+
+    /// A table of these keys, which must be distinct. The index of a key is its position.
+    package init(keys: some Sequence<String>) {
+        for key in keys {
+            let (_, inserted) = BorrowedText.withText(key) { insert($0.bytes) }
+            precondition(inserted, "ids on a menu are all different")
+        }
     }
 
     /// Reserves room for this many keys of some 16 bytes each, except in the slots: unlike those, unused room costs nothing.
-    public mutating func reserveCapacity(_ capacity: Int) {
+    package mutating func reserveCapacity(_ capacity: Int) {
         keyEnds.reserveCapacity(capacity)
         keyBytes.reserveCapacity(capacity * 16)
     }
 
     /// How many keys there are; their indices are `0..<count`.
-    public var count: Int { keyEnds.count }
+    package var count: Int { keyEnds.count }
 
     /// A key with its hash, for more than one lookup.
-    public struct Key {
-        /// The key's bytes.
-        public let bytes: UnsafeRawBufferPointer
+    package struct Key {
+        package let bytes: UnsafeRawBufferPointer
         /// Keyed per process, so that a sender cannot choose ids that collide.
-        public let hash: UInt32
+        package let hash: UInt32
 
-        /// A key of these bytes, valid as long as they are.
-        public init(_ bytes: UnsafeRawBufferPointer) {
+        package init(_ bytes: UnsafeRawBufferPointer) {
             self.init(bytes, hash: UInt32(truncatingIfNeeded: SipHash.hash(bytes)))
         }
 
-        /// A key of these bytes, whose hash is known.
-        public init(_ bytes: UnsafeRawBufferPointer, hash: UInt32) { (self.bytes, self.hash) = (bytes, hash) }
+        package init(_ bytes: UnsafeRawBufferPointer, hash: UInt32) { (self.bytes, self.hash) = (bytes, hash) }
     }
 
     /// Prefetches the slot of a key that is about to be looked up.
-    public func prefetch(_ key: Key) {
+    package func prefetch(_ key: Key) {
         slots.withUnsafeBufferPointer { slots in
             if let start = slots.baseAddress { CPrefetch.prefetch(start + Int(key.hash) & (slots.count - 1)) }
         }
@@ -55,7 +53,7 @@ public struct ByteKeyTable: Sendable {
 
     /// The index of a key, or `nil` if it was never inserted.
     @inline(__always)
-    public func find(_ key: UnsafeRawBufferPointer) -> Int? {
+    package func find(_ key: UnsafeRawBufferPointer) -> Int? {
         count <= Self.fewKeys ? search(key) : find(Key(key))
     }
 
@@ -79,16 +77,12 @@ public struct ByteKeyTable: Sendable {
         }
     }
 
-    /// The index of a key, or `nil` if it was never inserted.
-    public func find(_ key: Key) -> Int? { slots[position(of: key.bytes, hash: key.hash)].index }
+    package func find(_ key: Key) -> Int? { slots[position(of: key.bytes, hash: key.hash)].index }
+
+    package mutating func insert(_ key: UnsafeRawBufferPointer) -> (index: Int, inserted: Bool) { insert(Key(key)) }
 
     /// The index of a key, which is inserted if it is new.
-    public mutating func insert(_ key: UnsafeRawBufferPointer) -> (index: Int, inserted: Bool) {
-        insert(Key(key))
-    }
-
-    /// The index of a key, which is inserted if it is new.
-    public mutating func insert(_ key: Key) -> (index: Int, inserted: Bool) {
+    package mutating func insert(_ key: Key) -> (index: Int, inserted: Bool) {
         let (key, hash) = (key.bytes, key.hash)
         var position = position(of: key, hash: hash)
         if let index = slots[position].index { return (index, false) }
@@ -108,7 +102,7 @@ public struct ByteKeyTable: Sendable {
 
     /// Calls `body` with the key of an index. The bytes are valid during the call.
     @inlinable
-    public func withKey<Result, Failure: Error>(
+    package func withKey<Result, Failure: Error>(
         at index: Int,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -137,12 +131,6 @@ extension ByteKeyTable {
         var isFree: Bool { bits == 0 }
         var hash: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
         var index: Int? { isFree ? nil : Int(UInt32(truncatingIfNeeded: bits)) - 1 }
-    }
-
-    private static func emptySlots(forKeys count: Int) -> [Slot] {
-        var slotCount = 8
-        while slotCount * 3 < count * 4 { slotCount *= 2 }
-        return Array(repeating: .free, count: slotCount)
     }
 
     // The slot of the key, or the free one where it belongs. The table is never full, so one exists.

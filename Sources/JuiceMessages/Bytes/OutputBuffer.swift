@@ -2,15 +2,14 @@
 ///
 /// Everything is appended; ``removeAll()`` starts over and keeps the memory. It owns its memory and cannot be copied: an
 /// array would check its uniqueness for each of the twenty pieces of an answer.
-public struct OutputBuffer: ~Copyable {
+package struct OutputBuffer: ~Copyable {
     private var memory: UnsafeMutableRawPointer
     private var capacity: Int
 
-    /// The number of bytes.
-    public private(set) var count = 0
+    package private(set) var count = 0
 
     /// An empty buffer with room for `capacity` bytes. It grows as needed.
-    public init(capacity: Int = 1024) {
+    package init(capacity: Int = 1024) {
         self.capacity = max(capacity, 64)
         memory = Self.allocate(self.capacity)
     }
@@ -18,18 +17,14 @@ public struct OutputBuffer: ~Copyable {
     deinit { memory.deallocate() }
 
     /// Empties the buffer and keeps its memory.
-    public mutating func removeAll() { count = 0 }
+    package mutating func removeAll() { count = 0 }
 
     /// The bytes, valid until the buffer is appended to or destroyed.
-    public var unsafeBytes: UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: memory, count: count)
-    }
+    package var unsafeBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: count) }
 
-    /// A copy of the bytes.
-    public var bytes: [UInt8] { Array(unsafeBytes) }
+    package var bytes: [UInt8] { Array(unsafeBytes) }
 
-    /// A copy of the bytes as text.
-    public var text: String { String(decoding: unsafeBytes, as: UTF8.self) }
+    package var text: String { String(decoding: unsafeBytes, as: UTF8.self) }
 }
 
 extension OutputBuffer {
@@ -106,13 +101,9 @@ extension OutputBuffer {
         append(byte: UInt8(ascii: "\""))
     }
 
-    /// Appends a string as a JSON string, with quotes and escapes.
     mutating func append(quoted text: String) { BorrowedText.withText(text) { append(quoted: $0) } }
 
-    /// Appends a string as a part of a JSON string.
-    mutating func append(escaped text: String) {
-        BorrowedText.withText(text) { append(escaped: $0) }
-    }
+    mutating func append(escaped text: String) { BorrowedText.withText(text) { append(escaped: $0) } }
 
     /// Appends a text as a part of a JSON string.
     mutating func append(escaped text: BorrowedText) {

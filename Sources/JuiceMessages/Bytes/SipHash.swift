@@ -5,24 +5,15 @@
 /// reference implementation.
 ///
 /// Source: https://github.com/veorq/SipHash
-public struct SipHash {
+package struct SipHash {
     /// The secret that the hash depends on.
-    public struct Key: Sendable {
+    package struct Key: Sendable {
         let low: UInt64
         let high: UInt64
 
         static let ofThisProcess = random()
 
-        /// A random key.
-        public static func random() -> Key {
-            Key(low: .random(in: .min ... .max), high: .random(in: .min ... .max))
-        }
-
-        /// A key of two words.
-        public init(low: UInt64, high: UInt64) {
-            self.low = low
-            self.high = high
-        }
+        package static func random() -> Key { Key(low: .random(in: .min ... .max), high: .random(in: .min ... .max)) }
     }
 
     private var v0: UInt64
@@ -45,15 +36,10 @@ public struct SipHash {
         return state.finish()
     }
 
-    /// The hash of a pair of byte strings, each of up to 255 bytes, in 128 bits.
-    ///
-    /// - Parameters:
-    ///   - first: the first string.
-    ///   - second: the second string; if it is empty, the hash is that of the first alone.
-    ///   - key: other keys give other hashes.
-    public static func wideHash(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, key: Key) -> (
-        low: UInt64, high: UInt64
-    ) {
+    /// The hash of a pair of byte strings, each of up to 255 bytes, in 128 bits. If the second is empty, it is that of the first.
+    package static func wideHash(
+        _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, key: Key
+    ) -> (low: UInt64, high: UInt64) {
         var state = SipHash(key)
         state.v1 ^= 0xEE
         state.combine(first)
@@ -118,7 +104,5 @@ public struct SipHash {
     }
 
     @inline(__always)
-    private static func rotate(_ word: UInt64, by distance: UInt64) -> UInt64 {
-        word << distance | word >> (64 - distance)
-    }
+    private static func rotate(_ word: UInt64, by distance: UInt64) -> UInt64 { word << distance | word >> (64 - distance) }
 }

@@ -8,25 +8,30 @@ enum JSONError: Error, Hashable {
     case tooLong
 }
 
-/// Reads one JSON document (RFC 8259) at a time, and reuses its memory for the next.
-///
-/// A byte order mark in front of the document is skipped.
-struct JSONReader: ~Copyable {
+/// Reads one JSON document (RFC 8259) at a time, and reuses its memory for the next. Skips a byte order mark in front of it.
+final class JSONReader {
     /// How many levels of objects and arrays a document may nest.
     static let maximumDepth = 128
     /// The longest document, in bytes.
     static let maximumLength = 1 << 30
 
-    private let memory: Memory
+    private var capacity: Int
+    private var text: UnsafeMutableRawPointer
+    private var tokens: UnsafeMutablePointer<JSONToken>
 
     /// A reader with room for documents of up to `capacity` bytes. It grows for longer ones.
-    init(capacity: Int) { memory = Memory(capacity: capacity) }
+    init(capacity: Int) {
+        self.capacity = capacity
+        (text, tokens) = Self.allocate(capacity)
+    }
+
+    deinit { deallocate() }
 
     /// The root of the document in these bytes, which are copied. It is valid until the next call.
     func read(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
         guard bytes.count <= Self.maximumLength else { throw .tooLong }
-        memory.makeRoom(for: bytes.count)
-        let (text, tokens) = (memory.text, memory.tokens)
+        if bytes.count > capacity { grow(to: bytes.count) }
+        let (text, tokens) = (text, tokens)
         // Zeros, which no document has, separate it from the rest of a longer document before it.
         UnsafeMutableRawBufferPointer(start: text, count: bytes.count).copyMemory(from: bytes)
         (text + bytes.count).initializeMemory(as: UInt8.self, repeating: 0, count: JSONScanner.padding)
@@ -35,36 +40,21 @@ struct JSONReader: ~Copyable {
         return JSONValue(tokens)
     }
 
-    /// Room for a document and its tokens.
-    private final class Memory {
-        private(set) var text: UnsafeMutableRawPointer
-        private(set) var tokens: UnsafeMutablePointer<JSONToken>
-        private var capacity: Int
+    // Doubled, so that ever longer documents cost few reallocations.
+    private func grow(to count: Int) {
+        deallocate()
+        capacity = max(count, capacity * 2)
+        (text, tokens) = Self.allocate(capacity)
+    }
 
-        init(capacity: Int) {
-            self.capacity = capacity
-            text = .allocate(byteCount: capacity + JSONScanner.padding, alignment: 8)
-            tokens = .allocate(capacity: JSONScanner.mostTokens(inBytes: capacity))
-        }
+    private static func allocate(_ capacity: Int) -> (UnsafeMutableRawPointer, UnsafeMutablePointer<JSONToken>) {
+        let text = UnsafeMutableRawPointer.allocate(byteCount: capacity + JSONScanner.padding, alignment: 8)
+        return (text, .allocate(capacity: JSONScanner.mostTokens(inBytes: capacity)))
+    }
 
-        deinit {
-            text.deallocate()
-            tokens.deallocate()
-        }
-
-        @inline(__always)
-        func makeRoom(for count: Int) {
-            if count > capacity { grow(to: count) }
-        }
-
-        private func grow(to count: Int) {
-            // Doubled, so that ever longer documents cost few reallocations.
-            capacity = max(count, capacity * 2)
-            text.deallocate()
-            text = .allocate(byteCount: capacity + JSONScanner.padding, alignment: 8)
-            tokens.deallocate()
-            tokens = .allocate(capacity: JSONScanner.mostTokens(inBytes: capacity))
-        }
+    private func deallocate() {
+        text.deallocate()
+        tokens.deallocate()
     }
 }
 
@@ -116,9 +106,7 @@ struct JSONScanner {
     /// separator between them.
     static func mostTokens(inBytes count: Int) -> Int { count / 2 + JSONReader.maximumDepth + 2 }
 
-    /// - Parameters:
-    ///   - text: the document, followed by ``padding``. Strings are unescaped in place.
-    ///   - tokens: room for ``mostTokens(inBytes:)``.
+    /// Of a text that is followed by ``padding``, and has its strings unescaped in place; with room for its most tokens.
     init(_ text: UnsafeMutableRawPointer, count: Int, tokens: UnsafeMutablePointer<JSONToken>) {
         at = text
         end = text + count
@@ -127,8 +115,7 @@ struct JSONScanner {
     }
 
     /// Writes the tokens of the document, the first of which is the root.
-    ///
-    /// This and all that every document needs is inlined, which keeps the state in registers.
+    // This and all that every document needs is inlined, which keeps the state in registers.
     @inline(__always)
     mutating func scan() throws(JSONError) {
         if BorrowedText("\u{FEFF}").bytes.hasSameBytes(as: UnsafeRawBufferPointer(start: at, count: 3)) {
@@ -141,9 +128,7 @@ struct JSONScanner {
         guard at == end else { throw .notJSON }
     }
 
-    /// Reads a value, and in an object its key. Of an object or array that is not empty it reads only the beginning.
-    ///
-    /// - Returns: whether the value is complete.
+    /// Reads a value, and in an object its key; false if it read only the beginning of an object or array that is not empty.
     @inline(__always)
     private mutating func value() throws(JSONError) -> Bool {
         if isInObject { try key() }
@@ -178,9 +163,7 @@ struct JSONScanner {
         return false
     }
 
-    /// Closes all objects and arrays that end here.
-    ///
-    /// - Returns: whether another value follows, in one that stays open.
+    /// Closes all objects and arrays that end here; true if another value follows in one that stays open.
     @inline(__always)
     private mutating func isFollowed() throws(JSONError) -> Bool {
         while depth > 0 {
@@ -246,8 +229,7 @@ extension JSONScanner {
             if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") { at += 1 }
             try skipDigits()
         }
-        let kind: JSONToken.Kind = isInteger ? .integer : .number
-        try append(JSONToken(kind: kind, integer: isInteger ? integer : 0))
+        try append(JSONToken(kind: isInteger ? .integer : .number, integer: isInteger ? integer : 0))
     }
 
     @inline(__always)
@@ -280,8 +262,7 @@ extension JSONScanner {
         at += 1
         if hasEscapes { text = try JSONEscapes.remove(from: text) }
         guard isASCII || UnsafeRawBufferPointer(text).isUTF8 else { throw .notJSON }
-        let length = UInt32(truncatingIfNeeded: text.count)
-        try append(JSONToken(kind: .string, count: length, text: UnsafeRawPointer(start)))
+        try append(JSONToken(kind: .string, count: UInt32(truncatingIfNeeded: text.count), text: UnsafeRawPointer(start)))
     }
 }
 
@@ -297,12 +278,7 @@ extension JSONScanner {
 
     @inline(__always)
     private mutating func skipSpace() {
-        while byte <= UInt8(ascii: " "), Self.isSpace(byte) { at += 1 }
-    }
-
-    private static func isSpace(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
-            || byte == UInt8(ascii: "\t")
+        while byte <= UInt8(ascii: " "), byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { at += 1 }
     }
 
     @inline(__always)
@@ -320,8 +296,7 @@ struct JSONEscapes {
     private var position = 0
     private var count = 0
 
-    /// - Parameter text: the bytes between the quotes.
-    /// - Returns: the unescaped text, which begins at the same address.
+    /// The text without escapes, at the same address, of the bytes between the quotes.
     static func remove(from text: UnsafeMutableRawBufferPointer) throws(JSONError) -> UnsafeMutableRawBufferPointer {
         var escapes = JSONEscapes(text: text)
         while escapes.position < text.count { try escapes.copyNext() }

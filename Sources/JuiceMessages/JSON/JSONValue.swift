@@ -2,25 +2,20 @@ import JuiceDomain
 
 /// A value of the last document of a ``JSONReader``: a pointer to its token, valid until the reader reads again.
 struct JSONValue {
-    fileprivate let first: UnsafePointer<JSONToken>
+    private let first: UnsafePointer<JSONToken>
 
     init(_ first: UnsafePointer<JSONToken>) { self.first = first }
 
     private var token: JSONToken { first.pointee }
 
-    // The first token after this value and its descendants.
+    fileprivate var start: UnsafePointer<JSONToken> { first + 1 }
+
+    /// The first token after this value and its descendants.
     fileprivate var end: UnsafePointer<JSONToken> { first + Int(first.pointee.size) }
 
     var isNull: Bool { token.kind == .null }
 
-    /// The value of `true` or `false`.
-    var boolean: Bool? {
-        switch token.kind {
-        case .true: true
-        case .false: false
-        case .object, .array, .string, .integer, .number, .null: nil
-        }
-    }
+    var boolean: Bool? { token.kind == .true ? true : token.kind == .false ? false : nil }
 
     /// The value of a number that is written as an integer and fits 64 bits. `1.0` and `1e3` are not.
     var integer: Int? { token.kind == .integer ? token.integer : nil }
@@ -33,39 +28,51 @@ struct JSONValue {
 
     /// The text of a string, without escapes.
     @inline(__always)
-    var string: BorrowedText? {
-        token.kind == .string ? token.string : nil
-    }
+    var string: BorrowedText? { token.kind == .string ? token.string : nil }
 
-    var object: JSONObject? { token.kind == .object ? JSONObject(value: self) : nil }
+    var object: JSONObject? { token.kind == .object ? JSONObject(position: start, end: end) : nil }
 
-    var array: JSONArray? { token.kind == .array ? JSONArray(value: self) : nil }
+    var array: JSONArray? { token.kind == .array ? JSONArray(position: start, end: end) : nil }
 }
 
 extension JSONToken {
     /// The text of a string.
-    fileprivate var string: BorrowedText {
-        BorrowedText(UnsafeRawBufferPointer(start: text, count: Int(count)))
+    fileprivate var string: BorrowedText { BorrowedText(UnsafeRawBufferPointer(start: text, count: Int(count))) }
+}
+
+/// The elements of an array.
+struct JSONArray: Sequence, IteratorProtocol {
+    fileprivate var position: UnsafePointer<JSONToken>
+    fileprivate let end: UnsafePointer<JSONToken>
+
+    mutating func next() -> JSONValue? {
+        guard position < end else { return nil }
+        let value = JSONValue(position)
+        position = value.end
+        return value
     }
 }
 
 /// The members of an object in document order. A key given twice makes two members.
-struct JSONObject: Sequence {
-    fileprivate let value: JSONValue
+struct JSONObject: Sequence, IteratorProtocol {
+    fileprivate var position: UnsafePointer<JSONToken>
+    fileprivate let end: UnsafePointer<JSONToken>
 
-    func makeIterator() -> Iterator { Iterator(position: value.first + 1, end: value.end) }
+    mutating func next() -> (key: BorrowedText, value: JSONValue)? {
+        guard position < end else { return nil }
+        let key = position
+        let value = JSONValue(key + 1)
+        position = value.end
+        return (key.pointee.string, value)
+    }
 
-    struct Iterator: IteratorProtocol {
-        fileprivate var position: UnsafePointer<JSONToken>
-        fileprivate let end: UnsafePointer<JSONToken>
+    var isEmpty: Bool { position == end }
 
-        mutating func next() -> (key: BorrowedText, value: JSONValue)? {
-            guard position < end else { return nil }
-            let key = position
-            let value = JSONValue(key + 1)
-            position = value.end
-            return (key.pointee.string, value)
-        }
+    /// Looks up a member. Linear, which is faster than a table for the few members of a command.
+    func member(_ name: StaticString) -> Member {
+        var member = Member.absent
+        for (key, value) in self where key == BorrowedText(name) { member.add(value) }
+        return member
     }
 
     /// What an object has under a name.
@@ -92,38 +99,6 @@ struct JSONObject: Sequence {
             if case .value(let value) = self { value.string } else { nil }
         }
     }
-
-    /// Looks up a member. Linear, which is faster than a table for the few members of a command.
-    func member(_ name: StaticString) -> Member {
-        let name = BorrowedText(name)
-        var found: JSONValue?
-        for (key, value) in self where key == name {
-            guard found == nil else { return .repeated }
-            found = value
-        }
-        return found.map(Member.value) ?? .absent
-    }
-
-    var isEmpty: Bool { value.first.pointee.size == 1 }
-}
-
-/// The elements of an array.
-struct JSONArray: Sequence {
-    fileprivate let value: JSONValue
-
-    func makeIterator() -> Iterator { Iterator(position: value.first + 1, end: value.end) }
-
-    struct Iterator: IteratorProtocol {
-        fileprivate var position: UnsafePointer<JSONToken>
-        fileprivate let end: UnsafePointer<JSONToken>
-
-        mutating func next() -> JSONValue? {
-            guard position < end else { return nil }
-            let value = JSONValue(position)
-            position = value.end
-            return value
-        }
-    }
 }
 
 /// Why the value of a record is not the message it should be.
@@ -140,22 +115,20 @@ public struct MalformedMessage: Error, Hashable, CustomStringConvertible {
         self.place = place
         self.problem = problem
     }
-
-    init(_ error: JSONError) {
-        switch error {
-        case .notJSON: self.init("", "not a JSON document in UTF-8")
-        case .tooDeep: self.init("", "nested more than \(JSONReader.maximumDepth) levels deep")
-        case .tooLong: self.init("", "longer than \(JSONReader.maximumLength) bytes")
-        }
-    }
 }
 
 extension JSONReader {
     func readObject(_ bytes: UnsafeRawBufferPointer) throws(MalformedMessage) -> JSONObject {
-        let root: JSONValue
-        do throws(JSONError) { root = try read(bytes) } catch { throw MalformedMessage(error) }
-        guard let object = root.object else { throw MalformedMessage("", "not a JSON object") }
-        return object
+        do throws(JSONError) {
+            if let object = try read(bytes).object { return object }
+        } catch {
+            switch error {
+            case .notJSON: throw MalformedMessage("", "not a JSON document in UTF-8")
+            case .tooDeep: throw MalformedMessage("", "nested more than \(Self.maximumDepth) levels deep")
+            case .tooLong: throw MalformedMessage("", "longer than \(Self.maximumLength) bytes")
+            }
+        }
+        throw MalformedMessage("", "not a JSON object")
     }
 }
 
@@ -163,9 +136,7 @@ extension JSONReader {
 extension JSONObject.Member {
     @inline(__always)
     private func value<Value>(
-        _ place: () -> String,
-        _ kind: StaticString,
-        _ read: (JSONValue) -> Value?
+        _ place: () -> String, _ kind: StaticString, _ read: (JSONValue) -> Value?
     ) throws(MalformedMessage) -> Value {
         switch self {
         case .absent: throw MalformedMessage(place(), "missing")
@@ -198,15 +169,15 @@ extension JSONObject.Member {
         try value(place, "an object") { $0.object }
     }
 
-    func array(_ place: @autoclosure () -> String) throws(MalformedMessage) -> JSONArray {
+    fileprivate func array(_ place: @autoclosure () -> String) throws(MalformedMessage) -> JSONArray {
         try value(place, "an array") { $0.array }
     }
 }
 
 // The same by name. The path to the object is empty or ends with a dot.
 extension JSONObject {
-    func text(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> BorrowedText {
-        try member(name).text("\(path)\(name)")
+    func text(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> String {
+        String(try member(name).text("\(path)\(name)"))
     }
 
     func integer(_ name: StaticString, in path: String = "", from range: ClosedRange<Int> = .min ... .max) throws(MalformedMessage)
@@ -217,30 +188,38 @@ extension JSONObject {
         try member(name).object("\(path)\(name)")
     }
 
-    func array(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> JSONArray {
-        try member(name).array("\(path)\(name)")
-    }
-
     /// The members of an object that has an amount for each of some fruits.
     func amounts(_ name: StaticString) throws(MalformedMessage) -> [FruitAmount] {
-        var amounts: [FruitAmount] = []
-        for (key, value) in try object(name) {
+        try object(name).map { (key, value) throws(MalformedMessage) in
             guard let amount = value.amount else { throw MalformedMessage("\(name).\(key.clipped())", JSONValue.noAmount) }
-            amounts.append(FruitAmount(fruit: String(key), amount: amount))
+            return FruitAmount(fruit: String(key), amount: amount)
         }
-        return amounts
+    }
+
+    /// The elements of an array of strings.
+    func texts(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> [String] {
+        try elements(name, in: path, "a string") { value, _ in value.string.map(String.init) }
     }
 
     /// The elements of an array of objects. `element` gets the path of each.
     func objects<Element>(
-        _ name: StaticString,
-        _ element: (JSONObject, String) throws(MalformedMessage) -> Element
+        _ name: StaticString, _ element: (JSONObject, String) throws(MalformedMessage) -> Element
+    ) throws(MalformedMessage) -> [Element] {
+        try elements(name, in: "", "an object") { (value, place) throws(MalformedMessage) in
+            guard let object = value.object else { return nil }
+            return try element(object, place)
+        }
+    }
+
+    private func elements<Element>(
+        _ name: StaticString, in path: String, _ kind: StaticString,
+        _ read: (JSONValue, String) throws(MalformedMessage) -> Element?
     ) throws(MalformedMessage) -> [Element] {
         var elements: [Element] = []
-        for value in try array(name) {
-            let place = "\(name)[\(elements.count)]"
-            guard let object = value.object else { throw MalformedMessage(place, "must be an object") }
-            elements.append(try element(object, place))
+        for value in try member(name).array("\(path)\(name)") {
+            let place = "\(path)\(name)[\(elements.count)]"
+            guard let element = try read(value, place) else { throw MalformedMessage(place, "must be \(kind)") }
+            elements.append(element)
         }
         return elements
     }

@@ -14,7 +14,6 @@ final class TopicReader {
     /// The start and end of each partition's log when the reader was created.
     let watermarks: [TopicPartition: Range<Offset>]
 
-
     private let topic: String
     private let clients: KafkaClients
     private let consumer: Consumer

@@ -1,0 +1,40 @@
+/// JSON as a literal: what is interpolated is written as JSON, a text with its quotes and escapes.
+///
+/// For what is written seldom, since it allocates. Answers are written by an ``AnswerEncoder``.
+struct JSONText: ExpressibleByStringInterpolation {
+    let bytes: [UInt8]
+
+    init(stringLiteral literal: String) { bytes = Array(literal.utf8) }
+
+    init(stringInterpolation: StringInterpolation) { bytes = stringInterpolation.bytes }
+
+    struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var bytes: [UInt8] = []
+
+        init(literalCapacity: Int, interpolationCount: Int) { bytes.reserveCapacity(literalCapacity + interpolationCount * 16) }
+
+        mutating func appendLiteral(_ literal: String) { bytes += literal.utf8 }
+
+        mutating func appendInterpolation(_ number: some BinaryInteger) { bytes += String(number).utf8 }
+
+        mutating func appendInterpolation(_ text: String) { appendLiteral(#""\#(escaped(text))""#) }
+
+        /// A part of a text.
+        mutating func appendInterpolation(escaped text: String) { appendLiteral(self.escaped(text)) }
+
+        /// Elements of an array, or members of an object.
+        mutating func appendInterpolation(_ parts: [JSONText], separator: String = ",") {
+            bytes += parts.map(\.bytes).joined(separator: Array(separator.utf8))
+        }
+
+        private func escaped(_ text: String) -> String {
+            var buffer = OutputBuffer(capacity: text.utf8.count)
+            buffer.append(escaped: text)
+            return buffer.text
+        }
+    }
+}
+
+extension OutputBuffer {
+    mutating func append(json: JSONText) { json.bytes.withUnsafeBytes { append($0) } }
+}
