@@ -136,7 +136,8 @@ extension SimulatedCluster {
         let harmful = lateRequests.indices.filter { lateRequests[$0].isEnd && transactions[lateRequests[$0].producer].isOngoing }
         guard let index = random.pick(harmful) ?? random.pick(lateRequests.indices) else { return }
         let request = lateRequests.remove(at: index)
-        trace?("late \(request.text) of \(transactions[request.producer].id): \(request.send(self))")
+        let reply = request.send(self)
+        trace?("late \(request.text) of \(transactions[request.producer].id): \(reply)")
     }
 
     /// What others do in the middle of a call.
