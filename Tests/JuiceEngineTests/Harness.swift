@@ -23,6 +23,10 @@ final class Harness {
         worker = SimulatedWorker(log, maxBatch: maxBatch, window: window, answerBytes: answerBytes) { recorder.events.append($0) }
     }
 
+    convenience init(partitions: Int32, window: DuplicateWindow = .standard) {
+        self.init(SimulatedCluster(partitionCount: partitions), window: window)
+    }
+
     var log: SimulatedLog { worker.log }
     var events: [WorkerEvent] { recorder.events }
     var held: HeldState { worker.held }
@@ -42,14 +46,22 @@ final class Harness {
 
     func requestStop() { worker.requestStop() }
 
-    /// Sends an order with these headers, and answers it.
-    ///
-    /// - Returns: the first answer.
-    func answer(toOrderWith headers: [MessageHeader]) -> SimulatedPartition.Record? {
-        let order = #"{"orderId":"a","juice":"kiwi"}"#
-        cluster.send(.orders, partition: 0, key: nil, value: order, headers: headers)
+    /// Sends an order and answers it.
+    func order(_ id: String, _ juice: String, quantity: Int = 1, timestamp: Timestamp? = nil) {
+        cluster.order(id, juice, quantity: quantity, timestamp: timestamp)
         run()
-        return cluster[.results, 0].readCommitted().records.first { $0.record.key != nil }?.record
+    }
+
+    /// Sends a restock and answers it.
+    func restock(_ id: String, _ body: String) {
+        cluster.restock(id, body)
+        run()
+    }
+
+    /// Answers what was sent, and leaves.
+    func runAndLeave() {
+        run()
+        log.leave()
     }
 
     /// Steps until the worker has nothing to do, even after a moment, and writes markers as they fall due.
@@ -74,14 +86,10 @@ final class Harness {
     }
 
     /// Makes the next call of a kind fail, before it does anything.
-    func fail(_ call: SimulatedLog.Call, with error: LogError) {
-        log.fault = Self.once(call, error)
-    }
+    func fail(_ call: SimulatedLog.Call, with error: LogError) { log.fault = Self.once(call, error) }
 
     /// Loses the reply of the next call of a kind, after the call took effect.
-    func loseReply(of call: SimulatedLog.Call, with error: LogError) {
-        log.lostReply = Self.once(call, error)
-    }
+    func loseReply(of call: SimulatedLog.Call, with error: LogError) { log.lostReply = Self.once(call, error) }
 
     private static func once(_ call: SimulatedLog.Call, _ error: LogError) -> (SimulatedLog.Call) -> LogError? {
         var isDue = true
@@ -91,25 +99,39 @@ final class Harness {
             return error
         }
     }
+
+    /// Refuses some records for what they are.
+    func refuse(_ isRefused: @escaping (OutputRecord) -> Bool) {
+        log.refusal = { isRefused($0) ? LogError(.startOver, "the record is refused", subject: .record) : nil }
+    }
+}
+
+extension LogError {
+    static func retry(_ message: String = "a test") -> LogError { LogError(.retry, message) }
+    static func startOver(_ message: String = "a test") -> LogError { LogError(.startOver, message) }
+}
+
+extension OutputRecord {
+    /// The bytes of its value and of its headers.
+    var size: Int { headers.reduce(value?.count ?? 0) { $0 + ($1.value?.count ?? 0) } }
 }
 
 extension SimulatedCluster {
     /// A store that lives in this partition.
     func store(in partition: Int32) -> String {
         let names = ["gangnam"] + (0..<1000).map { "store-\($0)" }
-        return names.first { owner(of: $0) == partition } ?? ""
-    }
-
-    func owner(of store: String) -> Int32 {
-        BorrowedText.withText(store) { Murmur2.partition(of: $0.bytes, count: partitionCount) }
+        return names.first { name in
+            BorrowedText.withText(name) { Murmur2.partition(of: $0.bytes, count: partitionCount) } == partition
+        } ?? ""
     }
 
     /// Sends the claim of a worker that is gone, which must precede what else it has written.
-    func claim(partition: Int32 = 0, since: Offset = 0) {
-        send(
-            .results, partition: partition, key: nil,
-            value: #"{"type":"claim","ids":["gone/0/0/0/0"],"since":\#(since),"group":"gone","instance":"0","partitions":1}"#)
+    func claim(since: Offset = 0) {
+        note(#"{"type":"claim","ids":["gone/0/0/0/0"],"since":\#(since),"group":"gone","instance":"0","partitions":1}"#)
     }
+
+    /// Sends a record to the journal that is no answer.
+    func note(_ value: String) { send(.results, key: nil, value) }
 
     /// Sends an order, by default for a store of the partition.
     func order(
@@ -117,66 +139,53 @@ extension SimulatedCluster {
     ) {
         send(
             .orders, partition: partition, key: store ?? self.store(in: partition),
-            value: #"{"orderId":"\#(id)","juice":"\#(juice)","quantity":\#(quantity)}"#, timestamp: timestamp)
+            #"{"orderId":"\#(id)","juice":"\#(juice)","quantity":\#(quantity)}"#, timestamp: timestamp)
     }
 
     /// Sends the cancel of an order, by default for a store of the partition.
-    func cancel(_ id: String, store: String? = nil, partition: Int32 = 0, timestamp: Timestamp? = nil) {
-        send(
-            .orders, partition: partition, key: store ?? self.store(in: partition), value: #"{"orderId":"\#(id)","cancel":true}"#,
-            timestamp: timestamp)
+    func cancel(_ id: String, partition: Int32 = 0, timestamp: Timestamp? = nil) {
+        let value = #"{"orderId":"\#(id)","cancel":true}"#
+        send(.orders, partition: partition, key: store(in: partition), value, timestamp: timestamp)
     }
 
     /// Sends a basket of these items, for a store of partition 0.
-    func basket(_ id: String, _ items: String) {
-        send(.orders, partition: 0, key: store(in: 0), value: #"{"orderId":"\#(id)","items":[\#(items)]}"#)
-    }
+    func basket(_ id: String, _ items: String) { send(.orders, key: store(in: 0), #"{"orderId":"\#(id)","items":[\#(items)]}"#) }
 
-    /// Sends a restock, by default for a store of the partition.
-    func restock(_ id: String, _ body: String, store: String? = nil, partition: Int32 = 0) {
-        send(.restocks, partition: partition, key: store ?? self.store(in: partition), value: #"{"restockId":"\#(id)",\#(body)}"#)
-    }
+    /// Sends a restock for a store of partition 0.
+    func restock(_ id: String, _ body: String) { send(.restocks, key: store(in: 0), #"{"restockId":"\#(id)",\#(body)}"#) }
 
     func send(
-        _ topic: Topic, partition: Int32, key: String?, value: String, headers: [MessageHeader] = [], timestamp: Timestamp? = nil
+        _ topic: Topic, partition: Int32 = 0, key: String?, _ value: String, headers: [MessageHeader] = [],
+        timestamp: Timestamp? = nil
     ) {
         send(
             topic, partition: partition, key: key.map { Array($0.utf8) }, value: Array(value.utf8), headers: headers,
             timestamp: timestamp)
     }
 
-    /// The committed values of a topic's partition, in order.
-    func values(_ topic: Topic, partition: Int32 = 0) -> [String] {
-        self[topic, partition].readCommitted().records.map { _, record in
-            record.value.map { String(decoding: $0.view, as: UTF8.self) } ?? ""
-        }
+    /// The committed records of a topic's partition, in order.
+    func records(_ topic: Topic, partition: Int32 = 0) -> [SimulatedPartition.Record] {
+        self[topic, partition].read().records.map(\.record)
     }
 
-    /// `type id` of each committed answer, repeats marked.
+    /// Their values.
+    func values(_ topic: Topic, partition: Int32 = 0) -> [String] { records(topic, partition: partition).map(\.text) }
+
+    /// The committed answers, without the notes in between.
+    func answerRecords(partition: Int32 = 0) -> [SimulatedPartition.Record] {
+        records(.results, partition: partition).filter { $0.value.map { !JournalNote.isNote($0.view) } ?? true }
+    }
+
+    /// Their values.
+    func answerValues(partition: Int32 = 0) -> [String] { answerRecords(partition: partition).map(\.text) }
+
+    /// `type id` of each of them, repeats marked.
     func answers(partition: Int32 = 0) -> [String] {
-        answerValues(partition: partition).map { value in
-            let bytes = StableBytes(value)
-            do throws(MalformedMessage) {
-                return try AnswerDecoder().decode(bytes.view).summary
-            } catch {
-                return "malformed: \(error)"
-            }
-        }
+        answerRecords(partition: partition).map { $0.answer?.summary ?? "malformed: \($0.text)" }
     }
 
-    /// The committed values of the answers, without the notes in between.
-    func answerValues(partition: Int32 = 0) -> [String] {
-        values(.results, partition: partition).filter { value in
-            let bytes = StableBytes(value)
-            return withExtendedLifetime(bytes) { !JournalNote.isNote(bytes.view) }
-        }
-    }
-
-    /// The group's committed offset; nil if there is none.
-    func committed(_ topic: Topic, _ partition: Int32 = 0) -> Offset? {
-        let place = Place(topic: topic, partition: partition)
-        return group.committed([place])[place]
-    }
+    /// The group's committed offset of the orders; nil if there is none.
+    var committedOrders: Offset? { group.offsets[Place(topic: .orders, partition: 0)] }
 }
 
 extension Answer {

@@ -12,8 +12,7 @@ import Testing
     private func serve(_ ids: [String]) {
         let harness = Harness(cluster, member: "first")
         for id in ids { cluster.order(id, "kiwi") }
-        harness.run()
-        harness.log.leave()
+        harness.runAndLeave()
     }
 
     /// What a worker stops for that takes the partition over now.
@@ -24,114 +23,87 @@ import Testing
         return harness.fault
     }
 
-    private func anchor(_ positions: [InputPosition]) throws {
-        for position in positions {
-            let log = SimulatedLog(operator: "anchor-\(position.topic)", on: cluster, share: .whole)
-            var anchoring = Anchoring(log: log, settings: .anchor, share: .whole)
-            let place = InputPlace(topic: position.topic, partition: nil, offset: position.offset)
-            cluster.writeAllMarkers()
-            while true {
-                do throws(LogError) {
-                    try anchoring.write(place, by: "operator", reason: nil)
-                    break
-                } catch {
-                    guard error.remedy == .retry else { throw error }
-                    cluster.writeAllMarkers()
-                }
-            }
-        }
-    }
-
     // MARK: - Inputs
 
-    @Test func anInputMadeAnewStopsItsPartitionAndIsReadFromItsBeginning() throws {
-        serve(["a", "b", "c"])
-        cluster[.orders, 0].clear()
-        for id in ["x", "y", "z", "a"] { cluster.order(id, "kiwi") }
+    /// Something that happens to the orders once some are answered, what the service says of it, the offset at which an operator
+    /// goes on, and the answers after that.
+    private struct Change: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var served = ["a", "b", "c"]
+        let change: @Sendable (SimulatedCluster) -> Void
+        var reasons: [String] = []
+        let anchor: Offset
+        var answers: [String] = []
+    }
 
+    private static let changes = [
+        Change(
+            testDescription: "made anew",
+            change: { cluster in
+                cluster[.orders, 0].clear()
+                for id in ["x", "y", "z", "a"] { cluster.order(id, "kiwi") }
+            }, reasons: [#"order "a" of store "gangnam""#, #"order "x" of store "gangnam""#], anchor: 0,
+            answers: ["outOfStock x", "outOfStock y", "outOfStock z", "juiceMade a again"]),
+        // An order and its cancel share their id, and are two commands all the same.
+        Change(
+            testDescription: "made anew with the cancels of its orders", served: ["a", "b"],
+            change: { cluster in
+                cluster[.orders, 0].clear()
+                for id in ["a", "b"] { cluster.cancel(id) }
+            }, reasons: [#"about order "a""#, #"the cancel of order "a""#], anchor: 0, answers: ["cancelled a", "cancelled b"]),
+        Change(
+            testDescription: "lost its end and grew again",
+            change: { cluster in
+                cluster.truncate(.orders, 0, last: 1)
+                for id in ["x", "y"] { cluster.order(id, "banana") }
+            }, anchor: 2, answers: ["juiceMade x", "juiceMade y"]),
+        Change(testDescription: "shorter than it was", change: { $0.truncate(.orders, 0, last: 2) }, anchor: 1),
+        // A record that was put aside is evidence, too.
+        Change(
+            testDescription: "made anew, after nothing but junk", served: [],
+            change: { cluster in
+                cluster[.orders, 0].clear()
+                for id in ["x", "y", "z"] { cluster.order(id, "kiwi") }
+            }, reasons: ["a record that is no command"], anchor: 0, answers: ["juiceMade x", "juiceMade y", "juiceMade z"]),
+    ]
+
+    @Test(arguments: changes) private func anInputThatIsAnotherLogStopsItsPartitionUntilItIsAnchored(test: Change) throws {
+        if test.served.isEmpty { for _ in 0..<3 { cluster.send(.orders, key: nil, "juice, please") } }
+        serve(test.served)
+        test.change(cluster)
         let fault = try #require(stop())
         #expect(fault.kind == .input(InputPartition(topic: .orders, partition: 0)))
-        #expect(fault.reason.contains(#"order "a" of store "gangnam""#), "\(fault.reason)")
-        #expect(fault.reason.contains(#"order "x" of store "gangnam""#), "\(fault.reason)")
-        #expect(fault.anchors.map(\.offset) == [0])
-        try anchor(fault.anchors)
+        for reason in test.reasons { #expect(fault.reason.contains(reason), "\(fault.reason)") }
+        #expect(fault.anchors.map(\.offset) == [test.anchor])
+        for anchor in fault.anchors { try cluster.anchor(anchor) }
         #expect(stop(of: "third") == nil)
-        #expect(cluster.answers().suffix(4) == ["outOfStock x", "outOfStock y", "outOfStock z", "juiceMade a again"])
+        #expect(cluster.answers().suffix(test.answers.count) == test.answers)
     }
 
-    /// An order and its cancel share their id, and are two commands all the same.
-    @Test func anInputMadeAnewWithTheCancelsOfItsOrdersIsNoticed() throws {
-        serve(["a", "b"])
-        cluster[.orders, 0].clear()
-        for id in ["a", "b"] { cluster.cancel(id) }
-
-        let fault = try #require(stop())
-        #expect(fault.reason.contains(#"about order "a""#), "\(fault.reason)")
-        #expect(fault.reason.contains(#"the cancel of order "a""#), "\(fault.reason)")
-    }
-
-    @Test func anInputThatLostItsEndAndGrewAgainIsReadOnFromThere() throws {
-        serve(["a", "b", "c"])
-        cluster.truncate(.orders, 0, last: 1)
-        for id in ["x", "y"] { cluster.order(id, "banana") }
-
-        let fault = try #require(stop())
-        #expect(fault.anchors.map(\.offset) == [2])
-        try anchor(fault.anchors)
-        #expect(stop(of: "third") == nil)
-        #expect(cluster.answers().suffix(2) == ["juiceMade x", "juiceMade y"])
-    }
-
-    @Test func anInputThatIsShorterThanItWasStopsItsPartition() throws {
-        serve(["a", "b", "c"])
-        cluster.truncate(.orders, 0, last: 2)
-        let fault = try #require(stop())
-        #expect(fault.offset == 3)
-        #expect(fault.anchors.map(\.offset) == [1])
-    }
-
-    /// A record that was put aside is evidence, too.
-    @Test func anInputOfNothingButJunkIsKnownAgain() throws {
-        for _ in 0..<3 { cluster.send(.orders, partition: 0, key: nil, value: "juice, please") }
-        serve([])
-        cluster[.orders, 0].clear()
-        for id in ["x", "y", "z"] { cluster.order(id, "kiwi") }
-        let fault = try #require(stop())
-        #expect(fault.reason.contains("a record that is no command"), "\(fault.reason)")
-    }
-
-    @Test func anInputMadeAnewIsNoticedWhileItIsServed() {
+    /// Also a shorter log: the check must not wait for records that will never come.
+    @Test(arguments: [true, false]) func anInputThatIsAnotherLogIsNoticedWhileItIsServed(isAnew: Bool) {
         let harness = Harness(cluster)
         for id in ["a", "b"] { cluster.order(id, "kiwi") }
         harness.run()
-        cluster[.orders, 0].clear()
-        for id in ["x", "y", "z"] { cluster.order(id, "kiwi") }
+        if isAnew {
+            cluster[.orders, 0].clear()
+            for id in ["x", "y", "z"] { cluster.order(id, "kiwi") }
+        } else {
+            cluster.truncate(.orders, 0, last: 1)
+        }
         cluster.now += 3_001
         harness.run()
-        #expect(harness.fault?.anchors.map(\.offset) == [0])
+        #expect(harness.fault?.anchors.map(\.offset) == [isAnew ? 0 : 1])
         #expect(!cluster.answers().contains("juiceMade z"))
-    }
-
-    /// A shorter log is for the takeover to tell. The check must not wait for records that will never come.
-    @Test func aShorterInputIsNoticedWhileItIsServed() {
-        let harness = Harness(cluster)
-        for id in ["a", "b"] { cluster.order(id, "kiwi") }
-        harness.run()
-        cluster.truncate(.orders, 0, last: 1)
-        cluster.now += 3_001
-        harness.run()
-        #expect(harness.fault?.anchors.map(\.offset) == [1])
     }
 
     /// Commands do not wait for a check that waits for brokers. The next one will do.
     @Test func aCheckThatMustWaitIsLeft() {
         let harness = Harness(cluster)
-        cluster.order("a", "kiwi")
-        harness.run()
+        harness.order("a", "kiwi")
         cluster.now += 3_001
-        cluster.order("b", "banana")
-        harness.log.fault = { $0 == .readBack ? LogError(.retry, "slow") : nil }
-        harness.run()
+        harness.log.fault = { $0 == .readBack ? .retry() : nil }
+        harness.order("b", "banana")
         #expect(cluster.answers() == ["juiceMade a", "juiceMade b"])
     }
 
@@ -142,7 +114,7 @@ import Testing
         cluster[.results, 0].clear()
         let fault = try #require(stop())
         #expect(fault.kind == .journal)
-        try anchor(fault.anchors)
+        for anchor in fault.anchors { try cluster.anchor(anchor) }
         cluster.order("a", "kiwi")
         #expect(stop(of: "third") == nil)
     }
@@ -150,17 +122,14 @@ import Testing
     /// After a restart nobody else knows how far the inputs were handled.
     @Test func theGroupIsToldWhatALostJournalSaid() {
         let harness = Harness(cluster)
-        cluster.order("a", "kiwi")
-        harness.run()
-        cluster.order("b", "banana")
-        harness.run()
-        #expect(cluster.committed(.orders) != 2)
+        harness.order("a", "kiwi")
+        harness.order("b", "banana")
+        #expect(cluster.committedOrders != 2)
         cluster[.results, 0].clear()
-        cluster.restock("c", #""add":{"kiwi":1}"#)
-        harness.run()
+        harness.restock("c", #""add":{"kiwi":1}"#)
         #expect(harness.fault?.kind == .journal)
         #expect(harness.fault?.anchors.map(\.offset) == [2, 0])
-        #expect(cluster.committed(.orders) == 2)
+        #expect(cluster.committedOrders == 2)
     }
 
     /// Somebody else wrote on in the new log before anybody looked, without a claim.
@@ -171,13 +140,13 @@ import Testing
     func resultsWithoutTheWritersClaimStopThePartition(record: String) throws {
         cluster.order("a", "kiwi")
         if record.contains("position") { cluster.claim() }
-        cluster.send(.results, partition: 0, key: nil, value: record)
+        cluster.note(record)
         let fault = try #require(stop())
         #expect(fault.kind == .journal)
         let claim = record.contains("position") ? 5 : 0
         #expect(fault.reason.contains("the claim at offset \(claim)"), "\(fault.reason)")
         #expect(fault.anchors.map(\.offset) == [1, 0])
-        try anchor(fault.anchors)
+        for anchor in fault.anchors { try cluster.anchor(anchor) }
         cluster.order("b", "kiwi")
         #expect(stop(of: "third") == nil)
         #expect(cluster.answers() == ["juiceMade b"])
@@ -186,10 +155,8 @@ import Testing
     /// What was answered behind the journal's end is answered again.
     @Test(arguments: [true, false]) func aJournalThatLostItsEndGoesOn(isIdle: Bool) {
         let harness = Harness(cluster)
-        cluster.order("a", "kiwi")
-        harness.run()
-        cluster.order("b", "kiwi", quantity: 100)
-        harness.run()
+        harness.order("a", "kiwi")
+        harness.order("b", "kiwi", quantity: 100)
         cluster.truncate(.results, 0, last: 2)
         if isIdle { cluster.now += 3_001 } else { cluster.order("c", "kiwi", quantity: 99) }
         harness.run()
@@ -197,34 +164,28 @@ import Testing
         #expect(cluster.answers() == ["juiceMade a", "outOfStock b"] + (isIdle ? [] : ["outOfStock c"]))
     }
 
-    /// Memory makes good what a stock topic has lost, also for the next worker.
-    @Test(arguments: [true, false]) func aStockThatLostItsEndIsWrittenAgain(isIdle: Bool) {
+    /// Memory makes good what a stock topic has lost, also for the next worker, and before a state that was kept is used again.
+    @Test(arguments: ["restock", "idle", "rebalance"]) func aStockThatLostItsEndIsWrittenAgain(next: String) {
         let harness = Harness(cluster, member: "first")
         for id in ["a", "b"] { cluster.order(id, "banana") }
         harness.run()
         cluster[.stock, 0].clear()
-        if isIdle { cluster.now += 3_001 } else { cluster.restock("c", #""add":{"kiwi":1}"#) }
+        switch next {
+        case "restock": cluster.restock("c", #""add":{"kiwi":1}"#)
+        case "idle": cluster.now += 3_001
+        default: cluster.group.rebalance()
+        }
         harness.run()
         #expect(harness.events.contains { if case .stockRewritten(0) = $0 { true } else { false } })
-        #expect(cluster.values(.stock).last?.contains(#""revision":\#(isIdle ? 2 : 3)"#) == true)
+        #expect(cluster.values(.stock).last?.contains(#""revision":\#(next == "restock" ? 3 : 2)"#) == true)
         harness.log.leave()
         #expect(stop() == nil)
     }
 
-    /// A state that was kept is not used again before its logs are compared.
-    @Test func aStateIsNotResumedOnAnEmptyStock() {
-        let harness = Harness(cluster)
-        for id in ["a", "b"] { cluster.order(id, "banana") }
-        harness.run()
-        cluster[.stock, 0].clear()
-        cluster.group.rebalance()
-        harness.run()
-        #expect(cluster.values(.stock).last?.contains(#""revision":2"#) == true)
-    }
-
     /// All of it is made from the answers, as long as none has expired. Otherwise only the last of them would be read.
     @Test(arguments: [true, false]) func aStockThatNobodyHasInMemoryIsMadeFromTheAnswers(hasExpired: Bool) {
-        let harness = Harness(cluster, member: "first", window: DuplicateWindow(age: 3_600_000, count: 100))
+        let window = DuplicateWindow(age: 3_600_000, count: 100)
+        let harness = Harness(cluster, member: "first", window: window)
         for id in ["a", "b"] { cluster.order(id, "banana", store: "early") }
         for id in 0..<3_000 { cluster.restock("\(id)", #""set":{"kiwi":\#(id)}"#) }
         harness.run(limit: 10_000)
@@ -232,17 +193,17 @@ import Testing
         cluster[.stock, 0].clear()
         if hasExpired { cluster[.results, 0].start = 5 }
 
-        let fault = stop(window: DuplicateWindow(age: 3_600_000, count: 100))
-        guard hasExpired else {
+        let fault = stop(window: window)
+        if hasExpired {
+            #expect(fault?.kind == .stock)
+            #expect(fault?.reason.contains("lost its end") == true)
+            #expect(fault?.anchors.map(\.offset) == [2])
+        } else {
             #expect(fault == nil)
             let stock = cluster.values(.stock)
             #expect(stock.contains { $0.contains(#""store":"early","revision":2"#) })
             #expect(stock.contains { $0.contains(#""store":"gangnam","revision":3000"#) && $0.contains(#""kiwi":2999"#) })
-            return
         }
-        #expect(fault?.kind == .stock)
-        #expect(fault?.reason.contains("lost its end") == true)
-        #expect(fault?.anchors.map(\.offset) == [2])
     }
 
     /// What was read of a log is gone before the rest of it: it was made anew in between.
@@ -266,7 +227,7 @@ import Testing
         harness.run()
         cluster[.results, 0].clear()
         cluster.claim()
-        for _ in 0..<20 { cluster.send(.results, partition: 0, key: nil, value: #"{"type":"later"}"#) }
+        for _ in 0..<20 { cluster.note(#"{"type":"later"}"#) }
         cluster.group.rebalance()
         harness.run()
         #expect(harness.fault?.kind == .journal)
@@ -274,52 +235,31 @@ import Testing
 
     // MARK: - Two groups
 
-    @Test func onlyOneOfTwoGroupsGoesOn() {
+    /// Also if neither can serve what is stopped.
+    @Test(arguments: [true, false]) func onlyOneOfTwoGroupsGoesOn(isStopped: Bool) {
+        if isStopped { cluster.send(.stock, key: "gangnam", "{") } else { cluster.order("a", "kiwi") }
         let first = Harness(cluster, member: "first")
-        cluster.order("a", "kiwi")
         first.run()
         let second = Harness(cluster, member: "second", group: 1)
         second.run()
-        cluster.order("b", "banana")
+        if isStopped { cluster.now += 3_001 } else { cluster.order("b", "banana") }
         let step = first.run()
         guard case .failed(let error) = step else { return #expect(Bool(false), "\(step)") }
         #expect(error.message.contains(#"the group "group-1""#), "\(error.message)")
-        second.run()
-        #expect(cluster.answers() == ["juiceMade a", "juiceMade b"])
-    }
-
-    /// Also if neither can serve them.
-    @Test func onlyOneOfTwoGroupsGoesOnWithWhatIsStopped() {
-        cluster.send(.stock, partition: 0, key: "gangnam", value: "{")
-        let first = Harness(cluster, member: "first")
-        first.run()
-        let second = Harness(cluster, member: "second", group: 1)
-        second.run()
-        cluster.now += 3_001
-        #expect(first.run() != .idle)
         cluster.now += 3_001
         #expect(second.run() == .idle)
+        #expect(cluster.answers() == (isStopped ? [] : ["juiceMade a", "juiceMade b"]))
     }
 
     /// Claims of its own, made in vain before the last one, are nobody else's.
     @Test func aWorkersEarlierClaimsAreItsOwn() {
         let harness = Harness(cluster)
-        harness.loseReply(of: .commit, with: LogError(.startOver, "a test"))
+        harness.loseReply(of: .commit, with: .startOver())
         harness.run()
-        let claims = cluster.values(.results).filter { $0.contains(#""claim""#) && $0.contains("since") }.count
+        let claims = cluster.values(.results).count { $0.contains(#""claim""#) && $0.contains("since") }
         #expect(claims > 1)
         cluster.now += 3_001
         harness.run()
-        #expect(cluster.values(.results).filter { $0.contains("since") }.count == claims)
-    }
-}
-
-extension InputAssignment {
-    fileprivate static let whole = InputAssignment(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1)
-}
-
-extension WorkerSettings {
-    fileprivate static var anchor: WorkerSettings {
-        WorkerSettings(menu: .standard, language: .english, partitionCount: 1, group: "group-0", instance: "anchor")
+        #expect(cluster.values(.results).count { $0.contains("since") } == claims)
     }
 }

@@ -7,39 +7,25 @@ import Testing
 @Suite struct RepeatTests {
     @Test func aRepeatGetsTheFirstAnswerAgainAndTakesNothing() {
         let harness = Harness()
-        harness.cluster.order("a", "banana")
-        harness.run()
-        harness.cluster.order("a", "banana")
-        harness.run()
+        for _ in 0..<2 { harness.order("a", "banana") }
         let answers = harness.cluster.answerValues()
         #expect(answers.count == 2)
-        #expect(
-            answers.last
-                == answers.first?.replacing(#"{"type":"juiceMade""#, with: #"{"type":"juiceMade","duplicate":true"#).replacing(
-                    #""offset":0"#, with: #""offset":1"#))
+        #expect(answers.last == again(answers[0], at: 1))
         #expect(harness.cluster.values(.stock).count == 1)
     }
 
     /// Whatever came of it the first time, also when it would be something else by now.
     @Test func everyKindOfAnswerIsGivenAgain() {
         let harness = Harness()
-        let cluster = harness.cluster
         for _ in 0..<2 {
-            cluster.order("short", "strawberry")
-            cluster.order("unknown", "durian")
-            cluster.restock("empty", #""add":{}"#)
-            harness.run()
-            cluster.restock("fill", #""add":{"strawberry":6}"#)
-            harness.run()
+            harness.cluster.order("short", "strawberry")
+            harness.cluster.order("unknown", "durian")
+            harness.restock("empty", #""add":{}"#)
+            harness.restock("fill", #""add":{"strawberry":6}"#)
         }
-        #expect(
-            cluster.answers() == [
-                "outOfStock short", "rejected unknown", "rejected empty", "restocked fill",
-                "outOfStock short again", "rejected unknown again", "rejected empty again",
-                "restocked fill again",
-            ]
-        )
-        #expect(cluster.values(.stock).count == 1)
+        let first = ["outOfStock short", "rejected unknown", "rejected empty", "restocked fill"]
+        #expect(harness.cluster.answers() == first + first.map { "\($0) again" })
+        #expect(harness.cluster.values(.stock).count == 1)
     }
 
     /// Each order is a transaction of its own, so that markers take as many offsets as answers, and repeats and aborted
@@ -49,28 +35,30 @@ import Testing
         let window = DuplicateWindow(age: 3_600_000, count: 40)
         let first = Harness(cluster, member: "first", maxBatch: 1, window: window)
         for number in 0..<60 {
-            cluster.order("\(number)", "durian")
-            cluster.order("\(number)", "durian")
-            if number % 3 == 0 { first.fail(.commit, with: LogError(.startOver, "a test")) }
+            for _ in 0..<2 { cluster.order("\(number)", "durian") }
+            if number % 3 == 0 { first.fail(.commit, with: .startOver()) }
             first.run()
         }
         first.log.leave()
 
-        let second = Harness(cluster, member: "second", window: window)
         for number in 20..<60 { cluster.order("\(number)", "durian") }
-        second.run()
+        Harness(cluster, member: "second", window: window).run()
         #expect(cluster.answers().suffix(40) == (20..<60).map { "rejected \($0) again" })
     }
 
     @Test func foreignRecordsAmongTheAnswersAreNoAnswers() {
-        let cluster = SimulatedCluster(partitionCount: 1)
-        cluster.send(.results, partition: 0, key: nil, value: Array("juice, please".utf8))
-        cluster.send(.results, partition: 0, key: nil, value: nil)
-        let harness = Harness(cluster)
-        cluster.order("a", "banana")
-        harness.run()
-        #expect(cluster.answers().last == "juiceMade a")
+        let harness = Harness()
+        harness.cluster.note("juice, please")
+        harness.cluster.send(.results, partition: 0, key: nil, value: nil)
+        harness.order("a", "banana")
+        #expect(harness.cluster.answers().last == "juiceMade a")
     }
+}
+
+/// The answer to a repeat at this offset, whose first answer is to the command at another one.
+func again(_ answer: String, at offset: Int) -> String {
+    answer.replacing(#","orderId""#, with: #","duplicate":true,"orderId""#)
+        .replacing(/"offset":[0-9]+/, with: #""offset":\#(offset)"#)
 }
 
 /// The duplicate window counts from a command's timestamp to its repeat's, whenever they are read.
@@ -79,8 +67,8 @@ import Testing
 
     private let cluster = SimulatedCluster(partitionCount: 1)
 
-    private func worker(_ member: String = "one") -> Harness {
-        Harness(cluster, member: member, window: Self.window)
+    private func worker(_ member: String = "one", maxBatch: Int = 100) -> Harness {
+        Harness(cluster, member: member, maxBatch: maxBatch, window: Self.window)
     }
 
     /// Lets time pass in which other commands come and are answered.
@@ -88,8 +76,7 @@ import Testing
         let end = cluster.now + duration
         while cluster.now < end {
             cluster.now += 50
-            cluster.order("at \(cluster.now)", "durian")
-            worker.run()
+            worker.order("at \(cluster.now)", "durian")
         }
     }
 
@@ -99,9 +86,7 @@ import Testing
 
     /// Answered, killed, sent again a second later, and started eight seconds later.
     @Test func aRepeatIsKnownHoweverLateItIsRead() {
-        let first = worker()
-        cluster.order("a", "banana")
-        first.run()
+        worker().order("a", "banana")
         cluster.now += 1_000
         cluster.order("a", "banana")
         cluster.now += 8_000
@@ -110,41 +95,31 @@ import Testing
     }
 
     @Test func whatWasSentAfterTheWindowIsNew() {
-        let first = worker()
-        cluster.order("a", "banana")
-        first.run()
-        for _ in 0..<2 {
+        let worker = worker()
+        worker.order("a", "banana")
+        for _ in 0..<3 {
             cluster.now += 3_000
-            cluster.order("a", "banana")
-            first.run()
+            worker.order("a", "banana")
         }
-        #expect(cluster.answers() == ["juiceMade a", "juiceMade a again", "juiceMade a"])
         // The window of the second begins with it.
-        cluster.now += 3_000
-        cluster.order("a", "banana")
-        first.run()
-        #expect(cluster.answers().last == "juiceMade a again")
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade a again", "juiceMade a", "juiceMade a again"])
     }
 
     @Test func itCountsFromTheFirstCommandAlsoAfterARestore() {
         let first = worker("first")
-        cluster.order("a", "banana")
-        first.run()
+        first.order("a", "banana")
         cluster.now += 4_500
-        cluster.order("a", "banana")
-        first.run()
+        first.order("a", "banana")
         first.log.leave()
         cluster.now += 4_500
-        cluster.order("a", "banana")
-        worker("second").run()
+        worker("second").order("a", "banana")
         #expect(cluster.answers() == ["juiceMade a", "juiceMade a again", "juiceMade a"])
     }
 
     /// No broker answered for hours, and clients deliver what they sent meanwhile among what is new.
     @Test(arguments: [false, true]) func anOutageDoesNotCount(isRestarted: Bool) {
         var worker = worker()
-        cluster.order("a", "banana")
-        worker.run()
+        worker.order("a", "banana")
         let sent = cluster.now
         cluster.now += 10_000_000
         if isRestarted {
@@ -153,8 +128,7 @@ import Testing
         } else {
             pass(2_000, with: worker)
         }
-        cluster.order("a", "banana", timestamp: sent + 4_000)
-        worker.run()
+        worker.order("a", "banana", timestamp: sent + 4_000)
         #expect(answers(to: "a") == ["juiceMade a", "juiceMade a again"])
     }
 
@@ -166,13 +140,13 @@ import Testing
             cluster.order("\(number)", "durian", timestamp: start + Timestamp(number) * 100)
         }
         cluster.now += 10_000
-        var worker = Harness(cluster, maxBatch: 2, window: Self.window)
+        var worker = worker(maxBatch: 2)
         for _ in 0..<400 {
             cluster.now += 100
             cluster.writeAllMarkers()
             worker.step()
         }
-        if isRestarted { worker = Harness(cluster, maxBatch: 2, window: Self.window) }
+        if isRestarted { worker = self.worker(maxBatch: 2) }
         worker.run()
         #expect(answers(to: "a").count { $0 == "juiceMade a" } == 1)
         #expect(answers(to: "a").count == 50)
@@ -183,48 +157,36 @@ import Testing
     func nonsenseNeitherStretchesNorEmptiesIt(nonsense: Timestamp) {
         let worker = worker()
         cluster.order("a", "banana")
-        cluster.order("b", "banana", timestamp: nonsense)
-        worker.run()
+        worker.order("b", "banana", timestamp: nonsense)
         cluster.now += 4_000
         cluster.order("c", "kiwi", timestamp: nonsense)
         cluster.order("a", "banana")
-        cluster.order("b", "banana", timestamp: nonsense)
-        worker.run()
+        worker.order("b", "banana", timestamp: nonsense)
         #expect(cluster.answers().suffix(2) == ["juiceMade a again", "juiceMade b again"])
         cluster.now += 2_000
         cluster.order("b", "banana", timestamp: nonsense)
-        cluster.order("a", "banana", timestamp: nonsense)
-        worker.run()
+        worker.order("a", "banana", timestamp: nonsense)
         #expect(cluster.answers().suffix(2) == ["juiceMade b", "juiceMade a"])
     }
 
     @Test func aClockThatIsAheadDoesNotMakeOthersForgotten() {
         let worker = worker()
-        cluster.order("a", "banana")
-        worker.run()
+        worker.order("a", "banana")
         for number in 0..<100 {
             cluster.now += 20
-            cluster.order("\(number)", "durian", timestamp: cluster.now + 1_000_000)
-            worker.run()
+            worker.order("\(number)", "durian", timestamp: cluster.now + 1_000_000)
         }
-        cluster.order("a", "banana")
-        worker.run()
+        worker.order("a", "banana")
         #expect(answers(to: "a").last == "juiceMade a again")
     }
 
     @Test func aClockThatIsBehindHasAWindowLikeOthers() {
         let worker = worker()
-        let behind: Timestamp = 1_000_000
-        cluster.order("a", "banana", timestamp: cluster.now - behind)
-        worker.run()
-        pass(4_000, with: worker)
-        cluster.order("a", "banana", timestamp: cluster.now - behind)
-        worker.run()
-        #expect(answers(to: "a") == ["juiceMade a", "juiceMade a again"])
-        pass(2_000, with: worker)
-        cluster.order("a", "banana", timestamp: cluster.now - behind)
-        worker.run()
-        #expect(answers(to: "a").last == "juiceMade a")
+        for duration in [0, 4_000, 2_000] as [Timestamp] {
+            pass(duration, with: worker)
+            worker.order("a", "banana", timestamp: cluster.now - 1_000_000)
+        }
+        #expect(answers(to: "a") == ["juiceMade a", "juiceMade a again", "juiceMade a"])
     }
 
     @Test func whatNobodyCanRepeatIsForgotten() {
@@ -238,12 +200,11 @@ import Testing
 
     @Test func aForwardedRepeatKeepsItsTime() {
         let cluster = SimulatedCluster(partitionCount: 2)
-        let first = Harness(cluster, window: Self.window)
         let store = cluster.store(in: 1)
         cluster.order("a", "banana", store: store, partition: 1)
-        first.run()
+        Harness(cluster, window: Self.window).run()
         cluster.now += 1_000
-        cluster.order("a", "banana", store: store, partition: 0)
+        cluster.order("a", "banana", store: store)
         cluster.now += 8_000
         Harness(cluster, window: Self.window).run()
         #expect(cluster.answers(partition: 1) == ["juiceMade a", "juiceMade a again"])

@@ -28,35 +28,24 @@ import Testing
     /// An auditor that finds nothing proves nothing. Each of these engines works well most of the time.
     @Test(arguments: Flaw.allCases) func aFlawedEngineIsFoundOut(flaw: Flaw) async throws {
         let seeds = [Self.rareFinds[flaw]].compactMap(\.self) + Array(0..<Self.seedCount)
-        let seed = try await onThread { seeds.first { !Self.faults($0, flaw: flaw).isEmpty } }
-        #expect(seed != nil, "no seed found it")
-    }
-
-    /// This flaw also forwards with wrong times. It must be found by the commands it carries out twice.
-    @Test func aWindowByTheReadersClockMakesCommandsTwice() async throws {
         let seed = try await onThread {
-            (0..<Self.seedCount).first { seed in
-                Self.faults(seed, flaw: .windowByReadersClock).contains { $0.contains("carried out again") }
+            seeds.first { seed in
+                // With the reader's clock, commands are also forwarded with wrong times. It must be found by those made twice.
+                Self.faults(seed, flaw: flaw).contains { flaw != .windowByReadersClock || $0.contains("carried out again") }
             }
         }
         #expect(seed != nil, "no seed found it")
     }
 
-    private static func faults(_ seed: UInt64, flaw: Flaw? = nil) -> [String] {
-        var simulation = Simulation(seed: seed, flaw: flaw)
-        return simulation.run()
-    }
+    private static func faults(_ seed: UInt64, flaw: Flaw? = nil) -> [String] { Simulation(seed: seed, flaw: flaw).run() }
 
     @Test func aSeedIsAlwaysTheSameRun() {
         let traces = (0..<2).map { _ in
-            let lines = Lines()
-            var simulation = Simulation(seed: 7) { lines.all.append($0) }
-            _ = simulation.run()
-            return lines.all
+            var lines: [String] = []
+            _ = Simulation(seed: 7) { lines.append($0) }.run()
+            return lines
         }
         #expect(traces[0].count > 100)
         #expect(traces[0] == traces[1])
     }
-
-    private final class Lines { var all: [String] = [] }
 }

@@ -5,140 +5,106 @@ import Testing
 
 /// How a worker is assigned partitions, restores their state, and leaves.
 @Suite struct WorkerAssignmentTests {
+    private let harness = Harness()
+    private var cluster: SimulatedCluster { harness.cluster }
+
     @Test func stateSurvivesARebalanceIfNoOtherWorkerCommits() {
-        let harness = Harness()
-        harness.cluster.order("a", "banana")
+        harness.order("a", "banana")
+        cluster.group.rebalance()
         harness.run()
-        harness.cluster.group.rebalance()
-        harness.run()
-        harness.cluster.order("b", "banana")
-        harness.cluster.order("a", "banana")
-        harness.run()
-        #expect(harness.cluster.answers() == ["juiceMade a", "juiceMade b", "juiceMade a again"])
+        cluster.order("b", "banana")
+        harness.order("a", "banana")
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade b", "juiceMade a again"])
         #expect(harness.restored.map(\.stores) == [0, 1])
         #expect(harness.restored.map(\.records) == [0, 0])
     }
 
     /// A cluster may need seconds to elect a coordinator. A member that does not poll meanwhile loses its membership.
     @Test func theGroupIsPolledWhileIDsAreTakenOver() {
-        let harness = Harness()
-        harness.cluster.order("a", "banana")
-        harness.run()
-        harness.cluster.order("b", "banana")
-        harness.fail(.commit, with: LogError(.startOver, "a test"))
+        harness.order("a", "banana")
+        cluster.order("b", "banana")
+        harness.fail(.commit, with: .startOver())
         while harness.step() != .backOff(attempt: 1) {}
-        harness.log.fault = { $0 == .initTransactions ? LogError(.retry, "no coordinator") : nil }
-        harness.cluster.group.rebalance()
+        harness.log.fault = { $0 == .initTransactions ? .retry() : nil }
+        cluster.group.rebalance()
         for _ in 0..<5 { harness.step() }
-        let assignments = harness.events.count { if case .assigned = $0 { true } else { false } }
-        #expect(assignments == 2)
+        #expect(harness.events.count { if case .assigned = $0 { true } else { false } } == 2)
         harness.log.fault = { _ in nil }
         harness.run()
-        #expect(harness.cluster.answers() == ["juiceMade a", "juiceMade b"])
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade b"])
         #expect(harness.restored.map(\.records) == [0, 0], "its state is still good")
     }
 
     /// A failed lookup does not discard what is already restored.
     @Test func stateSurvivesARestoreThatFails() {
-        let harness = Harness()
-        harness.cluster.order("a", "banana")
+        harness.order("a", "banana")
+        cluster.group.rebalance()
+        harness.fail(.extents, with: .startOver())
         harness.run()
-        harness.cluster.group.rebalance()
-        harness.fail(.extents, with: LogError(.startOver, "a test"))
-        harness.run()
-        harness.cluster.order("a", "banana")
-        harness.run()
-        #expect(harness.cluster.answers() == ["juiceMade a", "juiceMade a again"])
+        harness.order("a", "banana")
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade a again"])
         #expect(harness.restored.map(\.records) == [0, 0])
     }
 
-    @Test func commandsThatExpiredUnreadStopTheirPartitionOnly() {
-        let cluster = SimulatedCluster(partitionCount: 2)
-        let first = Harness(cluster, member: "first")
-        cluster.order("1", "banana")
-        cluster.order("2", "banana", partition: 1)
-        first.run()
-        first.log.leave()
-        cluster.order("3", "banana")
-        cluster.order("4", "banana")
-        cluster.order("5", "banana", partition: 1)
+    /// Whether they expire before the worker takes the partition over or while it has it.
+    @Test(arguments: [true, false]) func commandsThatExpireUnreadStopTheirPartitionOnly(isRunning: Bool) {
+        let harness = Harness(partitions: 2)
+        let cluster = harness.cluster
+        for partition in 0..<2 { cluster.order("before", "banana", partition: Int32(partition)) }
+        harness.run()
+        if !isRunning { harness.log.leave() }
+        for id in ["lost", "kept"] { cluster.order(id, "banana") }
+        cluster.order("after", "banana", partition: 1)
         cluster[.orders, 0].start = 2
-
-        let second = Harness(cluster, member: "second")
-        second.run()
-        #expect(cluster.answers() == ["juiceMade 1"])
-        #expect(cluster.answers(partition: 1) == ["juiceMade 2", "juiceMade 5"])
-        #expect(second.fault != nil)
-    }
-
-    @Test func commandsThatExpireWhileRunningStopTheirPartitionOnly() {
-        let cluster = SimulatedCluster(partitionCount: 2)
-        let harness = Harness(cluster)
-        harness.run()
-        cluster.order("1", "banana")
-        cluster.order("2", "banana", partition: 1)
-        cluster[.orders, 0].start = 1
-        harness.run()
-        #expect(cluster.answers().isEmpty)
-        #expect(cluster.answers(partition: 1) == ["juiceMade 2"])
-        #expect(harness.fault != nil)
+        let next = isRunning ? harness : Harness(cluster, member: "next")
+        next.run()
+        #expect(cluster.answers() == ["juiceMade before"])
+        #expect(cluster.answers(partition: 1) == ["juiceMade before", "juiceMade after"])
+        #expect(next.fault != nil)
     }
 
     @Test func aStockRecordThatCannotBeReadStopsItsPartitionOnly() {
-        let cluster = SimulatedCluster(partitionCount: 2)
-        cluster.send(.stock, partition: 0, key: Array(cluster.store(in: 0).utf8), value: Array("{".utf8))
-        let harness = Harness(cluster)
-        cluster.order("a", "banana", partition: 0)
-        cluster.order("b", "banana", partition: 1)
+        let harness = Harness(partitions: 2)
+        harness.cluster.send(.stock, key: harness.cluster.store(in: 0), "{")
+        for partition in 0..<2 { harness.cluster.order("a", "banana", partition: Int32(partition)) }
         harness.run()
-        #expect(cluster.answers(partition: 0).isEmpty)
-        #expect(cluster.answers(partition: 1) == ["juiceMade b"])
+        #expect(harness.cluster.answers().isEmpty)
+        #expect(harness.cluster.answers(partition: 1) == ["juiceMade a"])
         #expect(harness.faults.map(\.kind) == [.stock])
-        #expect(harness.faults.first?.reason.contains("offset 0") == true)
+        #expect(harness.fault?.reason.contains("offset 0") == true)
     }
 
     @Test func aLaterStockRecordReplacesAFaultyOne() {
-        let cluster = SimulatedCluster(partitionCount: 1)
-        let first = Harness(cluster, member: "first")
-        cluster.order("a", "banana")
-        first.run()
-        first.log.leave()
-        let right = #"{"store":"gangnam","revision":1,"stock":{"banana":4}}"#
-        for (stock, isServed) in [("{", false), (right, true)] {
-            cluster.send(.stock, partition: 0, key: Array("gangnam".utf8), value: Array(stock.utf8))
-            let harness = Harness(cluster, member: "next")
-            harness.run()
-            #expect((harness.fault == nil) == isServed)
-            harness.log.leave()
+        harness.order("a", "banana")
+        harness.log.leave()
+        for (stock, isServed) in [("{", false), (#"{"store":"gangnam","revision":1,"stock":{"banana":4}}"#, true)] {
+            cluster.send(.stock, key: "gangnam", stock)
+            let next = Harness(cluster, member: "next")
+            next.runAndLeave()
+            #expect((next.fault == nil) == isServed)
         }
-        let last = Harness(cluster, member: "last")
-        cluster.order("b", "banana")
-        last.run()
+        Harness(cluster, member: "last").order("b", "banana")
         #expect(cluster.values(.stock).last?.contains(#""revision":2"#) == true)
         #expect(cluster.values(.results).contains { $0.contains(#""left":{"banana":2}"#) })
     }
 
     @Test func stoppingFinishesTheTransactionAndLeaves() {
-        let harness = Harness()
         harness.run()
-        harness.cluster.order("a", "banana")
+        cluster.order("a", "banana")
         harness.step()
         harness.requestStop()
         #expect(harness.run() == .stopped)
-        #expect(harness.cluster.answers() == ["juiceMade a"])
-        #expect(harness.cluster.group.members.isEmpty)
+        #expect(cluster.answers() == ["juiceMade a"])
+        #expect(cluster.group.members.isEmpty)
     }
 
     @Test func stoppingDoesNotWaitForARestore() {
-        let cluster = SimulatedCluster(partitionCount: 1)
-        let first = Harness(cluster, member: "first")
-        cluster.order("1", "banana")
-        first.run()
-        first.log.leave()
-        let harness = Harness(cluster, member: "second")
-        harness.log.fault = { $0 == .readChangelog ? LogError(.retry, "slow") : nil }
-        for _ in 0..<10 { harness.step() }
-        harness.requestStop()
-        #expect(harness.step() == .stopped)
+        harness.order("1", "banana")
+        harness.log.leave()
+        let second = Harness(cluster, member: "second")
+        second.log.fault = { $0 == .readChangelog ? .retry() : nil }
+        for _ in 0..<10 { second.step() }
+        second.requestStop()
+        #expect(second.step() == .stopped)
     }
 }

@@ -5,210 +5,181 @@ import Testing
 
 /// Transactions that fail or whose outcome is unknown.
 @Suite struct WorkerFailureTests {
+    private let harness = Harness()
+    private var cluster: SimulatedCluster { harness.cluster }
+
     @Test(arguments: [
         SimulatedLog.Call.initTransactions, .poll, .extents, .openChangelog, .readChangelog, .confirmMembership, .fence,
         .answerStarts, .readBack, .start, .begin, .commit,
     ])
     func aCallThatMayBeMadeAgainIsMadeAgain(call: SimulatedLog.Call) {
-        let cluster = SimulatedCluster(partitionCount: 1)
         // With something to restore, the changelog is read.
-        let first = Harness(cluster, member: "first")
-        cluster.order("before", "banana")
-        first.run()
-        first.log.leave()
+        harness.order("before", "banana")
+        harness.log.leave()
 
-        let harness = Harness(cluster, member: "second")
-        harness.fail(call, with: LogError(.retry, "a test"))
-        cluster.order("a", "banana")
-        harness.run()
+        let second = Harness(cluster, member: "second")
+        second.fail(call, with: .retry())
+        second.order("a", "banana")
         #expect(cluster.answers() == ["juiceMade before", "juiceMade a"])
-        #expect(harness.events.contains { if case .retrying = $0 { true } else { false } })
+        #expect(second.events.contains { if case .retrying = $0 { true } else { false } })
     }
 
     /// The reply is lost, then the retry fails. If the commit counted as failed, the command would be answered twice.
     @Test func aCommitInDoubtDoesNotCountAsFailed() {
-        let harness = Harness()
         harness.run()
-        harness.cluster.order("a", "banana")
-        harness.loseReply(of: .commit, with: LogError(.retry, "a test"))
+        harness.loseReply(of: .commit, with: .retry())
         var commits = 0
         harness.log.fault = { call in
             commits += call == .commit ? 1 : 0
-            return call == .commit && commits == 2 ? LogError(.startOver, "a test") : nil
+            return call == .commit && commits == 2 ? .startOver() : nil
         }
-        harness.run()
+        harness.order("a", "banana")
         #expect(commits > 2)
-        #expect(harness.cluster.answers() == ["juiceMade a"])
+        #expect(cluster.answers() == ["juiceMade a"])
     }
 
     @Test func aCallThatKeepsFailingBacksOff() {
-        let harness = Harness()
-        harness.log.fault = { $0 == .initTransactions ? LogError(.retry, "no broker") : nil }
+        harness.log.fault = { $0 == .initTransactions ? .retry() : nil }
         #expect((1...4).map { _ in harness.step() } == (1...4).map { .backOff(attempt: $0) })
     }
 
     @Test func transactionsThatKeepFailingBackOff() {
-        let harness = Harness()
-        harness.cluster.order("a", "banana")
-        harness.log.fault = { $0 == .commit ? LogError(.startOver, "a test") : nil }
+        cluster.order("a", "banana")
+        harness.log.fault = { $0 == .commit ? .startOver() : nil }
         var attempts: [Int] = []
         for _ in 0..<300 {
-            harness.cluster.writeAllMarkers()
+            cluster.writeAllMarkers()
             if case .backOff(let attempt) = harness.step() { attempts.append(attempt) }
         }
         #expect(attempts.filter { $0 > 1 }.starts(with: [2, 3, 4, 5]))
     }
 
     @Test func anUnrecoverableErrorStopsTheWorker() {
-        let harness = Harness()
         let error = LogError(.stop, "fenced")
         harness.fail(.poll, with: error)
         #expect(harness.run() == .failed(error))
         #expect(harness.step() == .failed(error))
-        #expect(harness.cluster.group.members.isEmpty)
+        #expect(cluster.group.members.isEmpty)
     }
 
     // MARK: - Batches that are too large, records that are refused, partitions that keep failing
 
     @Test func aBacklogTooLargeForOneTransactionIsProcessed() {
-        let harness = Harness()
-        for number in 1...40 { harness.cluster.order("\(number)", "durian") }
-        harness.log.largestTransaction = 7
+        for number in 1...40 { cluster.order("\(number)", "durian") }
+        var count = 0
+        harness.log.fault = { call in
+            count = call == .begin ? 0 : count + (call == .produce ? 1 : 0)
+            return call == .produce && count > 7 ? .startOver() : nil
+        }
         harness.run()
-        #expect(harness.cluster.answers() == (1...40).map { "rejected \($0)" })
+        #expect(cluster.answers() == (1...40).map { "rejected \($0)" })
     }
 
     /// After a broker was lost, what has piled up meanwhile must not go out in small portions.
     @Test func aLostConnectionMakesNoBatchSmaller() {
-        let harness = Harness()
         harness.run()
         harness.fail(.commit, with: LogError(.startOver, "no broker confirms anything", subject: .connection))
-        harness.cluster.order("before", "durian")
-        while !harness.hasStartedOver {
-            harness.step()
-        }
-        for number in 1...40 { harness.cluster.order("\(number)", "durian") }
+        cluster.order("before", "durian")
+        while !harness.hasStartedOver { harness.step() }
+        for number in 1...40 { cluster.order("\(number)", "durian") }
         harness.run()
         #expect(harness.transactions.map(\.commands) == [41])
     }
 
-    @Test func anAnswerThatTheLogRefusesGoesWithoutItsHeaders() throws {
-        let harness = Harness()
+    @Test func anAnswerThatTheLogRefusesGoesWithoutItsHeaders() {
         let trace = MessageHeader(name: "traceparent", value: String(repeating: "x", count: 5_000))
-        harness.cluster.order("before", "kiwi")
-        harness.cluster.send(.orders, partition: 0, key: "gangnam", value: #"{"orderId":"a","juice":"kiwi"}"#, headers: [trace])
-        harness.cluster.order("after", "kiwi")
-        harness.log.largestRecord = 4_000
+        cluster.order("before", "kiwi")
+        cluster.send(.orders, key: "gangnam", #"{"orderId":"a","juice":"kiwi"}"#, headers: [trace])
+        cluster.order("after", "kiwi")
+        harness.refuse { $0.size > 4_000 }
         harness.run()
-        #expect(harness.cluster.answers() == ["juiceMade before", "juiceMade a", "juiceMade after"])
-        #expect(harness.cluster[.results, 0].readCommitted().records.allSatisfy { $0.record.headers.isEmpty })
+        #expect(cluster.answers() == ["juiceMade before", "juiceMade a", "juiceMade after"])
+        #expect(cluster.records(.results).allSatisfy { $0.headers.isEmpty })
     }
 
     @Test func aCommandWhoseAnswerTheLogRefusesBecomesADeadLetter() throws {
-        let harness = Harness()
         let id = String(repeating: "i", count: 128)
-        harness.cluster.order("before", "kiwi")
-        harness.cluster.order(id, "kiwi")
-        harness.cluster.order("after", "kiwi")
-        harness.log.refuses = { $0.topic == .results && ($0.value?.count ?? 0) > 250 }
+        for id in ["before", id, "after"] { cluster.order(id, "kiwi") }
+        harness.refuse { $0.topic == .results && $0.size > 250 }
         harness.run()
-        #expect(harness.cluster.answers() == ["juiceMade before", "juiceMade after"])
-        let (_, letter) = try #require(harness.cluster[.deadLetters, 0].readCommitted().records.first)
+        #expect(cluster.answers() == ["juiceMade before", "juiceMade after"])
+        let letter = try #require(cluster.records(.deadLetters).first)
         #expect(letter.headers.contains(MessageHeader(name: "juice.error.code", value: "unanswerable")))
-        #expect(letter.value.map { String(decoding: $0.view, as: UTF8.self) }?.contains(id) == true)
+        #expect(letter.text.contains(id))
         // It was not carried out.
-        #expect(harness.cluster.values(.stock).last?.contains(#""revision":2"#) == true)
+        #expect(cluster.values(.stock).last?.contains(#""revision":2"#) == true)
     }
 
-    @Test func aCommandThatCannotBeForwardedBecomesADeadLetter() throws {
-        let cluster = SimulatedCluster(partitionCount: 2)
-        let harness = Harness(cluster)
-        cluster.order("a", "kiwi", store: cluster.store(in: 1), partition: 0)
-        cluster.order("b", "kiwi", store: cluster.store(in: 0), partition: 0)
-        harness.log.refuses = { $0.topic == .orders }
-        harness.run()
-        #expect(cluster.answers(partition: 0) == ["juiceMade b"])
-        #expect(cluster.answers(partition: 1).isEmpty)
-        #expect(cluster.values(.deadLetters).count == 1)
+    @Test func aCommandThatCannotBeForwardedBecomesADeadLetter() {
+        let harness = Harness(partitions: 2)
+        harness.cluster.order("a", "kiwi", store: harness.cluster.store(in: 1))
+        harness.refuse { $0.topic == .orders }
+        harness.order("b", "kiwi")
+        #expect(harness.cluster.answers() == ["juiceMade b"])
+        #expect(harness.cluster.answers(partition: 1).isEmpty)
+        #expect(harness.cluster.values(.deadLetters).count == 1)
     }
 
     @Test func aFailingPartitionDoesNotHoldUpTheOthers() {
-        let cluster = SimulatedCluster(partitionCount: 2)
-        let harness = Harness(cluster)
+        let harness = Harness(partitions: 2)
+        let cluster = harness.cluster
         harness.run()
-        var isBroken = true
-        harness.log.breaks = { isBroken && $0.topic == .results && $0.partition == 0 }
-        cluster.order("stuck", "kiwi", partition: 0)
+        harness.log.refusal = { $0.topic == .results && $0.partition == 0 ? .startOver() : nil }
+        cluster.order("stuck", "kiwi")
         cluster.order("1", "kiwi", partition: 1)
         for _ in 0..<400 {
             cluster.writeAllMarkers()
             harness.step()
             cluster.now += 500
         }
-        #expect(cluster.answers(partition: 0).isEmpty)
+        #expect(cluster.answers().isEmpty)
         #expect(cluster.answers(partition: 1) == ["juiceMade 1"])
         #expect(harness.events.contains { if case .partitionFailing(0, _) = $0 { true } else { false } })
-        isBroken = false
+        harness.log.refusal = { _ in nil }
         cluster.now += 600_000
         harness.run()
-        #expect(cluster.answers(partition: 0) == ["juiceMade stuck"])
+        #expect(cluster.answers() == ["juiceMade stuck"])
         #expect(harness.hasRecovered)
     }
 
     @Test func aPartitionWithoutALeaderDoesNotHoldUpTheOthers() {
-        let cluster = SimulatedCluster(partitionCount: 2)
-        let harness = Harness(cluster)
-        harness.log.leaderless = [0]
-        cluster.order("waiting", "kiwi", partition: 0)
+        let harness = Harness(partitions: 2)
+        let cluster = harness.cluster
+        cluster[.results, 0].isLeaderless = true
+        cluster.order("waiting", "kiwi")
         cluster.order("1", "kiwi", partition: 1)
-        harness.run()
-        #expect(cluster.answers(partition: 1) == ["juiceMade 1"])
-        func failures() -> [PartitionFault] {
-            harness.events.compactMap { if case .partitionFailing(0, let fault) = $0 { fault } else { nil } }
-        }
-        #expect(failures().map(\.reason) == ["results [0] has no leader, or is gone"])
         // The failure is reported once, and the pauses are shorter than after other failures.
-        for _ in 0..<10 {
-            cluster.now += 20_000
+        for _ in 0..<11 {
             harness.run()
+            cluster.now += 20_000
         }
-        #expect(failures().count == 1)
-        harness.log.leaderless = []
-        cluster.now += 20_000
+        #expect(cluster.answers(partition: 1) == ["juiceMade 1"])
+        let failures = harness.events.compactMap { if case .partitionFailing(0, let fault) = $0 { fault.reason } else { nil } }
+        #expect(failures == ["results [0] has no leader, or is gone"])
+        cluster.electLeaders()
         harness.run()
-        #expect(cluster.answers(partition: 0) == ["juiceMade waiting"])
+        #expect(cluster.answers() == ["juiceMade waiting"])
         #expect(harness.hasRecovered)
     }
 
-    @Test func traceHeadersAreBoundedInNumberAndInSum() throws {
-        let harness = Harness()
+    @Test func traceHeadersAreBoundedInNumberAndInSum() {
         let small = MessageHeader(name: "traceparent", value: "00-1")
         let large = MessageHeader(name: "tracestate", value: String(repeating: "x", count: 8 * 1024))
-        for (id, headers) in [
-            ("a", Array(repeating: small, count: 200)), ("b", Array(repeating: large, count: 200)),
-        ] {
-            harness.cluster.send(
-                .orders,
-                partition: 0,
-                key: nil,
-                value: #"{"orderId":"\#(id)","juice":"kiwi"}"#,
-                headers: headers
-            )
+        for (id, header) in [("a", small), ("b", large)] {
+            let order = #"{"orderId":"\#(id)","juice":"kiwi"}"#
+            cluster.send(.orders, key: nil, order, headers: Array(repeating: header, count: 200))
         }
         harness.run()
-        let answers = harness.cluster[.results, 0].readCommitted().records.filter { $0.record.key != nil }
-        #expect(answers.map(\.record.headers.count) == [8, 2])
+        #expect(cluster.answerRecords().map(\.headers.count) == [8, 2])
     }
 
     @Test func aDeadLetterRefusedForItsSizeIsTruncated() throws {
-        let harness = Harness()
         let size = 600_000
-        harness.cluster.send(.orders, partition: 0, key: "gangnam", value: String(repeating: "x", count: size))
-        harness.cluster.order("a", "banana")
-        harness.log.largestRecord = 500_000
-        harness.run()
-        #expect(harness.cluster.answers() == ["juiceMade a"])
-        let (_, letter) = try #require(harness.cluster[.deadLetters, 0].readCommitted().records.first)
+        cluster.send(.orders, key: "gangnam", String(repeating: "x", count: size))
+        harness.refuse { $0.size > 500_000 }
+        harness.order("a", "banana")
+        #expect(cluster.answers() == ["juiceMade a"])
+        let letter = try #require(cluster.records(.deadLetters).first)
         let value = try #require(letter.value?.view)
         #expect(value.count < 500_000 && value.allSatisfy { $0 == UInt8(ascii: "x") })
         let truncated = letter.headers.first { $0.name == "juice.truncated.from" }
@@ -216,18 +187,17 @@ import Testing
         #expect(letter.headers.contains { $0.name == "juice.error.code" })
     }
 
-    @Test func aDeadLetterIsKeptWholeWhateverElseFails() throws {
-        let harness = Harness()
+    @Test func aDeadLetterIsKeptWholeWhateverElseFails() {
         let large = String(repeating: "x", count: 600_000)
-        harness.cluster.send(.orders, partition: 0, key: "gangnam", value: large)
+        cluster.send(.orders, key: "gangnam", large)
         var failures = 0
         harness.log.fault = { call in
             guard call == .commit, failures < 5 else { return nil }
             failures += 1
-            return LogError(.startOver, "an outage")
+            return .startOver()
         }
         harness.run()
         #expect(failures == 5)
-        #expect(harness.cluster.values(.deadLetters, partition: 0) == [large])
+        #expect(cluster.values(.deadLetters) == [large])
     }
 }

@@ -60,7 +60,9 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
             #expect(none.refills.isEmpty)
             service.stop()
 
-            let audit = RefillAudit(of: try site.auditTopics(), by: RefillAuditRules(group: plan.group, low: 5, target: 30))
+            let topics = try site.auditTopics()
+            let audit = RefillAudit(
+                restocks: topics[.restocks], answers: topics[.results], group: plan.group, low: 5, target: 30)
             #expect(audit.faults == [])
             #expect(audit.refills > 100)
             StandardError.write("restock bots: \(audit.refills) refills, \(audit.copies) sent once more\n")

@@ -15,11 +15,7 @@ struct Clients {
     }
 
     /// A record with its destination.
-    private struct Parcel {
-        let record: Record
-        let partition: Int32
-        let timestamp: Timestamp
-    }
+    private typealias Parcel = (record: Record, partition: Int32, timestamp: Timestamp)
 
     private let scenario: Scenario
     /// Records that could not be delivered yet.
@@ -33,9 +29,8 @@ struct Clients {
     mutating func send(to cluster: SimulatedCluster, using random: inout SeededGenerator) {
         if !cluster.isDown, !held.isEmpty, random.chance(50) { return deliver(held.removeFirst(), to: cluster) }
         let record = nextRecord(using: &random)
-        let parcel = Parcel(
-            record: record, partition: partition(of: record.key, knownCount(of: record.topic, cluster), using: &random),
-            timestamp: scenario.clocks.timestamp(at: cluster.now, using: &random))
+        let partition = partition(of: record.key, knownCount(of: record.topic, cluster), using: &random)
+        let parcel = (record, partition, scenario.clocks.timestamp(at: cluster.now, using: &random))
         guard cluster.isDown else { return deliver(parcel, to: cluster) }
         held.append(parcel)
         cluster.trace?("client: holds back \(Self.text(record.value))")
@@ -48,13 +43,13 @@ struct Clients {
     }
 
     private func deliver(_ parcel: Parcel, to cluster: SimulatedCluster) {
-        let (record, partition) = (parcel.record, parcel.partition)
+        let (record, partition, timestamp) = parcel
         cluster.send(
             record.topic.topic, partition: partition, key: record.key, value: record.value, headers: record.headers,
-            timestamp: parcel.timestamp)
+            timestamp: timestamp)
         guard let trace = cluster.trace else { return }
         let place = "\(record.topic)[\(partition)]@\(cluster[record.topic.topic, partition].end - 1)"
-        let time = parcel.timestamp.subtractingReportingOverflow(cluster.now).partialValue
+        let time = timestamp.subtractingReportingOverflow(cluster.now).partialValue
         trace("client: \(place) at \(time) ms \(Self.text(record.key)) \(Self.text(record.value))")
     }
 

@@ -5,30 +5,27 @@ import JuiceAudit
 /// It knows the contract and the bots' settings, and shares no code with them. A bot names a refill `GROUP/PARTITION-OFFSET`
 /// after the answer that showed the shortage, or after the answer to the previous refill. It may send a refill more than once:
 /// the first copy counts, the others are repeats. The topics must be complete and all commands answered.
-///
-/// ```swift
-/// let audit = RefillAudit(of: topics, by: RefillAuditRules(group: "juice-restock-bot", low: 5, target: 30))
-/// ```
 struct RefillAudit: Sendable {
     /// Every shortage that was not refilled once, and every refill without one.
     private(set) var faults: [String] = []
     /// Refills that were made.
     private(set) var refills = 0
-    /// Refills that the service rejected.
-    private(set) var rejected = 0
     /// Refills that were sent again.
     private(set) var copies = 0
-    /// Copies that the service made again, since it had forgotten the first.
-    private(set) var forgotten = 0
 
-    private let rules: RefillAuditRules
+    private let group: String
+    private let low: Int
+    private let target: Int
 
-    /// Audits all restocks and answers.
-    init(of topics: AuditTopics, by rules: RefillAuditRules) {
-        self.rules = rules
-        for (partition, answers) in topics[.results].enumerated() {
-            let restocks = partition < topics[.restocks].count ? topics[.restocks][partition] : []
-            judge(answers, sent(restocks, partition), partition)
+    /// How long a copy may lie unread and still be recognised as a repeat, in milliseconds.
+    private static let memory: Int64 = 3_600_000 + 300_000
+
+    /// Audits all restocks and answers, by partition, for bots of this group, which refill a fruit with at most `low` left up to
+    /// `target`.
+    init(restocks: [[AuditRecord]], answers: [[AuditRecord]], group: String, low: Int, target: Int) {
+        (self.group, self.low, self.target) = (group, low, target)
+        for (partition, answers) in answers.enumerated() {
+            judge(answers, restocks.indices.contains(partition) ? sent(restocks[partition], partition) : [:], partition)
         }
     }
 
@@ -67,17 +64,16 @@ struct RefillAudit: Sendable {
         mutating func refill() { self = Fruit(level: level, seen: [level]) }
     }
 
+    private func prefix(_ partition: Int) -> String { "\(group)/\(partition)-" }
+
     /// The refills of a partition and what the first copy of each adds.
     private mutating func sent(_ restocks: [AuditRecord], _ partition: Int) -> [Name: [String: Int]] {
         var json = JSONReader()
         var sent: [Name: [String: Int]] = [:]
         for record in restocks {
-            guard let key = record.key, let value = record.value else { continue }
-            value.withUnsafeBufferPointer { value in
-                guard json.readObject(value), let id = json.string("restockId"),
-                    id.hasPrefix(rules.prefix(partition))
-                else { return }
-                let name = Name(store: key, id: id)
+            json.readObject(of: record) { json, store in
+                guard let id = json.string("restockId"), id.hasPrefix(prefix(partition)) else { return }
+                let name = Name(store: store, id: id)
                 if sent[name] == nil { sent[name] = json.amounts("add") } else { copies += 1 }
             }
         }
@@ -89,69 +85,53 @@ struct RefillAudit: Sendable {
         var stores: [[UInt8]: Store] = [:]
         var answered: [Name: Int64] = [:]
         for record in answers {
-            guard let key = record.key, let value = record.value else { continue }
-            value.withUnsafeBufferPointer { value in
-                guard json.readObject(value) else { return }
+            json.readObject(of: record) { json, key in
                 // A duplicate repeats old levels.
                 guard json.value("duplicate") == nil else { return }
                 var store = stores[key] ?? Store()
                 let left = json.amounts("left")
-                for (fruit, level) in left {
-                    store.fruits[fruit, default: Fruit()].update(level, needed: nil, target: rules.target)
-                }
+                for (fruit, level) in left { store.fruits[fruit, default: Fruit()].update(level, needed: nil, target: target) }
                 for (fruit, level, needed) in json.missing {
-                    store.fruits[fruit, default: Fruit()].update(level, needed: needed, target: rules.target)
+                    store.fruits[fruit, default: Fruit()].update(level, needed: needed, target: target)
                 }
-                if let id = json.string("restockId"), id.hasPrefix(rules.prefix(partition)) {
+                if let id = json.string("restockId"), id.hasPrefix(prefix(partition)) {
                     let name = Name(store: key, id: id)
-                    let outcome: Outcome = json.string("type") == "restocked" ? .made : .rejected
+                    let isMade = json.string("type") == "restocked"
                     if let first = answered[name] {
-                        judgeAgain(name, first, record, partition, outcome == .made ? Array(left.keys) : [], &store)
+                        // The service makes a copy again that lay unread for longer than it remembers.
+                        if record.timestamp - first <= Self.memory {
+                            report("doubled", record, partition, "\(id) is carried out again")
+                        }
+                        if isMade { for fruit in left.keys { store.fruits[fruit]?.refill() } }
                     } else {
                         answered[name] = record.timestamp
-                        judge(name, sent[name], record, partition, outcome, &store)
+                        judge(name, sent[name], isMade: isMade, record, partition, &store)
                     }
                     store.answered = record.offset
                 }
                 stores[key] = store
             }
         }
-        for (key, store) in stores { judgeEnd(of: store, quoted(key), partition) }
+        for (name, store) in stores { judgeEnd(of: store, name, partition) }
     }
-
-    /// Judges a refill that was answered before, at `time`. The service makes a copy again that lay unread for longer than it
-    /// remembers, and that is not the bots' fault.
-    private mutating func judgeAgain(
-        _ name: Name, _ time: Int64, _ record: AuditRecord, _ partition: Int, _ fruits: [String], _ store: inout Store
-    ) {
-        if record.timestamp - time <= rules.memory { report("doubled", partition, record, "\(name.id) is carried out again") }
-        forgotten += 1
-        for fruit in fruits { store.fruits[fruit]?.refill() }
-    }
-
-    /// What became of a refill.
-    private enum Outcome { case made, rejected }
 
     /// Judges the refill of an answer whose levels are already applied.
     private mutating func judge(
-        _ name: Name, _ amounts: [String: Int]?, _ record: AuditRecord, _ partition: Int, _ outcome: Outcome, _ store: inout Store
+        _ name: Name, _ amounts: [String: Int]?, isMade: Bool, _ record: AuditRecord, _ partition: Int, _ store: inout Store
     ) {
-        guard let amounts, let origin = Int64(name.id.dropFirst(rules.prefix(partition).count)) else {
-            return report("wrong", partition, record, "\(name.id) was never sent")
+        guard let amounts, let origin = Int64(name.id.dropFirst(prefix(partition).count)) else {
+            return report("wrong", record, partition, "\(name.id) was never sent")
         }
         if origin < store.answered {
             let problem = "\(name.id) goes back behind the answer to the refill before, at \(store.answered)"
-            report("doubled", partition, record, problem)
+            report("doubled", record, partition, problem)
         }
-        switch outcome {
-        case .made: refills += 1
-        case .rejected: rejected += 1
-        }
+        if isMade { refills += 1 }
         for (fruit, amount) in amounts {
             let state = store.fruits[fruit] ?? Fruit()
-            if outcome == .made {
+            if isMade {
                 if let problem = problem(of: amount, to: state) {
-                    report("wrong", partition, record, "\(fruit) of \(quoted(name.store)): \(problem)")
+                    report("wrong", record, partition, "\(fruit) of \(quoted(name.store)): \(problem)")
                 }
                 store.fruits[fruit]?.refill()
             } else if amounts.count == 1 {
@@ -162,48 +142,34 @@ struct RefillAudit: Sendable {
 
     /// A refill must be decided by an answer since the previous refill. Two by the same answer would be two for one shortage.
     private func problem(of amount: Int, to fruit: Fruit) -> String? {
-        let level = rules.target - amount
+        let level = target - amount
         guard fruit.seen.contains(level) else {
             return "\(amount) were added, but there never were \(level) since the refill before"
         }
-        return level <= rules.low || fruit.wasMissing ? nil : "\(amount) were added, but \(level) were enough"
+        return level <= low || fruit.wasMissing ? nil : "\(amount) were added, but \(level) were enough"
     }
 
-    private mutating func judgeEnd(of store: Store, _ name: String, _ partition: Int) {
-        for (fruit, state) in store.fruits where state.level <= rules.low || state.needed != nil {
-            guard state.refusedAt == nil else { continue }
-            let problem = "\(state.level) of \(fruit) are left in \(name), and nothing was refilled"
+    private mutating func judgeEnd(of store: Store, _ name: [UInt8], _ partition: Int) {
+        for (fruit, state) in store.fruits where (state.level <= low || state.needed != nil) && state.refusedAt == nil {
+            let problem = "\(state.level) of \(fruit) are left in \(quoted(name)), and nothing was refilled"
             faults.append("missing: restocks \(partition): \(problem)")
         }
     }
 
-    private mutating func report(_ category: String, _ partition: Int, _ record: AuditRecord, _ problem: String) {
+    private mutating func report(_ category: String, _ record: AuditRecord, _ partition: Int, _ problem: String) {
         faults.append("\(category): results \(partition)@\(record.offset): \(problem)")
     }
 
     private func quoted(_ store: [UInt8]) -> String { "\"\(String(decoding: store, as: UTF8.self))\"" }
 }
 
-/// The restock bots' settings, and what the contract says about copies.
-struct RefillAuditRules: Sendable {
-    let group: String
-    let low: Int
-    let target: Int
-    /// How long a copy may lie unread and still be recognised as a repeat, in milliseconds.
-    let memory: Int64
-
-    /// The rules for bots of this group, which refill a fruit with at most `low` left up to `target`.
-    ///
-    /// - Parameter memoryWindow: how long the service recognises repeats, in milliseconds.
-    init(group: String, low: Int, target: Int, memoryWindow: Int64 = 3_600_000) {
-        (self.group, self.low, self.target) = (group, low, target)
-        memory = memoryWindow + min(memoryWindow, 300_000)
+extension JSONReader {
+    /// Reads a record's value, if it is an object and the record names a store.
+    fileprivate mutating func readObject(of record: AuditRecord, _ body: (JSONReader, _ store: [UInt8]) -> Void) {
+        guard let store = record.key, let value = record.value else { return }
+        value.withUnsafeBufferPointer { if readObject($0) { body(self, store) } }
     }
 
-    func prefix(_ partition: Int) -> String { "\(group)/\(partition)-" }
-}
-
-extension JSONReader {
     /// The fruits and amounts of a member; empty if it is not an object.
     fileprivate func amounts(_ name: StaticString) -> [String: Int] {
         var amounts: [String: Int] = [:]
@@ -217,17 +183,14 @@ extension JSONReader {
 
     /// What an answer reports as missing for its order.
     fileprivate var missing: [(fruit: String, level: Int, needed: Int)] {
-        var missing: [(String, Int, Int)] = []
-        guard let array = value("missing"), tokens[array].kind == .array else { return missing }
-        var element = array + 1
-        while element < tokens[array].next {
-            if let fruit = value("fruit", of: element).flatMap(string), let level = value("inStock", of: element).flatMap(integer),
+        guard let array = value("missing"), tokens[array].kind == .array else { return [] }
+        let elements = sequence(first: array + 1) { tokens[$0].next }.prefix { $0 < tokens[array].next }
+        return elements.compactMap { element in
+            guard let fruit = value("fruit", of: element).flatMap(string),
+                let level = value("inStock", of: element).flatMap(integer),
                 let needed = value("needed", of: element).flatMap(integer)
-            {
-                missing.append((String(decoding: fruit, as: UTF8.self), level, needed))
-            }
-            element = tokens[element].next
+            else { return nil }
+            return (String(decoding: fruit, as: UTF8.self), level, needed)
         }
-        return missing
     }
 }

@@ -28,49 +28,33 @@ struct Scenario {
     /// What storage does to the topics.
     let storage: StorageFault?
 
-    // How often, in percent of the steps.
-    let command: Double
-    let marker: Double
-    let delivery: Double
-    let crash: Double
+    /// How often commands are sent, markers and records written, and resent requests or a group's offsets arrive, in percent of
+    /// the steps.
+    let command, marker, delivery, lateArrival: Double
+    /// The same of what happens to instances. A rebalance is of their group.
+    let crash, stop, pause, rebalance: Double
     /// The same of crashes: the process is frozen instead, while another takes its name.
     let ghost: Double
-    let stop: Double
-    let pause: Double
-    let rebalance: Double
-    /// What a group must not do but may: forget its offsets or its members, assign partitions twice.
+    /// The same of what happens to the cluster and its clock.
+    let outage, leaderLoss, timeOut, compaction, leap: Double
+    /// The same of what a group must not do but may: forget its offsets or its members, assign partitions twice.
     let groupTrouble: Double
-    let outage: Double
-    let leaderLoss: Double
-    let timeOut: Double
-    let compaction: Double
-    let leap: Double
-    /// The arrival of a request that was resent, or of a group's offsets.
-    let lateArrival: Double
-    // The same of a worker's steps.
-    let fault: Double
-    let lostDelivery: Double
+    /// In percent of a worker's steps: calls that fail, records that are lost.
+    let fault, lostDelivery: Double
     /// Where a worker is paused more often than elsewhere, and how often.
     let pausePoint: SimulatedLog.Point?
     let pauseThere: Double
-
-    // In percent of the calls.
-    let disorder: Double
-    let resending: Double
-
+    /// In percent of the calls: see ``SimulatedCluster/disorder``.
+    let disorder, resending: Double
     /// Whether storage may lose commands. Then all are sent where their stores live: what was forwarded and then lost would count
     /// as unanswered, though nobody could know of it. And all answers are read back, so that one of them tells of the loss.
     let isTidy: Bool
-
-    // How often, in percent of the commands.
-    let repeated: Double
-    let foreign: Double
-    let poison: Double
+    /// In percent of the commands: sent again, to any partition, or no commands at all.
+    let repeated, foreign, poison: Double
 
     init(using random: inout SeededGenerator) {
-        func rate(_ most: Double) -> Double {
-            random.chance(25) ? 0 : Double.random(in: 0...most, using: &random)
-        }
+        func rate(_ most: Double) -> Double { random.chance(25) ? 0 : Double.random(in: 0...most, using: &random) }
+        func percent(_ range: ClosedRange<Int>) -> Double { Double(random.number(range)) }
         steps = random.number(200...1200)
         isContended = random.chance(15)
         partitionCount = Int32(random.number(1...(isContended ? 2 : 4)))
@@ -95,30 +79,17 @@ struct Scenario {
         clocks = ClientClocks(age: window.age, using: &random)
         stepTime = random.pick(isTidy ? [10] : [10, 10, Int(window.age) / 100, Int(window.age) / 10]) ?? 0
         leapTime = random.pick(isTidy ? [10_000] : [10_000, Int(window.age) * 3]) ?? 0
-        command = Double(random.number(5...50))
-        marker = Double(random.number(5...100))
-        delivery = Double(random.number(5...100))
-        crash = rate(3)
-        ghost = rate(60)
-        stop = rate(0.5)
-        pause = rate(3)
-        rebalance = rate(2)
-        groupTrouble = rate(1)
-        outage = rate(1)
+        (command, marker, delivery) = (percent(5...50), percent(5...100), percent(5...100))
+        (crash, ghost, stop, pause) = (rate(3), rate(60), rate(0.5), rate(3))
+        (rebalance, groupTrouble, outage) = (rate(2), rate(1), rate(1))
         leaderLoss = random.chance(70) ? 0 : rate(1)
-        timeOut = rate(2)
-        compaction = rate(5)
-        leap = rate(1)
-        lateArrival = Double(random.number(1...30))
-        fault = rate(10)
-        lostDelivery = rate(2)
+        (timeOut, compaction, leap) = (rate(2), rate(5), rate(1))
+        lateArrival = percent(1...30)
+        (fault, lostDelivery) = (rate(10), rate(2))
         pausePoint = random.pick(isContended ? SimulatedLog.Point.ofTakeovers : SimulatedLog.Point.allCases)
-        pauseThere = isContended ? Double(random.number(10...60)) : rate(20)
-        disorder = rate(20)
-        resending = rate(30)
-        repeated = rate(30)
-        foreign = isTidy ? 0 : rate(40)
-        poison = isTidy ? 0 : rate(8)
+        pauseThere = isContended ? percent(10...60) : rate(20)
+        (disorder, resending, repeated) = (rate(20), rate(30), rate(30))
+        (foreign, poison) = (isTidy ? 0 : rate(40), isTidy ? 0 : rate(8))
         answerBytes = random.pick([0, 600, 4 << 20]) ?? 0
     }
 }

@@ -41,8 +41,7 @@ struct Simulate: ParsableCommand {
     }
 
     private func replay(_ seed: UInt64) throws {
-        var simulation = Simulation(seed: seed, flaw: flaw) { print($0) }
-        let faults = simulation.run()
+        let faults = Simulation(seed: seed, flaw: flaw) { print($0) }.run()
         guard faults.isEmpty else {
             for fault in faults { print("seed \(seed): \(fault)") }
             throw ExitCode.failure
@@ -87,8 +86,7 @@ struct Simulate: ParsableCommand {
             let number = progress.next.wrappingAdd(1, ordering: .relaxed).oldValue
             guard number < seeds, progress.failures.load(ordering: .relaxed) < failures else { return }
             let seed = from + UInt64(number)
-            var simulation = Simulation(seed: seed, flaw: flaw)
-            let faults = simulation.run()
+            let faults = Simulation(seed: seed, flaw: flaw).run()
             progress.done.wrappingAdd(1, ordering: .relaxed)
             guard !faults.isEmpty, progress.failures.wrappingAdd(1, ordering: .relaxed).oldValue < failures else { continue }
             var lines = ["seed \(seed) failed: \(faults.count) faults"]

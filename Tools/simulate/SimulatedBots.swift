@@ -6,7 +6,7 @@ import Kafka
 
 /// Restock bots beside the workers, in some runs. They start, stop, crash and pause, and their refills get lost, arrive late or
 /// twice. They have their own random generator, so that runs without them stay the same.
-struct SimulatedBots {
+final class SimulatedBots {
     private final class Bot {
         let log: SimulatedAnswerLog
         var machine: RestockBot<SimulatedAnswerLog>
@@ -19,7 +19,6 @@ struct SimulatedBots {
     }
 
     private let cluster: SimulatedCluster
-    private let group: SimulatedBotGroup
     private let flaw: Flaw?
     private let trace: ((String) -> Void)?
     private var random: SeededGenerator
@@ -29,17 +28,8 @@ struct SimulatedBots {
     private var bots: [Bot] = []
     private var count = 0
 
-    // How often, in percent of the steps.
-    private let turn: Double
-    private let start: Double
-    private let kill: Double
-    private let stop: Double
-    private let pause: Double
-    private let rebalance: Double
-    private let arrival: Double
-    /// Resets of committed positions.
-    private let rewind: Double
-    private let fault: Double
+    /// How often in percent of the steps. A rewind resets committed positions.
+    private let turn, start, kill, stop, pause, rebalance, arrival, rewind, fault: Double
     /// In percent of the refills.
     private let unlucky: Double
 
@@ -47,29 +37,20 @@ struct SimulatedBots {
     init?(seed: UInt64, _ cluster: SimulatedCluster, flaw: Flaw?, trace: ((String) -> Void)?) {
         var random = SeededGenerator(seed: ~seed)
         guard random.chance(25) else { return nil }
-        func rate(_ most: Double) -> Double {
-            random.chance(25) ? 0 : Double.random(in: 0...most, using: &random)
-        }
+        func rate(_ most: Double) -> Double { random.chance(25) ? 0 : Double.random(in: 0...most, using: &random) }
         let low = random.number(0...8)
         guard let rules = RefillRules(low: low, target: low + random.number(1...30)) else { return nil }
         self.rules = rules
-        turn = Double(random.number(10...90))
-        start = Double(random.number(1...5))
-        kill = rate(2)
-        stop = rate(0.5)
-        pause = rate(2)
-        rebalance = rate(2)
+        (turn, start) = (Double(random.number(10...90)), Double(random.number(1...5)))
+        (kill, stop, pause, rebalance) = (rate(2), rate(0.5), rate(2), rate(2))
         arrival = Double(random.number(2...50))
-        rewind = rate(0.5)
-        fault = rate(10)
-        unlucky = rate(40)
+        (rewind, fault, unlucky) = (rate(0.5), rate(10), rate(40))
         (self.cluster, self.flaw, self.trace, self.random) = (cluster, flaw, trace, random)
-        group = SimulatedBotGroup(partitionCount: cluster.partitionCount)
         beginningTime = cluster.now
     }
 
     /// Lets a bot act, at a step of the simulation.
-    mutating func step(at time: Int) {
+    func step(at time: Int) {
         disturb(at: time)
         guard random.chance(turn), let bot = random.pick(bots.filter { $0.pausedUntil <= time }) else { return }
         if random.chance(fault), let call = random.pick(SimulatedAnswerLog.Call.allCases) {
@@ -85,13 +66,13 @@ struct SimulatedBots {
         step(bot)
     }
 
-    private mutating func disturb(at time: Int) {
+    private func disturb(at time: Int) {
         if bots.count < 3, random.chance(start) { startBot() }
         if random.chance(kill), let bot = random.pick(bots) {
             log(bot, "is killed")
             bots.removeAll { $0 === bot }
             // Its session may expire now or later.
-            if random.chance(50) { group.members.remove(bot.log.name) }
+            if random.chance(50) { cluster.bots.remove(bot.log.name) }
         }
         if random.chance(stop), let bot = random.pick(bots) {
             log(bot, "stops")
@@ -101,29 +82,30 @@ struct SimulatedBots {
         if random.chance(pause), let bot = random.pick(bots) {
             bot.pausedUntil = time + random.number(5...200)
             log(bot, "is paused until \(bot.pausedUntil)")
-            if random.chance(70) { group.members.remove(bot.log.name) }
+            if random.chance(70) { cluster.bots.remove(bot.log.name) }
         }
         if random.chance(5) { removeDead() }
-        if random.chance(rebalance) { group.members.rebalance() }
-        if random.chance(arrival), !cluster.isDown, !group.inFlight.isEmpty {
-            let (_, refill) = group.inFlight.removeFirst()
+        if random.chance(rebalance) { cluster.bots.rebalance() }
+        if random.chance(arrival), !cluster.isDown, !cluster.lateRefills.isEmpty {
+            let refill = cluster.lateRefills.removeFirst()
             trace?("\(time) \(refill.id) \(refill.store) arrives late")
-            cluster.write(refill)
+            cluster.send(refill)
         }
         if random.chance(rewind) {
-            let partition = Int32(random.number(0...Int(cluster.partitionCount) - 1))
-            group.committed[partition] = group.committed[partition].map { Offset(random.number(0...Int($0))) }
-            group.members.rebalance()
-            trace?("\(time) the bots' position of \(partition) is set back to \(group.committed[partition] ?? 0)")
+            let place = Place(topic: .results, partition: Int32(random.number(0...Int(cluster.partitionCount) - 1)))
+            let position = cluster.bots.offsets[place].map { Offset(random.number(0...Int($0))) }
+            if let position { cluster.bots.commit([place: position]) }
+            cluster.bots.rebalance()
+            trace?("\(time) the bots' position of \(place.partition) is set back to \(position ?? 0)")
         }
     }
 
     private func log(_ bot: Bot, _ text: String) { trace?("    \(bot.log.name): \(text)") }
 
-    private mutating func startBot() {
+    private func startBot() {
         count += 1
         let name = "bot-\(count)"
-        let log = SimulatedAnswerLog(name, cluster, group, flaw: flaw)
+        let log = SimulatedAnswerLog(name, cluster, flaw: flaw)
         let trace = trace.map { trace in { (text: String) in trace("    \(name): \(text)") } }
         log.trace = trace
         bots.append(Bot(log, rules, trace: trace))
@@ -131,7 +113,7 @@ struct SimulatedBots {
     }
 
     private func removeDead() {
-        for (name, _) in group.members.members where !bots.contains(where: { $0.log.name == name }) { group.members.remove(name) }
+        for (name, _) in cluster.bots.members where !bots.contains(where: { $0.log.name == name }) { cluster.bots.remove(name) }
     }
 
     /// A bot commits positions every five seconds. Its clock is 50 times as fast, so that a run has enough commits.
@@ -150,11 +132,9 @@ struct SimulatedBots {
             let results = cluster[.results, partition]
             guard results.lastStableOffset == results.end else { return false }
             let place = Place(topic: .restocks, partition: partition)
-            let journal = cluster.journal(of: place)
-            journal.read()
-            let read = journal.positions[place] ?? 0
+            let read = cluster.position(of: place)
             var known: Set<[UInt8]> = []
-            for (offset, record) in cluster[place].readCommitted().records {
+            for (offset, record) in cluster[place].read().records {
                 guard let value = record.value?.bytes, value.starts(with: #"{"restockId":"bots/"#.utf8) else { continue }
                 let name = (record.key?.bytes ?? []) + value.prefix { $0 != UInt8(ascii: ",") }
                 if offset < read { known.insert(name) } else if known.contains(name) { return false }
@@ -166,11 +146,11 @@ struct SimulatedBots {
     // MARK: - The end
 
     /// A step without faults.
-    mutating func stepCalmly() {
+    func stepCalmly() {
         removeDead()
         if bots.isEmpty { startBot() }
-        for (_, refill) in group.inFlight { cluster.write(refill) }
-        group.inFlight = []
+        cluster.lateRefills.forEach(cluster.send)
+        cluster.lateRefills = []
         for bot in bots {
             bot.log.fault = nil
             bot.log.fate = { .confirmed }
@@ -184,18 +164,10 @@ struct SimulatedBots {
 
     /// The faults of their refills.
     func faults(in topics: AuditTopics) -> [String] {
-        RefillAudit(of: topics, by: RefillAuditRules(group: "bots", low: rules.low, target: rules.target)).faults
+        RefillAudit(
+            restocks: topics[.restocks], answers: topics[.results], group: "bots", low: rules.low, target: rules.target
+        ).faults
     }
-}
-
-/// The bots' consumer group, and the refills under way.
-final class SimulatedBotGroup {
-    var members: SimulatedGroup
-    var committed: [Int32: Offset] = [:]
-    /// Refills that no broker has received yet, in the order of sending.
-    var inFlight: [(partition: Int32, refill: Refill)] = []
-
-    init(partitionCount: Int32) { members = SimulatedGroup(partitionCounts: [partitionCount]) }
 }
 
 /// One bot's log on a ``SimulatedCluster``: a member of the bots' group.
@@ -215,7 +187,6 @@ final class SimulatedAnswerLog: AnswerLog {
 
     let name: String
     private let cluster: SimulatedCluster
-    private let group: SimulatedBotGroup
     private let flaw: Flaw?
     private var membership: SimulatedGroup.Membership?
     /// The next answer to read.
@@ -232,13 +203,13 @@ final class SimulatedAnswerLog: AnswerLog {
     var maxRecords = 1
     var trace: ((String) -> Void)?
 
-    init(_ name: String, _ cluster: SimulatedCluster, _ group: SimulatedBotGroup, flaw: Flaw?) {
-        (self.name, self.cluster, self.group, self.flaw) = (name, cluster, group, flaw)
+    init(_ name: String, _ cluster: SimulatedCluster, flaw: Flaw?) {
+        (self.name, self.cluster, self.flaw) = (name, cluster, flaw)
     }
 
     /// Whether it has the current assignment and has read all of it.
     var isAtEnds: Bool {
-        guard let membership, hasBegun, group.members.isCurrent(membership) else { return false }
+        guard let membership, hasBegun, cluster.bots.isCurrent(membership) else { return false }
         return next.allSatisfy { $1 == cluster[.results, $0.partition].lastStableOffset }
     }
 
@@ -258,7 +229,7 @@ final class SimulatedAnswerLog: AnswerLog {
             throw error
         }
         guard !cluster.isDown else { return .answers([], ends: [:]) }
-        if membership.map({ !group.members.isCurrent($0) }) ?? true { return rebalance() }
+        if membership.map({ !cluster.bots.isCurrent($0) }) ?? true { return rebalance() }
         return read()
     }
 
@@ -269,8 +240,8 @@ final class SimulatedAnswerLog: AnswerLog {
             trace?("poll: revoked")
             membership = nil
         } else {
-            membership = group.members.join(name)
-            trace?("poll: assigned \(group.members.assignment(of: name))")
+            membership = cluster.bots.join(name)
+            trace?("poll: assigned \(cluster.bots.assignment(of: name))")
         }
         return .rebalanced
     }
@@ -281,15 +252,12 @@ final class SimulatedAnswerLog: AnswerLog {
         lent = []
         for partition in next.keys.sorted(by: { $0.partition < $1.partition }) {
             let log = cluster[.results, partition.partition]
-            let span = log.readCommitted(from: next[partition] ?? 0, max: maxRecords)
-            let end = span.next
-            next[partition] = end
-            for (offset, record) in span.records {
-                lent.append(record)
-                answers.append((partition, offset, record.timestamp, record.value?.view))
-            }
-            if end == log.lastStableOffset, reportedEnds[partition] != end {
-                (reportedEnds[partition], ends[partition]) = (end, end)
+            let span = log.read(from: next[partition] ?? 0, max: maxRecords)
+            next[partition] = span.next
+            lent += span.records.map(\.record)
+            answers += span.records.map { (partition, $0.offset, $0.record.timestamp, $0.record.value?.view) }
+            if span.next == log.lastStableOffset, reportedEnds[partition] != span.next {
+                (reportedEnds[partition], ends[partition]) = (span.next, span.next)
             }
         }
         for answer in answers {
@@ -302,9 +270,9 @@ final class SimulatedAnswerLog: AnswerLog {
     func positions() throws(KafkaError) -> Positions? {
         guard let membership else { return nil }
         try check(.positions)
-        return group.members.assignment(of: membership.name)[0].reduce(into: [:]) {
-            let start = cluster[.results, $1].start
-            $0[TopicPartition(topic: "juice.results", partition: $1)] = max(group.committed[$1] ?? start, start)
+        return cluster.bots.assignment(of: membership.name)[0].reduce(into: [:]) {
+            let committed = cluster.bots.offsets[Place(topic: .results, partition: $1)] ?? 0
+            $0[TopicPartition(topic: "juice.results", partition: $1)] = max(committed, cluster[.results, $1].start)
         }
     }
 
@@ -321,16 +289,14 @@ final class SimulatedAnswerLog: AnswerLog {
                 let partition = next.first { $0.key.partition == refill.partition }
                 refill.id = RefillIDs(group: "bots", partition: refill.partition)[partition?.value ?? 0]
             }
-            let isBehind = cluster.isDown || group.inFlight.contains { $0.partition == refill.partition }
+            let isBehind = cluster.isDown || cluster.lateRefills.contains { $0.partition == refill.partition }
             let fate = isBehind ? .late : fate()
             trace?("send: \(refill.id) \(refill.store) \(refill.entries.map { "\($0.fruit)+\($0.amount)" }): \(fate)")
             switch fate {
-            case .confirmed, .unconfirmed: cluster.write(refill)
-            case .twice:
-                cluster.write(refill)
-                cluster.write(refill)
+            case .confirmed, .unconfirmed: cluster.send(refill)
+            case .twice: for _ in 0..<2 { cluster.send(refill) }
             case .lost: break
-            case .late: group.inFlight.append((refill.partition, refill))
+            case .late: cluster.lateRefills.append(refill)
             }
             if fate != .confirmed, fate != .twice { isConfirmed = false }
         }
@@ -339,12 +305,13 @@ final class SimulatedAnswerLog: AnswerLog {
 
     func commit(_ positions: Positions) throws(KafkaError) {
         try check(.commit)
-        guard let membership, group.members.isCurrent(membership) else {
+        guard let membership, cluster.bots.isCurrent(membership) else {
             trace?("commit: refused")
             throw KafkaError(code: .state)
         }
         for (partition, position) in positions {
-            group.committed[partition.partition] = flaw == .refillPositionNotHeld ? next[partition] ?? position : position
+            let committed = flaw == .refillPositionNotHeld ? next[partition] ?? position : position
+            cluster.bots.commit([Place(topic: .results, partition: partition.partition): committed])
         }
         trace?("commit: " + positions.map { "\($0.partition)@\($1)" }.sorted().joined(separator: " "))
         if let fault, fault.call == .commit {
@@ -354,16 +321,7 @@ final class SimulatedAnswerLog: AnswerLog {
     }
 
     func leave() {
-        group.members.remove(name)
+        cluster.bots.remove(name)
         (membership, next, hasBegun) = (nil, [:], false)
-    }
-}
-
-extension SimulatedCluster {
-    /// Writes a refill.
-    func write(_ refill: Refill) {
-        send(
-            .restocks, partition: refill.partition, key: Array(refill.store.utf8), value: Array(refill.value),
-            timestamp: refill.time)
     }
 }

@@ -6,56 +6,37 @@ import JuiceMessages
 /// given to an engine without it.
 final class SimulatedFlaws {
     typealias Record = SimulatedPartition.Record
+    typealias Found = (offset: Offset, record: Record)
 
     let flaw: Flaw?
     private let cluster: SimulatedCluster
     /// Ids that are fenced after the claim.
     var postponedFences: Set<String> = []
+    /// The assigned partitions by topic.
+    private var given: [[Int32]] = [[], []]
     /// Whether the next command is dropped.
     private var dropsNext = false
     private var seenEnds: [Place: Offset] = [:]
     /// This worker's last claims.
-    private var claims: [Place: JournalClaim] = [:]
-    private var claimRecords: [Place: Record] = [:]
+    private var claims: [Place: (claim: JournalClaim, record: Record)] = [:]
     private var hasClaimed = false
     /// Whether the journal is being read for claims that came in between, and where it ended when that began.
     private var isLookingBetween = false
     private var betweenEnds: [Place: Offset] = [:]
     /// Stores that this worker answered for since its claim.
     private var answered: Set<[UInt8]> = []
-    /// The answers of the open transaction, and its position notes.
+    /// The results of the open transaction, and its position notes.
     private var heldRecords: [(record: Record, place: Place)] = []
     private var heldNotes: [Place: JournalPosition] = [:]
     private var uncommitted: SimulatedProducer?
 
     init(_ flaw: Flaw?, on cluster: SimulatedCluster) { (self.flaw, self.cluster) = (flaw, cluster) }
 
-    private func revised(_ record: Record, _ text: String) -> Record {
-        var record = record
-        record.value = StableBytes(text)
-        return record
-    }
-
-    private func revised(_ record: Record, _ note: JournalNote) -> Record {
-        var buffer = OutputBuffer()
-        note.write(into: &buffer)
-        var record = record
-        record.value = StableBytes(buffer.unsafeBytes)
-        return record
-    }
-
-    private func decoded(_ record: Record) -> Answer? {
-        record.value.flatMap { try? AnswerDecoder().decode($0.view) }
-    }
-
     // MARK: - Reading
 
-    func assigned() {
-        hasClaimed = false
-        isLookingBetween = false
-    }
+    func assigned(_ given: [[Int32]]) { (self.given, hasClaimed, isLookingBetween) = (given, false, false) }
 
-    func started(at positions: [Place: Offset], given: [[Int32]]) -> [Place: Offset] {
+    func started(at positions: [Place: Offset]) -> [Place: Offset] {
         isLookingBetween = false
         hasClaimed = !positions.isEmpty
         dropsNext = flaw == .polledRecordDropped
@@ -69,15 +50,13 @@ final class SimulatedFlaws {
             dropsNext = false
             return nil
         }
-        guard flaw == .damagedRecordTaken, cluster[place].isDamaged(offset) else { return record }
+        guard flaw == .damagedRecordTaken, cluster[place].damaged.contains(offset) else { return record }
         var bytes = record.value?.bytes ?? []
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
         if let last = bytes.lastIndex(where: digits.contains) {
             bytes[last] = bytes[last] == digits.upperBound ? digits.lowerBound : bytes[last] + 1
         }
-        var damaged = record
-        damaged.value = StableBytes(bytes)
-        return damaged
+        return record.revised(bytes)
     }
 
     func extent(_ place: Place) -> Range<Offset> {
@@ -88,17 +67,17 @@ final class SimulatedFlaws {
             seenEnds[place] = max(seenEnds[place] ?? 0, log.end)
             return log.start..<(seenEnds[place] ?? 0)
         case .newPartitionsReadFromTheirEnd where place.partition >= cluster.partitionCount:
-            let isNew = place.topic != .results && cluster.journal(of: place).positions[place] == nil
+            let isNew = place.topic != .results && cluster.journal(of: place.partition).positions[place] == nil
             return (isNew ? log.end : log.start)..<log.end
         default: return log.start..<log.end
         }
     }
 
     /// The commands that were there before the log was another one, if a flaw does not look at what is there now.
-    func readBack(_ place: Place, _ range: Range<Offset>) -> [(offset: Offset, record: Record)]? {
+    func readBack(_ place: Place, _ range: Range<Offset>) -> [Found]? {
         guard flaw == .logSamenessNotChecked || flaw == .truncationNotNoticed, !cluster[place].lost.isEmpty else { return nil }
         var found = cluster[place].lost.filter { range.contains($0.key) }
-        for (offset, record) in cluster[place].readCommitted(from: range.lowerBound).records where range.contains(offset) {
+        for (offset, record) in cluster[place].read(from: range.lowerBound).records where range.contains(offset) {
             found[offset] = found[offset] ?? record
         }
         return found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
@@ -124,9 +103,7 @@ final class SimulatedFlaws {
     // MARK: - Restoring
 
     /// Records of a changelog as they are restored.
-    func restored(_ records: [(offset: Offset, record: Record)], of place: Place, upTo next: Offset) -> [(
-        offset: Offset, record: Record
-    )] {
+    func restored(_ records: [Found], of place: Place, upTo next: Offset) -> [Found] {
         guard flaw != nil else { return records }
         if flaw == .answerOfAnotherCommand, hasClaimed, place.topic == .results {
             return records.map { offset, record in (offset, withRestOfAnother(record, at: offset, of: place)) }
@@ -135,8 +112,8 @@ final class SimulatedFlaws {
             self.restored(record, at: offset, of: place).map { (offset, $0) }
         }
         // The own claim, as if it were the last record.
-        if hasMovedClaim(in: place), let end = betweenEnds[place], next >= end, let claim = claimRecords[place] {
-            restored.append((end - 1, claim))
+        if hasMovedClaim(in: place), let end = betweenEnds[place], next >= end, let own = claims[place] {
+            restored.append((end - 1, own.record))
             betweenEnds[place] = nil
         }
         return restored
@@ -154,9 +131,9 @@ final class SimulatedFlaws {
         case .cancelReturnsTwice: return returned(by: record).map(\.isEmpty) == false ? asRepeat(record) : record
         case .earlyCancelForgotten: return returned(by: record).map(\.isEmpty) == true ? asRepeat(record) : record
         case .revisionRepeats: return withRevisionBefore(record)
-        case .copiesAnsweredTwice: return revised(record, Self.text(value).replacing(/,"from":"[0-9]+\/[0-9]+"/, with: ""))
+        case .copiesAnsweredTwice: return record.revised(record.text.replacing(/,"from":"[0-9]+\/[0-9]+"/, with: "").utf8)
         case .answersNotAppliedOverStock:
-            let stock = cluster[.stock, place.partition].readCommitted().records.last { $0.record.key?.bytes == record.key?.bytes }
+            let stock = cluster[.stock, place.partition].read().records.last { $0.record.key?.bytes == record.key?.bytes }
             return SimulatedJournal.revision(record) > (stock.map { SimulatedJournal.revision($0.record) } ?? 0)
                 ? asRepeat(record) : record
         default: return record
@@ -167,55 +144,53 @@ final class SimulatedFlaws {
         switch (flaw, note) {
         case (.copiesAnsweredTwice, .position(var position)):
             position.forwarded = [:]
-            return revised(record, .position(position))
+            return record.revised(JournalNote.position(position).bytes)
         case (.claimWithoutSince, .claim(var claim)):
             claim.since = offset
-            return revised(record, .claim(claim))
+            return record.revised(JournalNote.claim(claim).bytes)
         case (.otherGroupNotNoticed, .claim(var claim)):
-            claim.group = claims[place]?.group ?? claim.group
-            return revised(record, .claim(claim))
+            claim.group = claims[place]?.claim.group ?? claim.group
+            return record.revised(JournalNote.claim(claim).bytes)
         case (.noSecondLook, .claim(let claim)), (.notReadAgain, .claim(let claim)):
-            guard isLookingBetween, let own = claims[place], offset >= own.since else { return record }
+            guard isLookingBetween, let own = claims[place]?.claim, offset >= own.since else { return record }
             return claim.ids == own.ids ? record : nil
         case (.notClaimedAgain, .claim(let claim)) where hasMovedClaim(in: place):
             // Only the moved claim counts.
-            return (claims[place].map { offset < $0.since } ?? true) && claim.ids != claims[place]?.ids ? record : nil
+            guard let own = claims[place]?.claim else { return record }
+            return offset < own.since && claim.ids != own.ids ? record : nil
         default: return record
         }
     }
 
-    private static func text(_ value: StableBytes) -> String { String(decoding: value.view, as: UTF8.self) }
-
     /// An answer to a repeat is neither remembered nor applied.
     private func asRepeat(_ record: Record) -> Record {
-        guard let text = record.value.map(Self.text), !text.contains(#""duplicate":true"#),
-            let head = text.firstRange(of: /,"(order|restock)Id":/)
-        else { return record }
-        return revised(record, text[..<head.lowerBound] + #","duplicate":true"# + text[head.lowerBound...])
+        let text = record.text
+        guard !text.contains(#""duplicate":true"#), let head = text.firstRange(of: /,"(order|restock)Id":/) else { return record }
+        return record.revised((text[..<head.lowerBound] + #","duplicate":true"# + text[head.lowerBound...]).utf8)
     }
 
     /// An answer that says of its command what the one before it says of its own.
     private func withRestOfAnother(_ record: Record, at offset: Offset, of place: Place) -> Record {
         func cut(_ record: Record) -> (head: Substring, rest: Substring)? {
-            guard record.key != nil, let text = record.value.map(Self.text), let head = text.firstRange(of: /,"offset":[0-9]+/)
-            else { return nil }
+            let text = record.text
+            guard record.key != nil, let head = text.firstRange(of: /,"offset":[0-9]+/) else { return nil }
             return (text[..<head.upperBound], text[head.upperBound...])
         }
-        let before = cluster[place].readCommitted().records.last { $0.offset < offset && $0.record.key != nil }
+        let before = cluster[place].read().records.last { $0.offset < offset && $0.record.key != nil }
         guard let (head, _) = cut(record), let (_, rest) = before.flatMap({ cut($0.record) }) else { return record }
-        return revised(record, String(head + rest))
+        return record.revised((head + rest).utf8)
     }
 
     /// What the cancel returned that a record answers; nil for another answer.
     private func returned(by record: Record) -> [FruitAmount]? {
-        guard case .cancelled(let returned, _) = decoded(record)?.outcome else { return nil }
+        guard case .cancelled(let returned, _) = record.answer?.outcome else { return nil }
         return returned
     }
 
     private func withRevisionBefore(_ record: Record) -> Record {
         let revision = SimulatedJournal.revision(record)
-        guard revision > 1, let text = record.value.map(Self.text) else { return record }
-        return revised(record, text.replacing(#""revision":\#(revision)"#, with: #""revision":\#(revision - 1)"#))
+        guard revision > 1 else { return record }
+        return record.revised(record.text.replacing(#""revision":\#(revision)"#, with: #""revision":\#(revision - 1)"#).utf8)
     }
 
     // MARK: - Writing
@@ -238,25 +213,24 @@ final class SimulatedFlaws {
         if let key = record.key { answered.insert(key.bytes) }
         let note = record.key == nil ? JournalNote(value) : nil
         if case .claim(let claim) = note {
-            claims[place] = claim
-            claimRecords[place] = record
+            claims[place] = (claim, record)
             return flaw == .claimedOncePerAssignment && hasClaimed ? nil : record
         }
-        if flaw == .positionsNotedAhead { return hold(record, note, place) }
+        if flaw == .positionsNotedAhead {
+            hold(record, note, place)
+            return nil
+        }
         return flaw == .basketJudgedItemByItem ? madeItemByItem(record, place) ?? record : record
     }
 
-    /// Holds records back from a position note on, and lets it say where they end.
-    private func hold(_ record: Record, _ note: JournalNote?, _ place: Place) -> Record? {
-        if case .position(let position) = note {
-            heldNotes[place] = position
-        } else if heldNotes[place] == nil {
-            return record
-        } else if let (topic, next) = record.value.flatMap({ SimulatedJournal.answered($0.view) }) {
-            heldNotes[place]?.next[topic] = next
-        }
+    /// Holds a record back, and lets the position note before it say where it ends.
+    private func hold(_ record: Record, _ note: JournalNote?, _ place: Place) {
         heldRecords.append((record, place))
-        return nil
+        if case .position(let position) = note { heldNotes[place] = position }
+        guard heldNotes[place] != nil, let (topic, next) = record.value.flatMap({ SimulatedJournal.answered($0.view) }) else {
+            return
+        }
+        heldNotes[place]?.next[topic] = next
     }
 
     /// What was held back, at the end of the transaction.
@@ -266,7 +240,7 @@ final class SimulatedFlaws {
             guard record.key == nil, let value = record.value, case .position = JournalNote(value.view),
                 let position = heldNotes[place]
             else { return (record, place) }
-            return (revised(record, .position(position)), place)
+            return (record.revised(JournalNote.position(position).bytes), place)
         }
     }
 
@@ -285,12 +259,10 @@ final class SimulatedFlaws {
         cluster.fenceAtOnce(postponedFences)
         postponedFences = []
         if flaw == .notReadAgain || flaw == .notClaimedAgain {
-            for (place, own) in claims {
+            for (place, (own, _)) in claims {
                 for (_, record) in cluster[place].read(.uncommitted, from: own.since).records {
-                    guard let value = record.value, case .claim(let claim) = JournalNote(value.view), claim.ids != own.ids else {
-                        continue
-                    }
-                    cluster.fenceAtOnce(Set(claim.ids))
+                    guard let value = record.value, case .claim(let claim) = JournalNote(value.view) else { continue }
+                    if claim.ids != own.ids { cluster.fenceAtOnce(Set(claim.ids)) }
                 }
             }
         }
@@ -298,8 +270,9 @@ final class SimulatedFlaws {
 
     /// The answer to a basket if each of its items alone could be made.
     private func madeItemByItem(_ record: Record, _ place: Place) -> Record? {
-        guard let answer = decoded(record), case .outOfStock(.basket(let items), let missing) = answer.outcome,
-            let text = record.value.map(Self.text), let rest = text.firstRange(of: #","missing""#)
+        let text = record.text
+        guard case .outOfStock(.basket(let items), let missing) = record.answer?.outcome,
+            let rest = text.firstRange(of: #","missing""#)
         else { return nil }
         let menu = Menu.standard
         let isEnoughForEach = items.allSatisfy { item in
@@ -315,9 +288,28 @@ final class SimulatedFlaws {
         let left = missing.map { #""\#($0.fruit)":0"# }.joined(separator: ",")
         let last = cluster[place].read(.uncommitted).records.last { $0.record.key?.bytes == record.key?.bytes }
         let revision = 1 + (last.map { SimulatedJournal.revision($0.record) } ?? 0)
-        return revised(
-            record,
-            text[..<rest.lowerBound].replacing("outOfStock", with: "juiceMade", maxReplacements: 1)
-                + #","used":{\#(used)},"left":{\#(left)},"revision":\#(revision),"message":"juice made"}"#)
+        let head = text[..<rest.lowerBound].replacing("outOfStock", with: "juiceMade", maxReplacements: 1)
+        return record.revised(
+            (head + #","used":{\#(used)},"left":{\#(left)},"revision":\#(revision),"message":"juice made"}"#).utf8)
+    }
+}
+
+extension SimulatedPartition.Record {
+    /// Its answer; nil for another record.
+    var answer: Answer? { value.flatMap { try? AnswerDecoder().decode($0.view) } }
+
+    fileprivate func revised(_ value: some Collection<UInt8>) -> Self {
+        var record = self
+        record.value = StableBytes(value)
+        return record
+    }
+}
+
+extension JournalNote {
+    /// The value of its record.
+    var bytes: [UInt8] {
+        var buffer = OutputBuffer()
+        write(into: &buffer)
+        return Array(buffer.bytes)
     }
 }

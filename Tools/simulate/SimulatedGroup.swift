@@ -9,25 +9,17 @@ struct SimulatedGroup {
         let generation: Int
     }
 
-    /// The number of each topic's partitions known to the group.
-    private(set) var partitionCounts: [Int32]
+    /// The number of each topic's partitions known to the group. When it learns of new ones, it rebalances.
+    var partitionCounts: [Int32] { didSet { rebalance() } }
     private(set) var generation = 0
     /// Names in the order of joining, with the number of each member's latest self.
     private(set) var members: [(name: String, number: Int)] = []
-    /// By name, then by topic.
-    private var assignments: [String: [[Int32]]] = [:]
     private var joinCount = 0
-    private var offsets: [Place: Offset] = [:]
+    private(set) var offsets: [Place: Offset] = [:]
     /// Whether every member is assigned everything, as no group should.
     var isConfused = false
 
     init(partitionCounts: [Int32]) { self.partitionCounts = partitionCounts }
-
-    /// Learns of new partitions of a topic, and rebalances.
-    mutating func setPartitionCount(_ count: Int32, ofTopic index: Int) {
-        partitionCounts[index] = count
-        rebalance()
-    }
 
     /// Adds a member. A known name gets its former assignment back without a rebalance, and its former self is fenced.
     mutating func join(_ name: String) -> Membership {
@@ -48,25 +40,15 @@ struct SimulatedGroup {
         rebalance()
     }
 
-    /// Begins a new generation. Each topic's partitions are assigned by range.
-    mutating func rebalance() {
-        generation += 1
-        assignments = [:]
-        guard !members.isEmpty else { return }
-        let none = partitionCounts.map { _ in [Int32]() }
-        for (topic, count) in partitionCounts.enumerated() {
-            for partition in 0..<count {
-                let owner = Int(partition) * members.count / Int(count)
-                for index in isConfused ? members.indices : owner..<owner + 1 {
-                    assignments[members[index].name, default: none][topic].append(partition)
-                }
-            }
-        }
-    }
+    /// Begins a new generation.
+    mutating func rebalance() { generation += 1 }
 
-    /// A member's partitions, by topic.
+    /// A member's partitions by topic, assigned by range.
     func assignment(of name: String) -> [[Int32]] {
-        assignments[name] ?? partitionCounts.map { _ in [] }
+        let index = members.firstIndex { $0.name == name }
+        return partitionCounts.map { count in
+            (0..<count).filter { isConfused ? index != nil : Int($0) * members.count / Int(count) == index }
+        }
     }
 
     /// Whether a member is not fenced, in whatever generation.
@@ -79,26 +61,16 @@ struct SimulatedGroup {
         members.contains { $0.name == membership.name && $0.number > membership.number }
     }
 
-    func isCurrent(_ membership: Membership) -> Bool {
-        isMember(membership) && membership.generation == generation
-    }
+    func isCurrent(_ membership: Membership) -> Bool { isMember(membership) && membership.generation == generation }
 
-    mutating func commit(_ positions: [Place: Offset]) {
-        offsets.merge(positions) { $1 }
-    }
-
-    func committed(_ places: [Place]) -> [Place: Offset] {
-        offsets.filter { places.contains($0.key) }
-    }
+    mutating func commit(_ positions: [Place: Offset]) { offsets.merge(positions) { $1 } }
 
     /// Expires the offsets, as for a group that was idle for too long.
     mutating func forgetOffsets() { offsets = [:] }
 
     /// Deletes the group. Its members do not know yet.
     mutating func delete() {
-        members = []
-        assignments = [:]
-        offsets = [:]
-        generation += 1
+        (members, offsets) = ([], [:])
+        rebalance()
     }
 }

@@ -1,7 +1,7 @@
 import JuiceEngine
 import JuiceMessages
 
-/// What the committed journal of one partition says, for the scheduler and the operator. Read on from where it was read last.
+/// What the committed journal of one partition says, for the scheduler and the operator.
 final class SimulatedJournal {
     private let log: SimulatedPartition
     private let partition: Int32
@@ -13,17 +13,15 @@ final class SimulatedJournal {
     private(set) var claimer: [String] = []
     /// The last two position notes.
     private(set) var notes: [(offset: Offset, position: JournalPosition)] = []
+
     init(_ log: SimulatedPartition, partition: Int32) { (self.log, self.partition) = (log, partition) }
 
-    /// Whether it says how far any input is read.
-    var hasPositions: Bool { !positions.isEmpty }
-
-    /// Reads what was committed since.
+    /// Reads what was committed since it was read last.
     func read() {
         if losses != log.losses { (next, losses, positions, notes) = (0, log.losses, [:], []) }
         while next < log.lastStableOffset {
             // What the scheduler knows is not damaged.
-            let span = log.read(.committed, from: next, ignoringDamage: true)
+            let span = log.read(from: next, ignoringDamage: true)
             for (offset, record) in span.records {
                 if let value = record.value?.view { read(value, at: offset) }
             }

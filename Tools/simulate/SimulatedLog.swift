@@ -49,7 +49,6 @@ final class SimulatedLog: CommandLog {
     private var fenced: Set<String> = []
     /// Whether the open transaction has claims.
     private var isClaiming = false
-    private var producedCount = 0
     /// When the open transaction got its first record. All of its records have this time, as if they were written at once: the
     /// auditor takes it for the time at which the commands were read.
     private var writtenAt: Timestamp?
@@ -58,8 +57,6 @@ final class SimulatedLog: CommandLog {
     private var membership: SimulatedGroup.Membership?
     /// The generation of the assignment that the worker has.
     private var assignedGeneration: Int?
-    /// The assigned partitions by topic, and what the worker reads of them.
-    private var given: [[Int32]] = [[], []]
     private var share: InputAssignment?
     /// Until when the member does not hear of its group.
     var deafUntil: Timestamp = .min
@@ -68,7 +65,8 @@ final class SimulatedLog: CommandLog {
     private var reportedEnds: [Place: Offset] = [:]
     /// How often each log had lost records when its extents were asked for last.
     private var seenLosses: [Place: Int] = [:]
-    private var changelog: [Place: (topic: ChangelogTopic, next: Offset)] = [:]
+    /// The next offset of each changelog that is read.
+    private var changelog: [Place: Offset] = [:]
     private var isolation = Isolation.committed
     private var lentRecords: [SimulatedPartition.Record] = []
     /// The records of changelogs that were read last.
@@ -82,36 +80,21 @@ final class SimulatedLog: CommandLog {
     var lostReply: (Call) -> LogError? = { _ in nil }
     /// Whether the next record is lost.
     var losesDelivery = false
-    /// The largest record that is not refused, in bytes.
-    var largestRecord = Int.max
-    /// Records that are refused for other reasons than their size.
-    var refuses: (OutputRecord) -> Bool = { _ in false }
-    /// Records that cannot be written for now.
-    var breaks: (OutputRecord) -> Bool = { _ in false }
-    /// The most records of a transaction that does not fail.
-    var largestTransaction = Int.max
-    /// Partitions that have no leader.
-    var leaderless: Set<Int32> = []
+    /// Called with each record; an error is thrown instead of writing it.
+    var refusal: (OutputRecord) -> LogError? = { _ in nil }
     /// The most records of a changelog's partition that are read at a time.
     var longestRead = 5
     /// Called with a line for each call and its outcome.
     var trace: ((String) -> Void)?
 
-    init(cluster: SimulatedCluster, member: String, group: Int = 0, set: Int = 0, flaw: Flaw? = nil) {
-        self.cluster = cluster
-        self.member = member
-        self.group = group
-        self.set = set
+    /// - Parameter share: what an operator's tool takes over, which is no member of a group.
+    init(
+        cluster: SimulatedCluster, member: String, group: Int = 0, set: Int = 0, flaw: Flaw? = nil,
+        operatorOf share: InputAssignment? = nil
+    ) {
+        (self.cluster, self.member, self.group, self.set, self.share) = (cluster, member, group, set, share)
         flaws = SimulatedFlaws(flaw, on: cluster)
-        membership = cluster.groups[group].join(member)
-    }
-
-    /// The log of an operator's tool, which is no member of a group.
-    init(operator name: String, on cluster: SimulatedCluster, share: InputAssignment) {
-        (self.cluster, member, self.share) = (cluster, name, share)
-        (group, set) = (0, 0)
-        flaws = SimulatedFlaws(nil, on: cluster)
-        membership = nil
+        if share == nil { membership = cluster.groups[group].join(member) }
     }
 
     var now: Timestamp { cluster.now }
@@ -122,9 +105,7 @@ final class SimulatedLog: CommandLog {
         written.transaction(in: Place(topic: .results, partition: partition))
     }
 
-    func writtenStockEnd(of partition: Int32) -> Offset {
-        written.end(of: Place(topic: .stock, partition: partition)) ?? 0
-    }
+    func writtenStockEnd(of partition: Int32) -> Offset { written.end(of: Place(topic: .stock, partition: partition)) }
 
     func leave() {
         trace?("leave")
@@ -191,17 +172,17 @@ final class SimulatedLog: CommandLog {
             ? .init(name: member, number: membership.number, generation: cluster.groups[group].generation)
             : cluster.groups[group].join(member)
         (self.membership, assignedGeneration) = (renewed, renewed.generation)
-        given = cluster.groups[group].assignment(of: member)
+        let given = cluster.groups[group].assignment(of: member)
         let share = cluster.share(ofOrders: given[0])
         self.share = share
-        flaws.assigned()
+        flaws.assigned(given)
         return .assigned(share)
     }
 
     func publish(_ positions: [InputPosition]) {
         guard !cluster.isDown, let membership, cluster.groups[group].isCurrent(membership) else { return }
         let offsets = places(positions)
-        trace?("publish " + offsets.map { "\($0.topic)[\($0.partition)]@\($1)" }.sorted().joined(separator: " "))
+        trace?("publish " + offsets.map { "\($0)@\($1)" }.sorted().joined(separator: " "))
         if cluster.isDisorderly() { cluster.lateOffsets.append((group, offsets)) } else { cluster.groups[group].commit(offsets) }
     }
 
@@ -218,8 +199,7 @@ final class SimulatedLog: CommandLog {
 
     func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] {
         try call(.groupOffsets) { () throws(LogError) in
-            let committed = cluster.groups[group].committed(partitions.map(Place.init))
-            return partitions.reduce(into: [:]) { $0[$1] = committed[.init($1)] }
+            partitions.reduce(into: [:]) { $0[$1] = cluster.groups[group].offsets[Place($1)] }
         }
     }
 
@@ -246,7 +226,7 @@ final class SimulatedLog: CommandLog {
                     let place = Place(topic: topic.topic, partition: partition)
                     guard let position = try readablePosition(in: place) else { continue }
                     let room = min(Self.longestRun, max - commands.count)
-                    let span = cluster[place].read(isolationOfInputs, from: position, max: room, ignoringDamage: ignoresDamage)
+                    let span = readInput(place, from: position, max: room)
                     positions[place] = span.next
                     commands += span.records.compactMap { offset, record in
                         flaws.read(place, offset, record).map { lend($0, as: topic, partition, offset) }
@@ -265,8 +245,9 @@ final class SimulatedLog: CommandLog {
         return .records(commands, ends: ends)
     }
 
-    private var isolationOfInputs: Isolation { flaw == .abortedRecordsRead ? .uncommitted : .committed }
-    private var ignoresDamage: Bool { flaw == .damagedRecordTaken }
+    private func readInput(_ place: Place, from offset: Offset, max: Int = .max) -> SimulatedPartition.Span {
+        cluster[place].read(flaws.isolation(.committed), from: offset, max: max, ignoringDamage: flaw == .damagedRecordTaken)
+    }
 
     /// Where to read on; nil if the partition is not read, or cannot be for now.
     private func readablePosition(in place: Place) throws(LogError) -> Offset? {
@@ -281,24 +262,19 @@ final class SimulatedLog: CommandLog {
 
     /// A place from which on an input cannot be read. It is reported once.
     private func nextDamage() -> PollResult? {
-        if ignoresDamage { return nil }
-        for (place, position) in positions.sorted(by: { $0.key < $1.key }) where cluster[place].hasDamage {
-            let span = cluster[place].read(.committed, from: position, max: 1)
-            guard span.isDamaged, span.records.isEmpty else { continue }
+        for (place, position) in positions.sorted(by: { $0.key < $1.key }) where !cluster[place].damaged.isEmpty {
+            let span = readInput(place, from: position, max: 1)
+            guard let offset = span.damage, span.records.isEmpty else { continue }
             positions[place] = nil
-            trace?("poll: \(place)@\(span.next) is damaged")
-            return .damaged(
-                InputPosition(topic: place.topic == .orders ? .orders : .restocks, partition: place.partition, offset: span.next),
-                "its checksum is wrong")
+            trace?("poll: \(place)@\(offset) is damaged")
+            let topic = place.topic == .orders ? InputTopic.orders : .restocks
+            return .damaged(InputPosition(topic: topic, partition: place.partition, offset: offset), "its checksum is wrong")
         }
         return nil
     }
 
     private func lend<Source>(
-        _ record: SimulatedPartition.Record,
-        as topic: Source,
-        _ partition: Int32,
-        _ offset: Offset
+        _ record: SimulatedPartition.Record, as topic: Source, _ partition: Int32, _ offset: Offset
     ) -> LogRecord<Source> {
         // A batch of commands outlasts the reading of changelogs.
         if topic is ChangelogTopic { lentChanges.append(record) } else { lentRecords.append(record) }
@@ -315,7 +291,7 @@ final class SimulatedLog: CommandLog {
         try call(.start) { () throws(LogError) in
             reportedEnds = [:]
             if flaw == .notRewound, !self.positions.isEmpty, !positions.isEmpty { return }
-            self.positions = flaws.started(at: places(positions), given: given)
+            self.positions = flaws.started(at: places(positions))
         }
     }
 
@@ -329,13 +305,13 @@ final class SimulatedLog: CommandLog {
             for (input, range) in ranges.sorted(by: { $0.key < $1.key }) {
                 let place = Place(input)
                 if cluster[place].isLeaderless { throw LogError(.retry, "\(input) has no leader") }
-                let span = cluster[place].read(isolationOfInputs, from: range.lowerBound, ignoringDamage: ignoresDamage)
-                if span.isDamaged, span.next < range.upperBound {
+                let span = readInput(place, from: range.lowerBound)
+                if let damage = span.damage, damage < range.upperBound {
                     damaged.insert(input)
-                    continue
+                } else {
+                    let found = flaws.readBack(place, range) ?? span.records.filter { $0.offset < range.upperBound }
+                    records += found.map { lend($0.record, as: input.topic, input.partition, $0.offset) }
                 }
-                let found = flaws.readBack(place, range) ?? span.records.filter { $0.offset < range.upperBound }
-                records += found.map { lend($0.record, as: input.topic, input.partition, $0.offset) }
             }
             return (records, damaged)
         }
@@ -350,9 +326,7 @@ final class SimulatedLog: CommandLog {
             var extents: [PartitionExtents] = []
             var withoutLeader: [Int32: String] = [:]
             for partition in partitions {
-                if leaderless.contains(partition) {
-                    withoutLeader[partition] = "results"
-                } else if let place = places(of: partition).first(where: { cluster[$0].isLeaderless }) {
+                if let place = places(of: partition).first(where: { cluster[$0].isLeaderless }) {
                     withoutLeader[partition] = "\(place.topic)"
                 } else {
                     extents.append(self.extents(of: partition))
@@ -378,16 +352,11 @@ final class SimulatedLog: CommandLog {
             let isLost = seenLosses.updateValue(cluster[place].losses, forKey: place).map { $0 != cluster[place].losses }
             if isLost ?? false, !cluster.isDisorderly(), flaw != .truncationNotNoticed { disturbed.insert(input) }
         }
-        let places = (
-            results: Place(topic: .results, partition: partition),
-            stock: Place(topic: .stock, partition: partition)
-        )
-        var rewound: Set<ChangelogTopic> = []
-        if written.takeLoss(of: places.results, endingAt: cluster[places.results].end) { rewound.insert(.results) }
-        if written.takeLoss(of: places.stock, endingAt: cluster[places.stock].end) { rewound.insert(.stock) }
+        func place(_ topic: ChangelogTopic) -> Place { Place(topic: topic.topic, partition: partition) }
+        let rewound = ChangelogTopic.allCases.filter { written.takeLoss(of: place($0), endingAt: cluster[place($0)].end) }
         return PartitionExtents(
-            partition: partition, inputs: inputs, results: flaws.extent(places.results), stock: flaws.extent(places.stock),
-            disturbed: disturbed, rewound: rewound)
+            partition: partition, inputs: inputs, results: flaws.extent(place(.results)), stock: flaws.extent(place(.stock)),
+            disturbed: disturbed, rewound: Set(rewound))
     }
 
     func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset] {
@@ -430,10 +399,7 @@ final class SimulatedLog: CommandLog {
         try call(.openChangelog) { () throws(LogError) in
             self.isolation = isolation
             trace?("open \(isolation): " + positions.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " "))
-            changelog = Dictionary(
-                uniqueKeysWithValues: positions.map {
-                    (.init(topic: $0.topic.topic, partition: $0.partition), ($0.topic, $0.offset))
-                })
+            changelog = positions.reduce(into: [:]) { $0[Place(topic: $1.topic.topic, partition: $1.partition)] = $1.offset }
         }
     }
 
@@ -446,19 +412,16 @@ final class SimulatedLog: CommandLog {
             lentChanges = []
             guard !cluster.isDown else { return ChangelogBatch(records: [], ends: []) }
             point = .journalRead
-            for (place, (topic, position)) in changelog.sorted(by: { $0.key < $1.key }) {
-                let log = cluster[place]
-                guard !log.isLeaderless else { continue }
-                guard position <= log.end else {
-                    throw LogError(.startOver, "\(place): offset \(position) is out of range")
-                }
+            for (place, position) in changelog.sorted(by: { $0.key < $1.key }) where !cluster[place].isLeaderless {
+                let (log, topic) = (cluster[place], place.topic == .stock ? ChangelogTopic.stock : .results)
+                guard position <= log.end else { throw LogError(.startOver, "\(place): offset \(position) is out of range") }
                 let isolation = flaws.isolation(isolation)
                 let span = log.read(isolation, from: position, max: longestRead)
-                changelog[place] = (topic, span.next)
+                changelog[place] = span.next
                 for (offset, record) in flaws.restored(span.records, of: place, upTo: span.next) {
                     batch.append(lend(record, as: topic, place.partition, offset))
                 }
-                if span.isDamaged {
+                if span.damage != nil {
                     damages[.init(topic: topic, partition: place.partition, offset: span.next)] = "its checksum is wrong"
                     changelog[place] = nil
                 } else if span.next == (isolation == .committed ? log.lastStableOffset : log.end) {
@@ -466,7 +429,7 @@ final class SimulatedLog: CommandLog {
                     ends.append(.init(topic: topic, partition: place.partition, offset: end))
                 }
             }
-            trace?("read " + changelog.map { "\($0.topic)[\($0.partition)]..<\($1.next)" }.sorted().joined(separator: " "))
+            trace?("read " + changelog.map { "\($0)..<\($1)" }.sorted().joined(separator: " "))
             // Nobody else acts while an operator's tool waits, so this must bring the end of its patience nearer.
             if membership == nil, batch.isEmpty { cluster.now += 10 }
             return ChangelogBatch(records: batch, ends: ends, damages: damages)
@@ -511,13 +474,14 @@ final class SimulatedLog: CommandLog {
     }
 
     private func takeOver(_ producer: SimulatedProducer) throws(LogError) {
-        guard let epoch = cluster.transactions.takeOver(producer.number) else {
+        let number = producer.number
+        guard cluster.transactions[number].takeOver() == .done else {
             // An id that cannot be decided for long is left for another set.
             if cluster.isDisorderly() { isInitialising = false }
             throw LogError(.retry, "markers of \(producer.id) are not written yet")
         }
-        producer.epoch = epoch
-        cluster.keepLate(.takeOver, producer.number, epoch)
+        producer.epoch = cluster.transactions[number].epoch
+        cluster.keepLate("takeover", of: number) { $0.transactions[number].takeOver() }
     }
 
     func fence(_ ids: Set<String>) throws(LogError) -> Set<String> {
@@ -542,10 +506,10 @@ final class SimulatedLog: CommandLog {
                 point = .betweenFences
                 throw LogError(.retry, "not all ids are taken over yet")
             }
-            let number = cluster.transactions.number(of: id)
-            if cluster.transactions.takeOver(number) != nil {
+            let number = cluster.number(of: id)
+            if cluster.transactions[number].takeOver() == .done {
                 fenced.insert(id)
-            } else if cluster.transactions.places(of: number).contains(where: { cluster[$0].isLeaderless }) {
+            } else if cluster.transactions[number].places.contains(where: { cluster[$0].isLeaderless }) {
                 undecided.insert(id)
             } else {
                 throw LogError(.retry, "markers of \(id) are not written yet")
@@ -566,22 +530,16 @@ final class SimulatedLog: CommandLog {
             if producers[turn].epoch == nil { try takeOver(producers[turn]) }
             producers[turn].begin()
             written.begin()
-            isClaiming = false
-            (producedCount, writtenAt) = (0, nil)
+            (isClaiming, writtenAt) = (false, nil)
             flaws.began()
         }
     }
 
     func produce(_ record: OutputRecord) throws(LogError) {
         try call(.produce) { () throws(LogError) in
-            let headerSize = record.headers.reduce(0) { $0 + ($1.value?.count ?? 0) }
-            if headerSize + (record.value?.count ?? 0) > largestRecord || refuses(record) {
-                throw LogError(.startOver, "the record is refused", subject: .record)
-            }
-            producedCount += 1
+            if let error = refusal(record) { throw error }
             let time = writtenAt ?? now
             writtenAt = time
-            if breaks(record) || producedCount > largestTransaction { throw LogError(.startOver, "the record cannot be written") }
             if record.key == nil, record.value?.starts(with: Self.claimBeginning) ?? false { isClaiming = true }
             point = isClaiming ? .claimProduced : .midTransaction
             trace?("produce \(record.topic)[\(record.partition)] " + Clients.text(record.value.map { Array($0) }, 160))

@@ -1,8 +1,5 @@
 import JuiceEngine
 
-/// How a transaction ends.
-enum Decision: String { case commit, abort }
-
 /// One partition's log: records, and the markers that end their transactions.
 final class SimulatedPartition {
     struct Record {
@@ -12,14 +9,12 @@ final class SimulatedPartition {
         /// Milliseconds since 1970; as in Kafka, -1 is none.
         let timestamp: Timestamp
         /// Which of the partition's transactions it belongs to; nil for a record outside any, as clients write.
-        fileprivate var transaction: Int?
-
-        init(key: StableBytes?, value: StableBytes?, headers: [MessageHeader], timestamp: Timestamp) {
-            (self.key, self.value, self.headers, self.timestamp) = (key, value, headers, timestamp)
-        }
+        var transaction: Int?
 
         /// The timestamp as a consumer returns it.
         var visibleTimestamp: Timestamp? { timestamp == -1 ? nil : timestamp }
+        /// The value as text; empty if there is none.
+        var text: String { value.map { String(decoding: $0.view, as: UTF8.self) } ?? "" }
     }
 
     /// Some records, and where reading them ends.
@@ -28,14 +23,6 @@ final class SimulatedPartition {
         var next: Offset
         /// The offset of a record that cannot be read: `next`.
         var damage: Offset?
-        var isDamaged: Bool { damage != nil }
-    }
-
-    private enum Entry {
-        case record(Record)
-        case marker
-        /// Compaction removed the record; its offset stays used.
-        case gone
     }
 
     /// What the partition knows of a transaction.
@@ -46,12 +33,13 @@ final class SimulatedPartition {
         var marker: Offset?
     }
 
-    private var entries: [Entry] = []
+    /// A marker is nil, and so is a record that compaction removed: their offsets stay used.
+    private var entries: [Record?] = []
     private var transactions: [Transaction] = []
     /// The undecided transaction of each producer, by the producer's number.
     private var ongoing: [Int: Int] = [:]
-    /// Records that cannot be read, by offset.
-    private var damaged: Set<Offset> = []
+    /// The offsets of records that cannot be read. Only a client that checks no checksums would read them.
+    var damaged: Set<Offset> = []
     /// Records that were lost, by offset.
     private(set) var lost: [Offset: Record] = [:]
 
@@ -72,7 +60,7 @@ final class SimulatedPartition {
 
     /// Appends a record outside of any transaction.
     func append(_ record: Record) {
-        entries.append(.record(record))
+        entries.append(record)
         updateLastStableOffset()
     }
 
@@ -99,21 +87,23 @@ final class SimulatedPartition {
             transactions[transaction].decision = decision
             transactions[transaction].marker = end
         }
-        entries.append(.marker)
+        entries.append(nil)
         updateLastStableOffset()
     }
 
     private func updateLastStableOffset() {
-        lastStableOffset = ongoing.isEmpty ? end : ongoing.values.reduce(end) { min($0, transactions[$1].first) }
+        lastStableOffset = ongoing.values.reduce(end) { min($0, transactions[$1].first) }
     }
 
     // MARK: - Reading
 
-    func read(_ isolation: Isolation, from offset: Offset = 0, max: Int = .max, ignoringDamage: Bool = false) -> Span {
+    func read(
+        _ isolation: Isolation = .committed, from offset: Offset = 0, max: Int = .max, ignoringDamage: Bool = false
+    ) -> Span {
         let end = isolation == .committed ? lastStableOffset : end
         var span = Span(next: Swift.max(offset, start))
         while span.next < end, span.records.count < max {
-            if case .record(let record) = entries[Int(span.next)], isolation == .uncommitted || isCommitted(record) {
+            if let record = entries[Int(span.next)], isolation == .uncommitted || isCommitted(record) {
                 if !ignoringDamage, !damaged.isEmpty, damaged.contains(span.next) {
                     span.damage = span.next
                     break
@@ -125,10 +115,6 @@ final class SimulatedPartition {
         return span
     }
 
-    func readCommitted(from offset: Offset = 0, max: Int = .max) -> Span {
-        read(.committed, from: offset, max: max)
-    }
-
     /// Below the last stable offset every transaction is decided.
     private func isCommitted(_ record: Record) -> Bool {
         record.transaction.map { transactions[$0].decision == .commit } ?? true
@@ -136,9 +122,7 @@ final class SimulatedPartition {
 
     /// The offset of the first record at or after a time, committed or not.
     func firstOffset(since time: Timestamp) -> Offset? {
-        (start..<end).first { offset in
-            if case .record(let record) = entries[Int(offset)] { record.timestamp >= time } else { false }
-        }
+        (start..<end).first { offset in entries[Int(offset)].map { $0.timestamp >= time } ?? false }
     }
 
     // MARK: - What storage does
@@ -148,9 +132,9 @@ final class SimulatedPartition {
         guard damaged.isEmpty else { return }
         var seen: Set<[UInt8]> = []
         for offset in (start..<lastStableOffset).reversed() {
-            guard case .record(let record) = entries[Int(offset)] else { continue }
+            guard let record = entries[Int(offset)] else { continue }
             let isLatest = isCommitted(record) && seen.insert(record.key?.bytes ?? []).inserted
-            if !isLatest { entries[Int(offset)] = .gone }
+            if !isLatest { entries[Int(offset)] = nil }
         }
     }
 
@@ -186,17 +170,8 @@ final class SimulatedPartition {
     }
 
     private func keepLost(from offset: Offset) {
-        for (offset, record) in read(.committed, from: offset, ignoringDamage: true).records { lost[offset] = record }
+        for (offset, record) in read(from: offset, ignoringDamage: true).records { lost[offset] = record }
     }
-
-    /// Damages a record. Only a client that checks no checksums would read it.
-    func damage(_ offset: Offset) { damaged.insert(offset) }
-
-    /// Whether the record at this offset is damaged.
-    func isDamaged(_ offset: Offset) -> Bool { damaged.contains(offset) }
-
-    /// Whether any record is damaged.
-    var hasDamage: Bool { !damaged.isEmpty }
 
     /// Deletes all records before an offset.
     func deleteRecords(before offset: Offset) {

@@ -4,17 +4,14 @@ import JuiceEngine
 /// A transactional producer, as a client has it. Records are queued and reach the brokers later: at the latest when they are
 /// flushed, at times even after their process has crashed or another has taken over their transactional id.
 final class SimulatedProducer {
-    private struct Queued {
-        let place: Place
-        let record: SimulatedPartition.Record
-    }
+    private typealias Queued = (place: Place, record: SimulatedPartition.Record)
 
     let id: String
     /// The id's number at the coordinator.
     let number: Int
     private let cluster: SimulatedCluster
     private let flaw: Flaw?
-    private let written: WrittenOffsets?
+    private let written: WrittenOffsets
     /// Nil until the id is taken over.
     var epoch: Int?
     private var queue: [Queued] = []
@@ -31,14 +28,14 @@ final class SimulatedProducer {
     /// How often a request fails for want of a leader before the client gives up.
     private static let mostStalls = 5
 
-    init(_ id: String, on cluster: SimulatedCluster, written: WrittenOffsets? = nil, flaw: Flaw?) {
+    init(_ id: String, on cluster: SimulatedCluster, written: WrittenOffsets, flaw: Flaw?) {
         (self.id, self.cluster, self.written, self.flaw) = (id, cluster, written, flaw)
-        number = cluster.transactions.number(of: id)
+        number = cluster.number(of: id)
         truncations = cluster.truncations
     }
 
     /// Whether a transaction can begin at once.
-    var isReady: Bool { !cluster.transactions.isEnding(number) }
+    var isReady: Bool { !cluster.transactions[number].isEnding }
 
     /// Whether it has records that may be delivered.
     var hasQueue: Bool { !queue.isEmpty && failure == nil }
@@ -53,8 +50,8 @@ final class SimulatedProducer {
     func produce(_ record: SimulatedPartition.Record, to place: Place) throws(LogError) {
         if let failure { throw failure }
         enlist()
-        queue.append(Queued(place: place, record: record))
-        if flaw == .secondPath { produced.append(Queued(place: place, record: record)) }
+        queue.append((place, record))
+        if flaw == .secondPath { produced.append((place, record)) }
         while cluster.isDisorderly(), hasQueue { deliver() }
     }
 
@@ -70,7 +67,7 @@ final class SimulatedProducer {
                 cluster.interlude()
             }
             if let failure { throw failure }
-            if let place = written?.takeNews() { throw LogError(.startOver, "\(place) lacks records that were written to it") }
+            if let place = written.takeNews() { throw LogError(.startOver, "\(place) lacks records that were written to it") }
             stalls = 0
         } catch {
             guard flaw == .secondPath, error.remedy == .startOver else { throw error }
@@ -80,38 +77,41 @@ final class SimulatedProducer {
 
     private func stall() -> LogError {
         stalls += 1
-        let remedy: LogError.Remedy = stalls < Self.mostStalls ? .retry : .startOver
-        return LogError(remedy, "\(id): records wait for a leader or for markers")
+        return error(stalls < Self.mostStalls ? .retry : .startOver, "records wait for a leader or for markers")
     }
 
     /// Commits the transaction, unless it has no records.
     func commit() throws(LogError) {
         try flush()
         guard !added.isEmpty, let epoch else { return }
-        switch cluster.transactions.end(number, epoch: currentEpoch(epoch), .commit) {
-        case .done: cluster.keepLate(.end(.commit), number, epoch)
-        case .concurrent: throw LogError(.retry, "\(id): markers are not written yet")
-        case .fenced: throw fenced
-        case .invalid: throw LogError(.startOver, "\(id): the transaction is aborted already")
+        switch cluster.transactions[number].end(.commit, epoch: currentEpoch(epoch)) {
+        case .done: keepLate(.commit, epoch)
+        case .concurrent: throw error(.retry, "markers are not written yet")
+        case .fenced: throw error(.startOver, "fenced")
+        case .invalid: throw error(.startOver, "the transaction is aborted already")
         }
     }
 
-    private var fenced: LogError { LogError(.startOver, "\(id) is fenced") }
+    private func error(_ remedy: LogError.Remedy, _ message: String) -> LogError { LogError(remedy, "\(id): \(message)") }
 
-    private func currentEpoch(_ epoch: Int) -> Int {
-        flaw == .noProducerFence ? cluster.transactions.epoch(of: number) : epoch
+    private func keepLate(_ decision: Decision, _ epoch: Int) {
+        cluster.keepLate(decision.rawValue, of: number, isEnd: true) { [number] in
+            $0.transactions[number].end(decision, epoch: epoch)
+        }
     }
 
+    private func currentEpoch(_ epoch: Int) -> Int { flaw == .noProducerFence ? cluster.transactions[number].epoch : epoch }
+
     /// Aborts and produces all records again, in the same epoch and without a look at what became of them.
-    private func goOn(after error: LogError) throws(LogError) {
-        guard let epoch, cluster.transactions.epoch(of: number) == epoch else { throw error }
-        _ = cluster.transactions.end(number, epoch: epoch, .abort)
-        cluster.keepLate(.end(.abort), number, epoch)
+    private func goOn(after failure: LogError) throws(LogError) {
+        guard let epoch, cluster.transactions[number].epoch == epoch else { throw failure }
+        _ = cluster.transactions[number].end(.abort, epoch: epoch)
+        keepLate(.abort, epoch)
         let records = produced
         begin()
         (queue, produced) = (records, records)
         enlist()
-        throw LogError(.retry, "\(id): aborted, once more")
+        throw error(.retry, "aborted, once more")
     }
 
     private func enlist() {
@@ -126,46 +126,43 @@ final class SimulatedProducer {
     @discardableResult func deliver() -> Bool {
         guard failure == nil, let first = queue.first else { return false }
         var index = 0
-        if cluster.isDisorderly(), let other = queue.lastIndex(where: { $0.place != first.place }) {
-            let place = queue[other].place
-            index = queue.firstIndex { $0.place == place } ?? 0
+        if cluster.isDisorderly(), let other = queue.last(where: { $0.place != first.place }) {
+            index = queue.firstIndex { $0.place == other.place } ?? 0
         }
-        let next = queue[index]
-        guard deliver(next) else { return failure != nil }
+        guard deliver(queue[index]) else { return failure != nil }
         queue.remove(at: index)
         return true
     }
 
     private func deliver(_ next: Queued) -> Bool {
-        guard let own = epoch, !cluster.isDown, !cluster[next.place].isLeaderless else { return false }
+        let (place, partition) = (next.place, cluster[next.place])
+        guard let own = epoch, !cluster.isDown, !partition.isLeaderless else { return false }
         let epoch = currentEpoch(own)
-        if !added.contains(next.place) {
-            switch cluster.transactions.add(next.place, to: number, epoch: epoch, at: cluster.now) {
-            case .done: break
+        if !added.contains(place) {
+            switch cluster.transactions[number].add(place, epoch: epoch, at: cluster.now) {
+            case .done: added.insert(place)
             case .concurrent: return false
-            case .fenced, .invalid:
-                failure = fenced
-                return false
+            case .fenced, .invalid: return fail("fenced")
             }
-            added.insert(next.place)
-            cluster.keepLate(.addPartition(next.place), number, epoch)
+            cluster.keepLate("addition of \(place)", of: number) { [number] in
+                $0.transactions[number].add(place, epoch: epoch, at: $0.now)
+            }
         }
         // Brokers of Kafka 3.6 and later ask the coordinator, unless the partition has records of the transaction already.
         guard
-            flaw == .transactionsNotVerified || cluster[next.place].hasOngoing(by: number, epoch: epoch)
-                || cluster.transactions.verify(next.place, of: number, epoch: epoch)
-        else {
-            failure = LogError(.startOver, "\(id): the partition is not in the transaction")
-            return false
-        }
+            flaw == .transactionsNotVerified || partition.hasOngoing(by: number, epoch: epoch)
+                || cluster.transactions[number].verify(place, epoch: epoch)
+        else { return fail("the partition is not in the transaction") }
         // A broker that lacks a producer's last records refuses the next ones.
-        guard cluster[next.place].truncated ?? -1 < truncations else {
-            failure = LogError(.startOver, "\(id): out of order")
-            return false
-        }
-        written?.add(cluster[next.place].end, in: next.place)
-        cluster[next.place].append(next.record, by: number, epoch: epoch)
+        guard partition.truncated ?? -1 < truncations else { return fail("out of order") }
+        written.add(partition.end, in: place)
+        partition.append(next.record, by: number, epoch: epoch)
         return true
+    }
+
+    private func fail(_ message: String) -> Bool {
+        failure = error(.startOver, message)
+        return false
     }
 }
 
@@ -190,8 +187,8 @@ final class WrittenOffsets {
     /// Where the records of the last transaction stand.
     func transaction(in place: Place) -> [Range<Offset>] { transaction[place] ?? [] }
 
-    /// The offset after the last record.
-    func end(of place: Place) -> Offset? { last[place].map { $0 + 1 } }
+    /// The offset after the last record; 0 if there is none.
+    func end(of place: Place) -> Offset { last[place].map { $0 + 1 } ?? 0 }
 
     /// A partition that was found to lack records since this was asked last.
     func takeNews() -> Place? {

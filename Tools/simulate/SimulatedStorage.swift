@@ -30,25 +30,19 @@ struct StorageFault {
 /// The operator knows where reading should go on: a new log is read from its beginning, one that lost its end from there, and
 /// one with a damaged record after it. A stock that cannot be read cannot be repaired.
 struct SimulatedStorage {
-
     private let cluster: SimulatedCluster
     /// Where to go on with the inputs of each partition that may stop.
     private var wounds: [Int32: [Place: Offset]] = [:]
     /// Partitions that stopped and wait for the operator, with what the service says is wrong.
     private var stopped: [Int32: PartitionFault] = [:]
-    private var anchorCount = 0
     /// Whether the logs are what they were but for a record.
     private var hasDamage = false
-
-    init(_ cluster: SimulatedCluster) { self.cluster = cluster }
-
     /// Partitions that cannot be repaired.
     private(set) var lost: Set<Int32> = []
     /// Where the journals begin that say what is in the logs, and how the present stock came to be: at the last anchor.
     private(set) var cuts: [Int32: Offset] = [:]
 
-    /// Whether a partition has a reason to stop.
-    func isWounded(_ partition: Int32) -> Bool { wounds[partition] != nil }
+    init(_ cluster: SimulatedCluster) { self.cluster = cluster }
 
     var hasStopped: Bool { !stopped.isEmpty }
 
@@ -56,40 +50,38 @@ struct SimulatedStorage {
     ///
     /// - Returns: what happened, for the trace.
     mutating func strike(_ fault: StorageFault) -> String {
-        for journal in cluster.journals { journal.read() }
-        let partition = cluster.random.pick(0..<cluster.count(of: fault.topic)) ?? 0
-        let place = Place(topic: fault.topic, partition: partition)
+        let partitions = 0..<cluster.count(of: fault.topic)
+        let place = Place(topic: fault.topic, partition: cluster.random.pick(partitions) ?? 0)
+        let log = cluster[place]
         switch fault.kind {
         case .anew:
-            for partition in 0..<cluster.count(of: fault.topic) {
-                let place = Place(topic: fault.topic, partition: partition)
-                guard isNoticed(place, cutTo: 0) else { continue }
+            for place in partitions.map({ Place(topic: fault.topic, partition: $0) }) where isNoticed(place, cutTo: 0) {
                 wound(place, anchor: 0)
                 cluster[place].clear()
             }
             return "\(fault.topic) is made anew"
         case .truncated:
             let count = cluster.random.number(1...20)
-            guard isNoticed(place, cutTo: cluster[place].end(afterLosing: count)) else { return "nothing is cut" }
-            cluster.truncate(place.topic, partition, last: count)
-            wound(place, anchor: cluster[place].end)
-            return "\(fault.topic)[\(partition)] is cut to \(cluster[place].end)"
+            let end = log.end(afterLosing: count)
+            guard isNoticed(place, cutTo: end) else { return "nothing is cut" }
+            wound(place, anchor: end)
+            cluster.truncate(place.topic, place.partition, last: count)
+            return "\(place) is cut to \(end)"
         case .damaged:
-            let log = cluster[place]
-            let records = log.read(.committed, from: log.lastStableOffset - 20).records
+            let records = log.read(from: log.lastStableOffset - 20).records
             guard let offset = cluster.random.pick(records)?.offset else { return "nothing can be damaged" }
-            log.damage(offset)
+            log.damaged.insert(offset)
             hasDamage = fault.topic != .results
             wound(place, anchor: offset + 1)
-            if fault.topic == .stock { lost.insert(partition) }
-            return "\(fault.topic)[\(partition)]@\(offset) is damaged"
+            if fault.topic == .stock { lost.insert(place.partition) }
+            return "\(place)@\(offset) is damaged"
         }
     }
 
     /// Whether a worker that takes the partition over can notice that a log was cut, or make it good.
     private func isNoticed(_ place: Place, cutTo end: Offset) -> Bool {
         guard place.partition < cluster.partitionCount else { return place.topic != .results && place.topic != .stock }
-        let journal = cluster.journals[Int(place.partition)]
+        let journal = cluster.journal(of: place.partition)
         switch place.topic {
         case .stock:
             // A stock that is as long as the last note says may lack changes whose answers are not read any more.
@@ -109,7 +101,7 @@ struct SimulatedStorage {
 
     /// Whether a journal says more than whose it is.
     private func hasData(_ place: Place, before end: Offset) -> Bool {
-        cluster[place].read(.uncommitted, from: 0).records.contains { offset, record in
+        cluster[place].read(.uncommitted).records.contains { offset, record in
             guard offset < end, let value = record.value?.view else { return false }
             if case .claim = JournalNote(value) { return false }
             return true
@@ -122,13 +114,18 @@ struct SimulatedStorage {
         if place.topic == .orders || place.topic == .restocks {
             wounds[partition, default: [:]][place] = anchor
         } else {
-            let positions = cluster.journals[Int(partition)].positions
-            wounds[partition, default: [:]].merge(positions) { max($0, $1) }
+            wounds[partition, default: [:]].merge(cluster.journal(of: partition).positions) { max($0, $1) }
         }
     }
 
     /// The service has stopped a partition.
-    mutating func stop(_ partition: Int32, _ fault: PartitionFault) { stopped[partition] = fault }
+    ///
+    /// - Returns: whether it has a reason to.
+    mutating func stop(_ partition: Int32, _ fault: PartitionFault) -> Bool {
+        if wounds[partition] == nil { return false }
+        stopped[partition] = fault
+        return true
+    }
 
     /// Repairs one of the partitions that stopped.
     ///
@@ -136,55 +133,29 @@ struct SimulatedStorage {
     mutating func repair() -> String? {
         guard !cluster.isDown, cluster.hasLeaders, let (partition, fault) = stopped.min(by: { $0.key < $1.key }) else { return nil }
         stopped[partition] = nil
-        let journal = cluster.journals[Int(partition)]
-        journal.read()
-        let wound = wounds[partition] ?? [:]
+        let known = (wounds[partition] ?? [:]).merging(cluster.journal(of: partition).positions, uniquingKeysWith: max)
         var anchors: [InputPosition] = []
         switch fault.kind {
         case .input(let input):
             let place = Place(input)
-            let anchor = wound[place] ?? journal.positions[place] ?? cluster[place].start
+            let anchor = wounds[partition]?[place] ?? known[place] ?? cluster[place].start
             anchors = [InputPosition(topic: input.topic, partition: input.partition, offset: anchor)]
         case .journal:
             // What cannot be read is deleted.
-            if let damage = cluster[.results, partition].read(.committed).damage {
+            if let damage = cluster[.results, partition].read().damage {
                 cluster[.results, partition].deleteRecords(before: damage + 1)
             }
             fallthrough
         default:
             guard !lost.contains(partition) else { return nil }
-            anchors = cluster.inputs.filter { $0.partition % cluster.partitionCount == partition }.map { place in
-                let log = cluster[place]
-                return InputPosition(
-                    topic: place.topic == .orders ? .orders : .restocks, partition: place.partition,
-                    offset: min(max(wound[place] ?? 0, journal.positions[place] ?? 0, log.start), log.end))
+            anchors = cluster.share(ofOrders: [partition]).inputs(of: partition).map { input in
+                let log = cluster[Place(input)]
+                let anchor = min(max(known[Place(input)] ?? 0, log.start), log.end)
+                return InputPosition(topic: input.topic, partition: input.partition, offset: anchor)
             }
         }
         if !hasDamage { cuts[partition] = cluster[.results, partition].end }
-        for anchor in anchors { self.anchor(partition, at: anchor) }
+        for anchor in anchors { try? cluster.anchor(anchor) }
         return "an operator anchors \(anchors.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " "))"
-    }
-
-    /// Moves a position on purpose, with the code of the operator's tool. Nobody else acts meanwhile.
-    private mutating func anchor(_ partition: Int32, at position: InputPosition) {
-        anchorCount += 1
-        // Its owner may be one whose claim was lost.
-        cluster.transactions.timeOut(begunBefore: .max)
-        let share = cluster.share(ofOrders: [partition])
-        let log = SimulatedLog(operator: "anchor-\(anchorCount)", on: cluster, share: share)
-        let settings = WorkerSettings(
-            menu: .standard, language: .english, partitionCount: cluster.partitionCount, group: "group-0", instance: log.member)
-        var anchoring = Anchoring(log: log, settings: settings, share: share)
-        let place = InputPlace(
-            topic: position.topic, partition: position.partition == partition ? nil : position.partition, offset: position.offset)
-        for _ in 0..<20 {
-            do throws(LogError) {
-                try anchoring.write(place, by: "operator", reason: nil)
-                break
-            } catch {
-                guard error.remedy == .retry else { break }
-            }
-        }
-        cluster.writeAllMarkers()
     }
 }

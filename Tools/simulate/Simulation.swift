@@ -1,3 +1,4 @@
+import JuiceAudit
 import JuiceDomain
 import JuiceEngine
 import JuiceMessages
@@ -7,29 +8,22 @@ import JuiceMessages
 ///
 /// The engine under test is the real one. Everything around it is simulated, and an auditor that knows the contract and not the
 /// engine judges the committed records.
-struct Simulation {
-    let scenario: Scenario
-    let cluster: SimulatedCluster
+final class Simulation {
+    private let scenario: Scenario
+    private let cluster: SimulatedCluster
     private let flaw: Flaw?
     private let trace: ((String) -> Void)?
-    let reports: Reports
     private var random: SeededGenerator
     private var clients: Clients
     private var workers: [String: SimulatedWorker] = [:]
-    private(set) var bots: SimulatedBots?
+    private let bots: SimulatedBots?
+    private var storage: SimulatedStorage
+    /// Events that no worker may ever report.
+    private var faults: [String] = []
     private var time = 0
     private var ghostCount = 0
     /// When workers of each group read partitions last, at the end.
     private var served: [Int: Int] = [:]
-
-    /// What workers reported.
-    final class Reports {
-        /// Events that no worker may ever report.
-        var faults: [String] = []
-        var storage: SimulatedStorage
-
-        init(_ cluster: SimulatedCluster) { storage = SimulatedStorage(cluster) }
-    }
 
     /// - Parameters:
     ///   - flaw: what to break in the engine; nil for nothing.
@@ -42,22 +36,19 @@ struct Simulation {
         (cluster.disorder, cluster.resending) = (scenario.disorder, scenario.resending)
         cluster.group.isConfused = scenario.isContended
         // A bot believes that its topics stay what they are.
-        if scenario.storage == nil { bots = SimulatedBots(seed: seed, cluster, flaw: flaw, trace: trace) }
+        bots = scenario.storage == nil ? SimulatedBots(seed: seed, cluster, flaw: flaw, trace: trace) : nil
         // With bots, the window must outlast the copies of a refill that lie unread, apart from leaps of the clock.
         if bots != nil { (scenario.window, scenario.stepTime) = (.standard, 10) }
         self.scenario = scenario
-        clients = Clients(scenario)
-        reports = Reports(cluster)
-        self.random = random
-        self.flaw = flaw
-        self.trace = trace
+        (clients, storage) = (Clients(scenario), SimulatedStorage(cluster))
+        (self.random, self.flaw, self.trace) = (random, flaw, trace)
         cluster.trace = trace
     }
 
     /// Runs with faults, then without any until all work is done, then audits the outcome.
     ///
     /// - Returns: the faults found; empty if there are none.
-    mutating func run() -> [String] {
+    func run() -> [String] {
         trace?("\(scenario)")
         while time < scenario.steps {
             disturb()
@@ -66,9 +57,9 @@ struct Simulation {
             time += 1
         }
         guard settle() else {
-            return reports.faults + ["commands are still unread long after the last fault: \(cluster.unread)"] + staleStock
+            return faults + ["commands are still unread long after the last fault: \(cluster.unread)"] + staleStock
         }
-        return reports.faults + audit()
+        return faults + audit()
     }
 
     private func log(_ text: @autoclosure () -> String) { trace?("\(time) \(text())") }
@@ -77,42 +68,41 @@ struct Simulation {
 
     private var byName: [SimulatedWorker] { workers.sorted { $0.key < $1.key }.map(\.value) }
 
-    private mutating func start(_ name: String) {
+    private func start(_ name: String) {
         log("\(name): starts")
         let log = SimulatedLog(
             cluster: cluster, member: name, group: scenario.rivals.contains(name) ? 1 : 0, set: firstSet(of: name), flaw: flaw)
         log.longestRead = scenario.longestRead
         log.trace = trace.map { trace in { trace("    \(name): \($0)") } }
-        let hasRivals = !scenario.rivals.isEmpty
         workers[name] = SimulatedWorker(
             log, maxBatch: scenario.maxBatch, window: scenario.window, answerBytes: scenario.answerBytes,
             noteInterval: scenario.noteInterval
-        ) { [reports, trace, cluster] event in
+        ) { [unowned self, unowned log] event in
             trace?("    \(name): \(event)")
-            switch event {
-            case .failed(let error):
-                let isExpected = error == .replaced || hasRivals && error.message.hasPrefix("the group \"")
-                if !isExpected { reports.faults.append("\(name): \(event)") }
-            case .partitionStopped(let partition, let fault):
-                if reports.storage.isWounded(partition) {
-                    reports.storage.stop(partition, fault)
-                } else if cluster.isOwner(log, of: partition) {
-                    reports.faults.append("\(name): \(event)")
-                }
-            default: break
-            }
+            if !isExpected(event, of: log) { faults.append("\(name): \(event)") }
+        }
+    }
+
+    private func isExpected(_ event: WorkerEvent, of log: SimulatedLog) -> Bool {
+        switch event {
+        case .failed(let error):
+            error == .replaced || !scenario.rivals.isEmpty && error.message.hasPrefix("the group \"")
+        case .partitionStopped(let partition, let fault):
+            // One that is not the owner may find its logs to be newer than it knows.
+            storage.stop(partition, fault) || cluster.journal(of: partition).claimer != log.producers.map(\.id)
+        default: true
         }
     }
 
     /// A worker begins with any set of ids, and at times with that of another process of its name.
-    private mutating func firstSet(of name: String) -> Int {
+    private func firstSet(of name: String) -> Int {
         let ghosts = workers.values.filter { $0.log.member == name }.map(\.log.set).sorted()
         let set = random.chance(50) ? random.pick(ghosts) : nil
         // The first one that it takes is the next.
         return ((set ?? random.number(0...SimulatedLog.setCount - 1)) + SimulatedLog.setCount - 1) % SimulatedLog.setCount
     }
 
-    private mutating func stepOneWorker() {
+    private func stepOneWorker() {
         let ready = workers.keys.sorted().filter { (workers[$0]?.pausedUntil ?? 0) <= time }
         guard let name = random.pick(ready), let worker = workers[name] else { return }
         injectFault(worker)
@@ -122,7 +112,7 @@ struct Simulation {
         }
     }
 
-    private mutating func step(_ name: String, _ worker: SimulatedWorker) {
+    private func step(_ name: String, _ worker: SimulatedWorker) {
         switch worker.step() {
         case .worked, .idle: break
         // Rivals that back off alike would fence each other for ever.
@@ -131,7 +121,7 @@ struct Simulation {
         }
     }
 
-    private mutating func injectFault(_ worker: SimulatedWorker) {
+    private func injectFault(_ worker: SimulatedWorker) {
         worker.log.fault = { _ in nil }
         worker.log.lostReply = { _ in nil }
         if random.chance(scenario.lostDelivery) { worker.log.losesDelivery = true }
@@ -150,7 +140,7 @@ struct Simulation {
     }
 
     /// A paused process does not notice the pause. Meanwhile the group may give its partitions away.
-    private mutating func pause(_ name: String, _ worker: SimulatedWorker) {
+    private func pause(_ name: String, _ worker: SimulatedWorker) {
         worker.pausedUntil = time + random.number(scenario.isContended ? 2...20 : 5...200)
         log("\(name): is paused until \(worker.pausedUntil)")
         if random.chance(70) { cluster.groups[worker.log.group].remove(worker.log.member) }
@@ -158,7 +148,7 @@ struct Simulation {
         if random.chance(30) { worker.log.deafUntil = cluster.now + Timestamp(random.number(0...200) * scenario.stepTime) }
     }
 
-    private mutating func startOrCrash() {
+    private func startOrCrash() {
         guard let name = random.pick(scenario.instances + scenario.rivals) else { return }
         guard let worker = workers.removeValue(forKey: name) else { return start(name) }
         if random.chance(scenario.ghost) {
@@ -177,7 +167,7 @@ struct Simulation {
 
     // MARK: - The world
 
-    private mutating func disturb() {
+    private func disturb() {
         cluster.now += Int64(random.number(0...scenario.stepTime))
         // Most time passes while nothing happens.
         if random.chance(cluster.isDown ? 5 : scenario.leap), bots?.allowLeaps ?? true {
@@ -204,10 +194,10 @@ struct Simulation {
         disturbTransactions()
         enlarge()
         if let fault = scenario.storage, fault.step == time {
-            let outcome = reports.storage.strike(fault)
+            let outcome = storage.strike(fault)
             log(outcome)
         }
-        if reports.storage.hasStopped, random.chance(5), let repair = reports.storage.repair() { log(repair) }
+        if storage.hasStopped, random.chance(5), let repair = storage.repair() { log(repair) }
         if random.chance(scenario.compaction) {
             let partition = Int32(random.number(0...Int(scenario.partitionCount) - 1))
             log("stock[\(partition)] is compacted")
@@ -215,7 +205,7 @@ struct Simulation {
         }
     }
 
-    private mutating func disturbGroups() {
+    private func disturbGroups() {
         if random.chance(scenario.rebalance) {
             log("the group begins a new generation")
             cluster.group.rebalance()
@@ -242,20 +232,18 @@ struct Simulation {
     }
 
     /// Anybody may set a group's offset to anything. Without a journal it would be believed, as it should.
-    private mutating func resetOffset() {
+    private func resetOffset() {
         guard scenario.storage == nil, let place = random.pick(cluster.inputs) else { return }
-        let journal = cluster.journal(of: place)
-        journal.read()
-        guard journal.hasPositions else { return }
+        guard !cluster.journal(of: place.partition).positions.isEmpty else { return }
         let offset = Offset(random.number(0...Int(cluster[place].end) + 5))
         log("\(place) of the group is set to \(offset)")
         cluster.group.commit([place: offset])
     }
 
-    private mutating func disturbTransactions() {
-        if random.chance(scenario.timeOut), let producer = random.pick(cluster.transactions.all) {
-            log("\(cluster.transactions.id(of: producer)) times out")
-            cluster.transactions.timeOut(producer)
+    private func disturbTransactions() {
+        if random.chance(scenario.timeOut), let producer = random.pick(cluster.transactions.indices) {
+            log("\(cluster.transactions[producer].id) times out")
+            cluster.transactions[producer].timeOut()
         }
         guard !cluster.isDown else { return }
         if random.chance(scenario.marker) { cluster.writeMarker() }
@@ -273,7 +261,7 @@ struct Simulation {
     }
 
     /// The groups learn of new partitions later than the senders, and of the topics at different times.
-    private mutating func enlarge() {
+    private func enlarge() {
         for (topic, (added, step)) in scenario.enlargements where step == time {
             cluster.enlarge(topic, to: scenario.partitionCount + added)
         }
@@ -285,7 +273,7 @@ struct Simulation {
     /// Ends all faults and lets the workers catch up.
     ///
     /// - Returns: whether they did within a generous number of rounds.
-    private mutating func settle() -> Bool {
+    private func settle() -> Bool {
         endTrouble()
         // Long enough for all that is done now and then.
         let least = scenario.storage == nil && scenario.rivals.isEmpty ? 10 : 150
@@ -304,8 +292,8 @@ struct Simulation {
                 for worker in workers.values where worker.held.partitions > 0 { served[worker.log.group] = time }
             }
             bots?.stepCalmly()
-            if reports.storage.hasStopped {
-                if let repair = reports.storage.repair() { log(repair) }
+            if storage.hasStopped {
+                if let repair = storage.repair() { log(repair) }
             } else if round >= least, round % 10 == 0, isDone {
                 return true
             }
@@ -313,7 +301,7 @@ struct Simulation {
         return false
     }
 
-    private mutating func endTrouble() {
+    private func endTrouble() {
         log("all trouble ends")
         cluster.isDown = false
         cluster.electLeaders()
@@ -323,7 +311,7 @@ struct Simulation {
         for name in [scenario.instances[0]] + scenario.rivals.prefix(1) where workers[name] == nil && !scenario.rivals.isEmpty {
             start(name)
         }
-        cluster.transactions.timeOut(begunBefore: .max)
+        cluster.transactions.timeOut()
         for topic in InputTopic.allCases { cluster.announcePartitions(of: topic) }
         for group in cluster.groups.indices {
             for (name, _) in cluster.groups[group].members where workers[name] == nil { cluster.groups[group].remove(name) }
@@ -340,8 +328,48 @@ struct Simulation {
     private var areRivalsServing: Bool { served.values.filter { time - $0 < 100 }.count > 1 }
 
     private var isDone: Bool {
-        !areRivalsServing && cluster.isDrained(but: reports.storage.lost) && bots?.isDone ?? true && staleStock.isEmpty
+        !areRivalsServing && cluster.isDrained(but: storage.lost) && bots?.isDone ?? true && staleStock.isEmpty
             && (flaw != .markersNotPassed || !cluster.lags)
+    }
+
+    // MARK: - The verdict
+
+    /// The faults of what was committed.
+    private func audit() -> [String] {
+        let topics = AuditTopics(cluster, cuts: storage.cuts)
+        let rules = AuditRules(
+            partitionCount: Int(scenario.partitionCount), memoryWindow: scenario.window.age, memoryCount: scenario.window.count,
+            // Of partitions that stopped for good.
+            allowsOpen: !storage.lost.isEmpty)
+        do {
+            return try Audit(of: topics, by: rules).faults.map(\.description).filter(isCounted) + (bots?.faults(in: topics) ?? [])
+        } catch { return ["the audit fails: \(error)"] }
+    }
+
+    /// A claim that was on its way while its journal lost records says that it read further than there is.
+    private func isCounted(_ fault: String) -> Bool {
+        scenario.storage?.topic != .results || !fault.hasSuffix("after the claim itself")
+    }
+
+    /// Stores whose stock is not what the journal says, though there was time to write it. The auditor cannot know that.
+    private var staleStock: [String] {
+        (0..<cluster.partitionCount).filter { !storage.lost.contains($0) }.flatMap { partition in
+            // An operator who goes on with a new stock topic gives up what no answer says any more.
+            let told = revisions(.results, partition, from: storage.cuts[partition] ?? 0)
+            let written = revisions(.stock, partition)
+            return told.filter { $0.value > written[$0.key] ?? 0 }.keys.map { store in
+                "the stock of \"\(String(decoding: store, as: UTF8.self))\" was not written"
+            }.sorted()
+        }
+    }
+
+    /// The last revision of each store.
+    private func revisions(_ topic: Topic, _ partition: Int32, from start: Offset = 0) -> [[UInt8]: Int] {
+        let log = cluster[topic, partition]
+        return log.read(from: start, ignoringDamage: true).records.reduce(into: [:]) { revisions, found in
+            let revision = SimulatedJournal.revision(found.record)
+            if let store = found.record.key?.bytes, revision > 0 { revisions[store] = revision }
+        }
     }
 }
 
