@@ -1,6 +1,6 @@
 import ArgumentParser
 import CBench
-import Foundation
+import ToolSupport
 
 /// `bench core`: the service's own work per order.
 struct Core: ParsableCommand {

@@ -52,7 +52,7 @@ nonisolated(unsafe) private var kept = 0
 extension CorePiece {
     /// Bytes to an order.
     private static func decode(_ workload: OrderWorkload) -> (Range<Int>) -> Int {
-        let decoder = CommandDecoder(menu: OrderWorkload.menu)
+        let decoder = CommandDecoder(menu: .withScarceFruit)
         return { numbers in
             var sum = 0
             for number in numbers {
@@ -64,7 +64,7 @@ extension CorePiece {
 
     /// An order to a store's stock.
     private static func apply(_ workload: OrderWorkload) -> (Range<Int>) -> Int {
-        let maker = JuiceMaker(menu: OrderWorkload.menu)
+        let maker = JuiceMaker(menu: .withScarceFruit)
         var stores = workload.makeStores()
         var tally = FruitTally()
         func apply(_ numbers: Range<Int>, to stores: inout [FruitStore], _ tally: inout FruitTally) -> Int {
@@ -81,7 +81,7 @@ extension CorePiece {
 
     /// An answer to bytes.
     private static func encode(_ workload: OrderWorkload) -> (Range<Int>) -> Int {
-        let (menu, maker) = (OrderWorkload.menu, JuiceMaker(menu: OrderWorkload.menu))
+        let (menu, maker) = (Menu.withScarceFruit, JuiceMaker(menu: .withScarceFruit))
         let encoder = AnswerEncoder(menu: menu)
         let id = BorrowedText("pos-7-000000000000")
         var store = FruitStore(menu: menu)
@@ -104,8 +104,8 @@ extension CorePiece {
 
     /// An order's bytes to its answer's.
     private static func decodeApplyEncode(_ workload: OrderWorkload) -> (Range<Int>) -> Int {
-        let (decoder, maker) = (CommandDecoder(menu: OrderWorkload.menu), JuiceMaker(menu: OrderWorkload.menu))
-        let encoder = AnswerEncoder(menu: OrderWorkload.menu)
+        let (decoder, maker) = (CommandDecoder(menu: .withScarceFruit), JuiceMaker(menu: .withScarceFruit))
+        let encoder = AnswerEncoder(menu: .withScarceFruit)
         var stores = workload.makeStores()
         var content = AnswerContent()
         func answer(_ numbers: Range<Int>, from stores: inout [FruitStore], _ content: inout AnswerContent) -> Int {
@@ -132,17 +132,16 @@ extension CorePiece {
     /// Looks an order up in the duplicate memory, and keeps its answer.
     private static func remember(_ workload: OrderWorkload) -> (Range<Int>) -> Int {
         var memory = DuplicateMemory(window: workload.window, valueLimit: 4 << 20)
-        let ids = OrderIDs()
         var buffer = OutputBuffer()
-        var store = FruitStore(menu: OrderWorkload.menu)
+        var store = FruitStore(menu: .withScarceFruit)
         var content = AnswerContent()
-        content.make(.single(OrderItem(juice: 1, quantity: 1)), by: JuiceMaker(menu: OrderWorkload.menu), from: &store)
-        let head = AnswerHead(.order, id: ids.id(of: 0), store: BorrowedText(workload.key(of: 0)), offset: 0)
-        AnswerEncoder(menu: OrderWorkload.menu).write(content, head, into: &buffer)
+        content.make(.single(OrderItem(juice: 1, quantity: 1)), by: JuiceMaker(menu: .withScarceFruit), from: &store)
+        let head = AnswerHead(.order, id: workload.id(of: 0), store: BorrowedText(workload.key(of: 0)), offset: 0)
+        AnswerEncoder(menu: .withScarceFruit).write(content, head, into: &buffer)
         func remember(_ numbers: Range<Int>, in memory: inout DuplicateMemory) {
             for number in numbers {
                 let key = BorrowedText(workload.key(of: number))
-                let fingerprint = CommandFingerprint(.order, store: key, id: ids.id(of: number))
+                let fingerprint = CommandFingerprint(.order, store: key, id: workload.id(of: number))
                 guard memory.firstAnswer(to: fingerprint, sentAt: 0) == nil else { continue }
                 memory.remember(.order, fingerprint, buffer.unsafeBytes, at: number % 1000, sentAt: 0)
                 if number % 1000 == 999 { memory.commit(at: 0, [Offset(number - 999)..<Offset(number + 1)]) }
@@ -158,18 +157,11 @@ extension CorePiece {
     private static func engine(_ workload: OrderWorkload) -> (Range<Int>) -> Int {
         let log = DiscardingLog(workload)
         var answered = 0
-        var worker = Worker(
-            log: log,
-            settings: WorkerSettings(
-                menu: OrderWorkload.menu, language: .english, partitionCount: DiscardingLog.partitionCount, group: "bench",
-                instance: "bench", window: workload.window)
-        ) { event in
-            if case .committed(let summary) = event { answered += summary.commands }
-        }
+        var worker = log.worker(menu: .withScarceFruit) { answered += $0 }
         return { numbers in
             let end = answered + numbers.count
             while answered < end { _ = worker.step() }
-            return log.producedBytes
+            return log.journalBytes
         }
     }
 
@@ -177,10 +169,10 @@ extension CorePiece {
     private static func restore() -> (Range<Int>) -> Int {
         var buffer = OutputBuffer()
         let key = BorrowedText("store-000001")
-        AnswerEncoder(menu: OrderWorkload.menu)
-            .stock(store: key, revision: 17, levels: FruitStore(menu: OrderWorkload.menu), into: &buffer)
+        AnswerEncoder(menu: .withScarceFruit)
+            .stock(store: key, revision: 17, levels: FruitStore(menu: .withScarceFruit), into: &buffer)
         let value = buffer.bytes
-        let restorer = StockRestorer(menu: OrderWorkload.menu)
+        let restorer = StockRestorer(menu: .withScarceFruit)
         return { numbers in
             value.withUnsafeBytes { bytes in
                 numbers.reduce(0) { sum, _ in sum &+ ((try? restorer.restore(bytes, key: key.bytes))?.revision ?? 0) }
@@ -191,26 +183,7 @@ extension CorePiece {
 
 extension OrderWorkload {
     /// A window that is full after the first lap.
-    fileprivate var window: DuplicateWindow { DuplicateWindow(age: 3_600_000, count: count) }
+    var window: DuplicateWindow { DuplicateWindow(age: 3_600_000, count: count) }
 
-    fileprivate func makeStores() -> [FruitStore] { (0..<storeCount).map { _ in FruitStore(menu: Self.menu) } }
-}
-
-/// Distinct ids, one after the other in the same memory.
-private final class OrderIDs {
-    private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 18, alignment: 8)
-
-    init() { memory.copyBytes(from: "pos-7-000000000000".utf8) }
-
-    deinit { memory.deallocate() }
-
-    /// Valid until the next call.
-    func id(of number: Int) -> BorrowedText {
-        var rest = number
-        for position in stride(from: 17, through: 6, by: -1) {
-            memory[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        }
-        return BorrowedText(UnsafeRawBufferPointer(memory))
-    }
+    fileprivate func makeStores() -> [FruitStore] { Array(repeating: FruitStore(menu: .withScarceFruit), count: storeCount) }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Kafka
 import Synchronization
+import ToolSupport
 
 /// Reads the journal as it is committed, to detect when the service is working again and who it is.
 final class AnswerWatch: Sendable {
@@ -80,7 +81,7 @@ final class AnswerWatch: Sendable {
     var failure: String? { state.withLock { $0.failure } }
 
     private func run(_ plan: Plan) throws(KafkaError) {
-        let consumer = try Consumer(configuration: plan.reader, hooks: silentHooks)
+        let consumer = try Consumer(configuration: plan.reader, hooks: .silent)
         defer { consumer.close() }
         try consumer.assign(Dictionary(uniqueKeysWithValues: plan.partitions(of: "results").map { ($0, 0) }))
         while mayGoOn.load(ordering: .relaxed) {

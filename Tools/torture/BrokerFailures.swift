@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import ToolSupport
 
 /// Stops, kills and starts single brokers, and measures the gaps in each partition's answers.
 final class BrokerFailures {
@@ -40,7 +41,7 @@ final class BrokerFailures {
             guard let partitions = try? bed.cluster.allPartitions() else { return false }
             return partitions.allSatisfy { $0.leader != nil && $0.inSyncReplicas.count == $0.replicas.count }
         }
-        if !isInSync { throw TortureError("the brokers' replicas do not get in sync") }
+        if !isInSync { throw ToolError("the brokers' replicas do not get in sync") }
     }
 
     private func measure(
@@ -50,10 +51,10 @@ final class BrokerFailures {
         _ = (bed.watch.drainGaps(), bed.load.drainGaps())
         Console.status("broker \(broker): \(kind.rawValue)")
         let result = try Child.run("/bin/sh", ["-c", "\(command) \(kind.rawValue) \(broker)"])
-        guard result.status == 0 else { throw TortureError("`\(command) \(kind.rawValue) \(broker)` fails: \(result.output)") }
+        guard result.status == 0 else { throw ToolError("`\(command) \(kind.rawValue) \(broker)` fails: \(result.output)") }
         try isOver()
         guard try bed.awaitAnswers(madeAfter: wallClock() + 1_000).all != nil else {
-            throw TortureError("broker \(broker) \(kind.pastTense): not every partition answers")
+            throw ToolError("broker \(broker) \(kind.pastTense): not every partition answers")
         }
         let (answers, clients) = (bed.watch.drainGaps(), bed.load.drainGaps())
         for (partition, gap) in answers.ofEach {

@@ -1,6 +1,7 @@
 import FaultyNetwork
 import Foundation
 import Synchronization
+import ToolSupport
 
 /// Writes lines to standard output and, on a terminal, a status line below them.
 enum Console {
@@ -34,41 +35,6 @@ extension Duration {
 
 /// The wall-clock time, as in record timestamps, in milliseconds since 1970.
 func wallClock() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
-
-/// Why the torture itself failed.
-struct TortureError: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-}
-
-/// The user interrupted the run.
-struct Interrupted: Error {}
-
-/// Whether the process got SIGINT or SIGTERM.
-enum Interruption {
-    private static let flag = Atomic(false)
-
-    static var isRequested: Bool { flag.load(ordering: .relaxed) }
-
-    static func install() {
-        for number in [SIGINT, SIGTERM] { signal(number) { _ in Interruption.flag.store(true, ordering: .relaxed) } }
-    }
-}
-
-/// Waits until a condition holds. It polls every 5 ms, which is the precision of recovery times.
-///
-/// - Returns: whether the condition held in time.
-@discardableResult
-func wait(for timeout: Duration, until holds: () throws -> Bool) throws -> Bool {
-    let deadline = ContinuousClock.now + timeout
-    while true {
-        if Interruption.isRequested { throw Interrupted() }
-        if try holds() { return true }
-        if ContinuousClock.now > deadline { return false }
-        usleep(5_000)
-    }
-}
 
 /// Waits with a proxy. If the condition does not hold in time, waits again without faults, because they may have been the only
 /// reason for the delay.

@@ -1,7 +1,9 @@
+import CProcess
 import Foundation
 import JuiceDomain
 import Kafka
 import Synchronization
+import ToolSupport
 
 /// The clients and their shared state.
 final class Load: Sendable {
@@ -39,8 +41,7 @@ final class Load: Sendable {
         for number in 0..<plan.clients {
             Thread.detachNewThread { [self] in
                 do throws(KafkaError) {
-                    var client = try Client(number: number, plan: plan, load: self)
-                    try client.run()
+                    try Client(number: number, plan: plan, load: self).run()
                 } catch { state.withLock { $0.failure = "client \(number): \(error)" } }
                 state.withLock { $0.running -= 1 }
             }
@@ -58,7 +59,7 @@ final class Load: Sendable {
     func stop() throws {
         mayGoOn.store(false, ordering: .relaxed)
         let hasEnded = try wait(for: .seconds(150)) { state.withLock { $0.running == 0 } }
-        if !hasEnded { throw TortureError("the clients do not get their records confirmed") }
+        if !hasEnded { throw ToolError("the clients do not get their records confirmed") }
     }
 
     /// Returns the longest gaps in the acknowledgements of orders since the last call.
@@ -66,7 +67,7 @@ final class Load: Sendable {
 
     // MARK: For the clients
 
-    fileprivate var isWanted: Bool { mayGoOn.load(ordering: .relaxed) && !Interruption.isRequested }
+    fileprivate var isWanted: Bool { mayGoOn.load(ordering: .relaxed) && !process_is_interrupted() }
 
     fileprivate func countSent() { state.withLock { $0.sent += 1 } }
 
@@ -93,15 +94,13 @@ final class Load: Sendable {
 }
 
 /// A client that sends commands at a steady rate, with a partitioner of its own.
-private struct Client {
-    let number: Int
-    let plan: Plan
-    let load: Load
+private final class Client {
+    private let number: Int
+    private let plan: Plan
+    private let load: Load
     private var producer: Producer
-    private let outstanding = Outstanding()
-
-    /// The records without an acknowledgement.
-    private final class Outstanding { var count = 0 }
+    /// How many records have no acknowledgement yet.
+    private var outstanding = 0
 
     private static let mostOutstanding = 5_000
     /// The partitioners of different client libraries.
@@ -119,17 +118,17 @@ private struct Client {
                 "linger.ms": "2", "message.timeout.ms": "120000",
                 // Only some clients are idempotent.
                 "enable.idempotence": number % 2 == 0 ? "true" : "false",
-            ]), hooks: silentHooks)
+            ]), hooks: .silent)
     }
 
-    mutating func run() throws(KafkaError) {
+    func run() throws(KafkaError) {
         var mix = CommandMix(client: number, plan: plan)
         var random = SeededGenerator(seed: plan.seed &* 17 &+ UInt64(number))
         let start = ContinuousClock.now
         var due = 0
         while load.isWanted {
             let target = Int((ContinuousClock.now - start).seconds * plan.rate / Double(plan.clients))
-            for _ in due..<max(due, target) where outstanding.count < Self.mostOutstanding {
+            for _ in due..<max(due, target) where outstanding < Self.mostOutstanding {
                 let command = mix.next()
                 try send(command)
                 if !plan.plain, random.chance(12) { repeatLater(command, &mix, &random) }
@@ -139,7 +138,7 @@ private struct Client {
             producer.poll(timeout: .milliseconds(10))
         }
         try sendRepeats()
-        while outstanding.count > 0, !Interruption.isRequested { producer.poll(timeout: .milliseconds(100)) }
+        while outstanding > 0, !process_is_interrupted() { producer.poll(timeout: .milliseconds(100)) }
     }
 
     /// Schedules one or two repeats, immediately or later.
@@ -153,13 +152,13 @@ private struct Client {
         }
     }
 
-    private mutating func sendRepeats() throws(KafkaError) {
+    private func sendRepeats() throws(KafkaError) {
         for command in load.dueRepeats(for: number) { try send(command) }
     }
 
     /// Sends a command. After a fatal error, such as a broken sequence after a broker restart, it creates a new producer,
     /// as clients do.
-    private mutating func send(_ command: Command) throws(KafkaError) {
+    private func send(_ command: Command) throws(KafkaError) {
         do throws(KafkaError) {
             try produce(command)
         } catch {
@@ -170,17 +169,16 @@ private struct Client {
     }
 
     private func produce(_ command: Command) throws(KafkaError) {
-        let (load, outstanding) = (load, outstanding)
         let topic = plan.topic(command.topic)
-        try producer.produce(topic: topic, key: command.key, value: command.value, headers: command.headers) { result in
-            outstanding.count -= 1
+        try producer.produce(topic: topic, key: command.key, value: command.value, headers: command.headers) { [self] result in
+            outstanding -= 1
             // What is not acknowledged may have been written all the same.
             guard case .success(let delivery) = result else { return }
             load.record(
                 Load.Acknowledged(
                     topic: command.topic, partition: delivery.partition, offset: delivery.offset, value: command.value))
         }
-        outstanding.count += 1
+        outstanding += 1
         load.countSent()
     }
 }

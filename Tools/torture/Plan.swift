@@ -3,7 +3,7 @@ import FaultyNetwork
 import Foundation
 import JuiceAudit
 import Kafka
-import Logging
+import ToolSupport
 
 /// The options of a run, and what follows from them.
 struct Plan: ParsableArguments, Sendable {
@@ -136,10 +136,10 @@ extension Plan {
 
     var session: Duration { .seconds(sessionSeconds) }
 
-    var juice: String {
-        let own = URL(fileURLWithPath: CommandLine.arguments.first ?? "")
-        return juicePath ?? own.deletingLastPathComponent().appendingPathComponent("juice").path
-    }
+    /// For the logs.
+    var folder: URL { FileManager.default.temporaryDirectory.appendingPathComponent(String(prefix.dropLast())) }
+
+    var juice: String { juicePath ?? product("juice") }
 
     /// Long enough for the session and then a transaction of a dead instance to time out.
     var recoveryTimeout: Duration { session + .seconds(50) }
@@ -181,6 +181,3 @@ extension Plan {
         ])
     }
 }
-
-/// Discards librdkafka's log: the calls report all relevant errors.
-let silentHooks = ClientHooks(logger: Logger(label: "torture") { _ in SwiftLogNoOpLogHandler() })

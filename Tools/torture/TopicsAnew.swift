@@ -1,3 +1,5 @@
+import ToolSupport
+
 /// Deletes the topics of orders and restocks and makes others of their names, under the running instances: every partition must
 /// stop, and go on once an operator says where. Then a second group serves the same topics, which the first must notice.
 ///
@@ -86,13 +88,9 @@ final class TopicsAnew {
     private func expect(_ text: String, every pause: Duration = .milliseconds(5), until holds: () throws -> Bool) throws {
         Console.status(text)
         let start = ContinuousClock.now
-        var next = start
-        let isMet = try wait(for: bed.plan.recoveryTimeout) {
-            guard ContinuousClock.now >= next else { return false }
-            next = ContinuousClock.now + pause
-            return try holds()
+        guard try wait(for: bed.plan.recoveryTimeout, every: pause, until: holds) else {
+            return report(problem: "not so within \(bed.plan.recoveryTimeout.text): \(text)")
         }
-        guard isMet else { return report(problem: "not so within \(bed.plan.recoveryTimeout.text): \(text)") }
         Console.line("\(text): after \((ContinuousClock.now - start).text)")
     }
 }
