@@ -115,7 +115,8 @@ let package = Package(
 
         // Faults of the embedded broker on purpose.
         .target(name: "BrokerFaults", dependencies: ["CRdKafka", "Kafka"], path: "Tests/BrokerFaults"),
-        .target(name: "TestSupport", dependencies: ["JuiceHTTP", hummingbird, lifecycle, logging], path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport", dependencies: ["JuiceHTTP", "Kafka", hummingbird, lifecycle, logging], path: "Tests/TestSupport"),
         // Messages word for word and at random, and what must hold of any bytes: for tests, schemas and the fuzzer.
         .target(name: "MessageSamples", dependencies: ["JuiceDomain", "JuiceMessages"], path: "Tests/MessageSamples"),
         .testTarget(name: "KafkaTests", dependencies: ["BrokerFaults", "CRdKafka", "Kafka", "TestSupport"]),

@@ -54,11 +54,8 @@ extension BrokerMeasurement {
 
 /// What all measurements have in common.
 struct OutputOptions: ParsableArguments {
-    @Flag(help: "Print JSON, documented in docs/PERFORMANCE.md.")
-    var json = false
-
-    @Flag(help: "Exit with status 1 if a goal is missed.")
-    var check = false
+    @Flag(help: "Print JSON, documented in docs/PERFORMANCE.md.") var json = false
+    @Flag(help: "Exit with status 1 if a goal is missed.") var check = false
 
     func show(_ report: Report) throws {
         print(try json ? report.json : report.text)

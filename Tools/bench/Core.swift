@@ -17,15 +17,12 @@ struct Core: ParsableCommand {
               bench core --stores 1000000 --json
             """)
 
-    @Option(help: "Orders in each round.", transform: whole(1_000...999_999_999))
-    var orders = 1_000_000
+    @Option(help: "Orders in each round.", transform: whole(1_000...999_999_999)) var orders = 1_000_000
 
     @Option(help: "The number of stores that the orders are for.", transform: whole(1...OrderGenerator.mostStores))
     var stores = 1_000
 
-    @Option(help: "The number of rounds.", transform: whole(1...1_000))
-    var rounds = 5
-
+    @Option(help: "The number of rounds.", transform: whole(1...1_000)) var rounds = 5
     @OptionGroup var output: OutputOptions
 
     func run() throws { try output.show(report()) }
@@ -56,8 +53,7 @@ struct Heap: ParsableCommand {
             Each piece runs in steady state, after a warm-up. Goal: an order allocates nothing, and a basket once, for its items.
             """)
 
-    @Option(help: "The number of orders to count.", transform: whole(1...999_999_999))
-    var orders = 1_000_000
+    @Option(help: "The number of orders to count.", transform: whole(1...999_999_999)) var orders = 1_000_000
 
     @Option(help: "The number of stores that the orders are for.", transform: whole(1...OrderGenerator.mostStores))
     var stores = 1_000

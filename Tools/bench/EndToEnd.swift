@@ -16,8 +16,7 @@ struct EndToEnd: BrokerMeasurement {
             """)
 
     // Fewer are processed before they can be timed.
-    @Option(help: "Orders in each round.", transform: whole(50_000...999_999_999))
-    var orders = 1_000_000
+    @Option(help: "Orders in each round.", transform: whole(50_000...999_999_999)) var orders = 1_000_000
 
     @Option(help: "The number of stores that the orders are for.", transform: whole(1...OrderGenerator.mostStores))
     var stores = 1_000
@@ -29,12 +28,8 @@ struct EndToEnd: BrokerMeasurement {
             """, transform: whole(0...1_000_000_000))
     var initialStock = 10
 
-    @Option(help: "Partitions of each topic.", transform: whole(1...1_000))
-    var partitions = 4
-
-    @Option(help: "The number of rounds.", transform: whole(1...1_000))
-    var rounds = 5
-
+    @Option(help: "Partitions of each topic.", transform: whole(1...1_000)) var partitions = 4
+    @Option(help: "The number of rounds.", transform: whole(1...1_000)) var rounds = 5
     @OptionGroup var broker: BrokerOptions
 
     func measure(at site: Site) throws -> Report {

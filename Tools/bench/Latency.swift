@@ -20,11 +20,8 @@ struct Latency: BrokerMeasurement {
               bench latency --bootstrap-servers kafka:9092 --rate 100 --duration 60
             """)
 
-    @Option(help: "Orders per second.", transform: whole(1...1_000_000))
-    var rate = 1_000
-
-    @Option(help: "How long each contender is measured per round, in seconds.", transform: whole(1...3_600))
-    var duration = 20
+    @Option(help: "Orders per second.", transform: whole(1...1_000_000)) var rate = 1_000
+    @Option(help: "How long each contender is measured per round, in seconds.", transform: whole(1...3_600)) var duration = 20
 
     @Option(
         help: """
@@ -32,12 +29,8 @@ struct Latency: BrokerMeasurement {
             """, transform: whole(0...1_000_000_000))
     var initialStock = 10
 
-    @Option(help: "Partitions of each topic.", transform: whole(1...1_000))
-    var partitions = 4
-
-    @Option(help: "The number of rounds.", transform: whole(1...1_000))
-    var rounds = 3
-
+    @Option(help: "Partitions of each topic.", transform: whole(1...1_000)) var partitions = 4
+    @Option(help: "The number of rounds.", transform: whole(1...1_000)) var rounds = 3
     @OptionGroup var broker: BrokerOptions
 
     private static let stores = 1_000

@@ -18,18 +18,13 @@ struct Repeats: BrokerMeasurement {
             """)
 
     // All of them must still be remembered.
-    @Option(help: "Orders in each round.", transform: whole(100_000...1_000_000))
-    var orders = 1_000_000
+    @Option(help: "Orders in each round.", transform: whole(100_000...1_000_000)) var orders = 1_000_000
 
     @Option(help: "The number of stores that the orders are for.", transform: whole(1...OrderGenerator.mostStores))
     var stores = 1_000
 
-    @Option(help: "Partitions of each topic.", transform: whole(1...1_000))
-    var partitions = 1
-
-    @Option(help: "The number of rounds.", transform: whole(1...1_000))
-    var rounds = 3
-
+    @Option(help: "Partitions of each topic.", transform: whole(1...1_000)) var partitions = 1
+    @Option(help: "The number of rounds.", transform: whole(1...1_000)) var rounds = 3
     @OptionGroup var broker: BrokerOptions
 
     func measure(at site: Site) throws -> Report {

@@ -18,15 +18,9 @@ struct Restore: BrokerMeasurement {
               bench restore --bootstrap-servers kafka:9092 --stores 100000 --partitions 4
             """)
 
-    @Option(help: "The number of stores with stock.", transform: whole(1...OrderGenerator.mostStores))
-    var stores = 1_000_000
-
-    @Option(help: "Partitions of each topic.", transform: whole(1...1_000))
-    var partitions = 1
-
-    @Option(help: "The number of rounds.", transform: whole(1...1_000))
-    var rounds = 3
-
+    @Option(help: "The number of stores with stock.", transform: whole(1...OrderGenerator.mostStores)) var stores = 1_000_000
+    @Option(help: "Partitions of each topic.", transform: whole(1...1_000)) var partitions = 1
+    @Option(help: "The number of rounds.", transform: whole(1...1_000)) var rounds = 3
     @OptionGroup var broker: BrokerOptions
 
     /// How long a start with all stores may take.
