@@ -29,8 +29,8 @@ extension EmbeddedBroker {
         let port = bootstrapServers.split(separator: ":").last.flatMap { Int($0) } ?? 0
         let connection = try RawConnection(HTTPAddress(host: "127.0.0.1", port: port))
         guard connection.send(bytes(Int32(request.count)) + request) else { throw KafkaError(code: .transport) }
-        // The answer.
-        _ = try connection.read(until: "")
+        // The answer, which begins with its length.
+        _ = try connection.read(until: "\0")
     }
 
     private static func record(_ value: String) -> [UInt8] {

@@ -81,9 +81,8 @@ package final class RawConnection {
         return bytes.withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, flags) } == bytes.count
     }
 
-    /// Reads until the text that was read contains the given one, or to the end of the stream.
-    ///
-    /// - Throws: if nothing arrives within the timeout.
+    /// Reads until the text that was read contains the given one, or to the end of the stream. Throws if nothing arrives within the
+    /// timeout.
     package func read(until end: String? = nil) throws -> String {
         var text = ""
         var buffer = [UInt8](repeating: 0, count: 4096)

@@ -53,14 +53,10 @@ import Testing
         #expect(!late.isUnderWay(for: "t"))
     }
 
-    @Test mutating func anotherTransactionalIdIsNoneOfItsBusiness() throws {
-        try keep(.endTxn, until: .before(.endTxn))
-        _ = try answered(.addPartitionsToTxn, of: "u")
-        #expect(try forwarding(.endTxn, of: "u") == [])
-    }
-
-    @Test mutating func refusedAddPartitionsOpensNothing() throws {
+    @Test mutating func neitherAnotherTransactionalIdNorARefusalOpensOne() throws {
         try keep(.endTxn, until: .answered(.addPartitionsToTxn))
+        #expect(try answered(.addPartitionsToTxn, of: "u") == [])
+        #expect(try forwarding(.endTxn, of: "u") == [])
         #expect(try answered(.addPartitionsToTxn, Response(error: 51)) == [])
         #expect(try answered(.addPartitionsToTxn) == [1])
     }

@@ -60,7 +60,7 @@ final class ClientConnection: Sendable {
             }
             await network.clear(request)
             if case .replay(let moment) = fault { network.forward(request, frame, to: address, at: moment) }
-            if request.isAnswered { state.withLock { $0.forwarded.append((request, fault)) } }
+            state.withLock { $0.forwarded.append((request, fault)) }
             try await broker.write(frame)
         }
     }

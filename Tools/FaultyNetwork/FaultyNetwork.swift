@@ -37,12 +37,8 @@ package final class FaultyNetwork: Sendable {
     /// The kinds of requests that may get a fault.
     package static let kinds = Set(FaultPlan.shares.keys)
 
-    /// A proxy that injects no faults before ``resumeFaults()``.
-    ///
-    /// - Parameters:
-    ///   - rate: the percentage of requests of a transaction that get a fault; frequent and other requests get fewer.
-    ///   - kinds: the kinds of requests that may get a fault.
-    ///   - random: chooses the faults.
+    /// A proxy that injects no faults before ``resumeFaults()``. The rate is the percentage of requests of a transaction that get a
+    /// fault, if they are of one of these kinds; frequent and other requests get fewer.
     package init(rate: Double, kinds: Set<ApiKey> = kinds, random: any RandomNumberGenerator & Sendable) {
         state = Mutex(State(faults: FaultPlan(rate: rate, kinds: kinds, random: random)))
     }
@@ -180,9 +176,8 @@ extension FaultyNetwork {
         }
     }
 
-    /// Sends a request on a connection of its own, which is opened in advance so that the moment is not missed.
-    ///
-    /// - Returns: the response, if there is one in time.
+    /// Sends a request on a connection of its own, which is opened in advance so that the moment is not missed. Returns the
+    /// response, if there is one in time.
     private func send(_ frame: ByteBuffer, to broker: BrokerAddress, after wait: AsyncStream<Never>) async throws -> ByteBuffer? {
         let connection = try await connect(to: broker)
         return try await connection.executeThenClose { responses, requests in

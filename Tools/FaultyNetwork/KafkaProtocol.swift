@@ -43,8 +43,6 @@ struct Request: Equatable, Sendable {
     var transactionalID: String?
     /// The sender's; nil if the request has none, as the first InitProducerId.
     var producer: ProducerIdentity?
-    /// A Produce without acks gets no response.
-    var isAnswered = true
 
     /// - Parameter frame: the request, including the four bytes of its length.
     /// - Throws: if the header cannot be read. A body that cannot be read is passed over.
@@ -69,17 +67,14 @@ struct Request: Equatable, Sendable {
 
     private mutating func readBody(_ buffer: inout ByteBuffer) throws(WireError) {
         if key == .produce {
-            guard version >= 3 else { return }
             transactionalID = try buffer.string()
-            isAnswered = try buffer.integer(Int16.self) != 0
+            // The acks; transactions need all.
+            try buffer.skip(2)
             producer = try buffer.producerOfFirstBatch()
         } else {
             transactionalID = try buffer.string(isFlexible: isFlexible)
-            if key == .initProducerId {
-                guard version >= 3 else { return }
-                // The transaction's timeout.
-                try buffer.skip(4)
-            }
+            // The transaction's timeout.
+            if key == .initProducerId { try buffer.skip(4) }
             producer = try buffer.producer()
         }
     }

@@ -33,9 +33,7 @@ struct LateRequests: Sendable {
         return lastID
     }
 
-    /// A client's request is about to be forwarded.
-    ///
-    /// - Returns: the late requests to forward before it.
+    /// A client's request is about to be forwarded. Returns the late requests to forward before it.
     mutating func forwarding(_ request: Request) -> [ID] {
         // Before the transaction ends, also those that are still waiting for a better moment.
         let isEnd = request.key == .endTxn
@@ -48,17 +46,13 @@ struct LateRequests: Sendable {
         }
     }
 
-    /// A client's request was answered.
-    ///
-    /// - Returns: the late requests to forward now.
+    /// A client's request was answered. Returns the late requests to forward now.
     mutating func answered(_ request: Request, _ response: Response) -> [ID] {
         record(response, to: request)
         return response.error == 0 ? releaseMet(in: request.transactionalID) { $0 == .answered(request.key) } : []
     }
 
-    /// Notes that a request is forwarded now.
-    ///
-    /// - Returns: whether it was still waiting.
+    /// Notes that a request is forwarded now. Returns whether it was still waiting.
     mutating func release(_ id: ID) -> Bool {
         guard var released = late[id], !released.isUnderWay else { return false }
         released.isUnderWay = true
@@ -75,10 +69,8 @@ struct LateRequests: Sendable {
         late.values.contains { $0.isUnderWay && $0.request.transactionalID == transactionalID }
     }
 
-    /// A late request was answered, or not if there is no response.
-    ///
-    /// - Returns: the transactional id of which it ended a later transaction too early, if it did. If the owner dies now, a part of
-    ///   that transaction is all that there is.
+    /// A late request was answered, or not if there is no response. Returns the transactional id of which it ended a later
+    /// transaction too early, if it did. If the owner dies now, a part of that transaction is all that there is.
     mutating func ended(_ id: ID, _ response: Response?) -> String? {
         guard let late = late.removeValue(forKey: id) else { return nil }
         power.record(late.request.key, response, hasMet: late.hasMet, isSameEpoch: late.isSameEpoch)
@@ -144,9 +136,7 @@ struct LatePower: Sendable {
     private var late = 0
     private var met: [Meeting] = []
 
-    /// Records a late request.
-    ///
-    /// - Parameter response: nil if there was none.
+    /// Records a late request and its response, if there was one.
     mutating func record(_ key: ApiKey, _ response: Response?, hasMet: Bool, isSameEpoch: Bool) {
         late += 1
         if hasMet { met.append(Meeting(key: key, error: response?.error, isSameEpoch: isSameEpoch)) }

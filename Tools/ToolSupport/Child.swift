@@ -13,12 +13,8 @@ package final class Child {
     private let readyFile: String?
     private var end: Int32?
 
-    /// Starts an executable.
-    ///
-    /// - Parameters:
-    ///   - name: for people.
-    ///   - log: the file to which its output is appended.
-    ///   - readyFile: the file that it creates once it is ready.
+    /// Starts an executable, whose output is appended to a file. Its name is for people; the ready file is what it creates once it
+    /// is ready.
     package init(_ name: String, _ executable: String, _ arguments: [String], log: String, readyFile: String? = nil) throws {
         (self.name, self.log, self.readyFile) = (name, log, readyFile)
         var texts = ([executable] + arguments).map { strdup($0) } + [nil]

@@ -16,9 +16,7 @@ package struct ToolError: Error {
 package struct Interrupted: Error {}
 
 extension ParsableCommand {
-    /// Parses the command line, runs the command, and ends the process with its exit status.
-    ///
-    /// - Parameter report: tells the user why it failed.
+    /// Parses the command line, runs the command, and ends the process with its exit status after it has reported a failure.
     package static func runTool(report: (String) -> Void = note) {
         // A broker that closes its connection must not end the process.
         signal(SIGPIPE, SIG_IGN)
@@ -44,6 +42,19 @@ extension ParsableCommand {
 /// Writes a line to standard error.
 package func note(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)) }
 
+/// Rows of cells as lines: the first column flush left, the others flush right.
+package func table(_ rows: [[String]]) -> [String] {
+    let columns = rows.map(\.count).max() ?? 0
+    let widths = (0..<columns).map { column in rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0 }
+    return rows.map { row in
+        zip(row, widths).enumerated().map { column, cell in
+            let space = String(repeating: " ", count: cell.1 - cell.0.count)
+            return column == 0 ? cell.0 + space : space + cell.0
+        }
+        .joined(separator: "  ")
+    }
+}
+
 /// The path of another product of this package, which is beside this one.
 package func product(_ name: String) -> String {
     (Bundle.main.executableURL?.deletingLastPathComponent().appendingPathComponent(name).path) ?? name
@@ -57,9 +68,7 @@ extension ClientHooks {
 /// Throws ``Interrupted`` after SIGINT or SIGTERM, if they are caught.
 package func checkInterruption() throws { if process_is_interrupted() { throw Interrupted() } }
 
-/// Waits until a condition holds, and returns whether it did in time.
-///
-/// - Throws: ``Interrupted``.
+/// Waits until a condition holds, and returns whether it did in time. Throws ``Interrupted``.
 @discardableResult
 package func wait(for timeout: Duration, every pause: Duration = .milliseconds(5), until holds: () throws -> Bool) throws -> Bool {
     let deadline = ContinuousClock.now + timeout

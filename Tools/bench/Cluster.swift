@@ -16,9 +16,7 @@ struct Cluster: Sendable {
             .merging(["bootstrap.servers": bootstrapServers, "allow.auto.create.topics": "false"])
     }
 
-    /// A producer that writes each record to the partition that owns its store.
-    ///
-    /// - Parameter pace: librdkafka properties for batching.
+    /// A producer that writes each record to the partition that owns its store, at the pace of these librdkafka properties.
     func producer(_ pace: [String: String]) throws(KafkaError) -> Producer {
         let fixed = ["enable.idempotence": "true", "partitioner": "murmur2_random"]
         return try Producer(configuration: configuration(pace).merging(fixed), hooks: .silent)
@@ -84,9 +82,8 @@ final class AnswerReader {
 
     deinit { consumer.close() }
 
-    /// Calls `body` with the order number of each available answer, after waiting up to 20 ms for the first.
-    ///
-    /// - Returns: when the answers were read; nil if there were none.
+    /// Calls `body` with the order number of each available answer, after waiting up to 20 ms for the first. Returns when the
+    /// answers were read; nil if there were none.
     func poll(_ body: (Int, ContinuousClock.Instant) throws -> Void) throws -> ContinuousClock.Instant? {
         var found: ContinuousClock.Instant?
         for element in try consumer.poll(maxRecords: 1_000, timeout: .milliseconds(20)) {

@@ -27,7 +27,6 @@ struct Core: ParsableCommand {
 
     func run() throws { try output.show(report()) }
 
-    /// - Parameter distinctOrders: how many orders there are before they repeat with other ids, a power of two.
     func report(distinctOrders: Int = 1 << 20) -> Report {
         let pieces = CorePiece.all(stores: stores, distinctOrders: distinctOrders)
         var report = Report("core", ["orders": orders, "stores": stores, "rounds": rounds])

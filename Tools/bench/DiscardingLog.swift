@@ -32,9 +32,7 @@ final class DiscardingLog: CommandLog {
 
     deinit { claim?.deallocate() }
 
-    /// A worker on this log.
-    ///
-    /// - Parameter onCommit: called with the number of commands in each transaction.
+    /// A worker on this log; `onCommit` gets the number of commands in each transaction.
     func worker(menu: Menu, onCommit: @escaping (Int) -> Void) -> Worker<DiscardingLog> {
         let settings = WorkerSettings(
             menu: menu, language: .english, partitionCount: Self.partitionCount, group: "bench", instance: "bench",

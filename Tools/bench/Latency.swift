@@ -127,9 +127,7 @@ struct AnswerTimes {
         latencies = Array(repeating: -1, count: schedule.orders)
     }
 
-    /// Records the answer to an order.
-    ///
-    /// - Throws: ``ToolError`` if it was answered before, or never sent.
+    /// Records the answer to an order. Throws ``ToolError`` if it was answered before, or never sent.
     mutating func record(_ number: Int, at time: ContinuousClock.Instant) throws {
         guard latencies.indices.contains(number), latencies[number] < 0 else {
             throw ToolError("order \(number) was answered twice, or never sent")
@@ -185,9 +183,7 @@ final class OpenLoopSender: Sendable {
 
     func stop() { state.withLock { $0.isStopped = true } }
 
-    /// When the first order is due; nil before the thread has connected.
-    ///
-    /// - Throws: why the thread has failed.
+    /// When the first order is due; nil before the thread has connected. Throws why the thread has failed.
     func firstDue() throws(KafkaError) -> ContinuousClock.Instant? {
         let (start, failure) = state.withLock { ($0.start, $0.failure) }
         if let failure { throw failure }

@@ -17,9 +17,7 @@ struct OrderGenerator {
     private let stores: Int
     private var random: SeededGenerator
 
-    /// - Parameters:
-    ///   - stores: how many the orders are for.
-    ///   - items: how many juices each asks for; more than one make baskets.
+    /// Orders for so many stores, and of so many juices each; more than one make baskets.
     init(stores: Int, items: Int = 1, seed: UInt64 = 1) {
         (self.stores, random) = (stores, SeededGenerator(seed: seed))
         let (all, plenty) = (Menu.standard.juices.map(\.id), Menu.withScarceFruit.plentyJuices)
@@ -101,9 +99,6 @@ final class OrderWorkload {
     private static let keySize = OrderGenerator.store(0).count
     private static let keyRoom = 16
 
-    /// - Parameters:
-    ///   - count: how many, a power of two.
-    ///   - items: how many juices each asks for; more than one make baskets.
     init(count: Int, storeCount: Int, items: Int = 1) {
         precondition(count.nonzeroBitCount == 1, "the number of orders must be a power of two")
         (self.count, self.storeCount) = (count, storeCount)
@@ -164,9 +159,8 @@ extension Menu {
         juices.filter { juice in juice.recipe.allSatisfy { fruits[$0.fruit].id != Self.scarce } }.map(\.id)
     }
 
-    /// The standard menu with another initial stock of each fruit.
-    ///
-    /// - Throws: ``MenuError`` if an initial stock is more than a store can hold.
+    /// The standard menu with another initial stock of each fruit. Throws ``MenuError`` if an initial stock is more than a store
+    /// can hold.
     static func standard(initialStock: (Fruit) -> Int) throws(MenuError) -> Menu {
         let fruits = standard.fruits.map { Fruit(id: $0.id, name: $0.name, initialStock: initialStock($0)) }
         let juices = standard.juices.map { juice in

@@ -59,7 +59,7 @@ struct Restore: BrokerMeasurement {
         report.add("s to read, empty", reads[false])
         report.add("s to read, with stores", reads[true])
         report.add("records/s", read)
-        report.add("stores/s to records/s", Report.ratio(restored, read), .atLeast(0.5))
+        report.add("stores/s to records/s", ratio(restored, read), .atLeast(0.5))
         report.add(
             "bytes/store", difference(starts.compactMapValues(\.residentBytes)).map { $0 / Double(stores) }, .atMost(200))
         report.add("s to first answer", firstAnswer, .atMost(0.5))

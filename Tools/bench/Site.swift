@@ -35,9 +35,7 @@ final class Site {
     /// How long to wait for brokers and processes.
     static let patience = Duration.seconds(30)
 
-    /// Connects to the brokers.
-    ///
-    /// - Throws: ``ToolError`` if none answers.
+    /// Connects to the brokers. Throws ``ToolError`` if none answers.
     init(_ options: BrokerOptions) throws {
         self.options = options
         juice = options.juice ?? product("juice")
@@ -81,9 +79,7 @@ final class Site {
 
     // MARK: Topics
 
-    /// Creates the topics of a service.
-    ///
-    /// - Parameter name: part of each topic's name.
+    /// Creates the topics of a service, with this name in each of theirs.
     func makeTopics(_ name: String, partitions: Int) throws -> TopicNames {
         let names = TopicNames(prefix: "\(prefix)\(name).")
         topics.formUnion(names.all)
@@ -112,12 +108,8 @@ final class Site {
         } catch { note("bench: topics are left behind, \(names[0]) among them: \(error.message)") }
     }
 
-    /// Writes `count` records, and returns once all are acknowledged.
-    ///
-    /// - Parameters:
-    ///   - partition: nil is the one that owns the key's store.
-    ///   - record: makes the record of a number; called once for each, in order.
-    /// - Returns: how many records each partition got.
+    /// Writes `count` records, each made by its number, and returns how many each partition got once all are acknowledged.
+    /// Without a partition a record goes to the one that owns its store.
     @discardableResult
     func fill(
         _ topic: String, partition: Int32? = nil, count: Int, _ record: (Int) -> (key: [UInt8], value: [UInt8])
@@ -157,13 +149,8 @@ final class Site {
 
     // MARK: Processes
 
-    /// Starts a contender, in a group of its own.
-    ///
-    /// - Parameters:
-    ///   - topics: those of a service, whose orders it reads.
-    ///   - output: where it writes. The service writes to its own topics.
-    ///   - answerBytes: the size of each value that a bare loop writes.
-    ///   - initialStock: of each fruit in each store of a service.
+    /// Starts a contender, in a group of its own, on the orders of these topics. A bare loop writes values of `answerBytes` to the
+    /// output; the service writes to its own topics, and begins with the initial stock of each fruit.
     func start(
         _ contender: Contender, on topics: TopicNames, output: String, answerBytes: Int, initialStock: Int
     ) throws -> Child {
@@ -174,9 +161,7 @@ final class Site {
             readyFile: makePath("ready"))
     }
 
-    /// Starts `juice serve`.
-    ///
-    /// - Parameter initialStock: of each fruit; nil keeps the menu's.
+    /// Starts `juice serve`, with the menu's initial stock of each fruit or another.
     func startService(_ topics: TopicNames, group: String, initialStock: Int? = nil) throws -> Child {
         var arguments = ["serve", "--topic-prefix", topics.prefix, "--group", group, "--instance-id", "bench"]
         if let initialStock, initialStock != Fruit.defaultInitialStock {
@@ -216,12 +201,8 @@ extension Child {
     }
 }
 
-/// Repeats `step`, which tells how far something has come, until it has reached `goal`.
-///
-/// - Parameters:
-///   - what: what is counted.
-///   - child: who does it; nil is this process.
-/// - Throws: ``Interrupted``, or ``ToolError`` if nothing moves any more.
+/// Repeats `step`, which tells how far a child, or this process, has come, until that is `goal`. Throws ``ToolError`` if nothing
+/// moves any more.
 func follow(_ what: String, of child: Child? = nil, to goal: Int, _ step: () throws -> Int) throws {
     var (last, deadline) = (0, ContinuousClock.now + Site.patience)
     while true {

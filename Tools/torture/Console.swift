@@ -15,12 +15,6 @@ enum Console {
         if isTerminal { write("\r\u{1B}[K\(text)") }
     }
 
-    /// A row of a table: a name and further cells.
-    static func row(_ cells: [String], nameWidth: Int, cellWidth: Int = 10) -> String {
-        cells.prefix(1).map { $0.padding(toLength: nameWidth, withPad: " ", startingAt: 0) }.joined()
-            + cells.dropFirst().map { String(repeating: " ", count: max(1, cellWidth - $0.count)) + $0 }.joined()
-    }
-
     private static func write(_ text: String) {
         lock.withLock { _ in FileHandle.standardOutput.write(Data(text.utf8)) }
     }

@@ -135,9 +135,7 @@ final class Instance {
         isFrozen = false
     }
 
-    /// Stops it gracefully and waits until it has ended.
-    ///
-    /// - Returns: a problem if its exit status is not zero.
+    /// Stops it gracefully and waits until it has ended. Returns a problem if its exit status is not zero.
     func stop() throws -> String? {
         if isFrozen { thaw() }
         child?.send(SIGTERM)

@@ -16,15 +16,9 @@ final class Load: Sendable {
         let value: [UInt8]?
     }
 
-    fileprivate struct Repeat: Sendable {
-        let due: ContinuousClock.Instant
-        /// The number of the client that sends it.
-        let client: Int
-        let command: Command
-    }
-
-    private struct State {
-        var repeats: [Repeat] = []
+    fileprivate struct State {
+        /// The commands to repeat, and the number of the client that does.
+        var repeats: [(due: ContinuousClock.Instant, client: Int, command: Command)] = []
         var acknowledged: [Acknowledged] = []
         var gaps = ArrivalGaps()
         var sent = 0
@@ -32,7 +26,7 @@ final class Load: Sendable {
         var failure: String?
     }
 
-    private let state = Mutex(State())
+    fileprivate let state = Mutex(State())
     private let mayGoOn = Atomic(true)
 
     /// Starts the clients, each on a thread of its own, because librdkafka's calls block.
@@ -65,29 +59,14 @@ final class Load: Sendable {
     /// Returns the longest gaps in the acknowledgements of orders since the last call.
     func drainGaps() -> ArrivalGaps.Longest { state.withLock { $0.gaps.drain() } }
 
-    // MARK: For the clients
-
     fileprivate var isWanted: Bool { mayGoOn.load(ordering: .relaxed) && !process_is_interrupted() }
-
-    fileprivate func countSent() { state.withLock { $0.sent += 1 } }
-
-    fileprivate func record(_ acknowledged: Acknowledged) {
-        state.withLock {
-            $0.acknowledged.append(acknowledged)
-            // Restocks are too few to be steady.
-            if acknowledged.topic == "orders" { $0.gaps.record(arrivalFrom: acknowledged.partition) }
-        }
-    }
-
-    fileprivate func schedule(_ item: Repeat) { state.withLock { $0.repeats.append(item) } }
 
     /// Removes and returns the commands that this client has to repeat now.
     fileprivate func dueRepeats(for client: Int) -> [Command] {
         let now = ContinuousClock.now
         return state.withLock { state in
-            let isMine = { (item: Repeat) in item.client == client && item.due <= now }
-            let due = state.repeats.filter(isMine)
-            if !due.isEmpty { state.repeats.removeAll(where: isMine) }
+            let due = state.repeats.filter { $0.client == client && $0.due <= now }
+            if !due.isEmpty { state.repeats.removeAll { $0.client == client && $0.due <= now } }
             return due.map(\.command)
         }
     }
@@ -148,7 +127,8 @@ private final class Client {
             // Another client, if there is one.
             let step = plan.clients > 1 ? Int.random(in: 1..<plan.clients, using: &random) : 0
             let other = (number + step) % plan.clients
-            load.schedule(.init(due: .now + .milliseconds(delay), client: other, command: mix.repeating(command)))
+            let repeated = mix.repeating(command)
+            load.state.withLock { $0.repeats.append((.now + .milliseconds(delay), other, repeated)) }
         }
     }
 
@@ -174,11 +154,15 @@ private final class Client {
             outstanding -= 1
             // What is not acknowledged may have been written all the same.
             guard case .success(let delivery) = result else { return }
-            load.record(
-                Load.Acknowledged(
-                    topic: command.topic, partition: delivery.partition, offset: delivery.offset, value: command.value))
+            load.state.withLock {
+                $0.acknowledged.append(
+                    Load.Acknowledged(
+                        topic: command.topic, partition: delivery.partition, offset: delivery.offset, value: command.value))
+                // Restocks are too few to be steady.
+                if command.topic == "orders" { $0.gaps.record(arrivalFrom: delivery.partition) }
+            }
         }
         outstanding += 1
-        load.countSent()
+        load.state.withLock { $0.sent += 1 }
     }
 }

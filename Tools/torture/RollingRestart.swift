@@ -30,7 +30,7 @@ final class RollingRestart {
         }
         for kind in [BrokerGapTable.Kind.stop, .kill] {
             for broker in brokers?.brokers ?? [] {
-                try brokers?.run(kind, broker, report: Console.line)
+                try brokers?.run(kind, broker)
                 try bed.check()
             }
         }

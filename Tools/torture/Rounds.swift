@@ -45,7 +45,7 @@ final class Rounds {
     /// Pauses for a random time, and usually waits for a stable group. Sometimes it does not: failures may come during a rebalance.
     private func prepare() throws {
         try wait(for: .milliseconds(Int.random(in: 200..<1_500, using: &random))) {
-            Console.status("round \(round) of \(bed.plan.rounds): \(bed.load.sent) records sent, \(bed.watch.count) answers")
+            Console.status("round \(round) of \(bed.plan.rounds): \(bed.load.sent) records sent, \(bed.watch.state.count) answers")
             return false
         }
         if random.chance(75) {
@@ -174,7 +174,7 @@ final class Rounds {
 
     /// Stops or kills a broker, and starts it again.
     private func fail(_ brokers: BrokerFailures, _ kind: BrokerGapTable.Kind) throws {
-        if let broker = random.pick(brokers.brokers) { try brokers.run(kind, broker, report: bed.tell) }
+        if let broker = random.pick(brokers.brokers) { try brokers.run(kind, broker) }
     }
 
     /// Disturbs instances and waits for answers from the partitions that they had.
@@ -242,7 +242,6 @@ private struct Recovery {
                 limit.map { limit in "\(first.count { $0 > limit })" } ?? "", all.text,
             ]
         }
-        return ([["first answer after", "times", "median", "max", "limit", "over", "all"]] + rows)
-            .map { Console.row($0, nameWidth: 26) }
+        return ToolSupport.table([["first answer after", "times", "median", "max", "limit", "over", "all"]] + rows)
     }
 }

@@ -54,11 +54,14 @@ struct Torture: ParsableCommand {
         throw ExitCode.failure
     }
 
-    /// Runs everything and prints the report.
-    ///
-    /// - Returns: whether the contract was kept and the service answered again after each round.
+    /// Runs everything and prints the report. Returns whether the contract was kept and the service answered again after each
+    /// round.
     private func torture(_ cluster: Cluster) throws -> Bool {
-        let network = try plan.network ? FaultyNetwork(plan: plan) : nil
+        var network: FaultyNetwork?
+        if plan.network {
+            let random = SeededGenerator(seed: plan.seed &* 13 &+ 5)
+            network = FaultyNetwork(rate: plan.networkRate, kinds: try plan.faultyKinds, random: random)
+        }
         let brokers = try cluster.brokers()
         guard let servers = network.map({ $0.listen(inFrontOf: brokers) }) ?? plan.bootstrapServers else {
             throw ToolError("no proxy for \(brokers): it is no list of host:port, or no port is free")
@@ -80,14 +83,8 @@ struct Torture: ParsableCommand {
         let summary = try plan.rolling ? RollingRestart(bed).run() : Rounds(bed).run()
         network?.pauseFaults()
         try bed.finish()
-        Console.status("reading the topics")
-        let topics = try cluster.readTopics()
-        Console.status("auditing")
-        let report = Report(
-            audit: Audit(of: topics, by: plan.rules), lost: Report.lost(bed.load.acknowledged, in: topics),
-            problems: bed.problems, summary: summary + (network?.summary ?? []))
-        report.print(as: plan.rolling ? "rolling restart" : "torture: \(plan.rounds) rounds")
-        return try (!plan.topicsAnew || TopicsAnew(bed).run()) && report.isSound
+        let isSound = try bed.judge(summary, as: plan.rolling ? "rolling restart" : "torture: \(plan.rounds) rounds")
+        return try (!plan.topicsAnew || TopicsAnew(bed).run()) && isSound
     }
 }
 
@@ -120,7 +117,7 @@ final class TestBed {
     /// Reports the instances that fell, and throws if the torture itself no longer works.
     func check() throws {
         fleet.collectCrashes().forEach(report)
-        if let failure = load.failure ?? watch.failure { throw ToolError(failure) }
+        if let failure = load.failure ?? watch.state.failure { throw ToolError(failure) }
     }
 
     /// Waits for an answer from each partition, written after a time in milliseconds since 1970.
@@ -131,8 +128,8 @@ final class TestBed {
 
     /// Waits for the answers that the watch expects, and returns what came in time.
     func awaitExpected() throws -> AnswerWatch.Expectation {
-        try wait(for: plan.recoveryTimeout, through: network) { watch.expectation.all != nil }
-        return watch.expectation
+        try wait(for: plan.recoveryTimeout, through: network) { watch.state.expectation.all != nil }
+        return watch.state.expectation
     }
 
     /// Ends the load, lets the service answer everything, and stops it.
@@ -151,38 +148,18 @@ final class TestBed {
         }
         network?.problems.forEach(report)
     }
-}
-
-extension FaultyNetwork {
-    fileprivate convenience init(plan: Plan) throws {
-        self.init(
-            rate: plan.networkRate, kinds: try plan.faultyKinds, random: SeededGenerator(seed: plan.seed &* 13 &+ 5))
-    }
-
-    /// The faults and their effects, in lines.
-    fileprivate var summary: [String] {
-        faultTable.map { Console.row($0, nameWidth: 20, cellWidth: 16) } + [power]
-    }
-}
-
-/// The result of a run.
-struct Report {
-    let audit: Audit
-    /// Records that a broker acknowledged but that are missing.
-    let lost: [String]
-    /// Problems other than violations of the contract.
-    let problems: [String]
-    /// Durations, as lines.
-    let summary: [String]
-
-    var isSound: Bool { audit.faults.isEmpty && lost.isEmpty && problems.isEmpty }
 
     /// Further faults are counted but not shown: one cause often leads to many.
     private static let mostShown = 50
 
-    /// - Parameter title: the kind of run, for the last line.
-    func print(as title: String) {
-        for line in summary { Console.line(line) }
+    /// Audits the topics, prints what was found below the summary, and returns whether all is well.
+    func judge(_ summary: [String], as title: String) throws -> Bool {
+        Console.status("reading the topics")
+        let topics = try cluster.readTopics()
+        Console.status("auditing")
+        let audit = Audit(of: topics, by: plan.rules)
+        let lost = findLost(load.acknowledged, in: topics)
+        for line in summary + (network.map { table($0.faultTable) + [$0.power] } ?? []) { Console.line(line) }
         let counts = audit.counts
         Console.line(
             """
@@ -197,27 +174,28 @@ struct Report {
         // The worst first.
         let found = Fault.Category.allCases.flatMap { kind in audit.faults.filter { $0.category == kind } }
         let faults = lost + found.map(\.description)
-        for fault in faults.prefix(Self.mostShown) { Console.line(fault) }
+        faults.prefix(Self.mostShown).forEach(Console.line)
         if faults.count > Self.mostShown { Console.line("and \(faults.count - Self.mostShown) more") }
-        for problem in problems { Console.line(problem) }
+        problems.forEach(Console.line)
         let missing = audit.count(of: .missing) + lost.count
         Console.line(
             "\(title), \(counts.commands) commands, \(missing) missing, "
                 + "\(audit.count(of: .doubled)) doubled, \(audit.count(of: .wrong)) wrong"
                 + (problems.isEmpty ? "" : ", \(problems.count) problems"))
+        return faults.isEmpty && problems.isEmpty
     }
+}
 
-    /// The acknowledged records that are missing from the topics. The audit itself sees only what is in the topics.
-    static func lost(_ acknowledged: [Load.Acknowledged], in topics: AuditTopics) -> [String] {
-        let values = ["orders": topics.orders, "restocks": topics.restocks].mapValues { partitions in
-            partitions.map { records in Dictionary(records.map { ($0.offset, $0.value) }) { first, _ in first } }
-        }
-        return acknowledged.compactMap { record in
-            let partition = values[record.topic]?[Int(record.partition)] ?? [:]
-            let isThere = record.offset.map { partition[$0] == .some(record.value) } ?? partition.values.contains(record.value)
-            guard !isThere else { return nil }
-            let place = "\(record.topic) \(record.partition)" + (record.offset.map { "@\($0)" } ?? "")
-            return "missing: \(place): it was acknowledged and is not there"
-        }
+/// The acknowledged records that are missing from the topics. The audit itself sees only what is in the topics.
+func findLost(_ acknowledged: [Load.Acknowledged], in topics: AuditTopics) -> [String] {
+    let values = ["orders": topics.orders, "restocks": topics.restocks].mapValues { partitions in
+        partitions.map { records in Dictionary(records.map { ($0.offset, $0.value) }) { first, _ in first } }
+    }
+    return acknowledged.compactMap { record in
+        let partition = values[record.topic]?[Int(record.partition)] ?? [:]
+        let isThere = record.offset.map { partition[$0] == .some(record.value) } ?? partition.values.contains(record.value)
+        guard !isThere else { return nil }
+        let place = "\(record.topic) \(record.partition)" + (record.offset.map { "@\($0)" } ?? "")
+        return "missing: \(place): it was acknowledged and is not there"
     }
 }
