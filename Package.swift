@@ -81,19 +81,25 @@ let package = Package(
         .target(
             name: "FaultyNetwork",
             dependencies: ["CRdKafka", nio, .product(name: "NIOPosix", package: "swift-nio")], path: "Tools/FaultyNetwork"),
+        // What torture and bench share: child processes, errors and exit statuses.
+        .target(name: "CProcess", path: "Tools/CProcess"),
+        .target(name: "ToolSupport", dependencies: ["CProcess", "Kafka", argumentParser, logging], path: "Tools/ToolSupport"),
         .executableTarget(
             name: "torture",
-            dependencies: ["CRdKafka", "FaultyNetwork", "JuiceAudit", "JuiceDomain", "Kafka", argumentParser, logging],
+            dependencies: [
+                "CProcess", "CRdKafka", "FaultyNetwork", "JuiceAudit", "JuiceDomain", "Kafka", "ToolSupport", argumentParser,
+            ],
             path: "Tools/torture"),
         .executableTarget(
             name: "bench",
             dependencies: [
-                "CBench", "JuiceDomain", "JuiceEngine", "JuiceMessages", "JuiceService", "Kafka", argumentParser, logging,
+                "CBench", "CProcess", "JuiceDomain", "JuiceEngine", "JuiceMessages", "Kafka", "ToolSupport", argumentParser,
             ],
             path: "Tools/bench"),
         // The yardstick of the benchmark, loops in plain C on librdkafka; and a malloc that counts.
-        .target(name: "CBench", dependencies: ["CRdKafka"], path: "Tools/CBench"),
-        .executableTarget(name: "soak", dependencies: ["BrokerFaults", "CRdKafka", "Kafka", logging], path: "Tools/soak"),
+        .target(name: "CBench", dependencies: ["CProcess", "CRdKafka"], path: "Tools/CBench"),
+        .executableTarget(
+            name: "soak", dependencies: ["BrokerFaults", "CProcess", "CRdKafka", "Kafka", logging], path: "Tools/soak"),
         // What `make contract` and `make test-browser` start.
         .executableTarget(
             name: "fixtures",
@@ -109,7 +115,8 @@ let package = Package(
 
         // Faults of the embedded broker on purpose.
         .target(name: "BrokerFaults", dependencies: ["CRdKafka", "Kafka"], path: "Tests/BrokerFaults"),
-        .target(name: "TestSupport", dependencies: ["JuiceHTTP", hummingbird, lifecycle, logging], path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport", dependencies: ["JuiceHTTP", "Kafka", hummingbird, lifecycle, logging], path: "Tests/TestSupport"),
         // Messages word for word and at random, and what must hold of any bytes: for tests, schemas and the fuzzer.
         .target(name: "MessageSamples", dependencies: ["JuiceDomain", "JuiceMessages"], path: "Tests/MessageSamples"),
         .testTarget(name: "KafkaTests", dependencies: ["BrokerFaults", "CRdKafka", "Kafka", "TestSupport"]),
@@ -145,7 +152,9 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "FaultyNetwork", "JuiceAudit", "JuiceDomain", "JuiceMessages", "Kafka", "TestSupport", "bench", "torture", nio,
+                "FaultyNetwork", "JuiceAudit", "JuiceDomain", "JuiceMessages", "Kafka", "TestSupport", "ToolSupport", "bench",
+                "torture",
+                nio,
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -68,22 +68,21 @@ package final class RawConnection {
         setsockopt(socket, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<Value>.size))
     }
 
-    /// Writes a text.
-    ///
-    /// - Returns: false if the peer no longer accepts data.
+    /// Writes a text; returns false if the peer no longer accepts data.
     @discardableResult
-    package func send(_ text: String) -> Bool {
+    package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+
+    package func send(_ bytes: [UInt8]) -> Bool {
         #if os(Linux)
             let flags = Int32(MSG_NOSIGNAL)
         #else
             let flags: Int32 = 0
         #endif
-        return Array(text.utf8).withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, flags) } == text.utf8.count
+        return bytes.withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, flags) } == bytes.count
     }
 
-    /// Reads until the text that was read contains the given one, or to the end of the stream.
-    ///
-    /// - Throws: if nothing arrives within the timeout.
+    /// Reads until the text that was read contains the given one, or to the end of the stream. Throws if nothing arrives within the
+    /// timeout.
     package func read(until end: String? = nil) throws -> String {
         var text = ""
         var buffer = [UInt8](repeating: 0, count: 4096)

@@ -40,9 +40,7 @@ import Testing
         return frame([.int32(request.correlationID)] + body)
     }
 
-    /// Sends a request on a connection of its own.
-    ///
-    /// - Returns: nil if the connection was closed instead of a response.
+    /// Sends a request on a connection of its own. Returns nil if the connection was closed instead of a response.
     private func ask(_ key: ApiKey, through network: FaultyNetwork, at address: BrokerAddress) async throws -> ByteBuffer? {
         let body: [Field] = key == .metadata ? [] : [.string("t"), .int64(4_000), .int16(7), .int8(1)]
         return try await network.connect(to: address).executeThenClose { responses, requests in

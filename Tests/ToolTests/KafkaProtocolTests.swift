@@ -9,9 +9,9 @@ import Testing
     private static let end: [Field] = [.string("t")] + identity + [.int8(1)]
 
     /// One topic, one partition, one batch without records.
-    private static func produce(id: String?, acks: Int16 = -1) -> [Field] {
+    private static func produce(id: String?) -> [Field] {
         [
-            .string(id), .int16(acks), .int32(30_000), .int32(1), .string("juice.results"), .int32(1), .int32(3), .int32(61),
+            .string(id), .int16(-1), .int32(30_000), .int32(1), .string("juice.results"), .int32(1), .int32(3), .int32(61),
             .bytes(Array(repeating: 0, count: 43)),
         ] + identity + [.int64(0)]
     }
@@ -35,11 +35,6 @@ import Testing
         #expect(request.correlationID == 77)
         #expect(request.transactionalID == id)
         #expect(request.producer == producer)
-        #expect(request.isAnswered)
-    }
-
-    @Test func produceWithoutAcksHasNoResponse() throws {
-        #expect(try !Request(frame: requestFrame(.produce, 7, Self.produce(id: nil, acks: 0))).isAnswered)
     }
 
     @Test func withoutAHeaderItIsNone() {
@@ -73,49 +68,28 @@ import Testing
 }
 
 @Suite("Responses are rewritten so that clients come by the listeners") struct RewritingTests {
-    private struct Unknown: Error {}
-
     /// Broker `kafka-N:9092` is behind `127.0.0.1:4000N`.
-    private func rewritten(_ body: [Field], _ key: ApiKey, _ version: Int16) async throws -> ByteBuffer {
-        try await request(key, version: version).rewritten(frame([.int32(77)] + body)) { broker in
-            guard broker.port == 9_092, let number = broker.host.last?.wholeNumberValue else { throw Unknown() }
-            return BrokerAddress(host: "127.0.0.1", port: 40_000 + number)
+    private func rewritten(_ body: [Field], _ key: ApiKey, _ version: Int16) throws -> ByteBuffer {
+        let listeners = (1...3).map { number in
+            (BrokerAddress(host: "kafka-\(number)", port: 9_092), BrokerAddress(host: "127.0.0.1", port: 40_000 + number))
         }
+        let response = frame([.int32(77)] + body)
+        return try request(key, version: version).rewritten(response, Dictionary(uniqueKeysWithValues: listeners))
     }
 
-    private func metadata(_ brokers: [(host: String, port: Int32)], _ version: Int16) -> [Field] {
-        var fields: [Field] = version >= 3 ? [.int32(0)] : []
-        fields.append(.int32(Int32(brokers.count)))
-        for (host, port) in brokers {
-            fields += [.int32(5), .string(host), .int32(port)]
-            if version >= 1 { fields.append(.string(nil)) }
+    @Test(arguments: [.metadata, .findCoordinator] as [ApiKey]) func brokersBecomeListeners(key: ApiKey) throws {
+        func brokers(_ brokers: [(host: String, port: Int32)]) -> [Field] {
+            [.int32(1)] + brokers.flatMap { [.int32(5), .string($0.host), .int32($0.port)] } + [.string("and so on")]
         }
-        return fields + [.string("and so on")]
+        let named = brokers([("kafka-1", 9_092), ("kafka-3", 9_092), ("kafka-1", 9_093)])
+        let listeners = brokers([("127.0.0.1", 40_001), ("127.0.0.1", 40_003), ("kafka-1", 9_093)])
+        #expect(try rewritten(named, key, 2) == frame([.int32(77)] + listeners))
+        #expect(try rewritten(named, .fetch, 11) == frame([.int32(77)] + named))
+        // Unread, it could lead the client past the proxy.
+        #expect(throws: WireError.self) { try rewritten(named, key, 9) }
     }
 
-    @Test(arguments: [0, 1, 3, 8] as [Int16]) func metadataNamesListeners(version: Int16) async throws {
-        let (brokers, listeners) =
-            ([("kafka-1", 9_092), ("kafka-2", 9_092)], [("127.0.0.1", 40_001), ("127.0.0.1", 40_002)])
-            as ([(String, Int32)], [(String, Int32)])
-        let rewritten = try await rewritten(metadata(brokers, version), .metadata, version)
-        #expect(rewritten == frame([.int32(77)] + metadata(listeners, version)))
-        await #expect(throws: Unknown.self) {
-            try await self.rewritten(metadata([("kafka-1", 9_093)], version), .metadata, version)
-        }
-    }
-
-    @Test(arguments: [0, 1, 2] as [Int16]) func coordinatorIsAListener(version: Int16) async throws {
-        func coordinator(_ host: String, _ port: Int32, error: Int16 = 0) -> [Field] {
-            (version >= 1 ? [.int32(0)] : []) + [.int16(error)] + (version >= 1 ? [.string("NONE")] : [])
-                + [.int32(3), .string(host), .int32(port)]
-        }
-        let rewritten = try await rewritten(coordinator("kafka-3", 9_092), .findCoordinator, version)
-        #expect(rewritten == frame([.int32(77)] + coordinator("127.0.0.1", 40_003)))
-        let none = coordinator("", -1, error: 15)
-        #expect(try await self.rewritten(none, .findCoordinator, version) == frame([.int32(77)] + none))
-    }
-
-    @Test(arguments: [0, 2, 3] as [Int16]) func versionsAreLimited(version: Int16) async throws {
+    @Test(arguments: [0, 2, 3] as [Int16]) func versionsAreLimited(version: Int16) throws {
         func versions(_ ranges: [(ApiKey, Int16, Int16)], error: Int16 = 0) -> [Field] {
             let isFlexible = version >= 3 && error == 0
             let tags: [Field] = isFlexible ? [.int8(0)] : []
@@ -127,16 +101,12 @@ import Testing
         let kept: [(ApiKey, Int16, Int16)] = [(.produce, 3, 7), (.heartbeat, 0, 4), (.endTxn, 0, 1), (.metadata, 0, 8)]
         // A broker refuses a request of an unknown version, error 35, in the oldest encoding.
         for error in [0, 35] as [Int16] {
-            let rewritten = try await rewritten(versions(told, error: error), .apiVersions, version)
+            let rewritten = try rewritten(versions(told, error: error), .apiVersions, version)
             #expect(rewritten == frame([.int32(77)] + versions(kept, error: error)))
         }
-        await #expect(throws: WireError.self) {
-            try await rewritten(versions([(.findCoordinator, 3, 6)]), .apiVersions, version)
+        #expect(throws: WireError.self) {
+            try rewritten(versions([(.findCoordinator, 3, 6)]), .apiVersions, version)
         }
-    }
-
-    @Test func othersPass() async throws {
-        #expect(try await rewritten([.string("as it is")], .fetch, 11) == frame([.int32(77), .string("as it is")]))
     }
 
     @Test(arguments: [

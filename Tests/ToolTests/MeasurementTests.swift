@@ -3,22 +3,24 @@ import JuiceDomain
 import JuiceMessages
 import TestSupport
 import Testing
+import ToolSupport
 
 @testable import bench
 
 struct OrderTests {
     @Test func theSameSeedMakesTheSameOrders() {
-        var (first, second, other) = (OrderGenerator(stores: 9), OrderGenerator(stores: 9), OrderGenerator(stores: 9, seed: 2))
-        let orders = (0..<100).map { first.next(number: $0) }
-        #expect(orders.elementsEqual((0..<100).map { second.next(number: $0) }, by: ==))
-        #expect(!orders.elementsEqual((0..<100).map { other.next(number: $0) }, by: ==))
+        func orders(seed: UInt64) -> [[UInt8]] {
+            var generator = OrderGenerator(stores: 9, seed: seed)
+            return (0..<100).map { generator.next(number: $0) }.flatMap { [$0.key, $0.value] }
+        }
+        #expect(orders(seed: 1) == orders(seed: 1) && orders(seed: 1) != orders(seed: 2))
     }
 
     @Test(arguments: [0, 7, 123_456_789])
     func ordersAreWhatTheServiceUnderstands(number: Int) {
         var generator = OrderGenerator(stores: 1000)
         let (key, value) = generator.next(number: number)
-        #expect((105...125).contains(value.count) && String(decoding: key, as: UTF8.self).hasPrefix("store-0000"))
+        #expect((100...125).contains(value.count) && String(decoding: key, as: UTF8.self).hasPrefix("store-0000"))
         // What it decodes is valid as long as it is there.
         let decoder = CommandDecoder(menu: .standard)
         withExtendedLifetime(decoder) {
@@ -27,16 +29,16 @@ struct OrderTests {
                     Issue.record("no order")
                     return
                 }
-                #expect(command.id.bytes.elementsEqual("pos-7-\(String(number + 1_000_000_000).dropFirst())".utf8))
+                #expect(command.id.bytes.elementsEqual("pos-7-\(String(number + 100_000_000_000).dropFirst())".utf8))
             }
         }
     }
 
     @Test(
         arguments: [
-            (#"{"type":"juiceMade","duplicate":true,"orderId":"pos-7-000000042","store":"a"}"#, 42),
-            (#"{"type":"restocked","restockId":"pos-7-000000042"}"#, nil), (#"{"orderId":"pos-7-00000004"#, nil),
-            (#"{"orderId":"pos-7-00000004x"}"#, nil), ("", nil),
+            (#"{"type":"juiceMade","duplicate":true,"orderId":"pos-7-00000000042","store":"a"}"#, 42),
+            (#"{"type":"restocked","restockId":"pos-7-00000000042"}"#, nil), (#"{"orderId":"pos-7-0000000004"#, nil),
+            (#"{"orderId":"pos-7-0000000004x"}"#, nil), ("", nil),
         ] as [(String, Int?)]
     )
     func findsTheNumberInAnAnswer(record: String, number: Int?) {
@@ -45,8 +47,8 @@ struct OrderTests {
 
     /// Which answers are longer depends on the menu; all are longer than the orders.
     @Test func answersAreAsLongAsWhatComesOfTheOrders() throws {
-        let none = try OrderGenerator.meanAnswerSize(orders: 1_000, stores: 10, initialStock: 0)
-        let all = try OrderGenerator.meanAnswerSize(orders: 1_000, stores: 10, initialStock: 1_000_000)
+        let none = try meanAnswerSize(orders: 1_000, stores: 10, initialStock: 0)
+        let all = try meanAnswerSize(orders: 1_000, stores: 10, initialStock: 1_000_000)
         #expect(none > 115 && all > 115 && none != all)
     }
 }
@@ -67,9 +69,9 @@ struct TimingTests {
         let start = ContinuousClock.now
         let first = ThroughputSample(time: start, done: 10_000, processorTime: .milliseconds(50))
         let last = ThroughputSample(time: start + .milliseconds(500), done: 110_000, processorTime: .milliseconds(250))
-        let throughput = last.since(first, residentBytes: 7e6)
-        #expect(throughput == Throughput(ordersPerSecond: 200_000, microsecondsPerOrder: 2, megabytes: 7))
-        #expect(first.since(first, residentBytes: nil) == nil)
+        let throughput = try #require(Throughput(from: first, to: last, residentBytes: 7e6))
+        #expect(throughput.ordersPerSecond == 200_000 && throughput.microsecondsPerOrder == 2 && throughput.megabytes == 7)
+        #expect(Throughput(from: first, to: first) == nil)
     }
 
     @Test func answersAreTimedFromWhenTheirOrdersWereDue() throws {
@@ -83,11 +85,11 @@ struct TimingTests {
             try times.record(number, at: start + schedule.due(number) + latency)
             times.sample(processorTime: .microseconds(number * 30))
         }
-        times.sent(late: Array(repeating: 9, count: 10) + Array(repeating: 0, count: 10))
+        times.lateness = Array(repeating: 9, count: 10) + Array(repeating: 0, count: 10)
         #expect([50, 90, 100].map(times.latency) == [5, 9, 10])
         #expect(times.microsecondsPerOrder == 30 && times.lateness(100) == 0)
-        #expect(throws: BenchError.self) { try times.record(1, at: .now) }
-        #expect(throws: BenchError.self) { try times.record(20, at: .now) }
+        #expect(throws: ToolError.self) { try times.record(1, at: .now) }
+        #expect(throws: ToolError.self) { try times.record(20, at: .now) }
     }
 
     @Test func restoringIsTheDifferenceOfTwoStarts() throws {
@@ -120,8 +122,8 @@ struct ChildTests {
 
     @Test func oneThatEndsIsAFailureWithItsLog() async throws {
         try await withChild("echo first; echo second >&2; exit 7") { child in
-            while child.end() == nil { usleep(1_000) }
-            let error = #expect(throws: BenchError.self) { try child.check() }
+            while child.isRunning { usleep(1_000) }
+            let error = #expect(throws: ToolError.self) { try child.check() }
             #expect(error?.message == "the child ended by itself with status 7\n  its log ends:\n  first\n  second")
         }
     }
@@ -134,7 +136,7 @@ struct ChildTests {
             while try #require(child.processorTime) <= before { usleep(1_000) }
             #expect(try #require(child.residentBytes) > 0)
             child.stop(within: .milliseconds(10))
-            #expect(child.end() == -SIGKILL)
+            #expect(child.status == -SIGKILL)
         }
     }
 }

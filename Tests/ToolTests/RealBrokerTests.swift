@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import ToolSupport
 
 @testable import bench
 
@@ -8,7 +9,7 @@ struct SiteTests {
     @Test func nobodyThereIsUnavailable() async throws {
         try await onThread {
             let options = try BrokerOptions.parse(["--bootstrap-servers", "127.0.0.1:1"])
-            #expect(#expect(throws: BenchError.self) { try Site(options) }?.status == 69)
+            #expect(#expect(throws: ToolError.self) { try Site(options) }?.status == 69)
         }
     }
 }

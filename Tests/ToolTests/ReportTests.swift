@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Testing
+import ToolSupport
 
 @testable import bench
 
@@ -97,7 +98,7 @@ struct OptionTests {
     @Test func propertiesComeFromAFile() throws {
         let text = "# TLS\nsecurity.protocol = SSL\n\nssl.ca.location=/a=b\n"
         #expect(try ClusterOptions.properties(in: text) == ["security.protocol": "SSL", "ssl.ca.location": "/a=b"])
-        let error = #expect(throws: BenchError.self) { try ClusterOptions.properties(in: "sasl.password hunter2") }
+        let error = #expect(throws: ToolError.self) { try ClusterOptions.properties(in: "sasl.password hunter2") }
         #expect(error?.message.contains("hunter2") == false)
     }
 }

@@ -9,6 +9,7 @@
  * The bare read: how fast librdkafka alone reads a topic into a process.
  */
 #include "CBench.h"
+#include "CProcess.h"
 
 #include <fcntl.h>
 #include <librdkafka/rdkafka.h>

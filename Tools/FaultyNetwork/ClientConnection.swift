@@ -60,7 +60,7 @@ final class ClientConnection: Sendable {
             }
             await network.clear(request)
             if case .replay(let moment) = fault { network.forward(request, frame, to: address, at: moment) }
-            if request.isAnswered { state.withLock { $0.forwarded.append((request, fault)) } }
+            state.withLock { $0.forwarded.append((request, fault)) }
             try await broker.write(frame)
         }
     }
@@ -81,21 +81,13 @@ final class ClientConnection: Sendable {
                 case .delayResponse(let delay): try await Task.sleep(for: delay)
                 case .none, .cut, .holdBack, .delayRequest: break
                 }
-                if state.withLock({ $0.isOpen }) { await deliver(frame, to: request, client) }
+                if state.withLock({ $0.isOpen }) {
+                    // It may have closed meanwhile.
+                    do { try await client.write(network.rewritten(frame, to: request)) } catch { closeClient() }
+                }
                 if state.withLock({ !$0.isOpen && $0.forwarded.isEmpty }) { return }
             }
         } catch {}
-    }
-
-    private func deliver(_ frame: ByteBuffer, to request: Request, _ client: NIOAsyncChannelOutboundWriter<ByteBuffer>) async {
-        do {
-            let response = try await request.rewritten(frame) { [network] in try await network.listener(for: $0).get() }
-            // It may have closed meanwhile.
-            do { try await client.write(response) } catch { closeClient() }
-        } catch {
-            network.report(problem: "an answer to \(request.key.name) of version \(request.version) cannot be passed on: \(error)")
-            closeClient()
-        }
     }
 }
 

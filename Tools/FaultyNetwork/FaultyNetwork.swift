@@ -5,8 +5,8 @@ import Synchronization
 /// A proxy between clients and Kafka brokers that holds back, cuts, delays and repeats single requests, at random by their kind.
 ///
 /// Each broker has a listener on 127.0.0.1. Responses that name brokers are rewritten to name the listeners, so a client that
-/// bootstraps through the proxy reaches all brokers through it. The connections use neither TLS nor SASL. The proxy lives as long
-/// as the process.
+/// bootstraps through the proxy reaches all these brokers through it. The connections use neither TLS nor SASL. The proxy lives as
+/// long as the process.
 package final class FaultyNetwork: Sendable {
     private struct State {
         var faults: FaultPlan
@@ -16,7 +16,7 @@ package final class FaultyNetwork: Sendable {
         /// Ends the wait of each late request.
         var waits: [LateRequests.ID: AsyncStream<Never>.Continuation] = [:]
         var killCue = KillCue()
-        var listeners: [BrokerAddress: EventLoopFuture<BrokerAddress>] = [:]
+        var listeners: [BrokerAddress: BrokerAddress] = [:]
         var problems: Set<String> = []
 
         mutating func forward(_ ids: [LateRequests.ID]) {
@@ -37,22 +37,20 @@ package final class FaultyNetwork: Sendable {
     /// The kinds of requests that may get a fault.
     package static let kinds = Set(FaultPlan.shares.keys)
 
-    /// A proxy that injects no faults before ``resumeFaults()``.
-    ///
-    /// - Parameters:
-    ///   - rate: the percentage of requests of a transaction that get a fault; frequent and other requests get fewer.
-    ///   - kinds: the kinds of requests that may get a fault.
-    ///   - random: chooses the faults.
+    /// A proxy that injects no faults before ``resumeFaults()``. The rate is the percentage of requests of a transaction that get a
+    /// fault, if they are of one of these kinds; frequent and other requests get fewer.
     package init(rate: Double, kinds: Set<ApiKey> = kinds, random: any RandomNumberGenerator & Sendable) {
         state = Mutex(State(faults: FaultPlan(rate: rate, kinds: kinds, random: random)))
     }
 
     /// Opens listeners in front of brokers, and blocks until they are there.
     ///
-    /// - Parameter brokers: `host:port`, separated by commas.
+    /// - Parameter brokers: `host:port` of all of them, as clients and brokers name them, separated by commas.
     /// - Returns: the listeners, written like the brokers; nil if `brokers` is no such list, or if no port is free.
     package func listen(inFrontOf brokers: String) -> String? {
-        try? BrokerAddress.list(brokers)?.map { try listener(for: $0).wait().description }.joined(separator: ",")
+        guard let brokers = BrokerAddress.list(brokers), let listeners = try? brokers.map(listener) else { return nil }
+        state.withLock { $0.listeners = Dictionary(zip(brokers, listeners)) { first, _ in first } }
+        return listeners.map(\.description).joined(separator: ",")
     }
 
     /// Injects no more faults. Requests that were held back so far still arrive late.
@@ -79,8 +77,6 @@ package final class FaultyNetwork: Sendable {
 
     /// Problems of the proxy itself.
     package var problems: [String] { state.withLock { $0.problems.sorted() } }
-
-    func report(problem: String) { state.withLock { _ = $0.problems.insert(problem) } }
 }
 
 // MARK: - Connections
@@ -88,23 +84,17 @@ package final class FaultyNetwork: Sendable {
 typealias FrameChannel = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
 extension FaultyNetwork {
-    /// The listener in front of a broker, which is opened if it is the first time that the broker is named.
-    func listener(for broker: BrokerAddress) -> EventLoopFuture<BrokerAddress> {
-        state.withLock { state in
-            if let listener = state.listeners[broker] { return listener }
-            let listener = ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-                .childChannelInitializer { [self] channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        let client = try FrameDecoder.frames(of: channel)
-                        Task { await ClientConnection(client, to: broker, network: self).run() }
-                    }
+    private func listener(inFrontOf broker: BrokerAddress) throws -> BrokerAddress {
+        let listener = try ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { [self] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let client = try FrameDecoder.frames(of: channel)
+                    Task { await ClientConnection(client, to: broker, network: self).run() }
                 }
-                .bind(host: "127.0.0.1", port: 0)
-                .map { BrokerAddress(host: "127.0.0.1", port: $0.localAddress?.port ?? 0) }
-            state.listeners[broker] = listener
-            return listener
-        }
+            }
+            .bind(host: "127.0.0.1", port: 0).wait()
+        return BrokerAddress(host: "127.0.0.1", port: listener.localAddress?.port ?? 0)
     }
 
     func connect(to broker: BrokerAddress) async throws -> FrameChannel {
@@ -153,6 +143,17 @@ extension FaultyNetwork {
         state.withLock { $0.forward($0.late.answered(request, response)) }
     }
 
+    /// A response as the client may see it.
+    func rewritten(_ frame: ByteBuffer, to request: Request) throws(WireError) -> ByteBuffer {
+        do throws(WireError) {
+            return try request.rewritten(frame, state.withLock(\.listeners))
+        } catch {
+            let problem = "an answer to \(request.key.name) of version \(request.version) cannot be passed on"
+            state.withLock { _ = $0.problems.insert(problem) }
+            throw error
+        }
+    }
+
     /// Forwards a copy of a request at a later moment.
     func forward(_ request: Request, _ frame: ByteBuffer, to broker: BrokerAddress, at moment: Moment) {
         let (wait, end) = AsyncStream.makeStream(of: Never.self)
@@ -175,9 +176,8 @@ extension FaultyNetwork {
         }
     }
 
-    /// Sends a request on a connection of its own, which is opened in advance so that the moment is not missed.
-    ///
-    /// - Returns: the response, if there is one in time.
+    /// Sends a request on a connection of its own, which is opened in advance so that the moment is not missed. Returns the
+    /// response, if there is one in time.
     private func send(_ frame: ByteBuffer, to broker: BrokerAddress, after wait: AsyncStream<Never>) async throws -> ByteBuffer? {
         let connection = try await connect(to: broker)
         return try await connection.executeThenClose { responses, requests in

@@ -43,8 +43,6 @@ struct Request: Equatable, Sendable {
     var transactionalID: String?
     /// The sender's; nil if the request has none, as the first InitProducerId.
     var producer: ProducerIdentity?
-    /// A Produce without acks gets no response.
-    var isAnswered = true
 
     /// - Parameter frame: the request, including the four bytes of its length.
     /// - Throws: if the header cannot be read. A body that cannot be read is passed over.
@@ -69,17 +67,14 @@ struct Request: Equatable, Sendable {
 
     private mutating func readBody(_ buffer: inout ByteBuffer) throws(WireError) {
         if key == .produce {
-            guard version >= 3 else { return }
             transactionalID = try buffer.string()
-            isAnswered = try buffer.integer(Int16.self) != 0
+            // The acks; transactions need all.
+            try buffer.skip(2)
             producer = try buffer.producerOfFirstBatch()
         } else {
             transactionalID = try buffer.string(isFlexible: isFlexible)
-            if key == .initProducerId {
-                guard version >= 3 else { return }
-                // The transaction's timeout.
-                try buffer.skip(4)
-            }
+            // The transaction's timeout.
+            if key == .initProducerId { try buffer.skip(4) }
             producer = try buffer.producer()
         }
     }
@@ -141,6 +136,14 @@ struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
     let port: Int
 
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+    /// As responses have it.
+    fileprivate var encoded: [UInt8] {
+        var buffer = ByteBuffer(integer: Int16(host.utf8.count))
+        buffer.writeString(host)
+        buffer.writeInteger(Int32(port))
+        return Array(buffer.readableBytesView)
+    }
 }
 
 extension BrokerAddress {
@@ -163,14 +166,20 @@ extension BrokerAddress {
 extension Request {
     /// A response as the client may see it: with listeners in place of brokers, and without versions that cannot be read here.
     ///
-    /// - Parameter listener: the listener in front of a broker.
+    /// - Parameter listeners: those in front of each broker.
     /// - Throws: ``WireError`` if it cannot be read: unchanged, it could lead the client past the proxy.
-    func rewritten(_ frame: ByteBuffer, listener: (BrokerAddress) async throws -> BrokerAddress) async throws -> ByteBuffer {
+    func rewritten(_ frame: ByteBuffer, _ listeners: [BrokerAddress: BrokerAddress]) throws(WireError) -> ByteBuffer {
         switch key {
-        case .apiVersions: try withKnownVersions(frame)
-        case .metadata: try await metadata(frame, listener)
-        case .findCoordinator: try await coordinator(frame, listener)
-        default: frame
+        case .apiVersions: return try withKnownVersions(frame)
+        case .metadata, .findCoordinator:
+            guard isKnown else { throw WireError() }
+            let body = listeners.reduce(Array(frame.readableBytesView.dropFirst(4))) { body, pair in
+                body.replacing(pair.key.encoded, with: pair.value.encoded)
+            }
+            var rewritten = ByteBuffer(integer: Int32(body.count))
+            rewritten.writeBytes(body)
+            return rewritten
+        default: return frame
         }
     }
 
@@ -191,71 +200,6 @@ extension Request {
             rewritten.setInteger(limit, at: place)
         }
         return rewritten
-    }
-
-    private func metadata(
-        _ frame: ByteBuffer, _ listener: (BrokerAddress) async throws -> BrokerAddress
-    ) async throws -> ByteBuffer {
-        guard isKnown else { throw WireError() }
-        var copy = FrameCopy(of: frame)
-        try copy.bytes(8 + (version >= 3 ? 4 : 0))
-        for _ in 0..<max(0, try copy.integer(Int32.self)) {
-            try await copy.broker(listener)
-            // The rack.
-            if version >= 1 { try copy.string() }
-        }
-        return copy.ended()
-    }
-
-    private func coordinator(
-        _ frame: ByteBuffer, _ listener: (BrokerAddress) async throws -> BrokerAddress
-    ) async throws -> ByteBuffer {
-        guard isKnown else { throw WireError() }
-        var copy = FrameCopy(of: frame)
-        try copy.bytes(8 + (version >= 1 ? 4 : 0))
-        // Without a coordinator the address is meaningless.
-        guard try copy.integer(Int16.self) == 0 else { return frame }
-        if version >= 1 { try copy.string() }
-        try await copy.broker(listener)
-        return copy.ended()
-    }
-}
-
-/// Copies a frame piece by piece.
-private struct FrameCopy {
-    private var rest: ByteBuffer
-    private var copied = ByteBuffer()
-
-    init(of frame: ByteBuffer) { rest = frame }
-
-    mutating func bytes(_ count: Int) throws(WireError) {
-        guard var bytes = rest.readSlice(length: count) else { throw WireError() }
-        copied.writeBuffer(&bytes)
-    }
-
-    mutating func integer<Value: FixedWidthInteger>(_: Value.Type) throws(WireError) -> Value {
-        let value: Value = try rest.integer()
-        copied.writeInteger(value)
-        return value
-    }
-
-    mutating func string() throws(WireError) { try bytes(max(0, Int(integer(Int16.self)))) }
-
-    /// Copies a broker's id, and its listener's address in place of its own.
-    mutating func broker(_ listener: (BrokerAddress) async throws -> BrokerAddress) async throws {
-        _ = try integer(Int32.self)
-        guard let host = try rest.string() else { throw WireError() }
-        let address = try await listener(BrokerAddress(host: host, port: Int(try rest.integer(Int32.self))))
-        copied.writeInteger(Int16(address.host.utf8.count))
-        copied.writeString(address.host)
-        copied.writeInteger(Int32(address.port))
-    }
-
-    /// The copy with the rest of the frame, and with its length.
-    mutating func ended() -> ByteBuffer {
-        copied.writeBuffer(&rest)
-        copied.setInteger(Int32(copied.readableBytes - 4), at: 0)
-        return copied
     }
 }
 

@@ -33,9 +33,7 @@ struct LateRequests: Sendable {
         return lastID
     }
 
-    /// A client's request is about to be forwarded.
-    ///
-    /// - Returns: the late requests to forward before it.
+    /// A client's request is about to be forwarded. Returns the late requests to forward before it.
     mutating func forwarding(_ request: Request) -> [ID] {
         // Before the transaction ends, also those that are still waiting for a better moment.
         let isEnd = request.key == .endTxn
@@ -48,17 +46,13 @@ struct LateRequests: Sendable {
         }
     }
 
-    /// A client's request was answered.
-    ///
-    /// - Returns: the late requests to forward now.
+    /// A client's request was answered. Returns the late requests to forward now.
     mutating func answered(_ request: Request, _ response: Response) -> [ID] {
         record(response, to: request)
         return response.error == 0 ? releaseMet(in: request.transactionalID) { $0 == .answered(request.key) } : []
     }
 
-    /// Notes that a request is forwarded now.
-    ///
-    /// - Returns: whether it was still waiting.
+    /// Notes that a request is forwarded now. Returns whether it was still waiting.
     mutating func release(_ id: ID) -> Bool {
         guard var released = late[id], !released.isUnderWay else { return false }
         released.isUnderWay = true
@@ -75,10 +69,8 @@ struct LateRequests: Sendable {
         late.values.contains { $0.isUnderWay && $0.request.transactionalID == transactionalID }
     }
 
-    /// A late request was answered, or not if there is no response.
-    ///
-    /// - Returns: the transactional id of which it ended a later transaction too early, if it did. If the owner dies now, a part of
-    ///   that transaction is all that there is.
+    /// A late request was answered, or not if there is no response. Returns the transactional id of which it ended a later
+    /// transaction too early, if it did. If the owner dies now, a part of that transaction is all that there is.
     mutating func ended(_ id: ID, _ response: Response?) -> String? {
         guard let late = late.removeValue(forKey: id) else { return nil }
         power.record(late.request.key, response, hasMet: late.hasMet, isSameEpoch: late.isSameEpoch)
@@ -130,48 +122,44 @@ private struct Transactions {
 }
 
 /// The statistical power of a run: whether it could have detected clients that are not protected from late requests.
-struct LatePower: Equatable, Sendable {
-    /// The number of late requests.
-    private(set) var late = 0
-    /// Those that arrived while a later transaction of the same transactional id was open.
-    private(set) var met = 0
-    /// Those of the latter with the producer id and epoch of that transaction.
-    private(set) var sameEpoch = 0
-    /// The brokers' responses to those that met a transaction.
-    private(set) var carriedOut: [ApiKey: Int] = [:]
-    private(set) var refused: [Int16: Int] = [:]
-    private(set) var unanswered = 0
+struct LatePower: Sendable {
+    /// A late request that arrived while a later transaction of the same transactional id was open.
+    private struct Meeting {
+        let key: ApiKey
+        /// Kafka's error code, 0 for none; nil if there was no response.
+        let error: Int16?
+        /// Whether it had the producer id and epoch of that transaction.
+        let isSameEpoch: Bool
+    }
 
-    /// Records a late request.
-    ///
-    /// - Parameter response: nil if there was none.
+    /// The number of late requests.
+    private var late = 0
+    private var met: [Meeting] = []
+
+    /// Records a late request and its response, if there was one.
     mutating func record(_ key: ApiKey, _ response: Response?, hasMet: Bool, isSameEpoch: Bool) {
         late += 1
-        guard hasMet else { return }
-        met += 1
-        if isSameEpoch { sameEpoch += 1 }
-        switch response?.error {
-        case nil: unanswered += 1
-        case 0: carriedOut[key, default: 0] += 1
-        case .some(let code): refused[code, default: 0] += 1
-        }
+        if hasMet { met.append(Meeting(key: key, error: response?.error, isSameEpoch: isSameEpoch)) }
     }
 
     var line: String {
-        guard met > 0 else {
+        guard !met.isEmpty else {
             return "power: \(late) late requests, and no late request met a later transaction: "
                 + "this run proves nothing about late requests"
         }
-        func text(_ counts: [(name: String, count: Int)]) -> String {
-            let parts = counts.map { "\($0.name) \($0.count)" }.joined(separator: ", ")
-            return "\(counts.reduce(0) { $0 + $1.count })" + (counts.isEmpty ? "" : " (\(parts))")
+        /// How many there are, and of each number with its name.
+        func text(_ numbers: [Int16], _ name: (Int16) -> String) -> String {
+            let counts = numbers.reduce(into: [:]) { $0[$1, default: 0] += 1 }.sorted { $0.key < $1.key }
+            let parts = counts.map { "\(name($0.key)) \($0.value)" }.joined(separator: ", ")
+            return "\(numbers.count)" + (counts.isEmpty ? "" : " (\(parts))")
         }
-        let done = carriedOut.sorted { $0.key.rawValue < $1.key.rawValue }.map { ($0.key.name, $0.value) }
-        let errors = refused.sorted { $0.key < $1.key }.map { code, count in
-            ("\(code) \(String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(Int32(code))))):", count)
+        let done = text(met.filter { $0.error == 0 }.map(\.key.rawValue)) { ApiKey(rawValue: $0)?.name ?? "" }
+        let refused = text(met.compactMap(\.error).filter { $0 != 0 }) { code in
+            "\(code) \(String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(Int32(code))))):"
         }
-        return "power: \(late) late requests, \(met) met a later transaction of their transactional id, "
-            + "\(sameEpoch) of these in its own epoch; of the \(met), brokers carried out \(text(done)), refused \(text(errors))"
-            + (unanswered > 0 ? ", left unanswered \(unanswered)" : "")
+        let unanswered = met.count { $0.error == nil }
+        return "power: \(late) late requests, \(met.count) met a later transaction of their transactional id, "
+            + "\(met.count(where: \.isSameEpoch)) of these in its own epoch; of the \(met.count), brokers carried out \(done), "
+            + "refused \(refused)" + (unanswered > 0 ? ", left unanswered \(unanswered)" : "")
     }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import CBench
+import CProcess
 import Foundation
-import JuiceService
 
 // The baselines, each in a process of its own, which measurements start.
 
@@ -22,11 +22,10 @@ struct BareCopy: ParsableCommand {
     func run() throws {
         process_catch_signals()
         var plan = bare_copy_plan(
-            cluster: try cluster.cluster.forC, group: cString(group), input_topic: cString(input), output_topic: cString(output),
+            cluster: try Cluster(cluster).forC, group: cString(group), input_topic: cString(input), output_topic: cString(output),
             ready_file: cString(readyFile),
             // The same batch size as the service.
-            max_batch: ServiceConfiguration.maxBatch, answer_size: answerBytes,
-            sends_offsets: !noOffsets)
+            max_batch: 40_000, answer_size: answerBytes, sends_offsets: !noOffsets)
         if bare_copy(&plan) != 0 { throw ExitCode.failure }
     }
 }
@@ -42,7 +41,7 @@ struct BareRead: ParsableCommand {
     @OptionGroup var cluster: ClusterOptions
 
     func run() throws {
-        var cluster = try cluster.cluster.forC
+        var cluster = try Cluster(cluster).forC
         if bare_read(&cluster, topic, partitions) != 0 { throw ExitCode.failure }
     }
 }

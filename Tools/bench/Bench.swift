@@ -1,8 +1,8 @@
 import ArgumentParser
-import CBench
+import CProcess
 import Foundation
 import JuiceMessages
-import Kafka
+import ToolSupport
 
 /// The root of the command line.
 @main
@@ -31,39 +31,8 @@ struct Bench: ParsableCommand {
             BareRead.self,
         ])
 
-    static func main() {
-        // A broker that closes its connection must not end the process.
-        signal(SIGPIPE, SIG_IGN)
-        do {
-            var command = try parseAsRoot()
-            try command.run()
-        } catch let error as BenchError {
-            end(error.message, error.status)
-        } catch let error as KafkaError {
-            end(error.description, 70)
-        } catch is Interrupted {
-            exit(withError: ExitCode(130))
-        } catch {
-            exit(withError: error)
-        }
-    }
-
-    private static func end(_ message: String, _ status: Int32) -> Never {
-        note("bench: \(message)")
-        exit(withError: ExitCode(status))
-    }
+    static func main() { runTool() }
 }
-
-/// Why the benchmark cannot measure.
-struct BenchError: Error {
-    let message: String
-    var status: Int32 = 70
-
-    init(_ message: String, status: Int32 = 70) { (self.message, self.status) = (message, status) }
-}
-
-/// The user interrupted the measurement.
-struct Interrupted: Error {}
 
 /// A measurement that needs a broker.
 protocol BrokerMeasurement: ParsableCommand {
@@ -85,11 +54,8 @@ extension BrokerMeasurement {
 
 /// What all measurements have in common.
 struct OutputOptions: ParsableArguments {
-    @Flag(help: "Print JSON, documented in docs/PERFORMANCE.md.")
-    var json = false
-
-    @Flag(help: "Exit with status 1 if a goal is missed.")
-    var check = false
+    @Flag(help: "Print JSON, documented in docs/PERFORMANCE.md.") var json = false
+    @Flag(help: "Exit with status 1 if a goal is missed.") var check = false
 
     func show(_ report: Report) throws {
         print(try json ? report.json : report.text)
@@ -116,13 +82,14 @@ struct ClusterOptions: ParsableArguments {
         ["--bootstrap-servers", bootstrapServers] + (kafkaPropertyFile.map { ["--kafka-property-file", $0] } ?? [])
     }
 
-    var cluster: Cluster {
+    /// The user's librdkafka properties, which may contain secrets.
+    var properties: [String: String] {
         get throws {
-            guard let path = kafkaPropertyFile else { return Cluster(bootstrapServers: bootstrapServers, properties: [:]) }
+            guard let path = kafkaPropertyFile else { return [:] }
             guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-                throw BenchError("the property file \(path) cannot be read", status: 78)
+                throw ToolError("the property file \(path) cannot be read", status: 78)
             }
-            return Cluster(bootstrapServers: bootstrapServers, properties: try Self.properties(in: text))
+            return try Self.properties(in: text)
         }
     }
 
@@ -133,7 +100,7 @@ struct ClusterOptions: ParsableArguments {
             guard !line.isEmpty, !line.hasPrefix("#") else { return }
             let pair = line.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
             // The line is not quoted, since it may hold a password.
-            guard pair.count == 2 else { throw BenchError("a line of the property file is not name=value", status: 78) }
+            guard pair.count == 2 else { throw ToolError("a line of the property file is not name=value", status: 78) }
             properties[pair[0]] = pair[1]
         }
     }
@@ -164,6 +131,3 @@ func whole(_ range: ClosedRange<Int>) -> @Sendable (String) throws -> Int {
         return number
     }
 }
-
-/// Writes a line to standard error.
-func note(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)) }

@@ -1,26 +1,25 @@
 import Foundation
 import Kafka
-import Logging
+import ToolSupport
 
 /// The brokers, and the clients that the benchmark itself uses. They are alike for all contenders.
 struct Cluster: Sendable {
     let bootstrapServers: String
-    /// The user's librdkafka properties, which may contain secrets.
     let properties: [String: String]
-    /// Silent: the results of calls tell all that matters.
-    let hooks = ClientHooks(logger: Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() })
 
-    func configuration(_ own: [String: String]) -> KafkaConfiguration {
+    init(_ options: ClusterOptions) throws {
+        (bootstrapServers, properties) = (options.bootstrapServers, try options.properties)
+    }
+
+    func configuration(_ own: [String: String] = [:]) -> KafkaConfiguration {
         KafkaConfiguration(["client.id": "bench"]).merging(properties).merging(own)
             .merging(["bootstrap.servers": bootstrapServers, "allow.auto.create.topics": "false"])
     }
 
-    /// A producer that writes each record to the partition that owns its store.
-    ///
-    /// - Parameter pace: librdkafka properties for batching.
+    /// A producer that writes each record to the partition that owns its store, at the pace of these librdkafka properties.
     func producer(_ pace: [String: String]) throws(KafkaError) -> Producer {
         let fixed = ["enable.idempotence": "true", "partitioner": "murmur2_random"]
-        return try Producer(configuration: configuration(pace).merging(fixed), hooks: hooks)
+        return try Producer(configuration: configuration(pace).merging(fixed), hooks: .silent)
     }
 
     /// A consumer of committed records, which joins no group.
@@ -29,16 +28,14 @@ struct Cluster: Sendable {
             "group.id": "juice-bench", "isolation.level": "read_committed", "auto.offset.reset": "earliest",
             "enable.auto.commit": "false", "fetch.wait.max.ms": "10", "queued.max.messages.kbytes": "16384",
         ]
-        return try Consumer(configuration: configuration(own), hooks: hooks)
+        return try Consumer(configuration: configuration(own), hooks: .silent)
     }
 }
 
 /// How many records a topic has: the same view from outside of whoever writes them.
 ///
-/// It counts offsets. Transaction markers and the notes in the journal take some too: about 1 in 500.
-///
-/// Use it on one thread.
-final class TopicEnds {
+/// It counts offsets. Transaction markers and the notes in the journal take some too: about 1 in 500. Use it on one thread.
+final class RecordCount {
     private let consumer: Consumer
     private let partitions: [TopicPartition]
 
@@ -49,18 +46,15 @@ final class TopicEnds {
 
     deinit { consumer.close() }
 
-    /// The end of each partition; nil if the broker cannot answer at the moment.
-    func ends() throws(KafkaError) -> [TopicPartition: Offset]? {
+    /// The number of committed records; nil if the broker cannot answer at the moment.
+    func callAsFunction() throws(KafkaError) -> Int? {
         do throws(KafkaError) {
-            return try consumer.endOffsets(of: partitions, timeout: .seconds(5))
+            return try consumer.endOffsets(of: partitions, timeout: .seconds(5)).values.reduce(0) { $0 + Int($1) }
         } catch {
             guard error.remedy == .retry else { throw error }
             return nil
         }
     }
-
-    /// The number of committed records; nil if the broker cannot answer at the moment.
-    func count() throws(KafkaError) -> Int? { try ends()?.values.reduce(0) { $0 + Int($1) } }
 }
 
 /// Reads answers as soon as they are committed.
@@ -70,27 +64,26 @@ final class AnswerReader {
     private let consumer: Consumer
 
     /// Starts at the beginning of a topic.
-    init(_ cluster: Cluster, of topic: String, at site: Site) throws {
+    init(_ cluster: Cluster, of topic: String) throws {
         consumer = try cluster.consumer()
-        var partitions: [TopicPartition] = []
+        var partitions: [TopicPartition]?
         // A new topic may have no leaders yet. Once librdkafka knows them, it does not look them up later.
-        try site.follow("topics", to: 1) {
+        try wait(for: Site.patience) {
             do throws(KafkaError) {
                 partitions = try consumer.partitions(of: [topic], timeout: .seconds(5))
-                return 1
             } catch {
                 guard error.remedy == .retry else { throw error }
-                return 0
             }
+            return partitions != nil
         }
+        guard let partitions else { throw ToolError("the brokers do not know \(topic)") }
         try consumer.assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, 0) }))
     }
 
     deinit { consumer.close() }
 
-    /// Calls `body` with the order number of each available answer, after waiting up to 20 ms for the first.
-    ///
-    /// - Returns: when the answers were read; nil if there were none.
+    /// Calls `body` with the order number of each available answer, after waiting up to 20 ms for the first. Returns when the
+    /// answers were read; nil if there were none.
     func poll(_ body: (Int, ContinuousClock.Instant) throws -> Void) throws -> ContinuousClock.Instant? {
         var found: ContinuousClock.Instant?
         for element in try consumer.poll(maxRecords: 1_000, timeout: .milliseconds(20)) {

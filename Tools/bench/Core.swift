@@ -1,6 +1,6 @@
 import ArgumentParser
 import CBench
-import Foundation
+import ToolSupport
 
 /// `bench core`: the service's own work per order.
 struct Core: ParsableCommand {
@@ -17,20 +17,16 @@ struct Core: ParsableCommand {
               bench core --stores 1000000 --json
             """)
 
-    @Option(help: "Orders in each round.", transform: whole(1_000...999_999_999))
-    var orders = 1_000_000
+    @Option(help: "Orders in each round.", transform: whole(1_000...999_999_999)) var orders = 1_000_000
 
     @Option(help: "The number of stores that the orders are for.", transform: whole(1...OrderGenerator.mostStores))
     var stores = 1_000
 
-    @Option(help: "The number of rounds.", transform: whole(1...1_000))
-    var rounds = 5
-
+    @Option(help: "The number of rounds.", transform: whole(1...1_000)) var rounds = 5
     @OptionGroup var output: OutputOptions
 
     func run() throws { try output.show(report()) }
 
-    /// - Parameter distinctOrders: how many orders there are before they repeat with other ids, a power of two.
     func report(distinctOrders: Int = 1 << 20) -> Report {
         let pieces = CorePiece.all(stores: stores, distinctOrders: distinctOrders)
         var report = Report("core", ["orders": orders, "stores": stores, "rounds": rounds])
@@ -56,8 +52,7 @@ struct Heap: ParsableCommand {
             Each piece runs in steady state, after a warm-up. Goal: an order allocates nothing, and a basket once, for its items.
             """)
 
-    @Option(help: "The number of orders to count.", transform: whole(1...999_999_999))
-    var orders = 1_000_000
+    @Option(help: "The number of orders to count.", transform: whole(1...999_999_999)) var orders = 1_000_000
 
     @Option(help: "The number of stores that the orders are for.", transform: whole(1...OrderGenerator.mostStores))
     var stores = 1_000

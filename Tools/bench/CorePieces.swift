@@ -7,12 +7,18 @@ final class CorePiece {
     let name: String
     /// How many times it allocates memory per order in steady state.
     let allocations: Int
-    /// Does the piece for the orders of these numbers. The result keeps the compiler from eliminating the work.
     private let work: (Range<Int>) -> Int
     private var next = 0
 
-    private init(_ name: String, allocations: Int = 0, _ work: @escaping (Range<Int>) -> Int) {
-        (self.name, self.allocations, self.work) = (name, allocations, work)
+    /// A piece that does its work for the orders of some numbers. The result keeps the compiler from eliminating the work.
+    ///
+    /// What the work changes is passed to it: each access to a variable that a closure captures is checked for exclusivity, which
+    /// would be a third of the measurement.
+    private init<State>(
+        _ name: String, allocations: Int = 0, _ state: State, _ work: @escaping (inout State, Range<Int>) -> Int
+    ) {
+        var state = state
+        (self.name, self.allocations, self.work) = (name, allocations, { work(&state, $0) })
     }
 
     /// Does the piece for the next orders.
@@ -21,21 +27,15 @@ final class CorePiece {
         next += count
     }
 
-    /// All pieces, smallest first.
-    ///
-    /// - Parameters:
-    ///   - stores: how many stores the orders are for.
-    ///   - distinctOrders: how many orders there are before they repeat under new ids, a power of two. As many are remembered.
+    /// All pieces, smallest first. After so many distinct orders, a power of two, they repeat under new ids.
     static func all(stores: Int, distinctOrders: Int = 1 << 20) -> [CorePiece] {
         let workload = OrderWorkload(count: distinctOrders, storeCount: stores)
         let baskets = OrderWorkload(count: min(distinctOrders, 1 << 16), storeCount: stores, items: 5)
         return [
-            CorePiece("decode", decode(workload)), CorePiece("apply", apply(workload)), CorePiece("encode", encode(workload)),
-            CorePiece("order", decodeApplyEncode(workload)),
+            decode(workload), apply(workload), encode(workload), decodeApplyEncode("order", workload),
             // The baskets' items, and some answers that are long.
-            CorePiece("basket", allocations: 1, decodeApplyEncode(baskets)), CorePiece("remember", remember(workload)),
-            CorePiece("engine", engine(workload)), CorePiece("engine-basket", allocations: 1, engine(baskets)),
-            CorePiece("restore", restore()),
+            decodeApplyEncode("basket", allocations: 1, baskets), remember(workload), engine("engine", workload),
+            engine("engine-basket", allocations: 1, baskets), restore(),
         ]
     }
 }
@@ -46,14 +46,12 @@ nonisolated(unsafe) private var kept = 0
 
 // MARK: - The codec and the domain
 
-// The variables of a piece are passed to a function once: each access from a closure is checked for exclusivity, which would
-// be a third of the measurement.
+private let menu = Menu.withScarceFruit
 
 extension CorePiece {
     /// Bytes to an order.
-    private static func decode(_ workload: OrderWorkload) -> (Range<Int>) -> Int {
-        let decoder = CommandDecoder(menu: OrderWorkload.menu)
-        return { numbers in
+    private static func decode(_ workload: OrderWorkload) -> CorePiece {
+        CorePiece("decode", CommandDecoder(menu: menu)) { decoder, numbers in
             var sum = 0
             for number in numbers {
                 if case .command(let order) = decoder.decodeOrder(workload.value(of: number)) { sum &+= order.id.bytes.count }
@@ -63,35 +61,25 @@ extension CorePiece {
     }
 
     /// An order to a store's stock.
-    private static func apply(_ workload: OrderWorkload) -> (Range<Int>) -> Int {
-        let maker = JuiceMaker(menu: OrderWorkload.menu)
-        var stores = workload.makeStores()
-        var tally = FruitTally()
-        func apply(_ numbers: Range<Int>, to stores: inout [FruitStore], _ tally: inout FruitTally) -> Int {
+    private static func apply(_ workload: OrderWorkload) -> CorePiece {
+        let maker = JuiceMaker(menu: menu)
+        return CorePiece("apply", (stores: workload.makeStores(), tally: FruitTally())) { state, numbers in
             let juices = maker.menu.juices.count
             var sum = 0
             for number in numbers {
                 let order = JuiceOrder.single(OrderItem(juice: number % juices, quantity: 1))
-                if case .made = maker.make(order, from: &stores[workload.store(of: number)], &tally) { sum &+= 1 }
+                if case .made = maker.make(order, from: &state.stores[workload.store(of: number)], &state.tally) { sum &+= 1 }
             }
             return sum
         }
-        return { apply($0, to: &stores, &tally) }
     }
 
     /// An answer to bytes.
-    private static func encode(_ workload: OrderWorkload) -> (Range<Int>) -> Int {
-        let (menu, maker) = (OrderWorkload.menu, JuiceMaker(menu: OrderWorkload.menu))
-        let encoder = AnswerEncoder(menu: menu)
-        let id = BorrowedText("pos-7-000000000000")
+    private static func encode(_ workload: OrderWorkload) -> CorePiece {
+        let (encoder, id) = (AnswerEncoder(menu: menu), BorrowedText("pos-7-000000000000"))
         var store = FruitStore(menu: menu)
-        let contents = menu.juices.indices.map { juice in
-            var content = AnswerContent()
-            content.make(.single(OrderItem(juice: juice, quantity: 1)), by: maker, from: &store)
-            content.revision = content.kind == .juiceMade ? 1000 : 0
-            return content
-        }
-        return { numbers in
+        let contents = menu.juices.indices.map { content(juice: $0, from: &store) }
+        return CorePiece("encode", ()) { _, numbers in
             var buffer = OutputBuffer()
             for number in numbers {
                 let head = AnswerHead(.order, id: id, store: BorrowedText(workload.key(of: number)), offset: Int64(number))
@@ -102,27 +90,32 @@ extension CorePiece {
         }
     }
 
-    /// An order's bytes to its answer's.
-    private static func decodeApplyEncode(_ workload: OrderWorkload) -> (Range<Int>) -> Int {
-        let (decoder, maker) = (CommandDecoder(menu: OrderWorkload.menu), JuiceMaker(menu: OrderWorkload.menu))
-        let encoder = AnswerEncoder(menu: OrderWorkload.menu)
-        var stores = workload.makeStores()
+    private static func content(juice: Int, from store: inout FruitStore) -> AnswerContent {
         var content = AnswerContent()
-        func answer(_ numbers: Range<Int>, from stores: inout [FruitStore], _ content: inout AnswerContent) -> Int {
+        content.make(.single(OrderItem(juice: juice, quantity: 1)), by: JuiceMaker(menu: menu), from: &store)
+        content.revision = content.kind == .juiceMade ? 1000 : 0
+        return content
+    }
+
+    /// An order's bytes to its answer's.
+    private static func decodeApplyEncode(_ name: String, allocations: Int = 0, _ workload: OrderWorkload) -> CorePiece {
+        let (decoder, maker, encoder) = (CommandDecoder(menu: menu), JuiceMaker(menu: menu), AnswerEncoder(menu: menu))
+        let state = (stores: workload.makeStores(), content: AnswerContent())
+        return CorePiece(name, allocations: allocations, state) { state, numbers in
             var buffer = OutputBuffer()
             for number in numbers {
                 guard case .command(let command) = decoder.decodeOrder(workload.value(of: number)),
                     case .make(let order) = command.request
                 else { continue }
-                content.make(order, by: maker, from: &stores[workload.store(of: number)])
-                content.revision = content.kind == .juiceMade ? number : 0
+                state.content.make(order, by: maker, from: &state.stores[workload.store(of: number)])
+                state.content.revision = state.content.kind == .juiceMade ? number : 0
                 let store = BorrowedText(workload.key(of: number))
                 buffer.removeAll()
-                encoder.write(content, AnswerHead(.order, id: command.id, store: store, offset: Int64(number)), into: &buffer)
+                encoder.write(
+                    state.content, AnswerHead(.order, id: command.id, store: store, offset: Int64(number)), into: &buffer)
             }
             return buffer.count
         }
-        return { answer($0, from: &stores, &content) }
     }
 }
 
@@ -130,58 +123,45 @@ extension CorePiece {
 
 extension CorePiece {
     /// Looks an order up in the duplicate memory, and keeps its answer.
-    private static func remember(_ workload: OrderWorkload) -> (Range<Int>) -> Int {
-        var memory = DuplicateMemory(window: workload.window, valueLimit: 4 << 20)
-        let ids = OrderIDs()
-        var buffer = OutputBuffer()
-        var store = FruitStore(menu: OrderWorkload.menu)
-        var content = AnswerContent()
-        content.make(.single(OrderItem(juice: 1, quantity: 1)), by: JuiceMaker(menu: OrderWorkload.menu), from: &store)
-        let head = AnswerHead(.order, id: ids.id(of: 0), store: BorrowedText(workload.key(of: 0)), offset: 0)
-        AnswerEncoder(menu: OrderWorkload.menu).write(content, head, into: &buffer)
-        func remember(_ numbers: Range<Int>, in memory: inout DuplicateMemory) {
-            for number in numbers {
-                let key = BorrowedText(workload.key(of: number))
-                let fingerprint = CommandFingerprint(.order, store: key, id: ids.id(of: number))
-                guard memory.firstAnswer(to: fingerprint, sentAt: 0) == nil else { continue }
-                memory.remember(.order, fingerprint, buffer.unsafeBytes, at: number % 1000, sentAt: 0)
-                if number % 1000 == 999 { memory.commit(at: 0, [Offset(number - 999)..<Offset(number + 1)]) }
+    private static func remember(_ workload: OrderWorkload) -> CorePiece {
+        var store = FruitStore(menu: menu)
+        var answer = OutputBuffer()
+        let head = AnswerHead(.order, id: workload.id(of: 0), store: BorrowedText(workload.key(of: 0)), offset: 0)
+        AnswerEncoder(menu: menu).write(content(juice: 1, from: &store), head, into: &answer)
+        let value = answer.bytes
+        return CorePiece("remember", DuplicateMemory(window: workload.window, valueLimit: 4 << 20)) { memory, numbers in
+            value.withUnsafeBytes { value in
+                for number in numbers {
+                    let key = BorrowedText(workload.key(of: number))
+                    let fingerprint = CommandFingerprint(.order, store: key, id: workload.id(of: number))
+                    guard memory.firstAnswer(to: fingerprint, sentAt: 0) == nil else { continue }
+                    memory.remember(.order, fingerprint, value, at: number % 1000, sentAt: 0)
+                    if number % 1000 == 999 { memory.commit(at: 0, [Offset(number - 999)..<Offset(number + 1)]) }
+                }
+                return 0
             }
-        }
-        return { numbers in
-            remember(numbers, in: &memory)
-            return 0
         }
     }
 
     /// Everything the engine does for an order, in transactions of 10,000.
-    private static func engine(_ workload: OrderWorkload) -> (Range<Int>) -> Int {
+    private static func engine(_ name: String, allocations: Int = 0, _ workload: OrderWorkload) -> CorePiece {
         let log = DiscardingLog(workload)
         var answered = 0
-        var worker = Worker(
-            log: log,
-            settings: WorkerSettings(
-                menu: OrderWorkload.menu, language: .english, partitionCount: DiscardingLog.partitionCount, group: "bench",
-                instance: "bench", window: workload.window)
-        ) { event in
-            if case .committed(let summary) = event { answered += summary.commands }
-        }
-        return { numbers in
+        let worker = log.worker(menu: menu) { answered += $0 }
+        return CorePiece(name, allocations: allocations, worker) { worker, numbers in
             let end = answered + numbers.count
             while answered < end { _ = worker.step() }
-            return log.producedBytes
+            return log.journalBytes
         }
     }
 
     /// A stock record to a store.
-    private static func restore() -> (Range<Int>) -> Int {
+    private static func restore() -> CorePiece {
         var buffer = OutputBuffer()
         let key = BorrowedText("store-000001")
-        AnswerEncoder(menu: OrderWorkload.menu)
-            .stock(store: key, revision: 17, levels: FruitStore(menu: OrderWorkload.menu), into: &buffer)
+        AnswerEncoder(menu: menu).stock(store: key, revision: 17, levels: FruitStore(menu: menu), into: &buffer)
         let value = buffer.bytes
-        let restorer = StockRestorer(menu: OrderWorkload.menu)
-        return { numbers in
+        return CorePiece("restore", StockRestorer(menu: menu)) { restorer, numbers in
             value.withUnsafeBytes { bytes in
                 numbers.reduce(0) { sum, _ in sum &+ ((try? restorer.restore(bytes, key: key.bytes))?.revision ?? 0) }
             }
@@ -191,26 +171,7 @@ extension CorePiece {
 
 extension OrderWorkload {
     /// A window that is full after the first lap.
-    fileprivate var window: DuplicateWindow { DuplicateWindow(age: 3_600_000, count: count) }
+    var window: DuplicateWindow { DuplicateWindow(age: 3_600_000, count: count) }
 
-    fileprivate func makeStores() -> [FruitStore] { (0..<storeCount).map { _ in FruitStore(menu: Self.menu) } }
-}
-
-/// Distinct ids, one after the other in the same memory.
-private final class OrderIDs {
-    private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 18, alignment: 8)
-
-    init() { memory.copyBytes(from: "pos-7-000000000000".utf8) }
-
-    deinit { memory.deallocate() }
-
-    /// Valid until the next call.
-    func id(of number: Int) -> BorrowedText {
-        var rest = number
-        for position in stride(from: 17, through: 6, by: -1) {
-            memory[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        }
-        return BorrowedText(UnsafeRawBufferPointer(memory))
-    }
+    fileprivate func makeStores() -> [FruitStore] { Array(repeating: FruitStore(menu: menu), count: storeCount) }
 }

@@ -1,14 +1,25 @@
+import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 
+/// The mean size of the answers to the first orders, in bytes, found by answering them without Kafka.
+func meanAnswerSize(orders: Int, stores: Int, initialStock: Int) throws -> Int {
+    let distinct = 1 << min(20, Int.bitWidth - orders.leadingZeroBitCount)
+    let log = DiscardingLog(OrderWorkload(count: distinct, storeCount: stores))
+    var answered = 0
+    var worker = log.worker(menu: try .standard { _ in initialStock }) { answered += $0 }
+    while answered < orders { _ = worker.step() }
+    return log.journalBytes / answered
+}
+
 /// A log of endless orders that discards all writes: it measures the engine alone, without Kafka.
 final class DiscardingLog: CommandLog {
-    static let partitionCount: Int32 = 1
+    private static let partitionCount: Int32 = 1
 
     private let workload: OrderWorkload
     private var isAssigned = false
     private var next = 0
-    private(set) var producedBytes = 0
+    private(set) var journalBytes = 0
     /// The worker's claim of the partition, which it reads back.
     private var claim: UnsafeRawBufferPointer?
     private var isClaimed = false
@@ -20,6 +31,14 @@ final class DiscardingLog: CommandLog {
     init(_ workload: OrderWorkload) { self.workload = workload }
 
     deinit { claim?.deallocate() }
+
+    /// A worker on this log; `onCommit` gets the number of commands in each transaction.
+    func worker(menu: Menu, onCommit: @escaping (Int) -> Void) -> Worker<DiscardingLog> {
+        let settings = WorkerSettings(
+            menu: menu, language: .english, partitionCount: Self.partitionCount, group: "bench", instance: "bench",
+            window: workload.window)
+        return Worker(log: self, settings: settings) { if case .committed(let summary) = $0 { onCommit(summary.commands) } }
+    }
 
     let now: Timestamp = 0
 
@@ -47,8 +66,8 @@ final class DiscardingLog: CommandLog {
     func headers(of record: CommandRecord) -> [MessageHeader] { [] }
 
     func produce(_ record: OutputRecord) throws(LogError) {
-        producedBytes += record.value?.count ?? 0
         guard record.topic == .results, let value = record.value else { return }
+        journalBytes += value.count
         journalled = journalled.lowerBound..<journalled.upperBound + 1
         guard !isClaimed else { return }
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: value.count, alignment: 1)

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import JuiceMessages
+import ToolSupport
 
 /// `bench end-to-end`: throughput and its cost.
 struct EndToEnd: BrokerMeasurement {
@@ -16,8 +16,7 @@ struct EndToEnd: BrokerMeasurement {
             """)
 
     // Fewer are processed before they can be timed.
-    @Option(help: "Orders in each round.", transform: whole(50_000...999_999_999))
-    var orders = 1_000_000
+    @Option(help: "Orders in each round.", transform: whole(50_000...999_999_999)) var orders = 1_000_000
 
     @Option(help: "The number of stores that the orders are for.", transform: whole(1...OrderGenerator.mostStores))
     var stores = 1_000
@@ -29,16 +28,12 @@ struct EndToEnd: BrokerMeasurement {
             """, transform: whole(0...1_000_000_000))
     var initialStock = 10
 
-    @Option(help: "Partitions of each topic.", transform: whole(1...1_000))
-    var partitions = 4
-
-    @Option(help: "The number of rounds.", transform: whole(1...1_000))
-    var rounds = 5
-
+    @Option(help: "Partitions of each topic.", transform: whole(1...1_000)) var partitions = 4
+    @Option(help: "The number of rounds.", transform: whole(1...1_000)) var rounds = 5
     @OptionGroup var broker: BrokerOptions
 
     func measure(at site: Site) throws -> Report {
-        let answerBytes = try OrderGenerator.meanAnswerSize(orders: orders, stores: stores, initialStock: initialStock)
+        let answerBytes = try meanAnswerSize(orders: orders, stores: stores, initialStock: initialStock)
         var report = try site.report(
             "end-to-end",
             [
@@ -66,31 +61,31 @@ struct EndToEnd: BrokerMeasurement {
 
         return try inTurns(number, Contender.allCases) { contender in
             let output = outputs[contender] ?? topics.results
-            let ends = try TopicEnds(site.cluster, of: output, partitions: partitions)
+            let count = try RecordCount(site.cluster, of: output, partitions: partitions)
             let child = try site.start(
                 contender, on: topics, output: output, answerBytes: answerBytes, initialStock: initialStock)
-            defer { site.stop(child) }
-            let result = try throughput(of: child, ends, at: site)
+            defer { child.stop() }
+            let result = try throughput(of: child, count)
             note("round \(number) of \(rounds), \(contender.rawValue): \(result.text)")
             return result
         }
     }
 
     /// Times a process from the first progress seen to the last order.
-    private func throughput(of child: Child, _ ends: TopicEnds, at site: Site) throws -> Throughput {
+    private func throughput(of child: Child, _ count: RecordCount) throws -> Throughput {
         var first: ThroughputSample?
         var last: ThroughputSample?
-        try site.follow("orders", of: child, to: orders) {
+        try follow("orders", of: child, to: orders) {
             let done = last?.done ?? 0
             // Faster near the start and the end, which determine the measured time.
             usleep(first == nil || done > orders / 100 * 95 ? 1_000 : 20_000)
-            let sample = ThroughputSample(done: try ends.count() ?? done, processorTime: child.processorTime)
+            let sample = ThroughputSample(done: try count() ?? done, processorTime: child.processorTime)
             if first == nil, sample.done > 0 { first = sample }
             last = sample
             return sample.done
         }
-        guard let first, let last, let result = last.since(first, residentBytes: child.residentBytes) else {
-            throw BenchError("--orders is too small: all of them were processed before they could be timed", status: 64)
+        guard let first, let last, let result = Throughput(from: first, to: last, residentBytes: child.residentBytes) else {
+            throw ToolError("--orders is too small: all of them were processed before they could be timed", status: 64)
         }
         return result
     }
@@ -101,26 +96,27 @@ struct ThroughputSample {
     var time = ContinuousClock.now
     let done: Int
     let processorTime: Duration?
-
-    /// The throughput since an earlier sample; nil if there was no progress.
-    func since(_ start: ThroughputSample, residentBytes: Double?) -> Throughput? {
-        let orders = Double(done - start.done)
-        let seconds = (time - start.time) / .seconds(1)
-        guard orders > 0, seconds > 0 else { return nil }
-        var microseconds: Double?
-        if let end = processorTime, let start = start.processorTime { microseconds = (end - start) / .microseconds(1) / orders }
-        return Throughput(
-            ordersPerSecond: orders / seconds, microsecondsPerOrder: microseconds, megabytes: residentBytes.map { $0 / 1e6 })
-    }
 }
 
 /// How fast a process handled orders, and what that cost. What the system does not report is nil.
-struct Throughput: Equatable {
+struct Throughput {
     let ordersPerSecond: Double
     /// Processor time of the process.
     let microsecondsPerOrder: Double?
     /// Resident memory at the end.
     let megabytes: Double?
+
+    /// The throughput between two samples; nil if there was no progress.
+    init?(from start: ThroughputSample, to end: ThroughputSample, residentBytes: Double? = nil) {
+        let orders = Double(end.done - start.done)
+        let seconds = (end.time - start.time) / .seconds(1)
+        guard orders > 0, seconds > 0 else { return nil }
+        ordersPerSecond = orders / seconds
+        microsecondsPerOrder = start.processorTime.flatMap { start in
+            end.processorTime.map { ($0 - start) / .microseconds(1) / orders }
+        }
+        megabytes = residentBytes.map { $0 / 1e6 }
+    }
 
     var text: String { "\(Figure.text(ordersPerSecond)) orders/s, \(Figure.text(microsecondsPerOrder)) µs each" }
 }

@@ -3,6 +3,7 @@ import Foundation
 import JuiceMessages
 import Kafka
 import Synchronization
+import ToolSupport
 
 /// `bench latency`: how long orders wait for their answers.
 struct Latency: BrokerMeasurement {
@@ -19,11 +20,8 @@ struct Latency: BrokerMeasurement {
               bench latency --bootstrap-servers kafka:9092 --rate 100 --duration 60
             """)
 
-    @Option(help: "Orders per second.", transform: whole(1...1_000_000))
-    var rate = 1_000
-
-    @Option(help: "How long each contender is measured per round, in seconds.", transform: whole(1...3_600))
-    var duration = 20
+    @Option(help: "Orders per second.", transform: whole(1...1_000_000)) var rate = 1_000
+    @Option(help: "How long each contender is measured per round, in seconds.", transform: whole(1...3_600)) var duration = 20
 
     @Option(
         help: """
@@ -31,20 +29,15 @@ struct Latency: BrokerMeasurement {
             """, transform: whole(0...1_000_000_000))
     var initialStock = 10
 
-    @Option(help: "Partitions of each topic.", transform: whole(1...1_000))
-    var partitions = 4
-
-    @Option(help: "The number of rounds.", transform: whole(1...1_000))
-    var rounds = 3
-
+    @Option(help: "Partitions of each topic.", transform: whole(1...1_000)) var partitions = 4
+    @Option(help: "The number of rounds.", transform: whole(1...1_000)) var rounds = 3
     @OptionGroup var broker: BrokerOptions
 
     private static let stores = 1_000
 
     func measure(at site: Site) throws -> Report {
         let schedule = Schedule(rate: rate, seconds: duration)
-        let answerBytes = try OrderGenerator.meanAnswerSize(
-            orders: schedule.orders, stores: Self.stores, initialStock: initialStock)
+        let answerBytes = try meanAnswerSize(orders: schedule.orders, stores: Self.stores, initialStock: initialStock)
         var report = try site.report(
             "latency",
             [
@@ -57,9 +50,9 @@ struct Latency: BrokerMeasurement {
                 defer { site.delete(topics.all) }
                 let child = try site.start(
                     contender, on: topics, output: topics.results, answerBytes: answerBytes, initialStock: initialStock)
-                defer { site.stop(child) }
-                try site.waitUntilReady(child)
-                let times = try measure(child, on: topics, schedule, at: site)
+                defer { child.stop() }
+                try child.waitUntilReady()
+                let times = try measure(child, on: topics, schedule, site.cluster)
                 let (p50, p99) = (Figure.text(times.latency(50)), Figure.text(times.latency(99)))
                 note("round \(number) of \(rounds), \(contender.rawValue): p50 \(p50) ms, p99 \(p99) ms")
                 return times
@@ -71,10 +64,9 @@ struct Latency: BrokerMeasurement {
 
     func add(_ times: [Contender: AnswerTimes], to report: inout Report) {
         // At a low rate an order has a transaction of its own, and the offsets that the service does not send weigh most.
-        let isLow = rate <= 300
+        let goals = rate <= 300 ? (bare: 0.80, least: 1.15) : (bare: 0.85, least: 1.3)
         report.compare(
-            "p50 ms", times.mapValues { $0.latency(50) }, toBare: .atMost(isLow ? 0.80 : 0.85), toLeast: .atMost(isLow ? 1.15 : 1.3)
-        )
+            "p50 ms", times.mapValues { $0.latency(50) }, toBare: .atMost(goals.bare), toLeast: .atMost(goals.least))
         report.compare("p90 ms", times.mapValues { $0.latency(90) })
         report.compare("p99 ms", times.mapValues { $0.latency(99) }, toBare: .atMost(1), toLeast: .atMost(1.3))
         report.compare("p99.9 ms", times.mapValues { $0.latency(99.9) })
@@ -83,25 +75,24 @@ struct Latency: BrokerMeasurement {
         report.compare("sent late p99 ms", times.mapValues { $0.lateness(99) })
     }
 
-    private func measure(_ child: Child, on topics: TopicNames, _ schedule: Schedule, at site: Site) throws -> AnswerTimes {
-        let reader = try AnswerReader(site.cluster, of: topics.results, at: site)
-        let sender = OpenLoopSender(site.cluster, topic: topics.orders, schedule, stores: Self.stores)
-        sender.start()
+    private func measure(_ child: Child, on topics: TopicNames, _ schedule: Schedule, _ cluster: Cluster) throws -> AnswerTimes {
+        let reader = try AnswerReader(cluster, of: topics.results)
+        let sender = OpenLoopSender(cluster, topic: topics.orders, schedule, stores: Self.stores)
         defer { sender.stop() }
         var start: ContinuousClock.Instant?
-        try site.follow("connections", of: child, to: 1) {
-            usleep(1_000)
+        try wait(for: Site.patience, every: .milliseconds(1)) {
             start = try sender.firstDue()
-            return start == nil ? 0 : 1
+            return start != nil
         }
-        var times = AnswerTimes(schedule, start: start ?? .now)
-        try site.follow("answers", of: child, to: schedule.orders) {
+        guard let start else { throw ToolError("the benchmark does not connect to \(topics.orders)") }
+        var times = AnswerTimes(schedule, start: start)
+        try follow("answers", of: child, to: schedule.orders) {
             _ = try sender.firstDue()
             _ = try reader.poll { number, now in try times.record(number, at: now) }
             times.sample(processorTime: child.processorTime)
             return times.count
         }
-        times.sent(late: sender.lateness)
+        times.lateness = sender.lateness
         return times
     }
 }
@@ -125,22 +116,21 @@ struct AnswerTimes {
     private let start: ContinuousClock.Instant
     /// In milliseconds since the order was due; negative while it has no answer.
     private var latencies: [Double]
-    private var lateness: [Double] = []
     private(set) var count = 0
     private var first: ThroughputSample?
     private var last: ThroughputSample?
+    /// How late each order was sent, in milliseconds.
+    var lateness: [Double] = []
 
     init(_ schedule: Schedule, start: ContinuousClock.Instant) {
         (self.schedule, self.start) = (schedule, start)
         latencies = Array(repeating: -1, count: schedule.orders)
     }
 
-    /// Records the answer to an order.
-    ///
-    /// - Throws: ``BenchError`` if it was answered before, or never sent.
+    /// Records the answer to an order. Throws ``ToolError`` if it was answered before, or never sent.
     mutating func record(_ number: Int, at time: ContinuousClock.Instant) throws {
         guard latencies.indices.contains(number), latencies[number] < 0 else {
-            throw BenchError("order \(number) was answered twice, or never sent")
+            throw ToolError("order \(number) was answered twice, or never sent")
         }
         latencies[number] = max(0, (time - start - schedule.due(number)) / .milliseconds(1))
         count += 1
@@ -153,22 +143,19 @@ struct AnswerTimes {
         first = first ?? last
     }
 
-    /// - Parameter late: how late each order was sent, in milliseconds.
-    mutating func sent(late: [Double]) { lateness = late }
-
     /// A percentile of the latencies without the warm-up, in milliseconds.
-    func latency(_ percent: Double) -> Double? {
-        Figure.percentile(percent, ofSorted: latencies.dropFirst(schedule.warmUp).sorted())
-    }
+    func latency(_ percent: Double) -> Double? { percentile(percent, of: latencies) }
 
     /// A percentile of how late orders were sent: the sender's own share of the latencies.
-    func lateness(_ percent: Double) -> Double? {
-        Figure.percentile(percent, ofSorted: lateness.dropFirst(schedule.warmUp).sorted())
+    func lateness(_ percent: Double) -> Double? { percentile(percent, of: lateness) }
+
+    private func percentile(_ percent: Double, of values: [Double]) -> Double? {
+        Figure.percentile(percent, ofSorted: values.dropFirst(schedule.warmUp).sorted())
     }
 
     /// Processor time of the process, without the warm-up.
     var microsecondsPerOrder: Double? {
-        first.flatMap { last?.since($0, residentBytes: nil)?.microsecondsPerOrder }
+        first.flatMap { first in last.flatMap { Throughput(from: first, to: $0)?.microsecondsPerOrder } }
     }
 }
 
@@ -181,34 +168,22 @@ final class OpenLoopSender: Sendable {
         var isStopped = false
     }
 
-    private let cluster: Cluster
-    private let topic: String
-    private let schedule: Schedule
-    private let stores: Int
     private let state = Mutex(State())
 
-    init(_ cluster: Cluster, topic: String, _ schedule: Schedule, stores: Int) {
-        (self.cluster, self.topic, self.schedule, self.stores) = (cluster, topic, schedule, stores)
-    }
-
     /// Starts the thread, which connects and then sends.
-    func start() {
-        let thread = Thread { [self] in
+    init(_ cluster: Cluster, topic: String, _ schedule: Schedule, stores: Int) {
+        Thread.detachNewThread { [self] in
             do throws(KafkaError) {
-                try send()
+                try send(cluster, topic, schedule, OrderGenerator(stores: stores))
             } catch {
                 state.withLock { $0.failure = error }
             }
         }
-        thread.name = "orders"
-        thread.start()
     }
 
     func stop() { state.withLock { $0.isStopped = true } }
 
-    /// When the first order is due; nil before the thread has connected.
-    ///
-    /// - Throws: why the thread has failed.
+    /// When the first order is due; nil before the thread has connected. Throws why the thread has failed.
     func firstDue() throws(KafkaError) -> ContinuousClock.Instant? {
         let (start, failure) = state.withLock { ($0.start, $0.failure) }
         if let failure { throw failure }
@@ -218,19 +193,19 @@ final class OpenLoopSender: Sendable {
     /// How late each order was sent, in milliseconds.
     var lateness: [Double] { state.withLock(\.lateness) }
 
-    private func send() throws(KafkaError) {
+    private func send(_ cluster: Cluster, _ topic: String, _ schedule: Schedule, _ orders: OrderGenerator) throws(KafkaError) {
+        var orders = orders
         let producer = try cluster.producer(["linger.ms": "0", "message.timeout.ms": "30000"])
         _ = try producer.metadata(topics: [topic], timeout: .seconds(10))
         let start = ContinuousClock.now + .milliseconds(100)
         state.withLock { $0.start = start }
 
-        var generator = OrderGenerator(stores: stores)
         var lateness: [Double] = []
         lateness.reserveCapacity(schedule.orders)
         for number in 0..<schedule.orders {
             let due = start + schedule.due(number)
             guard wait(until: due, producer) else { return }
-            let (key, value) = generator.next(number: number)
+            let (key, value) = orders.next(number: number)
             try producer.produce(topic: topic, key: key, value: value) { [self] result in
                 if case .failure(let error) = result { state.withLock { $0.failure = error } }
             }
@@ -244,11 +219,11 @@ final class OpenLoopSender: Sendable {
     /// - Returns: false if the sender was stopped or has failed.
     private func wait(until due: ContinuousClock.Instant, _ producer: Producer) -> Bool {
         producer.poll(timeout: .zero)
-        while true {
-            if state.withLock({ $0.isStopped || $0.failure != nil }) { return false }
+        while !state.withLock({ $0.isStopped || $0.failure != nil }) {
             let rest = due - .now
             guard rest > .zero else { return true }
             usleep(UInt32(max(1, min(rest, .milliseconds(20)) / .microseconds(1))))
         }
+        return false
     }
 }

@@ -1,32 +1,50 @@
 import JuiceDomain
 import JuiceMessages
 
-/// Generates orders of about 115 bytes, as a POS system might send them. The same seed gives the same orders.
+/// Generates orders of about 110 bytes, as POS systems might send them. The same seed gives the same orders.
 struct OrderGenerator {
     /// Their ids have seven digits.
     static let mostStores = 9_999_999
+    /// The digits of an order's number, which end its id.
+    static let digits = 11
 
+    private static let head = #"{"orderId":"pos-7-"#
+    /// Where in an order its number is.
+    static let numberStart = head.utf8.count
+
+    /// An order that begins with each juice of the menu, with fields unknown to the service.
     private let templates: [[UInt8]]
-    private let digitsStart: Int
     private let stores: Int
     private var random: SeededGenerator
 
-    init(stores: Int, seed: UInt64 = 1) {
-        let head = #"{"orderId":"pos-7-"#
-        templates = Menu.standard.juices.map { juice in
-            let tail = #"000000000","juice":"\#(juice.id)","quantity":1,"note":"a POS system adds fields of its own, see"}"#
-            return Array((head + tail).utf8)
+    /// Orders for so many stores, and of so many juices each; more than one make baskets.
+    init(stores: Int, items: Int = 1, seed: UInt64 = 1) {
+        (self.stores, random) = (stores, SeededGenerator(seed: seed))
+        let (all, plenty) = (Menu.standard.juices.map(\.id), Menu.withScarceFruit.plentyJuices)
+        templates = all.indices.map { first in
+            // As many baskets are made as orders of one juice.
+            let choice = items > 1 && plenty.contains(all[first]) ? plenty : all
+            let ordered = (first..<first + items).map { #""juice":"\#(choice[$0 % choice.count])","quantity":1"# }
+            let order = items == 1 ? ordered[0] : "\"items\":[{\(ordered.joined(separator: "},{"))}]"
+            let number = String(repeating: "0", count: Self.digits)
+            return Array("\(Self.head)\(number)\",\(order),\"register\":\"7\",\"at\":\"2026-01-01T12:00:00Z\"}".utf8)
         }
-        digitsStart = head.utf8.count
-        self.stores = stores
-        random = SeededGenerator(seed: seed)
     }
+
+    /// The size of the largest order.
+    var largest: Int { templates.map(\.count).max() ?? 0 }
 
     /// The order with this number: the store id as the key, and the value.
     mutating func next(number: Int) -> (key: [UInt8], value: [UInt8]) {
+        let (store, value) = draw(number: number)
+        return (Self.store(store), value)
+    }
+
+    /// The order with this number, and the number of its store.
+    mutating func draw(number: Int) -> (store: Int, value: [UInt8]) {
         var value = templates[Int.random(in: templates.indices, using: &random)]
-        Self.write(number, digits: 9, into: &value, at: digitsStart)
-        return (Self.store(Int.random(in: 0..<stores, using: &random)), value)
+        Self.write(number, digits: Self.digits, into: &value, at: Self.numberStart)
+        return (Int.random(in: 0..<stores, using: &random), value)
     }
 
     /// An order that is the same whenever its number is asked for.
@@ -54,10 +72,10 @@ struct OrderGenerator {
     static func number(in value: UnsafeRawBufferPointer) -> Int? {
         let mark = StaticString(#""orderId":"pos-7-"#)
         let pattern = UnsafeRawBufferPointer(start: mark.utf8Start, count: mark.utf8CodeUnitCount)
-        guard value.count >= pattern.count + 9 else { return nil }
-        for start in 0...(value.count - pattern.count - 9) {
+        guard value.count >= pattern.count + digits else { return nil }
+        for start in 0...(value.count - pattern.count - digits) {
             guard value[start..<start + pattern.count].elementsEqual(pattern) else { continue }
-            return value[(start + pattern.count)...].prefix(9).reduce(0) { number, digit in
+            return value[(start + pattern.count)...].prefix(digits).reduce(0) { number, digit in
                 number.flatMap { (48...57).contains(digit) ? $0 * 10 + Int(digit) - 48 : nil }
             }
         }
@@ -65,47 +83,84 @@ struct OrderGenerator {
     }
 }
 
-extension OrderGenerator {
-    /// The mean size of the answers to the first orders, in bytes. Computes the answers without Kafka.
-    static func meanAnswerSize(orders count: Int, stores: Int, initialStock: Int) throws -> Int {
-        let menu = try Menu.standard { _ in initialStock }
-        let (decoder, maker, encoder) = (CommandDecoder(menu: menu), JuiceMaker(menu: menu), AnswerEncoder(menu: menu))
-        var orders = OrderGenerator(stores: stores)
-        var fruits: [[UInt8]: FruitStore] = [:]
-        var revisions: [[UInt8]: Int] = [:]
-        var content = AnswerContent()
-        var answer = OutputBuffer()
-        var bytes = 0
-        for number in 0..<count {
-            let (key, value) = orders.next(number: number)
-            var left = fruits.removeValue(forKey: key) ?? FruitStore(menu: menu)
-            answer.removeAll()
-            value.withUnsafeBytes { value in
-                key.withUnsafeBytes { store in
-                    guard case .command(let command) = decoder.decodeOrder(value), case .make(let order) = command.request else {
-                        return
-                    }
-                    content.make(order, by: maker, from: &left)
-                    content.revision = 0
-                    if content.kind == .juiceMade {
-                        revisions[key, default: 0] += 1
-                        content.revision = revisions[key] ?? 0
-                    }
-                    let head = AnswerHead(.order, id: command.id, store: BorrowedText(store), offset: Int64(number))
-                    encoder.write(content, head, into: &answer)
-                }
-            }
-            bytes += answer.count
-            fruits[key] = left
+/// Generated orders in contiguous memory, to take one after the other at no cost.
+final class OrderWorkload {
+    /// How many orders there are, a power of two. Further ones repeat them under new ids.
+    let count: Int
+    let storeCount: Int
+    /// The index of each order's store, and the size of its value.
+    private let orders: [(store: Int, size: Int)]
+    private let memory: UnsafeMutableRawBufferPointer
+    private let stride: Int
+    /// The latest lap, and its digits as they appear in ids.
+    private var lap = 0
+    private var lapDigits: UInt32 = 0x3030_3030
+
+    private static let keySize = OrderGenerator.store(0).count
+    private static let keyRoom = 16
+
+    init(count: Int, storeCount: Int, items: Int = 1) {
+        precondition(count.nonzeroBitCount == 1, "the number of orders must be a power of two")
+        (self.count, self.storeCount) = (count, storeCount)
+        var generator = OrderGenerator(stores: storeCount, items: items)
+        stride = Self.keyRoom + generator.largest
+        memory = .allocate(byteCount: count * stride, alignment: 8)
+        orders = (0..<count).map { [memory, stride] number in
+            let (store, value) = generator.draw(number: number)
+            let slot = UnsafeMutableRawBufferPointer(rebasing: memory[number * stride..<(number + 1) * stride])
+            slot.copyBytes(from: OrderGenerator.store(store))
+            UnsafeMutableRawBufferPointer(rebasing: slot[Self.keyRoom...]).copyBytes(from: value)
+            return (store, value.count)
         }
-        return bytes / count
+    }
+
+    deinit { memory.deallocate() }
+
+    private func bytes(at start: Int, _ count: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: memory[start..<start + count])
+    }
+
+    /// The index of an order's store, from 0.
+    func store(of number: Int) -> Int { orders[number & (count - 1)].store }
+
+    /// The key of an order.
+    func key(of number: Int) -> UnsafeRawBufferPointer { bytes(at: (number & (count - 1)) * stride, Self.keySize) }
+
+    /// The value of an order, with an id that is unique to the number among the last 10,000 laps. It is valid until the value of a
+    /// number that differs by a multiple of ``count`` is requested.
+    func value(of number: Int) -> UnsafeRawBufferPointer {
+        let index = number & (count - 1)
+        let start = index * stride + Self.keyRoom
+        if number / count != lap {
+            lap = number / count
+            let digits = Array(String(10_000 + lap % 10_000).utf8.dropFirst())
+            lapDigits = digits.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
+        }
+        memory.storeBytes(of: lapDigits, toByteOffset: start + OrderGenerator.numberStart, as: UInt32.self)
+        return bytes(at: start, orders[index].size)
+    }
+
+    /// The id of an order, valid as long as its value.
+    func id(of number: Int) -> BorrowedText {
+        let prefix = 6
+        let value = value(of: number)
+        let start = OrderGenerator.numberStart - prefix
+        return BorrowedText(UnsafeRawBufferPointer(rebasing: value[start..<start + prefix + OrderGenerator.digits]))
     }
 }
 
 extension Menu {
-    /// The standard menu with another initial stock of each fruit.
-    ///
-    /// - Throws: ``MenuError`` if an initial stock is more than a store can hold.
+    /// Plenty of all fruits except one: its juices are out of stock, all others are made.
+    static let withScarceFruit = (try? standard { $0.id == scarce ? $0.initialStock : 10_000 }) ?? standard
+    private static let scarce = "strawberry"
+
+    /// The juices without the scarce fruit.
+    fileprivate var plentyJuices: [String] {
+        juices.filter { juice in juice.recipe.allSatisfy { fruits[$0.fruit].id != Self.scarce } }.map(\.id)
+    }
+
+    /// The standard menu with another initial stock of each fruit. Throws ``MenuError`` if an initial stock is more than a store
+    /// can hold.
     static func standard(initialStock: (Fruit) -> Int) throws(MenuError) -> Menu {
         let fruits = standard.fruits.map { Fruit(id: $0.id, name: $0.name, initialStock: initialStock($0)) }
         let juices = standard.juices.map { juice in

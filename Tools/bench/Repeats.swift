@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import JuiceDomain
-import JuiceMessages
+import ToolSupport
 
 /// `bench repeats`: what repeats of old orders cost.
 struct Repeats: BrokerMeasurement {
@@ -18,18 +18,13 @@ struct Repeats: BrokerMeasurement {
             """)
 
     // All of them must still be remembered.
-    @Option(help: "Orders in each round.", transform: whole(100_000...1_000_000))
-    var orders = 1_000_000
+    @Option(help: "Orders in each round.", transform: whole(100_000...1_000_000)) var orders = 1_000_000
 
     @Option(help: "The number of stores that the orders are for.", transform: whole(1...OrderGenerator.mostStores))
     var stores = 1_000
 
-    @Option(help: "Partitions of each topic.", transform: whole(1...1_000))
-    var partitions = 1
-
-    @Option(help: "The number of rounds.", transform: whole(1...1_000))
-    var rounds = 3
-
+    @Option(help: "Partitions of each topic.", transform: whole(1...1_000)) var partitions = 1
+    @Option(help: "The number of rounds.", transform: whole(1...1_000)) var rounds = 3
     @OptionGroup var broker: BrokerOptions
 
     func measure(at site: Site) throws -> Report {
@@ -43,11 +38,26 @@ struct Repeats: BrokerMeasurement {
         let topics = try site.makeTopics("\(number)", partitions: partitions)
         defer { site.delete(topics.all) }
         let service = try site.startService(topics, group: topics.results)
-        defer { site.stop(service) }
-        try site.waitUntilReady(service)
-        let ends = try TopicEnds(site.cluster, of: topics.results, partitions: partitions)
+        defer { service.stop() }
+        try service.waitUntilReady()
+        let count = try RecordCount(site.cluster, of: topics.results, partitions: partitions)
+
+        /// Times from the first order sent to the last one answered.
         func send(_ numbers: [Int], _ what: String) throws -> Throughput {
-            let result = try throughput(of: service, sending: numbers, to: topics.orders, ends, at: site)
+            let goal = (try count() ?? 0) + numbers.count
+            let start = ThroughputSample(done: 0, processorTime: service.processorTime)
+            var generator = OrderGenerator(stores: stores)
+            try site.fill(topics.orders, count: numbers.count) { generator.again(number: numbers[$0]) }
+            var done = 0
+            try follow("answers", of: service, to: goal) {
+                usleep(1_000)
+                done = try count() ?? done
+                return done
+            }
+            let end = ThroughputSample(done: numbers.count, processorTime: service.processorTime)
+            guard let result = Throughput(from: start, to: end, residentBytes: service.residentBytes) else {
+                throw service.failure("cannot be timed")
+            }
             note("round \(number) of \(rounds), \(what): \(result.text)")
             return result
         }
@@ -66,24 +76,5 @@ struct Repeats: BrokerMeasurement {
         report.add("µs/order, scattered", scattered.microsecondsPerOrder)
         report.add("MB, after the new orders", new.megabytes)
         report.add("MB, at the end", scattered.megabytes)
-    }
-
-    /// Times from the first order sent to the last one answered.
-    private func throughput(
-        of service: Child, sending numbers: [Int], to topic: String, _ ends: TopicEnds, at site: Site
-    ) throws -> Throughput {
-        var done = try ends.count() ?? 0
-        let goal = done + numbers.count
-        let start = ThroughputSample(done: 0, processorTime: service.processorTime)
-        var generator = OrderGenerator(stores: stores)
-        try site.fill(topic, count: numbers.count) { generator.again(number: numbers[$0]) }
-        try site.follow("answers", of: service, to: goal) {
-            usleep(1_000)
-            done = try ends.count() ?? done
-            return done
-        }
-        let end = ThroughputSample(done: numbers.count, processorTime: service.processorTime)
-        guard let result = end.since(start, residentBytes: service.residentBytes) else { throw service.failure("cannot be timed") }
-        return result
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import ToolSupport
 
 /// What a measurement found: a list of figures, each with its value in every round.
 struct Report: Encodable {
@@ -13,11 +14,7 @@ struct Report: Encodable {
         (self.benchmark, self.machine, self.settings) = (benchmark, machine, settings)
     }
 
-    /// Adds a round's value of a figure.
-    ///
-    /// - Parameters:
-    ///   - value: nil if the system does not report it, or if it cannot be computed.
-    ///   - goal: for the median.
+    /// Adds a round's value of a figure, nil if it is not known, and the goal for its median.
     mutating func add(_ name: String, _ value: Double?, _ goal: Goal? = nil) {
         // JSON knows no infinity.
         let value = value.flatMap { $0.isFinite ? $0 : nil }
@@ -33,16 +30,13 @@ struct Report: Encodable {
         for contender in Contender.allCases { add("\(quantity), \(contender.rawValue)", values[contender] ?? nil) }
         for (other, goal) in [(Contender.bare, toBare), (.least, toLeast)] {
             guard let goal else { continue }
-            let ratio = Self.ratio(values[.service] ?? nil, values[other] ?? nil)
-            add("\(quantity), service to \(other.rawValue)", ratio, goal)
+            add("\(quantity), service to \(other.rawValue)", ratio(values[.service] ?? nil, values[other] ?? nil), goal)
         }
     }
-
-    /// The ratio of two figures; nil if one of them is unknown.
-    static func ratio(_ figure: Double?, _ other: Double?) -> Double? {
-        figure.flatMap { figure in other.map { figure / $0 } }
-    }
 }
+
+/// The ratio of two figures; nil if one of them is unknown.
+func ratio(_ figure: Double?, _ other: Double?) -> Double? { figure.flatMap { figure in other.map { figure / $0 } } }
 
 /// A figure of a report.
 struct Figure: Encodable {
@@ -131,21 +125,14 @@ extension Report {
             ["\(machine.cores) cores", machine.system, "librdkafka \(machine.librdkafka)"]
             + machine.brokers.map { "broker \($0)" } + (machine.juice.map { ["juice \($0)"] } ?? [])
         let heads = ["\(benchmark): \(options.joined(separator: ", "))", place.joined(separator: ", "), ""]
-        return (heads + table).joined(separator: "\n")
+        return (heads + table([["", "median", "least", "most"]] + rows)).joined(separator: "\n")
     }
 
-    private var table: [String] {
-        let rows = figures.map { figure in
+    private var rows: [[String]] {
+        figures.map { figure in
             let verdict = figure.goal.map { goal in "\(goal.text) \(figure.met.map { $0 ? "met" : "missed" } ?? "not measured")" }
             let numbers = [figure.median, figure.values.min(), figure.values.max()]
             return [figure.name] + numbers.map(Figure.text) + (verdict.map { [$0] } ?? [])
-        }
-        let all = [["", "median", "least", "most"]] + rows
-        let widths = (0..<4).map { column in all.map { $0[column].count }.max() ?? 0 }
-        return all.map { row in
-            let numbers = (1..<4).map { String(repeating: " ", count: widths[$0] - row[$0].count) + row[$0] }
-            let name = row[0].padding(toLength: widths[0], withPad: " ", startingAt: 0)
-            return ([name] + numbers + row.dropFirst(4)).joined(separator: "  ")
         }
     }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import JuiceDomain
 import JuiceMessages
-import Kafka
+import ToolSupport
 
 /// `bench restore`: how fast stores are restored, and how much memory a store takes.
 struct Restore: BrokerMeasurement {
@@ -18,15 +18,9 @@ struct Restore: BrokerMeasurement {
               bench restore --bootstrap-servers kafka:9092 --stores 100000 --partitions 4
             """)
 
-    @Option(help: "The number of stores with stock.", transform: whole(1...OrderGenerator.mostStores))
-    var stores = 1_000_000
-
-    @Option(help: "Partitions of each topic.", transform: whole(1...1_000))
-    var partitions = 1
-
-    @Option(help: "The number of rounds.", transform: whole(1...1_000))
-    var rounds = 3
-
+    @Option(help: "The number of stores with stock.", transform: whole(1...OrderGenerator.mostStores)) var stores = 1_000_000
+    @Option(help: "Partitions of each topic.", transform: whole(1...1_000)) var partitions = 1
+    @Option(help: "The number of rounds.", transform: whole(1...1_000)) var rounds = 3
     @OptionGroup var broker: BrokerOptions
 
     /// How long a start with all stores may take.
@@ -36,19 +30,14 @@ struct Restore: BrokerMeasurement {
         var report = try site.report("restore", ["stores": stores, "partitions": partitions, "rounds": rounds])
         let empty = try site.makeTopics("empty", partitions: partitions)
         let full = try site.makeTopics("full", partitions: partitions)
-        try fillStock(full.stock, at: site)
-        try writeJournal(full, at: site)
+        try fill(full, at: site)
         for number in 1...rounds {
             // By whether there are stores.
-            let starts = try inTurns(number, [false, true]) { isFull in
-                let topics = isFull ? full : empty
-                return try start(topics, group: "\(topics.orders).\(number)", at: site)
-            }
+            let starts = try inTurns(number, [false, true]) { isFull in try start(isFull ? full : empty, number, at: site) }
             let reads = try inTurns(number, [false, true]) { isFull in
                 try read(isFull ? full.stock : empty.stock, records: isFull ? stores : 0, at: site)
             }
-            let firstAnswer = try firstAnswer(number, at: site)
-            add(starts, reads, firstAnswer: firstAnswer, to: &report)
+            add(starts, reads, firstAnswer: try firstAnswer(number, at: site), to: &report)
             note("round \(number) of \(rounds): ready after \(Figure.text(starts[true]?.seconds)) s with all stores")
         }
         return report
@@ -62,7 +51,6 @@ struct Restore: BrokerMeasurement {
             return full - empty
         }
         let ready = starts.mapValues(\.seconds)
-        let memory = starts.compactMapValues(\.residentBytes)
         let restored = difference(ready).map { Double(stores) / $0 }
         let read = difference(reads).map { Double(stores) / $0 }
         report.add("s to ready, empty", ready[false])
@@ -71,64 +59,46 @@ struct Restore: BrokerMeasurement {
         report.add("s to read, empty", reads[false])
         report.add("s to read, with stores", reads[true])
         report.add("records/s", read)
-        report.add("stores/s to records/s", Report.ratio(restored, read), .atLeast(0.5))
-        report.add("bytes/store", difference(memory).map { $0 / Double(stores) }, .atMost(200))
+        report.add("stores/s to records/s", ratio(restored, read), .atLeast(0.5))
+        report.add(
+            "bytes/store", difference(starts.compactMapValues(\.residentBytes)).map { $0 / Double(stores) }, .atMost(200))
         report.add("s to first answer", firstAnswer, .atMost(0.5))
     }
-}
 
-// MARK: - The topics
+    // MARK: The topics
 
-extension Restore {
-    private func fillStock(_ topic: String, at site: Site) throws {
+    /// Writes the stock, and what the service that wrote it would have left in the journal: it refuses stock without one.
+    private func fill(_ topics: TopicNames, at site: Site) throws {
         let encoder = AnswerEncoder(menu: .standard)
         var buffer = OutputBuffer()
         var random = SeededGenerator(seed: 1)
-        try site.fill(topic, count: stores) { number in
+        let ends = try site.fill(topics.stock, count: stores) { number in
             let key = OrderGenerator.store(number)
-            let levels =
-                (try? FruitStore(levels: Menu.standard.fruits.map { _ in Int.random(in: 0...10, using: &random) }))
-                ?? FruitStore(menu: .standard)
+            let fruits = Menu.standard.fruits.map { _ in Int.random(in: 0...10, using: &random) }
+            let levels = (try? FruitStore(levels: fruits)) ?? FruitStore(menu: .standard)
             buffer.removeAll()
             key.withUnsafeBytes {
                 encoder.stock(store: BorrowedText($0), revision: 1 + number % 100, levels: levels, into: &buffer)
             }
             return (key, buffer.bytes)
         }
-    }
-
-    /// Writes what the service that wrote the stock would have left. It refuses stock without a journal.
-    private func writeJournal(_ topics: TopicNames, at site: Site) throws {
-        let stock = try TopicEnds(site.cluster, of: topics.stock, partitions: partitions)
-        var ends: [TopicPartition: Offset]?
-        try site.follow("ends of \(topics.stock)", to: 1) {
-            ends = try stock.ends()
-            return ends == nil ? 0 : 1
-        }
         for partition in 0..<Int32(clamping: partitions) {
-            let notes: [JournalNote] = [
-                .claim(
-                    JournalClaim(
-                        ids: ["bench"], since: 0, group: "bench", instance: "bench", partitions: Int32(clamping: partitions),
-                        next: [:])),
-                .position(
-                    JournalPosition(
-                        next: [.orders: 0, .restocks: 0], added: [:],
-                        stock: ends?[TopicPartition(topic: topics.stock, partition: partition)] ?? 0, claim: 0, ids: ["bench"],
-                        forwarded: [:])),
-            ]
+            let claim = JournalClaim(
+                ids: ["bench"], since: 0, group: "bench", instance: "bench", partitions: Int32(clamping: partitions), next: [:])
+            let position = JournalPosition(
+                next: [.orders: 0, .restocks: 0], added: [:], stock: Int64(ends[partition] ?? 0), claim: 0, ids: ["bench"],
+                forwarded: [:])
+            let notes = [JournalNote.claim(claim), .position(position)]
             try site.fill(topics.results, partition: partition, count: notes.count) { number in
-                var buffer = OutputBuffer()
+                buffer.removeAll()
                 notes[number].write(into: &buffer)
                 return ([], buffer.bytes)
             }
         }
     }
-}
 
-// MARK: - Timing
+    // MARK: Timing
 
-extension Restore {
     /// A start of the service until it was ready.
     struct Start {
         let seconds: Double
@@ -136,11 +106,11 @@ extension Restore {
         let residentBytes: Double?
     }
 
-    private func start(_ topics: TopicNames, group: String, at site: Site) throws -> Start {
+    private func start(_ topics: TopicNames, _ round: Int, at site: Site) throws -> Start {
         let start = ContinuousClock.now
-        let child = try site.startService(topics, group: group)
-        defer { site.stop(child) }
-        try site.waitUntilReady(child, patience: Self.patience)
+        let child = try site.startService(topics, group: "\(topics.orders).\(round)")
+        defer { child.stop() }
+        try child.waitUntilReady(patience: Self.patience)
         return Start(seconds: (ContinuousClock.now - start) / .seconds(1), residentBytes: child.residentBytes)
     }
 
@@ -148,10 +118,9 @@ extension Restore {
     private func read(_ topic: String, records: Int, at site: Site) throws -> Double {
         let start = ContinuousClock.now
         let child = try site.startRead(of: topic, partitions: partitions)
-        defer { site.stop(child) }
-        let status = try site.waitForEnd(of: child, patience: Self.patience)
+        try wait(for: Self.patience, every: .milliseconds(1)) { !child.isRunning }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
-        guard status == 0 else { throw child.failure("failed") }
+        guard child.status == 0 else { throw child.failure("failed") }
         guard child.output.hasPrefix("\(records) records") else { throw child.failure("should have read \(records) records") }
         return seconds
     }
@@ -160,18 +129,19 @@ extension Restore {
     private func firstAnswer(_ number: Int, at site: Site) throws -> Double {
         let topics = try site.makeTopics("first.\(number)", partitions: partitions)
         defer { site.delete(topics.all) }
-        let reader = try AnswerReader(site.cluster, of: topics.results, at: site)
+        let reader = try AnswerReader(site.cluster, of: topics.results)
         var generator = OrderGenerator(stores: 1)
         try site.fill(topics.orders, count: 1) { generator.next(number: $0) }
 
         let start = ContinuousClock.now
         let child = try site.startService(topics, group: topics.results)
-        defer { site.stop(child) }
-        var answered: ContinuousClock.Instant?
-        try site.follow("answers", of: child, to: 1) {
-            answered = try reader.poll { _, _ in }
-            return answered == nil ? 0 : 1
+        defer { child.stop() }
+        var answered = start
+        try follow("answers", of: child, to: 1) {
+            guard let time = try reader.poll({ _, _ in }) else { return 0 }
+            answered = time
+            return 1
         }
-        return ((answered ?? .now) - start) / .seconds(1)
+        return (answered - start) / .seconds(1)
     }
 }

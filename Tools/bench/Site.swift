@@ -1,10 +1,8 @@
-import CBench
 import Foundation
 import JuiceDomain
 import JuiceMessages
-import JuiceService
 import Kafka
-import Logging
+import ToolSupport
 
 /// A program that a measurement compares. The raw value is its name for people.
 enum Contender: String, CaseIterable {
@@ -16,9 +14,9 @@ enum Contender: String, CaseIterable {
     case least = "no offsets"
 }
 
-/// Where a measurement takes place: the brokers, the processes under measurement, and topics and files that ``close()`` removes.
+/// Where a measurement takes place: the brokers, and topics and files that ``close()`` removes.
 ///
-/// Use it on one thread: its calls block, and the processes end with that thread.
+/// Use it on one thread: its calls block, and the processes that it starts end with that thread.
 final class Site {
     let cluster: Cluster
     /// The topics that still have to be deleted.
@@ -29,33 +27,24 @@ final class Site {
     private let admin: Admin
     /// The measured service.
     private let juice: String
-    /// This executable, which also runs the bare loops.
-    private let bench: String
     private let folder: URL
     /// Of the names of all topics and groups of this run.
     private let prefix: String
-    private var children: [Child] = []
     private var fileCount = 0
 
-    private static let timeout = Duration.seconds(30)
+    /// How long to wait for brokers and processes.
+    static let patience = Duration.seconds(30)
 
-    /// Connects to the brokers.
-    ///
-    /// - Throws: ``BenchError`` if none answers.
+    /// Connects to the brokers. Throws ``ToolError`` if none answers.
     init(_ options: BrokerOptions) throws {
-        guard let programs = Bundle.main.executableURL?.deletingLastPathComponent() else {
-            throw BenchError("the path of this executable is unknown")
-        }
         self.options = options
-        juice = options.juice ?? programs.appendingPathComponent("juice").path
-        // Of this name also where this code is part of the tests' executable.
-        bench = programs.appendingPathComponent("bench").path
-        cluster = try options.cluster.cluster
-        admin = try Admin(configuration: cluster.configuration([:]), hooks: cluster.hooks)
+        juice = options.juice ?? product("juice")
+        cluster = try Cluster(options.cluster)
+        admin = try Admin(configuration: cluster.configuration(), hooks: .silent)
         do throws(KafkaError) {
             brokers = try admin.metadata(topics: [], timeout: .seconds(10)).brokers
         } catch {
-            throw BenchError("no Kafka broker answers at \(cluster.bootstrapServers): \(error.message)", status: 69)
+            throw ToolError("no Kafka broker answers at \(cluster.bootstrapServers): \(error.message)", status: 69)
         }
         let name = "bench-" + String(UInt32.random(in: 0...(.max)), radix: 36)
         prefix = "\(options.topicPrefix)\(name)."
@@ -64,84 +53,73 @@ final class Site {
             at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     }
 
-    /// A report without figures of a measurement here.
-    func report(_ benchmark: String, _ settings: [String: Int]) throws -> Report {
-        let child = try Child("juice", juice, ["--version"], log: makePath("log"))
-        guard try waitForEnd(of: child) == 0 else { throw child.failure("does not tell its version") }
-        let version = child.output.trimmingCharacters(in: .whitespacesAndNewlines)
-        return Report(benchmark, on: Machine(brokers: brokers, juice: version), settings)
-    }
-
-    /// Ends the processes and removes the topics and files.
+    /// Removes the topics and files.
     func close() {
-        for child in children { child.stop() }
-        children = []
         delete(topics)
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Repeats `step`, which tells how far something has come, until it has reached `goal`.
-    ///
-    /// - Parameters:
-    ///   - what: what is counted.
-    ///   - child: who does it; nil is this process.
-    ///   - patience: how long nothing may move.
-    /// - Throws: ``Interrupted``, or ``BenchError`` if nothing moves any more.
-    func follow(
-        _ what: String, of child: Child? = nil, to goal: Int, patience: Duration = timeout, _ step: () throws -> Int
-    ) throws {
-        var (last, deadline) = (0, ContinuousClock.now + patience)
-        while true {
-            if process_is_interrupted() { throw Interrupted() }
-            let done = try step()
-            if done >= goal { return }
-            try child?.check()
-            if done > last { (last, deadline) = (done, .now + patience) }
-            guard .now > deadline else { continue }
-            let fault = "makes no progress at \(done) of \(goal) \(what)"
-            throw child?.failure(fault) ?? BenchError("the benchmark \(fault)")
-        }
+    /// A report without figures of a measurement here.
+    func report(_ benchmark: String, _ settings: [String: Int]) throws -> Report {
+        let version = try runJuice(["--version"]).trimmingCharacters(in: .whitespacesAndNewlines)
+        return Report(benchmark, on: Machine(brokers: brokers, juice: version), settings)
     }
-}
 
-// MARK: - Topics
+    private func runJuice(_ arguments: [String]) throws -> String {
+        let (status, output) = try Child.run(juice, arguments)
+        guard status == 0 else { throw ToolError("juice \(arguments.joined(separator: " ")) fails:\n\(output)") }
+        return output
+    }
 
-extension Site {
-    /// Creates the topics of a service.
-    ///
-    /// - Parameter name: part of each topic's name.
+    /// A new path in the site's folder.
+    private func makePath(_ kind: String) -> String {
+        fileCount += 1
+        return folder.appendingPathComponent("\(fileCount).\(kind)").path
+    }
+
+    // MARK: Topics
+
+    /// Creates the topics of a service, with this name in each of theirs.
     func makeTopics(_ name: String, partitions: Int) throws -> TopicNames {
         let names = TopicNames(prefix: "\(prefix)\(name).")
-        try make(TopicPlan(names: names, partitionCount: partitions, replicationFactor: options.replicationFactor).topics)
+        topics.formUnion(names.all)
+        let replication = options.replicationFactor.map { ["--replication-factor", "\($0)"] } ?? []
+        _ = try runJuice(
+            ["topics", "create", "--topic-prefix", names.prefix, "--partitions", "\(partitions)"] + replication
+                + options.cluster.arguments)
         return names
     }
 
     /// Creates a topic with the broker's default settings.
     func makeTopic(_ name: String, partitions: Int) throws -> String {
-        let topic = Admin.NewTopic(
-            name: prefix + name, partitionCount: partitions, replicationFactor: options.replicationFactor)
-        try make([topic])
+        topics.insert(prefix + name)
+        let topic = Admin.NewTopic(name: prefix + name, partitionCount: partitions, replicationFactor: options.replicationFactor)
+        _ = try admin.create([topic], timeout: Self.patience)
         return topic.name
     }
 
-    private func make(_ new: [Admin.NewTopic]) throws {
-        topics.formUnion(new.map(\.name))
-        _ = try admin.create(new, timeout: Self.timeout)
+    /// Deletes topics. The broker then also drops the committed offsets and the groups.
+    func delete(_ names: some Sequence<String>) {
+        let names = names.sorted()
+        guard !names.isEmpty else { return }
+        do throws(KafkaError) {
+            try admin.delete(topics: names, timeout: Self.patience)
+            topics.subtract(names)
+        } catch { note("bench: topics are left behind, \(names[0]) among them: \(error.message)") }
     }
 
-    /// Writes `count` records, and returns once all are acknowledged.
-    ///
-    /// - Parameters:
-    ///   - partition: nil is the one that owns the key's store.
-    ///   - record: makes the record of a number; called once for each, in order.
+    /// Writes `count` records, each made by its number, and returns how many each partition got once all are acknowledged.
+    /// Without a partition a record goes to the one that owns its store.
+    @discardableResult
     func fill(
         _ topic: String, partition: Int32? = nil, count: Int, _ record: (Int) -> (key: [UInt8], value: [UInt8])
-    ) throws {
+    ) throws -> [Int32: Int] {
         let producer = try cluster.producer([
             "message.timeout.ms": "300000", "linger.ms": "50", "queue.buffering.max.messages": "200000",
             "queue.buffering.max.kbytes": "100000",
         ])
-        var (next, written) = (0, 0)
+        var next = 0
+        var written: [Int32: Int] = [:]
         var failure: KafkaError?
         // The record for which there was no room in the producer's queue.
         var left: (key: [UInt8], value: [UInt8])?
@@ -151,8 +129,10 @@ extension Site {
                 let (key, value) = left ?? record(next)
                 do throws(KafkaError) {
                     try producer.produce(topic: topic, partition: partition, key: key, value: value) { result in
-                        if case .failure(let error) = result { failure = error }
-                        written += 1
+                        switch result {
+                        case .success(let delivery): written[delivery.partition, default: 0] += 1
+                        case .failure(let error): failure = error
+                        }
                     }
                     (left, next) = (nil, next + 1)
                 } catch {
@@ -162,50 +142,29 @@ extension Site {
             }
             producer.poll(timeout: isFull || next == count ? .milliseconds(20) : .zero)
             if let failure { throw failure }
-            return written
+            return written.values.reduce(0, +)
         }
+        return written
     }
 
-    /// Deletes topics. The broker then also drops the committed offsets and the groups.
-    func delete(_ names: some Sequence<String>) {
-        let names = names.sorted()
-        guard !names.isEmpty else { return }
-        do throws(KafkaError) {
-            try admin.delete(topics: names, timeout: Self.timeout)
-            topics.subtract(names)
-        } catch { note("bench: topics are left behind, \(names[0]) among them: \(error.message)") }
-    }
-}
+    // MARK: Processes
 
-// MARK: - Processes
-
-extension Site {
-    /// Starts a contender, in a group of its own.
-    ///
-    /// - Parameters:
-    ///   - topics: those of a service, whose orders it reads.
-    ///   - output: where it writes. The service writes to its own topics.
-    ///   - answerBytes: the size of each value that a bare loop writes.
-    ///   - initialStock: of each fruit in each store of a service.
+    /// Starts a contender, in a group of its own, on the orders of these topics. A bare loop writes values of `answerBytes` to the
+    /// output; the service writes to its own topics, and begins with the initial stock of each fruit.
     func start(
         _ contender: Contender, on topics: TopicNames, output: String, answerBytes: Int, initialStock: Int
     ) throws -> Child {
         if contender == .service { return try startService(topics, group: output, initialStock: initialStock) }
+        let place = ["--input", topics.orders, "--output", output, "--group", output, "--answer-bytes", "\(answerBytes)"]
         return try start(
-            "the bare loop", bench,
-            [
-                "bare-copy", "--input", topics.orders, "--output", output, "--group", output, "--answer-bytes", "\(answerBytes)",
-            ] + (contender == .bare ? [] : ["--no-offsets"]), readyFile: makePath("ready"))
+            "the bare loop", product("bench"), ["bare-copy"] + place + (contender == .bare ? [] : ["--no-offsets"]),
+            readyFile: makePath("ready"))
     }
 
-    /// Starts `juice serve`.
-    ///
-    /// - Parameter initialStock: of each fruit; nil keeps the menu's.
+    /// Starts `juice serve`, with the menu's initial stock of each fruit or another.
     func startService(_ topics: TopicNames, group: String, initialStock: Int? = nil) throws -> Child {
-        var arguments = [
-            "serve", "--topic-prefix", String(topics.orders.dropLast("orders".count)), "--group", group, "--instance-id", "bench",
-        ]
-        if let initialStock, initialStock != Menu.standard.fruits.first?.initialStock {
+        var arguments = ["serve", "--topic-prefix", topics.prefix, "--group", group, "--instance-id", "bench"]
+        if let initialStock, initialStock != Fruit.defaultInitialStock {
             let path = makePath("menu.json")
             var menu = OutputBuffer()
             MenuFile.encode(try Menu.standard { _ in initialStock }, into: &menu)
@@ -217,43 +176,43 @@ extension Site {
 
     /// Starts the bare read of a topic.
     func startRead(of topic: String, partitions: Int) throws -> Child {
-        try start("the bare read", bench, ["bare-read", "--topic", topic, "--partitions", "\(partitions)"])
+        try start("the bare read", product("bench"), ["bare-read", "--topic", topic, "--partitions", "\(partitions)"])
     }
 
     private func start(_ name: String, _ executable: String, _ arguments: [String], readyFile: String? = nil) throws -> Child {
-        let child = try Child(
-            name, executable, arguments + options.cluster.arguments + (readyFile.map { ["--ready-file", $0] } ?? []),
-            readyFile: readyFile, log: makePath("log"))
-        children.append(child)
-        return child
+        let ready = readyFile.map { ["--ready-file", $0] } ?? []
+        return try Child(
+            name, executable, arguments + options.cluster.arguments + ready, log: makePath("log"), readyFile: readyFile)
     }
+}
 
-    /// Waits until a process has reported to be ready.
-    func waitUntilReady(_ child: Child, patience: Duration = timeout) throws {
-        try follow("starts", of: child, to: 1, patience: patience) {
-            usleep(1_000)
-            return child.isReady ? 1 : 0
+extension TopicNames {
+    fileprivate var prefix: String { String(orders.dropLast("orders".count)) }
+}
+
+extension Child {
+    /// Waits until it has reported to be ready.
+    func waitUntilReady(patience: Duration = Site.patience) throws {
+        let isInTime = try wait(for: patience, every: .milliseconds(1)) {
+            try check()
+            return isReady
         }
+        if !isInTime { throw failure("does not get ready") }
     }
+}
 
-    /// Waits until a process ends, and tells its exit status, or the negated signal that killed it.
-    func waitForEnd(of child: Child, patience: Duration = timeout) throws -> Int32? {
-        try follow("ends", of: child, to: 1, patience: patience) {
-            usleep(1_000)
-            return child.end() == nil ? 0 : 1
-        }
-        return child.end()
-    }
-
-    /// Ends a process.
-    func stop(_ child: Child) {
-        child.stop()
-        children.removeAll { $0 === child }
-    }
-
-    /// A new path in the site's folder.
-    private func makePath(_ kind: String) -> String {
-        fileCount += 1
-        return folder.appendingPathComponent("\(fileCount).\(kind)").path
+/// Repeats `step`, which tells how far a child, or this process, has come, until that is `goal`. Throws ``ToolError`` if nothing
+/// moves any more.
+func follow(_ what: String, of child: Child? = nil, to goal: Int, _ step: () throws -> Int) throws {
+    var (last, deadline) = (0, ContinuousClock.now + Site.patience)
+    while true {
+        try checkInterruption()
+        let done = try step()
+        if done >= goal { return }
+        try child?.check()
+        if done > last { (last, deadline) = (done, .now + Site.patience) }
+        guard .now > deadline else { continue }
+        let fault = "makes no progress at \(done) of \(goal) \(what)"
+        throw child?.failure(fault) ?? ToolError("the benchmark \(fault)")
     }
 }

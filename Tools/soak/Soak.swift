@@ -1,4 +1,5 @@
 import BrokerFaults
+import CProcess
 import CRdKafka
 import Foundation
 import Kafka
@@ -38,11 +39,7 @@ import Logging
     /// A sanitizer keeps freed memory for a while, so sizes mean nothing then.
     private static var isInstrumented: Bool { ProcessInfo.processInfo.environment["ASAN_OPTIONS"] != nil }
 
-    /// Linux reports the size in pages.
-    private static func residentBytes() -> Int {
-        let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
-        return (fields.flatMap { $0.count > 1 ? Int($0[1]) : nil } ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
-    }
+    private static func residentBytes() -> Int { Int(process_resident_memory(getpid())) }
 
     static let logger = Logger(label: "soak") { _ in SwiftLogNoOpLogHandler() }
     static let hooks = ClientHooks(logger: logger)

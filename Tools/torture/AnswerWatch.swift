@@ -1,6 +1,7 @@
 import Foundation
 import Kafka
 import Synchronization
+import ToolSupport
 
 /// Reads the journal as it is committed, to detect when the service is working again and who it is.
 final class AnswerWatch: Sendable {
@@ -19,14 +20,17 @@ final class AnswerWatch: Sendable {
         var missing: [Int32] { partitions.subtracting(arrivals.keys).sorted() }
     }
 
-    private struct State {
-        var expectation = Expectation(partitions: [], madeAfter: 0)
-        var gaps = ArrivalGaps()
-        var count = 0
-        var ids: [Int32: [String]] = [:]
-        var failure: String?
+    struct State {
+        fileprivate(set) var expectation = Expectation(partitions: [], madeAfter: 0)
+        fileprivate var gaps = ArrivalGaps()
+        /// The number of answers read.
+        fileprivate(set) var count = 0
+        /// The transactional ids under which each partition was written to last.
+        fileprivate(set) var ids: [Int32: [String]] = [:]
+        /// Why reading failed, if it did.
+        fileprivate(set) var failure: String?
 
-        mutating func add(_ record: ConsumedRecord, at now: ContinuousClock.Instant) {
+        fileprivate mutating func add(_ record: ConsumedRecord, at now: ContinuousClock.Instant) {
             // Only answers have a key: a claim does not show that anything is answered.
             guard record.key != nil else {
                 let note = record.value.map { Data($0) } ?? Data()
@@ -45,7 +49,7 @@ final class AnswerWatch: Sendable {
     /// What a claim and a position note say of their writer.
     private struct Owner: Decodable { let ids: [String] }
 
-    private let state = Mutex(State())
+    private let current = Mutex(State())
     private let mayGoOn = Atomic(true)
 
     /// Starts to read, on a thread of its own.
@@ -54,7 +58,7 @@ final class AnswerWatch: Sendable {
             do throws(KafkaError) {
                 try run(plan)
             } catch {
-                state.withLock { $0.failure = "the answers cannot be read: \(error)" }
+                current.withLock { $0.failure = "the answers cannot be read: \(error)" }
             }
         }
     }
@@ -62,31 +66,23 @@ final class AnswerWatch: Sendable {
     func stop() { mayGoOn.store(false, ordering: .relaxed) }
 
     func expect(from partitions: Set<Int32>, madeAfter: Int64) {
-        state.withLock { $0.expectation = Expectation(partitions: partitions, madeAfter: madeAfter) }
+        current.withLock { $0.expectation = Expectation(partitions: partitions, madeAfter: madeAfter) }
     }
 
-    var expectation: Expectation { state.withLock { $0.expectation } }
+    /// What was read so far.
+    var state: State { current.withLock { $0 } }
 
     /// Returns the longest gaps in the answers since the last call.
-    func drainGaps() -> ArrivalGaps.Longest { state.withLock { $0.gaps.drain() } }
-
-    /// The number of answers read.
-    var count: Int { state.withLock { $0.count } }
-
-    /// The transactional ids under which each partition was written to last.
-    var transactionalIDs: [Int32: [String]] { state.withLock { $0.ids } }
-
-    /// Why reading failed, if it did.
-    var failure: String? { state.withLock { $0.failure } }
+    func drainGaps() -> ArrivalGaps.Longest { current.withLock { $0.gaps.drain() } }
 
     private func run(_ plan: Plan) throws(KafkaError) {
-        let consumer = try Consumer(configuration: plan.reader, hooks: silentHooks)
+        let consumer = try Consumer(configuration: plan.reader, hooks: .silent)
         defer { consumer.close() }
         try consumer.assign(Dictionary(uniqueKeysWithValues: plan.partitions(of: "results").map { ($0, 0) }))
         while mayGoOn.load(ordering: .relaxed) {
             let batch = try consumer.poll(maxRecords: 1_000, timeout: .milliseconds(100))
             let now = ContinuousClock.now
-            state.withLock { state in for case .record(let record) in batch { state.add(record, at: now) } }
+            current.withLock { state in for case .record(let record) in batch { state.add(record, at: now) } }
         }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import ToolSupport
 
 /// Stops, kills and starts single brokers, and measures the gaps in each partition's answers.
 final class BrokerFailures {
@@ -20,19 +21,17 @@ final class BrokerFailures {
     }
 
     /// Stops or kills a broker, and starts it again.
-    ///
-    /// - Parameter report: called with a line after each of the two steps.
-    func run(_ kind: BrokerGapTable.Kind, _ broker: Int32, report: (String) -> Void) throws {
+    func run(_ kind: BrokerGapTable.Kind, _ broker: Int32) throws {
         // With replicas that are not in sync, writes would be refused with one broker fewer.
         try waitUntilInSync()
         let rolesBefore = try BrokerRoles(bed)
-        try measure(kind, broker, rolesBefore, report: report) {
+        try measure(kind, broker, rolesBefore) {
             try wait(for: bed.plan.recoveryTimeout) {
                 guard let partitions = try? bed.cluster.allPartitions() else { return false }
                 return brokers.count == 1 || !partitions.contains { $0.leader == broker }
             }
         }
-        try measure(.start, broker, rolesBefore, report: report) { try waitUntilInSync() }
+        try measure(.start, broker, rolesBefore) { try waitUntilInSync() }
     }
 
     private func waitUntilInSync() throws {
@@ -40,20 +39,19 @@ final class BrokerFailures {
             guard let partitions = try? bed.cluster.allPartitions() else { return false }
             return partitions.allSatisfy { $0.leader != nil && $0.inSyncReplicas.count == $0.replicas.count }
         }
-        if !isInSync { throw TortureError("the brokers' replicas do not get in sync") }
+        if !isInSync { throw ToolError("the brokers' replicas do not get in sync") }
     }
 
     private func measure(
-        _ kind: BrokerGapTable.Kind, _ broker: Int32, _ roles: BrokerRoles, report: (String) -> Void,
-        until isOver: () throws -> Void
+        _ kind: BrokerGapTable.Kind, _ broker: Int32, _ roles: BrokerRoles, until isOver: () throws -> Void
     ) throws {
         _ = (bed.watch.drainGaps(), bed.load.drainGaps())
         Console.status("broker \(broker): \(kind.rawValue)")
         let result = try Child.run("/bin/sh", ["-c", "\(command) \(kind.rawValue) \(broker)"])
-        guard result.status == 0 else { throw TortureError("`\(command) \(kind.rawValue) \(broker)` fails: \(result.output)") }
+        guard result.status == 0 else { throw ToolError("`\(command) \(kind.rawValue) \(broker)` fails: \(result.output)") }
         try isOver()
         guard try bed.awaitAnswers(madeAfter: wallClock() + 1_000).all != nil else {
-            throw TortureError("broker \(broker) \(kind.pastTense): not every partition answers")
+            throw ToolError("broker \(broker) \(kind.pastTense): not every partition answers")
         }
         let (answers, clients) = (bed.watch.drainGaps(), bed.load.drainGaps())
         for (partition, gap) in answers.ofEach {
@@ -62,13 +60,13 @@ final class BrokerFailures {
                     kind: kind, role: roles.role(of: broker, for: partition), answers: gap,
                     clients: clients.ofEach[partition] ?? .zero, failover: clients.longest))
         }
-        report(
+        bed.tell(
             "broker \(broker) \(kind.pastTense): longest gap in a partition's answers \(answers.longest.text), "
                 + "in what brokers confirm to the clients \(clients.longest.text)")
         let partitions = answers.ofEach.sorted { $0.key < $1.key }.map { partition, gap in
             "\(partition): \(gap.text) (\(clients.ofEach[partition, default: .zero].text))"
         }
-        report("  by partition, with the clients' in parentheses: \(partitions.joined(separator: ", "))")
+        bed.tell("  by partition, with the clients' in parentheses: \(partitions.joined(separator: ", "))")
     }
 }
 
@@ -128,7 +126,7 @@ struct BrokerGapTable {
                 ])
             }
         }
-        return rows.map { Console.row($0, nameWidth: 34) } + [
+        return table(rows) + [
             "goals: 2 s; killed, 2 s more than the longest gap in what brokers confirm to the clients, and where the broker",
             "neither led nor coordinated, 3 s or 2 s more than the gap in what was confirmed in that partition",
         ]
@@ -165,7 +163,7 @@ struct BrokerRoles {
             return partitions.first { $0.number == number }?.leader
         }
         let group = coordinator(of: bed.plan.group, in: groups)
-        for (partition, ids) in bed.watch.transactionalIDs {
+        for (partition, ids) in bed.watch.state.ids {
             coordinators[partition] = Set((ids.map { coordinator(of: $0, in: transactions) } + [group]).compactMap(\.self))
         }
     }

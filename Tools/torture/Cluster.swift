@@ -3,6 +3,7 @@ import Foundation
 import JuiceAudit
 import JuiceDomain
 import Kafka
+import ToolSupport
 
 /// The topics and the consumer group of a run, and what an operator can do to them.
 struct Cluster {
@@ -14,7 +15,7 @@ struct Cluster {
 
     init(plan: Plan) throws(KafkaError) {
         self.plan = plan
-        admin = try Admin(configuration: plan.client, hooks: silentHooks)
+        admin = try Admin(configuration: plan.client, hooks: .silent)
     }
 
     /// Runs a command of the service on its topics.
@@ -24,7 +25,7 @@ struct Cluster {
     }
 
     private func consumer(_ properties: [String: String] = [:]) throws(KafkaError) -> Consumer {
-        try Consumer(configuration: plan.reader.merging(properties), hooks: silentHooks)
+        try Consumer(configuration: plan.reader.merging(properties), hooks: .silent)
     }
 }
 
@@ -37,12 +38,18 @@ extension Cluster {
         return try admin.metadata(topics: names, timeout: .seconds(5)).topics.flatMap(\.partitions)
     }
 
+    /// `host:port` of each broker that is named to this process or by the brokers, separated by commas.
+    func brokers() throws -> String {
+        let named = plan.bootstrapServers.split(separator: ",").map { $0.filter { !$0.isWhitespace } }
+        return Set(named + (try admin.metadata(topics: [], timeout: Self.timeout).brokers)).sorted().joined(separator: ",")
+    }
+
     /// Creates the topics that are missing, with enough replicas to tolerate the loss of a broker if one is to fail.
     func createTopics() throws {
         let brokers = try admin.metadata(topics: [], timeout: Self.timeout).brokers.count
         let replication = plan.brokerCommand != nil && brokers >= 3 ? ["--replication-factor", "3"] : []
         let result = try juice(["topics", "create", "--partitions", "\(plan.partitions)"] + replication)
-        guard result.status == 0 else { throw TortureError(result.output.trimmingCharacters(in: .whitespacesAndNewlines)) }
+        guard result.status == 0 else { throw ToolError(result.output.trimmingCharacters(in: .whitespacesAndNewlines)) }
     }
 
     func deleteTopics() { try? admin.delete(topics: Self.topics.map(plan.topic), timeout: Self.timeout) }
@@ -74,26 +81,36 @@ extension Cluster {
         let uncommitted = try consumer(["isolation.level": "read_uncommitted"])
         let ends = try uncommitted.endOffsets(of: partitions, timeout: Self.timeout)
         uncommitted.close()
+        var records: [[AuditRecord]] = Array(repeating: [], count: plan.partitions)
+        let starts = Dictionary(uniqueKeysWithValues: partitions.map { ($0, Offset(0)) })
+        let isRead = try read(from: starts, upTo: ends, within: .seconds(600)) {
+            records[Int($0.partition)].append(AuditRecord($0))
+        }
+        guard isRead else { throw ToolError("\(topic) cannot be read to its end") }
+        return records
+    }
 
+    /// Reads the committed records between these offsets, and returns whether it got to the ends.
+    private func read(
+        from starts: [TopicPartition: Offset], upTo ends: [TopicPartition: Offset], within timeout: Duration,
+        _ body: (ConsumedRecord) -> Void
+    ) throws -> Bool {
         let consumer = try consumer()
         defer { consumer.close() }
-        try consumer.assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, 0) }))
-        var records: [[AuditRecord]] = Array(repeating: [], count: plan.partitions)
-        var unread = Set(partitions.filter { ends[$0, default: 0] > 0 })
-        let isRead = try wait(for: .seconds(600)) {
+        try consumer.assign(starts)
+        var unread = Set(starts.keys.filter { ends[$0, default: 0] > starts[$0, default: 0] })
+        return try wait(for: timeout) {
             for element in try consumer.poll(maxRecords: 5_000, timeout: .milliseconds(100)) {
                 switch element {
-                case .record(let record): records[Int(record.partition)].append(AuditRecord(record))
+                case .record(let record): body(record)
                 case .endOfPartition(let partition, let next):
                     if next >= ends[partition, default: 0] { unread.remove(partition) }
                 case .failure(_, let error):
-                    if !error.isRetriable { throw TortureError("\(topic) cannot be read: \(error)") }
+                    if !error.isRetriable { throw ToolError("the topics cannot be read: \(error)") }
                 }
             }
             return unread.isEmpty
         }
-        guard isRead else { throw TortureError("\(topic) cannot be read to its end") }
-        return records
     }
 }
 
@@ -112,31 +129,16 @@ extension Cluster {
 
     /// Whether the group has processed all commands, as its offsets tell: no record follows them. Nothing in the service rests on
     /// these, but after a reset they must get right by themselves.
-    func isDrained() throws(KafkaError) -> Bool {
+    func isDrained() throws -> Bool {
         let consumer = try consumer()
         defer { consumer.close() }
-        let committed = try consumer.committed(inputs, timeout: Self.timeout)
+        let committed = try consumer.committed(inputs, timeout: Self.timeout).compactMapValues(\.self)
         let ends = try consumer.endOffsets(of: inputs, timeout: Self.timeout)
+        guard inputs.allSatisfy({ committed[$0, default: 0] <= ends[$0, default: 0] }) else { return false }
         // The offsets between the two may be records, or only markers of transactions that forwarded records.
-        var starts: [TopicPartition: Offset] = [:]
-        for partition in inputs {
-            let (start, end) = ((committed[partition] ?? nil) ?? 0, ends[partition, default: 0])
-            guard start <= end else { return false }
-            if start < end { starts[partition] = start }
-        }
-        try consumer.assign(starts)
-        var unread = Set(starts.keys)
-        let deadline = ContinuousClock.now + Self.timeout
-        while !unread.isEmpty, .now < deadline {
-            for element in try consumer.poll(maxRecords: 100, timeout: .milliseconds(100)) {
-                switch element {
-                case .record: return false
-                case .endOfPartition(let partition, _): unread.remove(partition)
-                case .failure: continue
-                }
-            }
-        }
-        return unread.isEmpty
+        let starts = Dictionary(uniqueKeysWithValues: inputs.map { ($0, committed[$0, default: 0]) })
+        var isDrained = true
+        return try read(from: starts, upTo: ends, within: Self.timeout) { _ in isDrained = false } && isDrained
     }
 
     /// Whether the group has no members: nobody else may delete it, or commit offsets from outside.
@@ -149,7 +151,7 @@ extension Cluster {
         let configuration = rd_kafka_conf_new()
         rd_kafka_conf_set(configuration, "bootstrap.servers", plan.bootstrapServers, nil, 0)
         guard let client = rd_kafka_new(RD_KAFKA_PRODUCER, configuration, nil, 0) else {
-            throw TortureError("no client to delete the group with")
+            throw ToolError("no client to delete the group with")
         }
         defer { rd_kafka_destroy(client) }
         let queue = rd_kafka_queue_new(client)
@@ -161,9 +163,9 @@ extension Cluster {
         defer { if let event { rd_kafka_event_destroy(event) } }
         var count = 0
         let results = rd_kafka_DeleteGroups_result_groups(rd_kafka_event_DeleteGroups_result(event), &count)
-        guard count > 0, let result = results?[0] else { throw TortureError("nobody answers to delete the group") }
+        guard count > 0, let result = results?[0] else { throw ToolError("nobody answers to delete the group") }
         if let error = rd_kafka_group_result_error(result) {
-            throw TortureError("the group is not deleted: \(String(cString: rd_kafka_error_string(error)))")
+            throw ToolError("the group is not deleted: \(String(cString: rd_kafka_error_string(error)))")
         }
     }
 

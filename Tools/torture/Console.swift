@@ -1,6 +1,7 @@
 import FaultyNetwork
 import Foundation
 import Synchronization
+import ToolSupport
 
 /// Writes lines to standard output and, on a terminal, a status line below them.
 enum Console {
@@ -12,12 +13,6 @@ enum Console {
     /// Shows a status line that the next line replaces; does nothing if standard output is not a terminal.
     static func status(_ text: String) {
         if isTerminal { write("\r\u{1B}[K\(text)") }
-    }
-
-    /// A row of a table: a name and further cells.
-    static func row(_ cells: [String], nameWidth: Int, cellWidth: Int = 10) -> String {
-        cells.prefix(1).map { $0.padding(toLength: nameWidth, withPad: " ", startingAt: 0) }.joined()
-            + cells.dropFirst().map { String(repeating: " ", count: max(1, cellWidth - $0.count)) + $0 }.joined()
     }
 
     private static func write(_ text: String) {
@@ -34,41 +29,6 @@ extension Duration {
 
 /// The wall-clock time, as in record timestamps, in milliseconds since 1970.
 func wallClock() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
-
-/// Why the torture itself failed.
-struct TortureError: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-}
-
-/// The user interrupted the run.
-struct Interrupted: Error {}
-
-/// Whether the process got SIGINT or SIGTERM.
-enum Interruption {
-    private static let flag = Atomic(false)
-
-    static var isRequested: Bool { flag.load(ordering: .relaxed) }
-
-    static func install() {
-        for number in [SIGINT, SIGTERM] { signal(number) { _ in Interruption.flag.store(true, ordering: .relaxed) } }
-    }
-}
-
-/// Waits until a condition holds. It polls every 5 ms, which is the precision of recovery times.
-///
-/// - Returns: whether the condition held in time.
-@discardableResult
-func wait(for timeout: Duration, until holds: () throws -> Bool) throws -> Bool {
-    let deadline = ContinuousClock.now + timeout
-    while true {
-        if Interruption.isRequested { throw Interrupted() }
-        if try holds() { return true }
-        if ContinuousClock.now > deadline { return false }
-        usleep(5_000)
-    }
-}
 
 /// Waits with a proxy. If the condition does not hold in time, waits again without faults, because they may have been the only
 /// reason for the delay.

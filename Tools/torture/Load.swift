@@ -1,7 +1,9 @@
+import CProcess
 import Foundation
 import JuiceDomain
 import Kafka
 import Synchronization
+import ToolSupport
 
 /// The clients and their shared state.
 final class Load: Sendable {
@@ -14,15 +16,9 @@ final class Load: Sendable {
         let value: [UInt8]?
     }
 
-    fileprivate struct Repeat: Sendable {
-        let due: ContinuousClock.Instant
-        /// The number of the client that sends it.
-        let client: Int
-        let command: Command
-    }
-
-    private struct State {
-        var repeats: [Repeat] = []
+    fileprivate struct State {
+        /// The commands to repeat, and the number of the client that does.
+        var repeats: [(due: ContinuousClock.Instant, client: Int, command: Command)] = []
         var acknowledged: [Acknowledged] = []
         var gaps = ArrivalGaps()
         var sent = 0
@@ -30,7 +26,7 @@ final class Load: Sendable {
         var failure: String?
     }
 
-    private let state = Mutex(State())
+    fileprivate let state = Mutex(State())
     private let mayGoOn = Atomic(true)
 
     /// Starts the clients, each on a thread of its own, because librdkafka's calls block.
@@ -39,8 +35,7 @@ final class Load: Sendable {
         for number in 0..<plan.clients {
             Thread.detachNewThread { [self] in
                 do throws(KafkaError) {
-                    var client = try Client(number: number, plan: plan, load: self)
-                    try client.run()
+                    try Client(number: number, plan: plan, load: self).run()
                 } catch { state.withLock { $0.failure = "client \(number): \(error)" } }
                 state.withLock { $0.running -= 1 }
             }
@@ -58,50 +53,33 @@ final class Load: Sendable {
     func stop() throws {
         mayGoOn.store(false, ordering: .relaxed)
         let hasEnded = try wait(for: .seconds(150)) { state.withLock { $0.running == 0 } }
-        if !hasEnded { throw TortureError("the clients do not get their records confirmed") }
+        if !hasEnded { throw ToolError("the clients do not get their records confirmed") }
     }
 
     /// Returns the longest gaps in the acknowledgements of orders since the last call.
     func drainGaps() -> ArrivalGaps.Longest { state.withLock { $0.gaps.drain() } }
 
-    // MARK: For the clients
-
-    fileprivate var isWanted: Bool { mayGoOn.load(ordering: .relaxed) && !Interruption.isRequested }
-
-    fileprivate func countSent() { state.withLock { $0.sent += 1 } }
-
-    fileprivate func record(_ acknowledged: Acknowledged) {
-        state.withLock {
-            $0.acknowledged.append(acknowledged)
-            // Restocks are too few to be steady.
-            if acknowledged.topic == "orders" { $0.gaps.record(arrivalFrom: acknowledged.partition) }
-        }
-    }
-
-    fileprivate func schedule(_ item: Repeat) { state.withLock { $0.repeats.append(item) } }
+    fileprivate var isWanted: Bool { mayGoOn.load(ordering: .relaxed) && !process_is_interrupted() }
 
     /// Removes and returns the commands that this client has to repeat now.
     fileprivate func dueRepeats(for client: Int) -> [Command] {
         let now = ContinuousClock.now
         return state.withLock { state in
-            let isMine = { (item: Repeat) in item.client == client && item.due <= now }
-            let due = state.repeats.filter(isMine)
-            if !due.isEmpty { state.repeats.removeAll(where: isMine) }
+            let due = state.repeats.filter { $0.client == client && $0.due <= now }
+            if !due.isEmpty { state.repeats.removeAll { $0.client == client && $0.due <= now } }
             return due.map(\.command)
         }
     }
 }
 
 /// A client that sends commands at a steady rate, with a partitioner of its own.
-private struct Client {
-    let number: Int
-    let plan: Plan
-    let load: Load
+private final class Client {
+    private let number: Int
+    private let plan: Plan
+    private let load: Load
     private var producer: Producer
-    private let outstanding = Outstanding()
-
-    /// The records without an acknowledgement.
-    private final class Outstanding { var count = 0 }
+    /// How many records have no acknowledgement yet.
+    private var outstanding = 0
 
     private static let mostOutstanding = 5_000
     /// The partitioners of different client libraries.
@@ -119,17 +97,17 @@ private struct Client {
                 "linger.ms": "2", "message.timeout.ms": "120000",
                 // Only some clients are idempotent.
                 "enable.idempotence": number % 2 == 0 ? "true" : "false",
-            ]), hooks: silentHooks)
+            ]), hooks: .silent)
     }
 
-    mutating func run() throws(KafkaError) {
+    func run() throws(KafkaError) {
         var mix = CommandMix(client: number, plan: plan)
         var random = SeededGenerator(seed: plan.seed &* 17 &+ UInt64(number))
         let start = ContinuousClock.now
         var due = 0
         while load.isWanted {
             let target = Int((ContinuousClock.now - start).seconds * plan.rate / Double(plan.clients))
-            for _ in due..<max(due, target) where outstanding.count < Self.mostOutstanding {
+            for _ in due..<max(due, target) where outstanding < Self.mostOutstanding {
                 let command = mix.next()
                 try send(command)
                 if !plan.plain, random.chance(12) { repeatLater(command, &mix, &random) }
@@ -139,7 +117,7 @@ private struct Client {
             producer.poll(timeout: .milliseconds(10))
         }
         try sendRepeats()
-        while outstanding.count > 0, !Interruption.isRequested { producer.poll(timeout: .milliseconds(100)) }
+        while outstanding > 0, !process_is_interrupted() { producer.poll(timeout: .milliseconds(100)) }
     }
 
     /// Schedules one or two repeats, immediately or later.
@@ -149,17 +127,18 @@ private struct Client {
             // Another client, if there is one.
             let step = plan.clients > 1 ? Int.random(in: 1..<plan.clients, using: &random) : 0
             let other = (number + step) % plan.clients
-            load.schedule(.init(due: .now + .milliseconds(delay), client: other, command: mix.repeating(command)))
+            let repeated = mix.repeating(command)
+            load.state.withLock { $0.repeats.append((.now + .milliseconds(delay), other, repeated)) }
         }
     }
 
-    private mutating func sendRepeats() throws(KafkaError) {
+    private func sendRepeats() throws(KafkaError) {
         for command in load.dueRepeats(for: number) { try send(command) }
     }
 
     /// Sends a command. After a fatal error, such as a broken sequence after a broker restart, it creates a new producer,
     /// as clients do.
-    private mutating func send(_ command: Command) throws(KafkaError) {
+    private func send(_ command: Command) throws(KafkaError) {
         do throws(KafkaError) {
             try produce(command)
         } catch {
@@ -170,17 +149,20 @@ private struct Client {
     }
 
     private func produce(_ command: Command) throws(KafkaError) {
-        let (load, outstanding) = (load, outstanding)
         let topic = plan.topic(command.topic)
-        try producer.produce(topic: topic, key: command.key, value: command.value, headers: command.headers) { result in
-            outstanding.count -= 1
+        try producer.produce(topic: topic, key: command.key, value: command.value, headers: command.headers) { [self] result in
+            outstanding -= 1
             // What is not acknowledged may have been written all the same.
             guard case .success(let delivery) = result else { return }
-            load.record(
-                Load.Acknowledged(
-                    topic: command.topic, partition: delivery.partition, offset: delivery.offset, value: command.value))
+            load.state.withLock {
+                $0.acknowledged.append(
+                    Load.Acknowledged(
+                        topic: command.topic, partition: delivery.partition, offset: delivery.offset, value: command.value))
+                // Restocks are too few to be steady.
+                if command.topic == "orders" { $0.gaps.record(arrivalFrom: delivery.partition) }
+            }
         }
-        outstanding.count += 1
-        load.countSent()
+        outstanding += 1
+        load.state.withLock { $0.sent += 1 }
     }
 }

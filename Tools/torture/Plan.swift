@@ -3,18 +3,13 @@ import FaultyNetwork
 import Foundation
 import JuiceAudit
 import Kafka
-import Logging
+import ToolSupport
 
 /// The options of a run, and what follows from them.
 struct Plan: ParsableArguments, Sendable {
-    @Option(help: ArgumentHelp("The Kafka brokers, separated by commas.", valueName: "host:port"))
-    var bootstrapServers: String
-
-    @Option(help: "The number of rounds.")
-    var rounds = 100
-
-    @Option(help: ArgumentHelp("A shell command that restarts the broker.", valueName: "command"))
-    var brokerRestart: String?
+    @Option(help: ArgumentHelp("The Kafka brokers, separated by commas.", valueName: "host:port")) var bootstrapServers: String
+    @Option(help: "The number of rounds.") var rounds = 100
+    @Option(help: ArgumentHelp("A shell command that restarts the broker.", valueName: "command")) var brokerRestart: String?
 
     @Option(
         help: ArgumentHelp(
@@ -24,20 +19,11 @@ struct Plan: ParsableArguments, Sendable {
             """, valueName: "command"))
     var brokerCommand: String?
 
-    @Option(help: "The number of instances of the service.")
-    var instances = 3
-
-    @Option(help: "The number of clients that send commands.")
-    var clients = 3
-
-    @Option(help: ArgumentHelp("Commands per second of all clients together.", valueName: "count"))
-    var rate = 500.0
-
-    @Option(help: "The number of stores.")
-    var stores = 40
-
-    @Option(help: "Partitions of each topic.")
-    var partitions = 8
+    @Option(help: "The number of instances of the service.") var instances = 3
+    @Option(help: "The number of clients that send commands.") var clients = 3
+    @Option(help: ArgumentHelp("Commands per second of all clients together.", valueName: "count")) var rate = 500.0
+    @Option(help: "The number of stores.") var stores = 40
+    @Option(help: "Partitions of each topic.") var partitions = 8
 
     @Option(name: .customLong("session"), help: ArgumentHelp("The instances' session timeout.", valueName: "seconds"))
     var sessionSeconds = 15.0
@@ -45,8 +31,7 @@ struct Plan: ParsableArguments, Sendable {
     @Option(help: ArgumentHelp("The instances' --duplicate-window. (default: theirs)", valueName: "seconds"))
     var duplicateWindow: Int?
 
-    @Option(help: ArgumentHelp("The instances' --duplicate-ids. (default: theirs)", valueName: "count"))
-    var duplicateIds: Int?
+    @Option(help: ArgumentHelp("The instances' --duplicate-ids. (default: theirs)", valueName: "count")) var duplicateIds: Int?
 
     @Option(name: .customLong("seed"), help: "The seed of all random choices; the timing still varies. (default: random)")
     var givenSeed: UInt64?
@@ -56,8 +41,7 @@ struct Plan: ParsableArguments, Sendable {
         help: ArgumentHelp("The `juice` to run. (default: the one beside this executable)", valueName: "path"))
     var juicePath: String?
 
-    @Flag(help: "Send no repeats, and every record to its store's partition, to isolate faults.")
-    var plain = false
+    @Flag(help: "Send no repeats, and every record to its store's partition, to isolate faults.") var plain = false
 
     @Flag(
         help: """
@@ -75,8 +59,7 @@ struct Plan: ParsableArguments, Sendable {
     )
     var topicsAnew = false
 
-    @Flag(help: "Put a proxy in front of the brokers that injects faults into the instances' requests.")
-    var network = false
+    @Flag(help: "Put a proxy in front of the brokers that injects faults into the instances' requests.") var network = false
 
     @Option(
         help: ArgumentHelp(
@@ -86,8 +69,7 @@ struct Plan: ParsableArguments, Sendable {
     @Option(help: ArgumentHelp("Inject faults only into these kinds of requests, such as EndTxn,Produce.", valueName: "kinds"))
     var networkKinds: String?
 
-    @Flag(help: "Keep the topics and logs.")
-    var keep = false
+    @Flag(help: "Keep the topics and logs.") var keep = false
 
     func validate() throws {
         for (name, value) in [
@@ -136,10 +118,10 @@ extension Plan {
 
     var session: Duration { .seconds(sessionSeconds) }
 
-    var juice: String {
-        let own = URL(fileURLWithPath: CommandLine.arguments.first ?? "")
-        return juicePath ?? own.deletingLastPathComponent().appendingPathComponent("juice").path
-    }
+    /// For the logs.
+    var folder: URL { FileManager.default.temporaryDirectory.appendingPathComponent(String(prefix.dropLast())) }
+
+    var juice: String { juicePath ?? product("juice") }
 
     /// Long enough for the session and then a transaction of a dead instance to time out.
     var recoveryTimeout: Duration { session + .seconds(50) }
@@ -181,6 +163,3 @@ extension Plan {
         ])
     }
 }
-
-/// Discards librdkafka's log: the calls report all relevant errors.
-let silentHooks = ClientHooks(logger: Logger(label: "torture") { _ in SwiftLogNoOpLogHandler() })

@@ -1,9 +1,8 @@
+import ToolSupport
+
 /// A rolling restart and a scale-out: restarts each instance in turn, then adds one. With a broker command it also stops, kills
 /// and starts each broker.
-final class RollingRestart: Scenario {
-    private(set) var problems: [String] = []
-    private(set) var summary: [String] = []
-
+final class RollingRestart {
     private let bed: TestBed
     private let brokers: BrokerFailures?
     private var longestOfOne = Duration.zero
@@ -14,8 +13,9 @@ final class RollingRestart: Scenario {
         brokers = try BrokerFailures(bed)
     }
 
-    func run() throws {
-        guard try bed.fleet.settle(within: bed.plan.recoveryTimeout) != nil else { throw TortureError("the group does not settle") }
+    /// - Returns: how long things took, in lines.
+    func run() throws -> [String] {
+        guard try bed.fleet.settle(within: bed.plan.recoveryTimeout) != nil else { throw ToolError("the group does not settle") }
         try answerEverywhere("before anything is done")
         // What came while the instances were starting is not what is asked.
         _ = bed.watch.drainGaps()
@@ -25,38 +25,27 @@ final class RollingRestart: Scenario {
         try step("start \(newcomer.id)") {
             try newcomer.start()
             if try bed.fleet.settle(with: newcomer, within: bed.plan.recoveryTimeout) == nil {
-                report(problem: "\(newcomer.id) gets no partitions")
+                bed.report(problem: "\(newcomer.id) gets no partitions")
             }
         }
-        try failBrokers()
+        for kind in [BrokerGapTable.Kind.stop, .kill] {
+            for broker in brokers?.brokers ?? [] {
+                try brokers?.run(kind, broker)
+                try bed.check()
+            }
+        }
         let gaps = "of one partition \(longestOfOne.text), of all together \(longestOfAll.text)"
-        summary = ["longest gap in the answers \(gaps)"] + (brokers?.summary ?? [])
+        return ["longest gap in the answers \(gaps)"] + (brokers?.summary ?? [])
     }
 
     private func restart(_ instance: Instance) throws {
         try step("SIGTERM \(instance.id), start again") {
-            if let problem = try instance.stop() { report(problem: problem) }
+            if let problem = try instance.stop() { bed.report(problem: problem) }
             try instance.start()
             if try !wait(for: bed.plan.recoveryTimeout, through: bed.network, until: { instance.isReady }) {
-                report(problem: "\(instance.id) does not get ready again")
+                bed.report(problem: "\(instance.id) does not get ready again")
             }
         }
-    }
-
-    /// Stops and starts each broker, then kills and starts each.
-    private func failBrokers() throws {
-        guard let brokers else { return }
-        for kind in [BrokerGapTable.Kind.stop, .kill] {
-            for broker in brokers.brokers {
-                try brokers.run(kind, broker, report: Console.line)
-                for fallen in bed.fleet.collectCrashes() { report(problem: fallen) }
-            }
-        }
-    }
-
-    func report(problem: String) {
-        problems.append(problem)
-        Console.line(problem)
     }
 
     /// Runs a step, and waits until every partition has answered a later command.
@@ -71,12 +60,11 @@ final class RollingRestart: Scenario {
         Console.line(
             "\(text): done after \(done.text), longest gap in a partition's answers \(gaps.longest.text), in all \(gaps.ofAll.text)"
         )
-        for fallen in bed.fleet.collectCrashes() { report(problem: fallen) }
         try bed.check()
     }
 
     private func answerEverywhere(_ text: String) throws {
         let answers = try bed.awaitAnswers(madeAfter: wallClock() + 2_000)
-        if answers.all == nil { report(problem: "\(text): not every partition answers") }
+        if answers.all == nil { bed.report(problem: "\(text): not every partition answers") }
     }
 }

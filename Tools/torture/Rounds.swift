@@ -1,9 +1,8 @@
 import JuiceDomain
+import ToolSupport
 
 /// Disturbs the service in random ways, round after round, and measures how long it takes to answer again.
-final class Rounds: Scenario {
-    private(set) var problems: [String] = []
-
+final class Rounds {
     private let bed: TestBed
     private let brokers: BrokerFailures?
     private var random: SeededGenerator
@@ -30,42 +29,32 @@ final class Rounds: Scenario {
         return deeds
     }
 
-    var summary: [String] { Recovery.table(of: recoveries, session: bed.plan.session) + (brokers?.summary ?? []) }
-
-    func run() throws {
+    /// - Returns: how long things took, in lines.
+    func run() throws -> [String] {
         for number in 1...bed.plan.rounds {
             round = number
+            let width = "\(bed.plan.rounds)".count
+            bed.label = "round \(String(repeating: " ", count: width - "\(number)".count))\(number)  "
             try prepare()
             try random.pick(deeds.flatMap { Array(repeating: $0.run, count: $0.weight) })?()
-            for fallen in bed.fleet.collectCrashes() { report(problem: fallen) }
             try bed.check()
         }
+        return Recovery.table(of: recoveries, session: bed.plan.session) + (brokers?.summary ?? [])
     }
 
     /// Pauses for a random time, and usually waits for a stable group. Sometimes it does not: failures may come during a rebalance.
     private func prepare() throws {
         try wait(for: .milliseconds(Int.random(in: 200..<1_500, using: &random))) {
-            Console.status("round \(round) of \(bed.plan.rounds): \(bed.load.sent) records sent, \(bed.watch.count) answers")
+            Console.status("round \(round) of \(bed.plan.rounds): \(bed.load.sent) records sent, \(bed.watch.state.count) answers")
             return false
         }
         if random.chance(75) {
             let settled = try bed.fleet.settle(within: bed.plan.recoveryTimeout)
-            if settled == nil { report(problem: "the group does not settle") }
+            if settled == nil { bed.report(problem: "the group does not settle") }
             assignment = settled ?? [:]
         } else {
             assignment = bed.fleet.assignment() ?? [:]
         }
-    }
-
-    func report(problem: String) {
-        problems.append("round \(round): \(problem)")
-        tell(problem)
-    }
-
-    private func tell(_ text: String) {
-        let number = "\(round)"
-        let margin = String(repeating: " ", count: max(0, "\(bed.plan.rounds)".count - number.count))
-        Console.line("round \(margin)\(number)  \(text)")
     }
 
     // MARK: Faults
@@ -132,7 +121,7 @@ final class Rounds: Scenario {
         for instance in frozen { instance.freeze() }
         for instance in killed { instance.killAtOnce() }
         guard try wait(for: bed.plan.recoveryTimeout, until: { bed.cluster.isGroupEmpty }) else {
-            return report(problem: "the group keeps its members, though all are dead or frozen")
+            return bed.report(problem: "the group keeps its members, though all are dead or frozen")
         }
         let isDeleted = random.chance(60)
         let isReset = !isDeleted || random.chance(50)
@@ -160,7 +149,7 @@ final class Rounds: Scenario {
         } else if let victim = random.pick(bed.fleet.running) {
             var problem: String?
             try measure(.left, "SIGTERM \(victim.id), others take over", of: [victim]) { problem = try victim.stop() }
-            if let problem { report(problem: problem) }
+            if let problem { bed.report(problem: problem) }
         }
     }
 
@@ -169,7 +158,7 @@ final class Rounds: Scenario {
         try instance.start()
         let start = ContinuousClock.now
         guard let settled = try bed.fleet.settle(with: instance, within: bed.plan.recoveryTimeout) else {
-            return report(problem: "\(instance.id) gets no partitions")
+            return bed.report(problem: "\(instance.id) gets no partitions")
         }
         assignment = settled
         try measure(.joined, "start \(instance.id)", of: [instance], since: start) {}
@@ -179,13 +168,13 @@ final class Rounds: Scenario {
         try measure(.broker, "restart the broker", of: []) {
             let result = try Child.run("/bin/sh", ["-c", command])
             // Only the service's recovery counts; the broker may just be slow to start.
-            if result.status != 0 { tell("the command ends with status \(result.status): \(result.output)") }
+            if result.status != 0 { bed.tell("the command ends with status \(result.status): \(result.output)") }
         }
     }
 
     /// Stops or kills a broker, and starts it again.
     private func fail(_ brokers: BrokerFailures, _ kind: BrokerGapTable.Kind) throws {
-        if let broker = random.pick(brokers.brokers) { try brokers.run(kind, broker) { tell($0) } }
+        if let broker = random.pick(brokers.brokers) { try brokers.run(kind, broker) }
     }
 
     /// Disturbs instances and waits for answers from the partitions that they had.
@@ -195,7 +184,7 @@ final class Rounds: Scenario {
     ) throws {
         let known = victims.reduce(into: Set<Int32>()) { $0.formUnion(assignment[$1.id] ?? []) }
         let partitions = known.isEmpty ? Set(bed.plan.allPartitions) : known
-        Console.status("round \(round)  \(text)")
+        Console.status(bed.label + text)
         let start = beginning ?? .now
         try deed()
         // What was made until now and a moment longer may be on its way still.
@@ -204,13 +193,13 @@ final class Rounds: Scenario {
         let answers = try bed.awaitExpected()
         guard let first = answers.first, let last = answers.all else {
             let silent = answers.missing.map(String.init).joined(separator: ", ")
-            return report(problem: "\(text): no answer from partitions \(silent) within \(bed.plan.recoveryTimeout.text)")
+            return bed.report(problem: "\(text): no answer from partitions \(silent) within \(bed.plan.recoveryTimeout.text)")
         }
         let recovery = Recovery(cause: cause, first: first - start, all: last - start)
         // A victim without partitions gives no recovery time.
         if !known.isEmpty || victims.isEmpty { recoveries.append(recovery) }
         let all = partitions.count == 1 ? "the one partition" : "all \(partitions.count) partitions"
-        tell("\(text): first answer after \(recovery.first.text), \(all) after \(recovery.all.text)")
+        bed.tell("\(text): first answer after \(recovery.first.text), \(all) after \(recovery.all.text)")
     }
 }
 
@@ -253,7 +242,6 @@ private struct Recovery {
                 limit.map { limit in "\(first.count { $0 > limit })" } ?? "", all.text,
             ]
         }
-        return ([["first answer after", "times", "median", "max", "limit", "over", "all"]] + rows)
-            .map { Console.row($0, nameWidth: 26) }
+        return ToolSupport.table([["first answer after", "times", "median", "max", "limit", "over", "all"]] + rows)
     }
 }

@@ -1,16 +1,18 @@
+import ToolSupport
+
 /// Deletes the topics of orders and restocks and makes others of their names, under the running instances: every partition must
 /// stop, and go on once an operator says where. Then a second group serves the same topics, which the first must notice.
 ///
 /// It comes after the audit, which cannot judge answers to commands that are gone.
 final class TopicsAnew {
-    private var problems = 0
-
     private let bed: TestBed
 
     init(_ bed: TestBed) { self.bed = bed }
 
     /// - Returns: whether the service did all that.
     func run() throws -> Bool {
+        let before = bed.problems.count
+        bed.label = "topics anew: "
         for instance in bed.fleet.instances where !instance.isRunning { try instance.start() }
         try expect("all instances get ready again") { bed.fleet.instances.allSatisfy(\.isReady) }
         try expectStop()
@@ -20,13 +22,9 @@ final class TopicsAnew {
         try expectSecondGroup()
         try load.stop()
         try bed.check()
+        let problems = bed.problems.count - before
         Console.line("topics anew, \(problems) problems")
         return problems == 0
-    }
-
-    private func report(problem: String) {
-        problems += 1
-        Console.line("topics anew: \(problem)")
     }
 
     private func expectStop() throws {
@@ -35,16 +33,16 @@ final class TopicsAnew {
             Set(bed.fleet.instances.flatMap(\.stoppedPartitions)).count == bed.plan.partitions
         }
         if let ready = bed.fleet.instances.first(where: \.isReady) {
-            report(problem: "\(ready.id) is ready, though its partitions are stopped")
+            bed.report(problem: "\(ready.id) is ready, though its partitions are stopped")
         }
     }
 
     private func expectSilence(while load: Load) throws {
-        let (count, sent) = (bed.watch.count, load.sent)
+        let (count, sent) = (bed.watch.state.count, load.sent)
         try expect("clients send to the new topics") { load.sent > sent + 100 }
         try wait(for: .seconds(4)) { false }
-        let answers = bed.watch.count - count
-        if answers > 0 { report(problem: "\(answers) answers from partitions that are stopped") }
+        let answers = bed.watch.state.count - count
+        if answers > 0 { bed.report(problem: "\(answers) answers from partitions that are stopped") }
     }
 
     /// Lets every partition go on at the oldest record of the new topics.
@@ -54,7 +52,7 @@ final class TopicsAnew {
                 Console.status("juice anchor --topic \(topic) --partition \(partition)")
                 let place = ["--group", bed.plan.group, "--topic", topic, "--partition", "\(partition)"]
                 let result = try bed.cluster.juice(["anchor", "--earliest", "--reason", "torture"] + place)
-                if result.status != 0 { report(problem: "juice anchor fails: \(result.output)") }
+                if result.status != 0 { bed.report(problem: "juice anchor fails: \(result.output)") }
             }
         }
         try expectAnswers("all partitions answer after juice anchor")
@@ -71,28 +69,24 @@ final class TopicsAnew {
             let hasNamed = instance.logged.contains { $0.contains("critical the group \"\(group)\"") }
             let status = instance.collectStatus()
             if hasNamed, status > 0 { continue }
-            report(problem: "\(instance.id) ended with status \(status), and did not name the other group")
+            bed.report(problem: "\(instance.id) ended with status \(status), and did not name the other group")
         }
         try expectAnswers("the second group answers in all partitions")
-        if let problem = try second.stop() { report(problem: problem) }
+        if let problem = try second.stop() { bed.report(problem: problem) }
     }
 
     private func expectAnswers(_ text: String) throws {
         bed.watch.expect(from: Set(bed.plan.allPartitions), madeAfter: wallClock())
-        try expect(text) { bed.watch.expectation.all != nil }
+        try expect(text) { bed.watch.state.expectation.all != nil }
     }
 
     /// Waits until something holds, and tells how long that took.
     private func expect(_ text: String, every pause: Duration = .milliseconds(5), until holds: () throws -> Bool) throws {
         Console.status(text)
         let start = ContinuousClock.now
-        var next = start
-        let isMet = try wait(for: bed.plan.recoveryTimeout) {
-            guard ContinuousClock.now >= next else { return false }
-            next = ContinuousClock.now + pause
-            return try holds()
+        guard try wait(for: bed.plan.recoveryTimeout, every: pause, until: holds) else {
+            return bed.report(problem: "not so within \(bed.plan.recoveryTimeout.text): \(text)")
         }
-        guard isMet else { return report(problem: "not so within \(bed.plan.recoveryTimeout.text): \(text)") }
         Console.line("\(text): after \((ContinuousClock.now - start).text)")
     }
 }

@@ -1,8 +1,10 @@
 import ArgumentParser
+import CProcess
 import FaultyNetwork
 import Foundation
 import JuiceAudit
 import JuiceDomain
+import ToolSupport
 
 /// The command line.
 @main
@@ -32,36 +34,62 @@ struct Torture: ParsableCommand {
 
     @OptionGroup var plan: Plan
 
+    static func main() { runTool(report: Console.line) }
+
     func run() throws {
-        // A broker that closes its connection must not end the process.
-        signal(SIGPIPE, SIG_IGN)
-        Interruption.install()
-        do {
-            throw ExitCode(try TortureRun(plan: plan).run() ? 0 : 1)
-        } catch is Interrupted {
-            Console.line("torture: interrupted")
-            throw ExitCode(130)
-        } catch let error as TortureError {
-            Console.line("torture: \(error.description)")
-            throw ExitCode(70)
+        process_catch_signals()
+        let cluster = try Cluster(plan: plan)
+        var isSound = false
+        defer {
+            if isSound || process_is_interrupted(), !plan.keep {
+                cluster.deleteTopics()
+                try? FileManager.default.removeItem(at: plan.folder)
+            }
         }
+        try FileManager.default.createDirectory(at: plan.folder, withIntermediateDirectories: true)
+        Console.line("torture: seed \(plan.seed), topics \(plan.prefix)*, logs in \(plan.folder.path)")
+        isSound = try torture(cluster)
+        if isSound { return }
+        Console.line("The topics \(plan.prefix)* and the logs in \(plan.folder.path) are kept.")
+        throw ExitCode.failure
+    }
+
+    /// Runs everything and prints the report. Returns whether the contract was kept and the service answered again after each
+    /// round.
+    private func torture(_ cluster: Cluster) throws -> Bool {
+        var network: FaultyNetwork?
+        if plan.network {
+            let random = SeededGenerator(seed: plan.seed &* 13 &+ 5)
+            network = FaultyNetwork(rate: plan.networkRate, kinds: try plan.faultyKinds, random: random)
+        }
+        let brokers = try cluster.brokers()
+        guard let servers = network.map({ $0.listen(inFrontOf: brokers) }) ?? plan.bootstrapServers else {
+            throw ToolError("no proxy for \(brokers): it is no list of host:port, or no port is free")
+        }
+        let fleet = Fleet(plan: plan, bootstrapServers: servers, cluster: cluster, network: network)
+        defer { fleet.killAll() }
+        try cluster.createTopics()
+        for _ in 0..<plan.instances { try fleet.add().start() }
+        guard try wait(for: plan.recoveryTimeout, until: { fleet.instances.allSatisfy(\.isReady) }) else {
+            throw ToolError("the instances do not get ready; their logs are in \(plan.folder.path)")
+        }
+        let bed = TestBed(
+            plan: plan, cluster: cluster, fleet: fleet, watch: AnswerWatch(plan: plan), load: Load(plan: plan), network: network)
+        defer { bed.watch.stop() }
+        guard try bed.awaitAnswers(madeAfter: 0).all != nil else {
+            throw ToolError("not every partition answers; the logs are in \(plan.folder.path)")
+        }
+        network?.resumeFaults()
+        let summary = try plan.rolling ? RollingRestart(bed).run() : Rounds(bed).run()
+        network?.pauseFaults()
+        try bed.finish()
+        let isSound = try bed.judge(summary, as: plan.rolling ? "rolling restart" : "torture: \(plan.rounds) rounds")
+        return try (!plan.topicsAnew || TopicsAnew(bed).run()) && isSound
     }
 }
 
-/// What is done to the service while it is under load.
-protocol Scenario: AnyObject {
-    /// Does it.
-    func run() throws
-    /// Reports something that went wrong besides the contract, such as a service that never answered again.
-    func report(problem: String)
-    /// All that was reported.
-    var problems: [String] { get }
-    /// How long things took, in lines.
-    var summary: [String] { get }
-}
-
-/// What a scenario works with.
-struct TestBed {
+/// What the service is tortured with, and what went wrong besides the contract.
+final class TestBed {
     let plan: Plan
     let cluster: Cluster
     let fleet: Fleet
@@ -69,10 +97,27 @@ struct TestBed {
     let load: Load
     /// The proxy between instances and brokers, if there is one.
     let network: FaultyNetwork?
+    private(set) var problems: [String] = []
+    /// What each line of output and each problem begins with: the round.
+    var label = ""
 
-    /// Throws if the torture itself no longer works.
+    init(plan: Plan, cluster: Cluster, fleet: Fleet, watch: AnswerWatch, load: Load, network: FaultyNetwork?) {
+        (self.plan, self.cluster, self.fleet) = (plan, cluster, fleet)
+        (self.watch, self.load, self.network) = (watch, load, network)
+    }
+
+    func tell(_ text: String) { Console.line(label + text) }
+
+    /// Notes something that went wrong, such as a service that never answered again.
+    func report(problem: String) {
+        problems.append(label + problem)
+        tell(problem)
+    }
+
+    /// Reports the instances that fell, and throws if the torture itself no longer works.
     func check() throws {
-        if let failure = load.failure ?? watch.failure { throw TortureError(failure) }
+        fleet.collectCrashes().forEach(report)
+        if let failure = load.failure ?? watch.state.failure { throw ToolError(failure) }
     }
 
     /// Waits for an answer from each partition, written after a time in milliseconds since 1970.
@@ -81,121 +126,40 @@ struct TestBed {
         return try awaitExpected()
     }
 
-    /// Waits for the answers that the watch expects.
-    ///
-    /// - Returns: what came in time.
+    /// Waits for the answers that the watch expects, and returns what came in time.
     func awaitExpected() throws -> AnswerWatch.Expectation {
-        try wait(for: plan.recoveryTimeout, through: network) { watch.expectation.all != nil }
-        return watch.expectation
-    }
-}
-
-/// A run from the creation of the topics to the verdict.
-private struct TortureRun {
-    let plan: Plan
-
-    private var folder: URL {
-        FileManager.default.temporaryDirectory.appendingPathComponent(String(plan.prefix.dropLast()))
-    }
-
-    /// Runs everything and prints the report.
-    ///
-    /// - Returns: whether the contract was kept and the service answered again after each round.
-    func run() throws -> Bool {
-        let cluster = try Cluster(plan: plan)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        Console.line("torture: seed \(plan.seed), topics \(plan.prefix)*, logs in \(folder.path)")
-        let network = try plan.network ? FaultyNetwork(plan: plan) : nil
-        guard let servers = network.map({ $0.listen(inFrontOf: plan.bootstrapServers) }) ?? plan.bootstrapServers else {
-            throw TortureError("no proxy for \(plan.bootstrapServers): it is no list of host:port, or no port is free")
-        }
-        let fleet = Fleet(plan: plan, bootstrapServers: servers, folder: folder, cluster: cluster, network: network)
-        var isSound = false
-        defer {
-            fleet.killAll()
-            if isSound || Interruption.isRequested, !plan.keep {
-                cluster.deleteTopics()
-                try? FileManager.default.removeItem(at: folder)
-            }
-        }
-        try cluster.createTopics()
-        let bed = try start(fleet, cluster, network)
-        defer { bed.watch.stop() }
-        let scenario: any Scenario = plan.rolling ? try RollingRestart(bed) : try Rounds(bed)
-        network?.resumeFaults()
-        try scenario.run()
-        network?.pauseFaults()
-        try finish(scenario, bed)
-        Console.status("reading the topics")
-        let topics = try cluster.readTopics()
-        Console.status("auditing")
-        let report = Report(
-            audit: try Audit(of: topics, by: plan.rules), lost: Report.lost(bed.load.acknowledged, in: topics),
-            problems: scenario.problems + (network?.problems ?? []), summary: scenario.summary + (network?.summary ?? []))
-        report.print(as: plan.rolling ? "rolling restart" : "torture: \(plan.rounds) rounds")
-        isSound = try (!plan.topicsAnew || TopicsAnew(bed).run()) && report.isSound
-        if !isSound { Console.line("The topics \(plan.prefix)* and the logs in \(folder.path) are kept.") }
-        return isSound
-    }
-
-    /// Starts the service and the clients, and waits until all partitions answer.
-    private func start(_ fleet: Fleet, _ cluster: Cluster, _ network: FaultyNetwork?) throws -> TestBed {
-        for _ in 0..<plan.instances { try fleet.add().start() }
-        guard try wait(for: plan.recoveryTimeout, until: { fleet.instances.allSatisfy(\.isReady) }) else {
-            throw TortureError("the instances do not get ready; their logs are in \(folder.path)")
-        }
-        let bed = TestBed(
-            plan: plan, cluster: cluster, fleet: fleet, watch: AnswerWatch(plan: plan), load: Load(plan: plan), network: network)
-        guard try bed.awaitAnswers(madeAfter: 0).all != nil else {
-            throw TortureError("not every partition answers; the logs are in \(folder.path)")
-        }
-        return bed
+        try wait(for: plan.recoveryTimeout, through: network) { watch.state.expectation.all != nil }
+        return watch.state.expectation
     }
 
     /// Ends the load, lets the service answer everything, and stops it.
-    private func finish(_ scenario: any Scenario, _ bed: TestBed) throws {
+    func finish() throws {
+        label = ""
         Console.status("waiting for the last answers")
-        try bed.load.stop()
+        try load.stop()
         // Before those that rest are started: one that fell would be among them.
-        for problem in bed.fleet.collectCrashes() { scenario.report(problem: problem) }
-        for instance in bed.fleet.resting { try instance.start() }
-        let isDrained = try wait(for: plan.recoveryTimeout * 2) { (try? bed.cluster.isDrained()) ?? false }
-        if !isDrained { scenario.report(problem: "by the group's offsets not all commands are processed") }
-        let fallen = bed.fleet.collectCrashes()
-        for problem in try fallen + bed.fleet.stopAll() { scenario.report(problem: problem) }
+        try check()
+        for instance in fleet.resting { try instance.start() }
+        let isDrained = try wait(for: plan.recoveryTimeout * 2) { (try? cluster.isDrained()) ?? false }
+        if !isDrained { report(problem: "by the group's offsets not all commands are processed") }
+        try check()
+        for instance in fleet.instances where instance.isRunning {
+            if let problem = try instance.stop() { report(problem: problem) }
+        }
+        network?.problems.forEach(report)
     }
-}
-
-extension FaultyNetwork {
-    fileprivate convenience init(plan: Plan) throws {
-        self.init(
-            rate: plan.networkRate, kinds: try plan.faultyKinds, random: SeededGenerator(seed: plan.seed &* 13 &+ 5))
-    }
-
-    /// The faults and their effects, in lines.
-    fileprivate var summary: [String] {
-        faultTable.map { Console.row($0, nameWidth: 20, cellWidth: 16) } + [power]
-    }
-}
-
-/// The result of a run.
-struct Report {
-    let audit: Audit
-    /// Records that a broker acknowledged but that are missing.
-    let lost: [String]
-    /// Problems other than violations of the contract.
-    let problems: [String]
-    /// Durations, as lines.
-    let summary: [String]
-
-    var isSound: Bool { audit.faults.isEmpty && lost.isEmpty && problems.isEmpty }
 
     /// Further faults are counted but not shown: one cause often leads to many.
     private static let mostShown = 50
 
-    /// - Parameter title: the kind of run, for the last line.
-    func print(as title: String) {
-        for line in summary { Console.line(line) }
+    /// Audits the topics, prints what was found below the summary, and returns whether all is well.
+    func judge(_ summary: [String], as title: String) throws -> Bool {
+        Console.status("reading the topics")
+        let topics = try cluster.readTopics()
+        Console.status("auditing")
+        let audit = Audit(of: topics, by: plan.rules)
+        let lost = findLost(load.acknowledged, in: topics)
+        for line in summary + (network.map { table($0.faultTable) + [$0.power] } ?? []) { Console.line(line) }
         let counts = audit.counts
         Console.line(
             """
@@ -210,27 +174,28 @@ struct Report {
         // The worst first.
         let found = Fault.Category.allCases.flatMap { kind in audit.faults.filter { $0.category == kind } }
         let faults = lost + found.map(\.description)
-        for fault in faults.prefix(Self.mostShown) { Console.line(fault) }
+        faults.prefix(Self.mostShown).forEach(Console.line)
         if faults.count > Self.mostShown { Console.line("and \(faults.count - Self.mostShown) more") }
-        for problem in problems { Console.line(problem) }
+        problems.forEach(Console.line)
         let missing = audit.count(of: .missing) + lost.count
         Console.line(
             "\(title), \(counts.commands) commands, \(missing) missing, "
                 + "\(audit.count(of: .doubled)) doubled, \(audit.count(of: .wrong)) wrong"
                 + (problems.isEmpty ? "" : ", \(problems.count) problems"))
+        return faults.isEmpty && problems.isEmpty
     }
+}
 
-    /// The acknowledged records that are missing from the topics. The audit itself sees only what is in the topics.
-    static func lost(_ acknowledged: [Load.Acknowledged], in topics: AuditTopics) -> [String] {
-        let values = ["orders": topics[.orders], "restocks": topics[.restocks]].mapValues { partitions in
-            partitions.map { records in Dictionary(records.map { ($0.offset, $0.value) }) { first, _ in first } }
-        }
-        return acknowledged.compactMap { record in
-            let partition = values[record.topic]?[Int(record.partition)] ?? [:]
-            let isThere = record.offset.map { partition[$0] == .some(record.value) } ?? partition.values.contains(record.value)
-            guard !isThere else { return nil }
-            let place = "\(record.topic) \(record.partition)" + (record.offset.map { "@\($0)" } ?? "")
-            return "missing: \(place): it was acknowledged and is not there"
-        }
+/// The acknowledged records that are missing from the topics. The audit itself sees only what is in the topics.
+func findLost(_ acknowledged: [Load.Acknowledged], in topics: AuditTopics) -> [String] {
+    let values = ["orders": topics[.orders], "restocks": topics[.restocks]].mapValues { partitions in
+        partitions.map { records in Dictionary(records.map { ($0.offset, $0.value) }) { first, _ in first } }
+    }
+    return acknowledged.compactMap { record in
+        let partition = values[record.topic]?[Int(record.partition)] ?? [:]
+        let isThere = record.offset.map { partition[$0] == .some(record.value) } ?? partition.values.contains(record.value)
+        guard !isThere else { return nil }
+        let place = "\(record.topic) \(record.partition)" + (record.offset.map { "@\($0)" } ?? "")
+        return "missing: \(place): it was acknowledged and is not there"
     }
 }

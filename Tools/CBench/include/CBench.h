@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 /*
  * The baselines of the benchmark: the least that exactly-once processing by Kafka's own recipe, and reading a topic, can cost on
@@ -47,27 +46,6 @@ int bare_copy(const bare_copy_plan *plan);
 
 /* Reads all committed records of a topic from the start to the current end, and prints how many there are. */
 int bare_read(const bare_cluster *cluster, const char *topic, int32_t partition_count);
-
-/* From now on SIGINT and SIGTERM do not end the process: process_is_interrupted() tells of them. */
-void process_catch_signals(void);
-bool process_is_interrupted(void);
-
-/*
- * Starts an executable with its output in a file. On Linux the kernel kills it when the calling thread ends. It gets a process
- * group of its own, so that Ctrl-C in the terminal does not reach it.
- *
- * Returns the process id, or -1 with errno set.
- */
-pid_t process_spawn(const char *executable, char *const arguments[], const char *output);
-
-/*
- * The processor time used so far by all threads of a process, in nanoseconds; -1 if unknown. On Linux the resolution is far
- * below a microsecond.
- */
-int64_t process_cpu_time(pid_t process);
-
-/* The current resident memory of a process, in bytes; -1 if unknown. */
-int64_t process_resident_memory(pid_t process);
 
 /* How often the calling thread has asked for memory from the heap; -1 where that cannot be counted. */
 int64_t malloc_count(void);

@@ -1,10 +1,10 @@
-/* The processes under measurement, by calls that Swift does not have, and the signals to this one. */
+/* Child processes, by calls that Swift does not have, and the signals to this one. */
 #if defined(__linux__)
 #define _GNU_SOURCE
 #include <sys/prctl.h>
 #endif
 
-#include "CBench.h"
+#include "CProcess.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +33,9 @@ void process_catch_signals(void) {
 
 bool process_is_interrupted(void) { return is_interrupted; }
 
+/* More file descriptors than the tools ever have open. */
+enum { MOST_DESCRIPTORS = 4096 };
+
 /* Runs in the forked child of a multithreaded process: only async-signal-safe calls are allowed. */
 static void become(const char *executable, char *const arguments[], int output, pid_t parent) {
 #if defined(__linux__)
@@ -53,11 +56,14 @@ static void become(const char *executable, char *const arguments[], int output, 
     int input = open("/dev/null", O_RDONLY);
     if (input < 0 || dup2(input, STDIN_FILENO) < 0) _exit(127);
     if (dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0) _exit(127);
+    /* A connection inherited by the child would stay open after the parent closes it. */
+    for (int descriptor = STDERR_FILENO + 1; descriptor < MOST_DESCRIPTORS; descriptor++) close(descriptor);
     execv(executable, arguments);
     _exit(127);
 }
 
 pid_t process_spawn(const char *executable, char *const arguments[], const char *output) {
+    if (access(executable, X_OK)) return -1;
     int file = open(output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (file < 0) return -1;
     pid_t parent = getpid();
