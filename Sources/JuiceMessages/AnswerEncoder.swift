@@ -1,19 +1,22 @@
 import JuiceDomain
 
 /// What an answer says of the command that it answers. The rest is its ``AnswerContent``, or its ``Rejection``.
-package struct AnswerHead {
-    package let id: BorrowedText
-    package let store: BorrowedText
-    package let command: CommandKind
+public struct AnswerHead {
+    /// The command's id.
+    public let id: BorrowedText
+    /// The command's store.
+    public let store: BorrowedText
+    /// What kind of command it is.
+    public let command: CommandKind
     /// The command's offset in its topic, in the partition of the answer's own number.
-    package let offset: Int64
+    public let offset: Int64
     /// Where the command was read first, if it was forwarded.
-    package var from: ForwardSource?
+    public var from: ForwardSource?
     /// Whether the command was a repeat, and this is its first answer given again. Only an answer that is read can say so.
-    package internal(set) var isDuplicate = false
+    public internal(set) var isDuplicate = false
 
     /// The head of a first answer.
-    package init(_ command: CommandKind, id: BorrowedText, store: BorrowedText, offset: Int64, from: ForwardSource? = nil) {
+    public init(_ command: CommandKind, id: BorrowedText, store: BorrowedText, offset: Int64, from: ForwardSource? = nil) {
         self.command = command
         self.id = id
         self.store = store
@@ -26,25 +29,27 @@ package struct AnswerHead {
 /// the menu.
 ///
 /// Made to be kept and set again for each command, so that it allocates only while it grows to the longest recipe.
-package struct AnswerContent: Sendable {
+public struct AnswerContent: Sendable {
     /// What came of a command. Rejections are not among them: they carry text.
-    package enum Kind: Sendable {
+    public enum Kind: Sendable {
         case juiceMade, outOfStock, restocked, cancelled
     }
 
-    package var kind = Kind.restocked
+    /// What came of the command.
+    public var kind = Kind.restocked
     /// The order that was answered; means nothing for a restock or a cancel.
-    package var order = JuiceOrder.basket([])
+    public var order = JuiceOrder.basket([])
     /// The fruits of the command, in the order in which the answer names them. An out-of-stock answer names those that are short.
-    package var fruits = FruitTally()
+    public var fruits = FruitTally()
     /// The store's revision after a command that changed it; 0 if it did not.
-    package var revision = 0
+    public var revision = 0
 
-    package init() {}
+    /// The content of no answer, to be set.
+    public init() {}
 
     /// Becomes the answer to an order, which the maker makes from the store's fruits. The revision is left to be set.
     @discardableResult
-    package mutating func make(_ order: JuiceOrder, by maker: JuiceMaker, from store: inout FruitStore) -> JuiceMaker.Outcome {
+    public mutating func make(_ order: JuiceOrder, by maker: JuiceMaker, from store: inout FruitStore) -> JuiceMaker.Outcome {
         let outcome = maker.make(order, from: &store, &fruits)
         self.order = order
         kind = outcome == .made ? .juiceMade : .outOfStock
@@ -55,8 +60,8 @@ package struct AnswerContent: Sendable {
 /// Writes the answers and the stock records of one menu, as JSON without spaces.
 ///
 /// Every method appends one record to a buffer. Once the buffer has grown to its size, answering an order allocates no memory.
-// A class, because copying its tables for a call would cost more than the shortest answer's pieces.
-package final class AnswerEncoder: Sendable {
+/// It is a class, because copying its tables for a call would cost more than the shortest answer's pieces.
+public final class AnswerEncoder: Sendable {
     private let phrasebook: Phrasebook
     private let fragments: Fragments
     private let fruits: [FruitFragments]
@@ -65,7 +70,7 @@ package final class AnswerEncoder: Sendable {
     private let stock: StockTemplate
 
     /// An encoder of answers about this menu's juices and fruits, with messages in this language.
-    package init(menu: Menu, language: Language = .english) {
+    public init(menu: Menu, language: Language = .english) {
         let phrasebook = Phrasebook(menu: menu, language: language)
         var fragments = Fragments()
         juices = menu.juices.map { JuiceFragments($0, phrasebook, &fragments) }
@@ -78,7 +83,7 @@ package final class AnswerEncoder: Sendable {
 
     /// Writes the answer to a command that was carried out, or to an order that was short of fruit. The content must be of the
     /// same menu.
-    package func write(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
+    public func write(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         switch content.kind {
         case .juiceMade: writeJuiceMade(content, head, into: &buffer)
         case .outOfStock: writeOutOfStock(content, head, into: &buffer)
@@ -88,7 +93,7 @@ package final class AnswerEncoder: Sendable {
     }
 
     /// Writes the answer to a command that had no effect.
-    package func write(_ rejection: Rejection, _ head: AnswerHead, into buffer: inout OutputBuffer) {
+    public func write(_ rejection: Rejection, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         buffer.append(#"{"type":"rejected""#)
         buffer.append(membersOf: head)
         if head.command == .cancel { buffer.append(#","cancel":true"#) }
@@ -100,7 +105,7 @@ package final class AnswerEncoder: Sendable {
     }
 
     /// Writes the record of a store's whole stock after its `revision`th change.
-    package func stock(store: BorrowedText, revision: Int, levels: FruitStore, into buffer: inout OutputBuffer) {
+    public func stock(store: BorrowedText, revision: Int, levels: FruitStore, into buffer: inout OutputBuffer) {
         stock.write(store: store, revision: revision, levels: levels, into: &buffer)
     }
 }
@@ -284,7 +289,7 @@ extension OutputBuffer {
 
     /// Appends the answer to a repeat: the first one again, as a ``JournalReader`` accepts it, whatever menu, language or version
     /// wrote it, with `"duplicate":true` after its type, and with the repeat's own offset and source.
-    package mutating func append(repeating first: UnsafeRawBufferPointer, for head: AnswerHead) {
+    public mutating func append(repeating first: UnsafeRawBufferPointer, for head: AnswerHead) {
         // The type is the first member of every answer, and no type has a comma in it.
         let type = first.firstIndex(of: UInt8(ascii: ",")) ?? first.endIndex
         append(UnsafeRawBufferPointer(rebasing: first[..<type]))

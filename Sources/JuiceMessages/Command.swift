@@ -23,12 +23,14 @@ public enum CommandKind: Sendable, CaseIterable {
 }
 
 /// A POS system's command.
-package struct OrderCommand: Equatable {
+public struct OrderCommand: Equatable {
     /// The order's id, valid until the decoder decodes again.
-    package let id: BorrowedText
-    package let request: Request
+    public let id: BorrowedText
+    /// What it asks for.
+    public let request: Request
 
-    package enum Request: Equatable {
+    /// What a command asks for.
+    public enum Request: Equatable {
         case make(JuiceOrder)
         /// To take the order of this id back.
         case cancel
@@ -36,15 +38,15 @@ package struct OrderCommand: Equatable {
 }
 
 /// A restock bot's change to the stock of a store.
-package struct RestockCommand: Equatable {
+public struct RestockCommand: Equatable {
     /// The sender's id, valid until the decoder decodes again.
-    package let id: BorrowedText
+    public let id: BorrowedText
     /// The change, of at least one fruit.
-    package let edit: StockEdit
+    public let edit: StockEdit
 }
 
 /// The result of decoding a record. It cannot be copied, so that taking a command out of it counts no references.
-package enum Decoded<Command>: ~Copyable {
+public enum Decoded<Command>: ~Copyable {
     /// A command to carry out and answer.
     case command(Command)
     /// A command to answer with a rejection.
@@ -114,24 +116,24 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
 ///
 /// Decoding an order of one juice allocates no memory. One decoder is for one thread, and its results are valid until it
 /// decodes again.
-package final class CommandDecoder {
+public final class CommandDecoder {
     private let reader = JSONReader(capacity: CommandKind.maximumLength)
     private let juices: ByteKeyTable
     private let fruits: ByteKeyTable
 
     /// A decoder of commands for this menu's juices and fruits.
-    package init(menu: Menu) {
+    public init(menu: Menu) {
         juices = ByteKeyTable(keys: menu.juices.lazy.map(\.id))
         fruits = ByteKeyTable(keys: menu.fruits.lazy.map(\.id))
     }
 
     /// Reads the value of a record of the orders topic.
-    package func decodeOrder(_ value: UnsafeRawBufferPointer?) -> Decoded<OrderCommand> {
+    public func decodeOrder(_ value: UnsafeRawBufferPointer?) -> Decoded<OrderCommand> {
         decode(value, id: { $0.orderID }) { id, members throws(Rejection) in OrderCommand(id: id, request: try request(members)) }
     }
 
     /// Reads the value of a record of the restocks topic.
-    package func decodeRestock(_ value: UnsafeRawBufferPointer?) -> Decoded<RestockCommand> {
+    public func decodeRestock(_ value: UnsafeRawBufferPointer?) -> Decoded<RestockCommand> {
         decode(value, id: { $0.restockID }) { id, members throws(Rejection) in RestockCommand(id: id, edit: try edit(members)) }
     }
 

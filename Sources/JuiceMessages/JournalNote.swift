@@ -1,7 +1,7 @@
 /// A record of the journal that is no answer.
 ///
 /// It has neither key nor headers, and its value has none of `orderId`, `restockId` and `store`: no client takes it for its answer.
-package enum JournalNote: Sendable, Hashable {
+public enum JournalNote: Sendable, Hashable {
     /// The record at this place was forwarded to the partition that owns its store.
     case forwarded(InputPlace, to: Int32)
     /// The record at this place went to the dead letters, for the reason with this code.
@@ -17,13 +17,16 @@ package enum JournalNote: Sendable, Hashable {
 }
 
 /// The place of a record in an input topic.
-package struct InputPlace: Sendable, Hashable {
-    package let topic: InputTopic
+public struct InputPlace: Sendable, Hashable {
+    /// The topic.
+    public let topic: InputTopic
     /// The partition; nil for that of the journal's own number.
-    package let partition: Int32?
-    package let offset: Int64
+    public let partition: Int32?
+    /// The offset there.
+    public let offset: Int64
 
-    package init(topic: InputTopic, partition: Int32?, offset: Int64) {
+    /// A place in an input topic.
+    public init(topic: InputTopic, partition: Int32?, offset: Int64) {
         self.topic = topic
         self.partition = partition
         self.offset = offset
@@ -31,21 +34,22 @@ package struct InputPlace: Sendable, Hashable {
 }
 
 /// All that the owner of a partition must know to read on.
-package struct JournalPosition: Sendable, Hashable {
+public struct JournalPosition: Sendable, Hashable {
     /// The next offset of each input, in the partition of the journal's own number; only of those that have a position.
-    package var next: [InputTopic: Int64]
+    public var next: [InputTopic: Int64]
     /// The next offsets of the partitions that were added to the inputs later, and are journalled here.
-    package var added: [InputPartition: Int64]
+    public var added: [InputPartition: Int64]
     /// The end of the stock's partition, as far as the owner knew it.
-    package var stock: Int64
+    public var stock: Int64
     /// The offset of the owner's claim.
-    package var claim: Int64
+    public var claim: Int64
     /// The transactional ids that the owner writes with.
-    package var ids: [String]
+    public var ids: [String]
     /// The offset from which the last command of each partition was forwarded to here.
-    package var forwarded: [InputPartition: Int64]
+    public var forwarded: [InputPartition: Int64]
 
-    package init(
+    /// A position.
+    public init(
         next: [InputTopic: Int64], added: [InputPartition: Int64], stock: Int64, claim: Int64, ids: [String],
         forwarded: [InputPartition: Int64]
     ) {
@@ -59,21 +63,22 @@ package struct JournalPosition: Sendable, Hashable {
 }
 
 /// A worker's claim to a partition.
-package struct JournalClaim: Sendable, Hashable {
+public struct JournalClaim: Sendable, Hashable {
     /// The transactional ids that it writes with.
-    package var ids: [String]
+    public var ids: [String]
     /// The journal's end that it had read up to, undecided transactions included.
-    package var since: Int64
+    public var since: Int64
     /// Its consumer group.
-    package var group: String
+    public var group: String
     /// The name of its instance.
-    package var instance: String
+    public var instance: String
     /// How many partitions stores live in.
-    package var partitions: Int32
+    public var partitions: Int32
     /// The positions known then, for people.
-    package var next: [InputTopic: Int64]
+    public var next: [InputTopic: Int64]
 
-    package init(ids: [String], since: Int64, group: String, instance: String, partitions: Int32, next: [InputTopic: Int64]) {
+    /// A claim.
+    public init(ids: [String], since: Int64, group: String, instance: String, partitions: Int32, next: [InputTopic: Int64]) {
         self.ids = ids
         self.since = since
         self.group = group
@@ -87,7 +92,7 @@ package struct JournalClaim: Sendable, Hashable {
 
 extension JournalNote {
     /// Appends the value of the note's record.
-    package func write(into buffer: inout OutputBuffer) {
+    public func write(into buffer: inout OutputBuffer) {
         let (type, members) = content
         buffer.append(json: #"{"type":\#(type),\#(members)}"#)
     }
@@ -151,13 +156,13 @@ extension [InputPartition: Int64] {
 
 extension JournalNote {
     /// Reads the value of a record; nil if it is none of these notes.
-    package init?(_ value: UnsafeRawBufferPointer) {
+    public init?(_ value: UnsafeRawBufferPointer) {
         guard let note = Self.reading(value, { AnswerMembers(of: $0).isNote ? try? JournalNote($0) : nil }) else { return nil }
         self = note
     }
 
     /// Whether the value is a note of any type, which a reader of answers skips.
-    package static func isNote(_ value: UnsafeRawBufferPointer) -> Bool {
+    public static func isNote(_ value: UnsafeRawBufferPointer) -> Bool {
         reading(value) { AnswerMembers(of: $0).isNote } ?? false
     }
 

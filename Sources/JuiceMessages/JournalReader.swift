@@ -1,7 +1,7 @@
 import JuiceDomain
 
 /// A record of the journal.
-package enum JournalEntry {
+public enum JournalEntry {
     case answer(JournalAnswer)
     case note(JournalNote)
     /// A note of a type that a newer service added, and the place of the record that it is about, if it names one.
@@ -9,15 +9,16 @@ package enum JournalEntry {
 }
 
 /// What restoring needs of an answer.
-package struct JournalAnswer {
+public struct JournalAnswer {
     /// What it says of its command. The texts are valid until the reader reads again.
-    package let head: AnswerHead
-    package let role: Role
+    public let head: AnswerHead
+    /// What it means for repeats of its command.
+    public let role: Role
     /// The store's revision after the command; 0 if the command changed nothing.
-    package let revision: Int
+    public let revision: Int
 
     /// What an answer means for repeats of its command.
-    package enum Role: Sendable {
+    public enum Role: Sendable {
         /// They get it again.
         case first
         /// It took an order back, and is remembered in the order's place.
@@ -30,7 +31,7 @@ package struct JournalAnswer {
 /// Reads the records of the results topic, to restore what they tell. Made for a million of them.
 ///
 /// Reading an answer allocates no memory. One reader is for one thread.
-package final class JournalReader {
+public final class JournalReader {
     private let reader = JSONReader(capacity: 4096)
     private let fruits: ByteKeyTable
     // Kept from record to record.
@@ -38,12 +39,12 @@ package final class JournalReader {
     private var left: JSONObject?
 
     /// A reader of answers about this menu's fruits.
-    package init(menu: Menu) { fruits = ByteKeyTable(keys: menu.fruits.lazy.map(\.id)) }
+    public init(menu: Menu) { fruits = ByteKeyTable(keys: menu.fruits.lazy.map(\.id)) }
 
     /// Reads the value of a record. It refuses what this project never writes: an answer whose first members are not those of the
     /// head in their order, or with an id or store that no command can have, and a note that lacks something. An unknown type,
     /// of a newer service, is no fault.
-    package func read(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> JournalEntry {
+    public func read(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> JournalEntry {
         left = nil
         let object = try reader.readObject(value)
         let members = AnswerMembers(of: object)
@@ -54,7 +55,7 @@ package final class JournalReader {
 
     /// Calls `body` with the levels (`left`) of the answer that was read last, if it has a revision: those of fruits of the present
     /// menu, by the fruit's place in it.
-    package func forEachLevel(_ body: (_ fruit: Int, _ level: Int) -> Void) {
+    public func forEachLevel(_ body: (_ fruit: Int, _ level: Int) -> Void) {
         guard let left else { return }
         for (name, level) in left {
             if let fruit = fruits.find(name.bytes), let level = level.amount { body(fruit, level) }

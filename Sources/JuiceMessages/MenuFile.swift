@@ -94,7 +94,7 @@ extension JSONObject {
 
 extension MenuFile {
     /// Appends a menu as a file that ``decode(_:)`` reads, with a line for each fruit and juice.
-    package static func encode(_ menu: Menu, into buffer: inout OutputBuffer) {
+    public static func encode(_ menu: Menu, into buffer: inout OutputBuffer) {
         let fruits: [JSONText] = menu.fruits.map { fruit in
             #"    { \#(members(fruit.id, fruit.name), separator: ", "), "initialStock": \#(fruit.initialStock) }"#
         }

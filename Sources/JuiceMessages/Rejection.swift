@@ -2,7 +2,7 @@ import JuiceDomain
 
 /// Why a command is rejected, with the details for its message. Fruits are indices of the menu; texts of the sender are already
 /// clipped.
-package enum Rejection: Error, Hashable {
+public enum Rejection: Error, Hashable {
     case unknownJuice(String)
     case unknownFruit(String)
     /// The quantity is not an integer, or not one of `JuiceOrder.quantities`.
@@ -21,7 +21,7 @@ package enum Rejection: Error, Hashable {
     case cancelled
 
     /// What can be wrong with the structure of a command.
-    package enum Fault: Hashable, Sendable {
+    public enum Fault: Hashable, Sendable {
         case missingJuice, juiceNotText, juiceAndItems, quantityAndItems, noItems, tooManyItems, itemNotAnObject, addAndSet
         /// A field of this name is not of its type.
         case notAnObject(String), notAnArray(String), notBoolean(String)
@@ -31,12 +31,12 @@ package enum Rejection: Error, Hashable {
     }
 
     /// The codes in the field `reason` of an answer. The list is closed.
-    package enum Reason: String, Hashable, Sendable, CaseIterable {
+    public enum Reason: String, Hashable, Sendable, CaseIterable {
         case unknownJuice, unknownFruit, badQuantity, badAmount, wouldGoNegative, wouldOverflow, emptyRestock, badCommand, cancelled
     }
 
     /// The code of this rejection.
-    package var reason: Reason {
+    public var reason: Reason {
         switch self {
         case .unknownJuice: .unknownJuice
         case .unknownFruit: .unknownFruit
@@ -51,7 +51,7 @@ package enum Rejection: Error, Hashable {
     }
 
     /// The rejection that answers an edit the store did not take.
-    package init(_ error: StockEditError) {
+    public init(_ error: StockEditError) {
         switch error {
         case .wouldGoNegative(let fruit, let inStock): self = .wouldGoNegative(fruit: fruit, inStock: inStock)
         case .wouldOverflow(let fruit, let inStock): self = .wouldOverflow(fruit: fruit, inStock: inStock)

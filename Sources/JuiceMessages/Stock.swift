@@ -36,12 +36,13 @@ public final class StockDecoder {
 }
 
 /// A store, restored from its stock record.
-package struct RestoredStore {
+public struct RestoredStore {
     /// The store's id, valid until the restorer restores again.
-    package let store: BorrowedText
-    package let revision: Int
+    public let store: BorrowedText
+    /// How often the store was changed.
+    public let revision: Int
     /// Its levels under the present menu.
-    package let levels: FruitStore
+    public let levels: FruitStore
 }
 
 /// Restores stores from their stock records, under the present menu.
@@ -50,7 +51,7 @@ package struct RestoredStore {
 /// the menu lacks is ignored. One restorer is for one thread.
 ///
 /// Restoring allocates no memory if the store restored before has been released.
-package final class StockRestorer {
+public final class StockRestorer {
     private let reader = JSONReader(capacity: 4096)
     private let menu: Menu
     private let fruits: ByteKeyTable
@@ -61,7 +62,7 @@ package final class StockRestorer {
     private var restored: FruitStore
 
     /// A restorer for stores of this menu's fruits.
-    package init(menu: Menu) {
+    public init(menu: Menu) {
         self.menu = menu
         fruits = ByteKeyTable(keys: menu.fruits.lazy.map(\.id))
         template = StockTemplate(menu: menu)
@@ -71,7 +72,7 @@ package final class StockRestorer {
     }
 
     /// The store in the value of a record. The record's key is the store, if this service wrote it.
-    package func restore(
+    public func restore(
         _ value: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer? = nil
     ) throws(MalformedMessage) -> RestoredStore {
         if let key, let revision = template.read(value, of: key, into: &levels) {
@@ -148,7 +149,7 @@ struct StockTemplate: Sendable {
 
     /// Reads the levels in menu order. Returns the revision; nil if the record of this key was not written by ``write``.
     func read(_ value: UnsafeRawBufferPointer, of store: UnsafeRawBufferPointer, into levels: inout [Int]) -> Int? {
-        var text = value[...]
+        var text = Cursor(rest: value)
         // A store with escapes in its name is left to the JSON reader: its key has none.
         guard skip(beforeStore, in: &text), text.skip(store), skip(beforeRevision, in: &text), let revision = text.number() else {
             return nil
@@ -157,28 +158,39 @@ struct StockTemplate: Sendable {
             guard skip(beforeLevels[fruit], in: &text), let level = text.number() else { return nil }
             levels[fruit] = level
         }
-        return skip(end, in: &text) && text.isEmpty ? revision : nil
+        return skip(end, in: &text) && text.rest.isEmpty ? revision : nil
     }
 
     @inline(__always)
-    private func skip(_ fragment: Fragment, in text: inout Slice<UnsafeRawBufferPointer>) -> Bool {
+    private func skip(_ fragment: Fragment, in text: inout Cursor) -> Bool {
         fragments.withBytes(of: fragment) { text.skip($0) }
     }
 }
 
-extension Slice<UnsafeRawBufferPointer> {
+/// What is left to read of a record. Not a `Slice`, whose methods are not specialized here, and take twice as long.
+private struct Cursor {
+    var rest: UnsafeRawBufferPointer
+
     @inline(__always)
-    fileprivate mutating func skip(_ piece: UnsafeRawBufferPointer) -> Bool {
-        guard UnsafeRawBufferPointer(rebasing: self).begins(with: piece) else { return false }
-        self = dropFirst(piece.count)
+    mutating func skip(_ piece: UnsafeRawBufferPointer) -> Bool {
+        guard rest.count >= piece.count, UnsafeRawBufferPointer(rebasing: rest[..<piece.count]).hasSameBytes(as: piece) else {
+            return false
+        }
+        rest = UnsafeRawBufferPointer(rebasing: rest[piece.count...])
         return true
     }
 
-    /// A whole number as the encoder writes it.
+    /// A whole number as the encoder writes it, of no more than 18 digits.
     @inline(__always)
-    fileprivate mutating func number() -> Int? {
-        let digits = prefix { $0.isDigit }
-        self = dropFirst(digits.count)
-        return UnsafeRawBufferPointer(rebasing: digits).decimal
+    mutating func number() -> Int? {
+        var (number, digits) = (0, 0)
+        while digits < rest.count, digits <= 18, rest[digits].isDigit {
+            number = number &* 10 &+ Int(rest[digits] &- UInt8(ascii: "0"))
+            digits += 1
+        }
+        let hasLeadingZero = digits > 1 && rest[0] == UInt8(ascii: "0")
+        guard (1...18).contains(digits), !hasLeadingZero else { return nil }
+        rest = UnsafeRawBufferPointer(rebasing: rest[digits...])
+        return number
     }
 }

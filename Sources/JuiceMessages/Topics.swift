@@ -80,17 +80,20 @@ public struct InputPartition: Sendable, Hashable, Comparable {
 
 /// Where a forwarded command was read first, in the same topic. In the header `juice.forwarded.from` and in the answer, it is
 /// written `3/42`: partition 3, offset 42.
-package struct ForwardSource: Sendable, Hashable {
-    package let partition: Int32
-    package let offset: Int64
+public struct ForwardSource: Sendable, Hashable {
+    /// The partition.
+    public let partition: Int32
+    /// The offset there.
+    public let offset: Int64
 
-    package init(partition: Int32, offset: Int64) {
+    /// The record at this offset.
+    public init(partition: Int32, offset: Int64) {
         self.partition = partition
         self.offset = offset
     }
 
     /// Reads the value of a header; nil if it is not written exactly as ``text``.
-    package init?(_ header: [UInt8]) {
+    public init?(_ header: [UInt8]) {
         guard let source = header.withUnsafeBytes({ ForwardSource(BorrowedText($0)) }) else { return nil }
         self = source
     }
@@ -103,7 +106,8 @@ package struct ForwardSource: Sendable, Hashable {
         self.init(partition: partition, offset: Int64(offset))
     }
 
-    package var text: String { "\(partition)/\(offset)" }
+    /// As in a header and in an answer: `3/42`.
+    public var text: String { "\(partition)/\(offset)" }
 }
 
 extension BorrowedText {
@@ -126,7 +130,7 @@ public enum StoreID {
 
     /// The id in a record's key, valid as long as the key: ``main`` if there is no key or an empty one, `nil` if the key is
     /// too long or not UTF-8.
-    package static func read(key: UnsafeRawBufferPointer?) -> BorrowedText? {
+    public static func read(key: UnsafeRawBufferPointer?) -> BorrowedText? {
         guard let key, !key.isEmpty else { return BorrowedText("main") }
         guard key.count <= maximumLength, key.isUTF8 else { return nil }
         return BorrowedText(key)

@@ -99,7 +99,9 @@ final class LogReader {
     ) throws(KafkaError) -> [Int32: Offset] {
         let journals = watermarks.filter { $0.key.topic == topics.results }
         // A broker that cannot look up times trims its logs soon anyway.
-        guard capabilities.findsOffsetsByTime else { return journals.reduce(into: [:]) { $0[$1.key.partition] = $1.value.lowerBound } }
+        guard capabilities.findsOffsetsByTime else {
+            return journals.reduce(into: [:]) { $0[$1.key.partition] = $1.value.lowerBound }
+        }
 
         var ranges: [TopicPartition: Range<Offset>] = [:]
         func look(at log: TopicPartition, before offset: Offset, in watermarks: Range<Offset>) {

@@ -42,7 +42,7 @@ struct EndToEndTests {
 
             // A store's answers are read from its partition alone.
             let topic = try TopicReader(clients, topic: clients.topics.results, of: "강남", timeout: .seconds(30))
-            #expect(topic.log.values.map(\.isEmpty) == [false])
+            #expect(topic.watermarks.values.map(\.isEmpty) == [false])
             let results = try ResultsReader(clients, store: "강남", timeout: .seconds(30))
             #expect(try results.last(2).compactMap { $0.answer?.id } == ["r-1", "o-3"])
             var all: [String] = []

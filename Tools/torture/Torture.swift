@@ -157,7 +157,7 @@ final class TestBed {
         Console.status("reading the topics")
         let topics = try cluster.readTopics()
         Console.status("auditing")
-        let audit = Audit(of: topics, by: plan.rules)
+        let audit = try Audit(of: topics, by: plan.rules)
         let lost = findLost(load.acknowledged, in: topics)
         for line in summary + (network.map { table($0.faultTable) + [$0.power] } ?? []) { Console.line(line) }
         let counts = audit.counts

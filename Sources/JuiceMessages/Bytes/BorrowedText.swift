@@ -5,24 +5,26 @@
 /// cannot outlive its owner on another thread.
 ///
 /// Two texts are equal if their bytes are. Ids are compared this way, never by Unicode's canonical equivalence.
-package struct BorrowedText: Equatable {
-    package let bytes: UnsafeRawBufferPointer
+public struct BorrowedText: Equatable {
+    /// Its bytes, in UTF-8.
+    public let bytes: UnsafeRawBufferPointer
 
     /// The text in these bytes, which must be UTF-8.
-    package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     /// A literal, valid for the life of the process.
-    package init(_ literal: StaticString) {
+    public init(_ literal: StaticString) {
         self.init(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
     }
 
     /// Calls `body` with a string as a borrowed text, valid during the call.
-    package static func withText<Result>(_ string: String, _ body: (BorrowedText) throws -> Result) rethrows -> Result {
+    public static func withText<Result>(_ string: String, _ body: (BorrowedText) throws -> Result) rethrows -> Result {
         var string = string
         return try string.withUTF8 { try body(BorrowedText(UnsafeRawBufferPointer($0))) }
     }
 
-    package static func == (first: BorrowedText, second: BorrowedText) -> Bool {
+    /// Whether the bytes are the same.
+    public static func == (first: BorrowedText, second: BorrowedText) -> Bool {
         first.bytes.hasSameBytes(as: second.bytes)
     }
 
@@ -35,7 +37,8 @@ package struct BorrowedText: Equatable {
 }
 
 extension String {
-    package init(_ text: BorrowedText) { self.init(decoding: text.bytes, as: UTF8.self) }
+    /// A copy of the text.
+    public init(_ text: BorrowedText) { self.init(decoding: text.bytes, as: UTF8.self) }
 }
 
 extension UnsafeRawBufferPointer {

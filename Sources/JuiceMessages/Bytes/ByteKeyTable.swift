@@ -5,17 +5,18 @@ import CPrefetch
 /// Made for a million ids. All keys are in one array, one after the other, and an open-addressing table of 8-byte slots finds
 /// them: a key costs its bytes and some 20 to 40 more, not an allocation. A lookup allocates nothing. Keys are bytes: ids
 /// that differ in a byte are different keys, even if Unicode holds them equal.
-package struct ByteKeyTable: Sendable {
+public struct ByteKeyTable: Sendable {
     @usableFromInline internal private(set) var keyBytes: [UInt8] = []
     // The end of each key in `keyBytes`, where the next one begins.
     @usableFromInline internal private(set) var keyEnds: [UInt32] = []
     // A power of two of slots.
     private var slots = Array(repeating: Slot.free, count: 8)
 
-    package init() {}
+    /// A table without keys.
+    public init() {}
 
     /// A table of these keys, which must be distinct. The index of a key is its position.
-    package init(keys: some Sequence<String>) {
+    public init(keys: some Sequence<String>) {
         for key in keys {
             let (_, inserted) = BorrowedText.withText(key) { insert($0.bytes) }
             precondition(inserted, "ids on a menu are all different")
@@ -23,29 +24,32 @@ package struct ByteKeyTable: Sendable {
     }
 
     /// Reserves room for this many keys of some 16 bytes each, except in the slots: unlike those, unused room costs nothing.
-    package mutating func reserveCapacity(_ capacity: Int) {
+    public mutating func reserveCapacity(_ capacity: Int) {
         keyEnds.reserveCapacity(capacity)
         keyBytes.reserveCapacity(capacity * 16)
     }
 
     /// How many keys there are; their indices are `0..<count`.
-    package var count: Int { keyEnds.count }
+    public var count: Int { keyEnds.count }
 
     /// A key with its hash, for more than one lookup.
-    package struct Key {
-        package let bytes: UnsafeRawBufferPointer
+    public struct Key {
+        /// The bytes of the key.
+        public let bytes: UnsafeRawBufferPointer
         /// Keyed per process, so that a sender cannot choose ids that collide.
-        package let hash: UInt32
+        public let hash: UInt32
 
-        package init(_ bytes: UnsafeRawBufferPointer) {
+        /// A key, which is hashed.
+        public init(_ bytes: UnsafeRawBufferPointer) {
             self.init(bytes, hash: UInt32(truncatingIfNeeded: SipHash.hash(bytes)))
         }
 
-        package init(_ bytes: UnsafeRawBufferPointer, hash: UInt32) { (self.bytes, self.hash) = (bytes, hash) }
+        /// A key whose hash is known.
+        public init(_ bytes: UnsafeRawBufferPointer, hash: UInt32) { (self.bytes, self.hash) = (bytes, hash) }
     }
 
     /// Prefetches the slot of a key that is about to be looked up.
-    package func prefetch(_ key: Key) {
+    public func prefetch(_ key: Key) {
         slots.withUnsafeBufferPointer { slots in
             if let start = slots.baseAddress { CPrefetch.prefetch(start + Int(key.hash) & (slots.count - 1)) }
         }
@@ -53,7 +57,7 @@ package struct ByteKeyTable: Sendable {
 
     /// The index of a key, or `nil` if it was never inserted.
     @inline(__always)
-    package func find(_ key: UnsafeRawBufferPointer) -> Int? {
+    public func find(_ key: UnsafeRawBufferPointer) -> Int? {
         count <= Self.fewKeys ? search(key) : find(Key(key))
     }
 
@@ -77,12 +81,14 @@ package struct ByteKeyTable: Sendable {
         }
     }
 
-    package func find(_ key: Key) -> Int? { slots[position(of: key.bytes, hash: key.hash)].index }
+    /// The index of a key; nil if the table has none.
+    public func find(_ key: Key) -> Int? { slots[position(of: key.bytes, hash: key.hash)].index }
 
-    package mutating func insert(_ key: UnsafeRawBufferPointer) -> (index: Int, inserted: Bool) { insert(Key(key)) }
+    /// Adds a key unless it is there.
+    public mutating func insert(_ key: UnsafeRawBufferPointer) -> (index: Int, inserted: Bool) { insert(Key(key)) }
 
     /// The index of a key, which is inserted if it is new.
-    package mutating func insert(_ key: Key) -> (index: Int, inserted: Bool) {
+    public mutating func insert(_ key: Key) -> (index: Int, inserted: Bool) {
         let (key, hash) = (key.bytes, key.hash)
         var position = position(of: key, hash: hash)
         if let index = slots[position].index { return (index, false) }
@@ -102,7 +108,7 @@ package struct ByteKeyTable: Sendable {
 
     /// Calls `body` with the key of an index. The bytes are valid during the call.
     @inlinable
-    package func withKey<Result, Failure: Error>(
+    public func withKey<Result, Failure: Error>(
         at index: Int,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

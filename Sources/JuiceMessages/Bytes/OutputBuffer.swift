@@ -2,14 +2,14 @@
 ///
 /// Everything is appended; ``removeAll()`` starts over and keeps the memory. It owns its memory and cannot be copied: an
 /// array would check its uniqueness for each of the twenty pieces of an answer.
-package struct OutputBuffer: ~Copyable {
+public struct OutputBuffer: ~Copyable {
     private var memory: UnsafeMutableRawPointer
     private var capacity: Int
 
     package private(set) var count = 0
 
     /// An empty buffer with room for `capacity` bytes. It grows as needed.
-    package init(capacity: Int = 1024) {
+    public init(capacity: Int = 1024) {
         self.capacity = max(capacity, 64)
         memory = Self.allocate(self.capacity)
     }
@@ -17,14 +17,16 @@ package struct OutputBuffer: ~Copyable {
     deinit { memory.deallocate() }
 
     /// Empties the buffer and keeps its memory.
-    package mutating func removeAll() { count = 0 }
+    public mutating func removeAll() { count = 0 }
 
     /// The bytes, valid until the buffer is appended to or destroyed.
-    package var unsafeBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: count) }
+    public var unsafeBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: count) }
 
-    package var bytes: [UInt8] { Array(unsafeBytes) }
+    /// A copy of what was appended.
+    public var bytes: [UInt8] { Array(unsafeBytes) }
 
-    package var text: String { String(decoding: unsafeBytes, as: UTF8.self) }
+    /// What was appended, as a text.
+    public var text: String { String(decoding: unsafeBytes, as: UTF8.self) }
 }
 
 extension OutputBuffer {

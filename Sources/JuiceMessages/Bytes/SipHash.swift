@@ -5,15 +5,16 @@
 /// reference implementation.
 ///
 /// Source: https://github.com/veorq/SipHash
-package struct SipHash {
+public struct SipHash {
     /// The secret that the hash depends on.
-    package struct Key: Sendable {
+    public struct Key: Sendable {
         let low: UInt64
         let high: UInt64
 
         static let ofThisProcess = random()
 
-        package static func random() -> Key { Key(low: .random(in: .min ... .max), high: .random(in: .min ... .max)) }
+        /// A key that nobody can guess.
+        public static func random() -> Key { Key(low: .random(in: .min ... .max), high: .random(in: .min ... .max)) }
     }
 
     private var v0: UInt64
@@ -37,7 +38,7 @@ package struct SipHash {
     }
 
     /// The hash of a pair of byte strings, each of up to 255 bytes, in 128 bits. If the second is empty, it is that of the first.
-    package static func wideHash(
+    public static func wideHash(
         _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, key: Key
     ) -> (low: UInt64, high: UInt64) {
         var state = SipHash(key)
