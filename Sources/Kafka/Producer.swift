@@ -28,12 +28,9 @@ public final class Producer {
 
     deinit { purgeUndelivered() }
 
-    /// Hands a record to librdkafka, which sends it in the background. Key and value are bytes, or nil for Kafka's null.
-    ///
-    /// - Parameters:
-    ///   - partition: the partition's number; nil leaves the choice to the `partitioner` property.
-    ///   - timestamp: in milliseconds since 1970; nil is now.
-    ///   - completion: called once, inside a later ``poll(timeout:)`` or when the producer is released.
+    /// Hands a record to librdkafka, which sends it in the background. Key and value are bytes, or nil for Kafka's null. Without a
+    /// partition the `partitioner` property chooses one. The timestamp is in milliseconds since 1970, by default now. `completion`
+    /// is called once, inside a later ``poll(timeout:)`` or when the producer is released.
     public func produce(
         topic: String, partition: Int32? = nil, key: [UInt8]?, value: [UInt8]?, headers: [RecordHeader] = [],
         timestamp: Int64? = nil, completion: @escaping (Result<Delivery, KafkaError>) -> Void
