@@ -141,8 +141,8 @@ public struct JuiceSpec: Sendable {
     let aliases: [String]
     let recipe: [(fruit: String, amount: Int)]
 
-    /// A juice, to be checked by ``Menu/init(fruits:juices:)``. The recipe is what one juice takes, in the order in which answers are
-    /// to name the fruits: a list and no dictionary, so that a fruit which is written down twice is found out.
+    /// A juice, to be checked by ``Menu/init(fruits:juices:)``. The recipe is what one juice takes, in the order in which answers
+    /// are to name the fruits: a list and no dictionary, so that a fruit which is written down twice is found out.
     public init(id: String, name: LocalizedName, aliases: [String] = [], recipe: [(fruit: String, amount: Int)]) {
         (self.id, self.name, self.aliases, self.recipe) = (id, name, aliases, recipe)
     }
