@@ -24,7 +24,7 @@ struct BareCopy: ParsableCommand {
         var plan = bare_copy_plan(
             cluster: try Cluster(cluster).forC, group: cString(group), input_topic: cString(input), output_topic: cString(output),
             ready_file: cString(readyFile),
-            // The same batch size as the service.
+            // `ServiceConfiguration.maxBatch` of the service, which is not linked here: it takes a minute more to build.
             max_batch: 40_000, answer_size: answerBytes, sends_offsets: !noOffsets)
         if bare_copy(&plan) != 0 { throw ExitCode.failure }
     }
