@@ -70,7 +70,7 @@ test: setup ## Everything CI checks: format, build without warnings, all tests
 
 # Installs everything first: two targets that install side by side would fail on the package manager's lock.
 tools: .build/contract-venv/ready .build/deploy-venv/ready .build/browser-venv/ready
-	@./scripts/setup.sh kcat browser
+	@./scripts/setup.sh kcat browser systemd-analyze
 	@./scripts/setup-prometheus.sh > /dev/null
 
 # All debug products in one build: building them one by one would rebuild shared parts.
@@ -111,7 +111,7 @@ contract: built .build/contract-venv/ready ## Check the schemas against thousand
 	@PYTHONDONTWRITEBYTECODE=1 .build/contract-venv/bin/python Tests/contract/examples.py $(DEBUG)
 
 deploy-check: built .build/deploy-venv/ready ## Check deploy/ and docs/METRICS.md: a real Prometheus scrapes the service
-	@./scripts/setup.sh
+	@./scripts/setup.sh systemd-analyze
 	@echo "Checking deploy/ against the service and Prometheus"
 	@tools="$$(./scripts/setup-prometheus.sh)" && PYTHONDONTWRITEBYTECODE=1 .build/deploy-venv/bin/python \
 		Tests/deploy/check.py $(DEBUG)/juice "$$tools" $(ARGS)
