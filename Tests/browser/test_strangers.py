@@ -59,6 +59,7 @@ class StrangerTest(KioskTest):
             order = {"orderId": HOSTILE, "store": store, "juice": "kiwi"}
             self.assertEqual(self.post("/api/orders", order, Origin=self.stand.url.rstrip("/")), 202)
             self.wait(lambda: self.count("kiwi") == "7", "7 kiwis")
+            self.go("board")
             self.wait(lambda: store in one(self.driver, "#answers").text, "the name as it is written")
             self.assertEqual(texts(self.driver, "#store option:checked"), [store])
             self.assertEqual(self.driver.title, "Juice Maker")
