@@ -49,6 +49,8 @@ enum DeadLetterCode: String {
 
 /// Why a command was rejected.
 enum RejectionReason: String, Error {
+    /// The service was started with a list of stores, and this is none of them.
+    case unknownStore
     case unknownJuice, unknownFruit, badQuantity, badAmount
     case wouldGoNegative, wouldOverflow, emptyRestock, badCommand
     /// The order was cancelled, before or after it came.

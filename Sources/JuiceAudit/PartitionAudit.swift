@@ -443,15 +443,18 @@ extension PartitionAudit {
 
     private mutating func judgeFirst(_ answer: Answer, _ record: AuditRecord, _ command: Command, _ reading: Reading) {
         let first = memory.firstAnswer(to: command)
+        var command = command
+        // Not the cancel of an order that is remembered, for which this is not asked.
+        if isUnknown(command.store) { command.task = .reject(.unknownStore) }
         let contents = answer.contents(json)
         let tasks = memory.tasks(of: command, at: reading.moment, returned: json.amounts("returned", rules.menu))
         var before = state(of: command.store)
         if before.revision == nil, let revision = json.integer("revision") {
             before = revision == 1 ? newStore(isKnown: true) : StoreState(levels: before.levels, revision: revision &- 1)
         }
-        var (outcome, difference) = carryOut(tasks.first, command, before, answer)
-        if difference != nil, let second = tasks.second {
-            let other = carryOut(second, command, before, answer)
+        var (outcome, difference) = carryOut(tasks[0], command, before, answer)
+        for task in tasks.dropFirst() where difference != nil {
+            let other = carryOut(task, command, before, answer)
             if other.difference == nil { (outcome, difference) = other }
         }
         if let first, first.kind == command.kind, memory.isRemembered(first, reading.moment) {
@@ -468,6 +471,12 @@ extension PartitionAudit {
         memory.remember(contents, at: record.offset, command, outcome, reading.moment, first: sent)
         audit.counts.add(outcome.kind)
         if outcome.isChange { set(outcome.after, of: command.store) }
+    }
+
+    /// Whether the service knows a store, by the rules or else by its answer.
+    private func isUnknown(_ store: Int) -> Bool {
+        if let stores = rules.stores { return !stores.contains(names.stores[store]) }
+        return json.isType("rejected") && json.string("reason") == RejectionReason.unknownStore.rawValue
     }
 
     /// What a task results in, and how the answer differs from that.

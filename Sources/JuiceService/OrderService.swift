@@ -171,9 +171,10 @@ package struct OrderService: Service {
         var worker = Worker(
             log: log,
             settings: WorkerSettings(
-                menu: configuration.menu, language: configuration.language, partitionCount: topics.partitions.stores,
-                group: configuration.group, instance: configuration.instanceID, window: configuration.duplicateWindow,
-                answerBytes: configuration.answerBytes, maxBatch: ServiceConfiguration.maxBatch, noteInterval: topics.noteInterval)
+                menu: configuration.menu, language: configuration.language, stores: configuration.stores,
+                partitionCount: topics.partitions.stores, group: configuration.group, instance: configuration.instanceID,
+                window: configuration.duplicateWindow, answerBytes: configuration.answerBytes,
+                maxBatch: ServiceConfiguration.maxBatch, noteInterval: topics.noteInterval)
         ) { event in
             events.log(event)
             health.record(event, ofWorker: number)

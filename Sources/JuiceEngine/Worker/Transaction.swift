@@ -101,6 +101,8 @@ struct Transaction: ~Copyable {
         } else if let first = known.first {
             writeAgain(first, for: command, state)
         } else {
+            var content = content
+            if isOfUnknownStore(command) { content = .reject(.unknown(store: command.head.store)) }
             carryOut(content, command, &state.stores)
             state.remember(command.fingerprint, command, buffer, sentAt: sent)
         }
@@ -169,10 +171,21 @@ struct Transaction: ~Copyable {
     ) {
         if let first = known.first, first.isCancelled { return writeAgain(first, for: command, state) }
         if let rejected = known.rejectedCancel { return writeAgain(rejected, for: command, state) }
+        // An order that was answered is taken back, although the store may be known no longer. Not remembered: once the store is
+        // known, the order may come, and the cancel again.
+        if known.first == nil, isOfUnknownStore(command) {
+            carryOut(.reject(.unknown(store: command.head.store)), command, &state.stores)
+            return
+        }
         setFruits(takenBy: known.first, state.duplicates)
         let isCancelled = carryOut(.cancel, command, &state.stores)
         let fingerprint = isCancelled ? nil : command.rejectedCancel
         state.remember(fingerprint ?? command.fingerprint, command, buffer, isCancelled: isCancelled, sentAt: sent)
+    }
+
+    @inline(__always)
+    private func isOfUnknownStore(_ command: ReceivedCommand) -> Bool {
+        context.settings.stores.map { $0.find(command.storeKey) == nil } ?? false
     }
 
     /// Sets the answer's fruits to those that an order took and that are still on the menu.

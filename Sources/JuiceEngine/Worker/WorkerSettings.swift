@@ -5,6 +5,8 @@ import JuiceMessages
 package struct WorkerSettings {
     package let menu: Menu
     package let language: Language
+    /// The only stores that commands are carried out in; nil carries them out in any.
+    package let stores: ByteKeyTable?
     /// How many partitions the stores are spread over.
     package let partitionCount: Int32
     /// The consumer group and the instance's name in it, for claims.
@@ -20,10 +22,11 @@ package struct WorkerSettings {
     package let noteInterval: Timestamp
 
     package init(
-        menu: Menu, language: Language, partitionCount: Int32, group: String, instance: String, window: DuplicateWindow = .standard,
-        answerBytes: Int = 4 << 20, maxBatch: Int = 10_000, noteInterval: Timestamp = 24 * 3_600_000
+        menu: Menu, language: Language, stores: ByteKeyTable? = nil, partitionCount: Int32, group: String, instance: String,
+        window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20, maxBatch: Int = 10_000,
+        noteInterval: Timestamp = 24 * 3_600_000
     ) {
-        (self.menu, self.language, self.partitionCount) = (menu, language, partitionCount)
+        (self.menu, self.language, self.stores, self.partitionCount) = (menu, language, stores, partitionCount)
         (self.group, self.instance, self.window) = (group, instance, window)
         (self.answerBytes, self.maxBatch, self.noteInterval) = (answerBytes, maxBatch, noteInterval)
     }

@@ -9,10 +9,14 @@ struct Submission {
     private let clients: KafkaClients
     private let waits, printsJSON: Bool
     private let timeout: Duration
+    private let language: Language
+    /// Whether the store was given, and can be mistyped.
+    private let isStoreGiven: Bool
 
     init(_ settings: Settings) throws(Failure) {
         clients = try KafkaClients(settings)
         (waits, printsJSON, timeout) = (try settings[.wait], try settings[.json], try settings[.timeout])
+        (language, isStoreGiven) = (try settings[.language], try settings[.store] != nil)
     }
 
     /// The id of a command: the configured one, or a new one.
@@ -26,10 +30,13 @@ struct Submission {
     func run(_ command: OutgoingCommand) throws {
         let deadline = Deadline(after: timeout)
         let answers = waits ? try clients.newAnswers(timeout: timeout) : nil
+        if isStoreGiven, let warning = clients.warning(aboutNew: command.store, language, deadline: deadline) {
+            StandardError.write("juice: \(warning)\n")
+        }
         let delivery = try send(command, deadline: deadline)
         if !printsJSON {
             StandardOutput.line(
-                "sent \(command.kind) \(command.id.printable) for store \(command.store.printable): "
+                "sent \(command.kind) \(command.id.printable) for store \(StoreID.visible(command.store)): "
                     + "\(clients.topics[command.kind.topic]) partition \(delivery.partition)"
                     + (delivery.offset.map { " offset \($0)" } ?? ""))
         } else if !waits {

@@ -100,7 +100,9 @@ struct KioskCommand: AsyncParsableCommand {
 
     @OptionGroup var options: KioskOptions
 
-    @Option(.stores, value: "names", help: "Only these stores, separated by commas. (default: main and all that have stock)")
+    @Option(
+        .stores, value: "names|@file",
+        help: "Only these stores, separated by commas, or one a line in a file. (default: main and all that have stock)")
     var stores: String?
 
     @Flag(inversion: .prefixedNo, help: "Accept orders for any store, so that anyone who can reach the page can create stores.")
@@ -142,7 +144,7 @@ struct KioskPlan {
     let limits = ConnectionLimits.pages
 
     init(_ settings: Settings) throws(Failure) {
-        try self.init(KafkaClients(settings), settings, stores: settings[.stores], staffToken: Self.staffToken(settings))
+        try self.init(KafkaClients(settings), settings, stores: settings.stores(), staffToken: Self.staffToken(settings))
     }
 
     /// - Parameters:

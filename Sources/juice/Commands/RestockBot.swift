@@ -42,7 +42,8 @@ struct RestockBotCommand: ParsableCommand {
     @Option(.target, value: "count", help: "The level to refill up to; more than --low.")
     var target: Int?
 
-    @Option(.stores, value: "names", help: "Only these stores, separated by commas. (default: all)")
+    @Option(
+        .stores, value: "names|@file", help: "Only these stores, separated by commas, or one a line in a file. (default: all)")
     var stores: String?
 
     @Option(.fruits, value: "names", help: "Only these fruits of the menu, by id or name. (default: all)")
@@ -134,7 +135,7 @@ extension RestockBotPlan {
     }
 
     private static func rules(_ settings: Settings) throws(Failure) -> RefillRules {
-        let (low, target, stores) = (try settings[.low], try settings[.target], try settings[.stores])
+        let (low, target, stores) = (try settings[.low], try settings[.target], try settings.stores())
         var fruits = try settings[.fruits]
         if let given = fruits {
             let menu = MenuNames(menu: try settings.menu())

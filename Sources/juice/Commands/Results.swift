@@ -189,7 +189,7 @@ struct ResultsFormat: AnswerFormat {
 
     func line(_ missing: MissingRevisions, before entry: ResultsReader.Entry) -> String {
         let columns = [
-            time(of: entry).map { paint(.faint, $0) }, DisplayWidth.pad(missing.store.printable, to: 12),
+            time(of: entry).map { paint(.faint, $0) }, DisplayWidth.pad(StoreID.visible(missing.store), to: 12),
             paint(.red, DisplayWidth.pad("missing", to: 12)), missing.message,
         ]
         return columns.compactMap(\.self).joined(separator: "  ")

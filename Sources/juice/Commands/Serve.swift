@@ -39,6 +39,15 @@ struct ServeOptions: ParsableArguments {
 
     @OptionGroup var topics: TopicOptions
     @OptionGroup var menu: MenuOptions
+
+    @Option(
+        .stores, value: "names|@file",
+        help: """
+            The only stores to serve, separated by commas, or one a line in a file. Commands to others are rejected. \
+            (default: all, so that a mistyped name is a new store)
+            """)
+    var stores: String?
+
     @OptionGroup var language: LanguageOptions
 
     @Flag(inversion: .prefixedNo, help: "Create the topics that are missing.")
@@ -156,7 +165,8 @@ struct ServicePlan {
             // Without brokers the command starts an embedded one, and names it and its capabilities here.
             bootstrapServers: try settings[.bootstrapServers] ?? "", group: try settings[.group],
             instanceID: try settings[.instanceID], workers: try settings[.workers], topics: clients.topics,
-            menu: try settings.menu(), language: try settings[.language], kafkaProperties: clients.properties,
+            menu: try settings.menu(), stores: try settings.stores().map { ByteKeyTable(keys: $0) },
+            language: try settings[.language], kafkaProperties: clients.properties,
             duplicateWindow: try DuplicateWindow(settings),
             answerBytes: try settings[.answerBytes])
         if !configuration.bootstrapServers.isEmpty { configuration.capabilities = clients.capabilities }

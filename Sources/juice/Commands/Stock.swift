@@ -57,7 +57,7 @@ private struct StockView {
     func show(_ entries: [StockReader.Entry]) {
         if let store, entries.isEmpty {
             printsJSON ? StandardOutput.line(initialRecord(of: store)) : printTable([.initial(of: store, table.menu)])
-            StandardError.write("no order or restock has changed \(store.printable) yet: this is the initial stock\n")
+            StandardError.write("no order or restock has changed \(StoreID.visible(store)) yet: this is the initial stock\n")
         } else if printsJSON {
             printRecords(entries)
         } else if entries.isEmpty {
@@ -75,7 +75,9 @@ private struct StockView {
             StandardOutput.write(ANSI.clear)
             printTable(latest.map(\.record))
         } else {
-            for entry in changes { StandardOutput.line("\(entry.record.store): \(entry.record.stock.text)".printable) }
+            for entry in changes {
+                StandardOutput.line("\(StoreID.visible(entry.record.store)): \(entry.record.stock.text.printable)")
+            }
         }
     }
 
@@ -109,7 +111,7 @@ final class StockReader {
     private let reader: TopicReader
     private let decoder = StockDecoder()
     private let store: String?
-    private var entries: [String: Entry] = [:]
+    private var entries: [Name: Entry] = [:]
 
     /// - Parameter store: nil reads all stores.
     init(_ clients: KafkaClients, store: String?, timeout: Duration) throws(Failure) {
@@ -139,8 +141,8 @@ final class StockReader {
     @discardableResult
     private func apply(_ record: ConsumedRecord) -> Entry? {
         guard let key = record.key else { return nil }
-        let name = String(decoding: key, as: UTF8.self)
-        if let store, store != name { return nil }
+        let name = Name(String(decoding: key, as: UTF8.self))
+        if let store, Name(store) != name { return nil }
         guard let value = record.value else {
             entries[name] = nil
             return nil
@@ -182,7 +184,7 @@ struct StockTable {
                 let bar = Bar.text(level, full: fruit.full, columns: barColumns)
                 return [.init(String(level)), .init(bar, colour(level, of: fruit))]
             }
-            table.add([.init(record.store.printable, .bold)] + cells)
+            table.add([.init(StoreID.visible(record.store), .bold)] + cells)
         }
         return table.lines(paint: paint)
     }

@@ -42,7 +42,8 @@ struct TrafficOptions: ParsableArguments {
     @Option(help: ArgumentHelp("End after this many answered orders. (default: at Ctrl-C)", valueName: "count")) var orders: Int?
     @Option(
         help: ArgumentHelp(
-            "The stores, separated by commas, or their number. (default: gangnam,hongdae,jamsil)", valueName: "names|count"))
+            "The stores, separated by commas, one a line in a file, or their number. (default: gangnam,hongdae,jamsil)",
+            valueName: "names|@file|count"))
     var stores: String?
     @Option(help: ArgumentHelp("The seed of the orders, to repeat another run. (default: a new seed)", valueName: "number"))
     var seed: UInt64?
@@ -58,16 +59,16 @@ struct TrafficPlan {
     init(_ settings: Settings) throws(Failure) {
         orders = try settings[.orders]
         stores =
-            try settings.value(.stores, "names of 1 to 128 bytes, or a number up to 1000", Self.storeNames)
+            try settings.value(.stores, "\(Setting.stores.expectation), or a number up to 1000", Self.storeList)?.names()
             ?? ["gangnam", "hongdae", "jamsil"]
         seed =
             try settings.value(.seed, "a whole number that is not negative") { UInt64($0) } ?? .random(in: 0...UInt64(UInt32.max))
     }
 
     /// Parses a list of store ids, or a number of generated ones.
-    static func storeNames(_ text: String) -> [String]? {
-        if let count = Int(text) { return (1...1000).contains(count) ? (1...count).map { "store-\($0)" } : nil }
-        return StoreID.names(text).flatMap { Set($0).count == $0.count ? $0 : nil }
+    static func storeList(_ text: String) -> StoreList? {
+        guard let count = Int(text) else { return StoreList(text) }
+        return (1...1000).contains(count) ? .names((1...count).map { "store-\($0)" }) : nil
     }
 }
 

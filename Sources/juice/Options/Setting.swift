@@ -146,18 +146,6 @@ extension Setting<HTTPAddress?> {
     }
 }
 
-extension Setting<[String]?> {
-    static var stores: Self { Self("stores", "names of 1 to \(StoreID.maximumLength) bytes", StoreID.names) }
-}
-
-extension StoreID {
-    /// Parses a comma-separated list of store ids; nil if one of them is invalid.
-    @Sendable static func names(_ list: String) -> [String]? {
-        let names = list.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        return names.allSatisfy { (1...maximumLength).contains($0.utf8.count) } ? names : nil
-    }
-}
-
 extension Setting<Int> {
     /// How long a repeat gets the answer to the first command, in seconds.
     static var duplicateWindow: Self {

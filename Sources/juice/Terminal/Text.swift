@@ -183,7 +183,7 @@ enum AnswerLine {
         let (word, colour) = outcome(answer)
         let columns = [
             time.map { paint(.faint, $0) },
-            DisplayWidth.pad(answer.store.printable, to: 12),
+            DisplayWidth.pad(StoreID.visible(answer.store), to: 12),
             paint(colour, DisplayWidth.pad(word, to: 12)),
             DisplayWidth.pad(answer.id.printable, to: 16),
             answer.message.printable,
