@@ -138,7 +138,7 @@ public enum StoreID {
 
     // MARK: - For people
 
-    /// The id for people who have to tell it from others: as a JSON string with escapes if it has anything that cannot be seen, such
+    /// The id for people who have to tell it from others. It is a JSON string with escapes if it has anything that cannot be seen, such
     /// as a space at its end, or that another spelling has in one character, as decomposed Hangul.
     public static func visible(_ id: String) -> String {
         let isPlain = !id.unicodeScalars.contains(where: \.isHidden) && id.first != "\"" && id.first != " " && id.last != " "
@@ -177,7 +177,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether it is invisible, or a part of a character that also exists as a whole: a Latin accent, a letter of a Hangul syllable.
+    /// Whether it is invisible, or a part of what also exists as one character: a Latin accent, a letter of a Hangul syllable.
     fileprivate var isHidden: Bool {
         isInvisible || (0x0300...0x036F).contains(value) || (0x1100...0x11FF).contains(value)
     }

@@ -75,9 +75,9 @@ enum Line {
             + (revision.map { #""revision":\#($0),"# } ?? "") + #""message":"m"}"#
     }
 
-    static func rejected(_ id: String, _ reason: String, of field: String = "orderId") -> String {
+    static func rejected(_ id: String, _ reason: String, of field: String = "orderId", isCancel: Bool = false) -> String {
         #"{"type":"rejected","\#(field)":"\#(id)","store":"m","#
-            + (field == "orderId" && reason == "wouldOverflow" ? #""cancel":true,"# : "")
+            + (isCancel || field == "orderId" && reason == "wouldOverflow" ? #""cancel":true,"# : "")
             + #""reason":"\#(reason)","message":"m"}"#
     }
 

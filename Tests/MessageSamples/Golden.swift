@@ -11,16 +11,18 @@ package struct GoldenAnswer: Sendable {
     private let revision: Int
     private let commands: [String]
     private let from: ForwardSource?
+    private let isKnownStore: Bool
 
     /// `revision` is the store's before the commands. Only the last answer is meant.
     init(
         to commands: [String], of menu: Menu = .standard, store: String = "gangnam", at levels: [Int] = [10, 10, 10, 10, 10],
-        revision: Int = 16, from: ForwardSource? = nil, _ head: String, english: String, korean: String
+        revision: Int = 16, from: ForwardSource? = nil, isKnownStore: Bool = true, _ head: String, english: String, korean: String
     ) {
         texts = [english, korean].map { head + #""message":"\#($0)"}"# }
         (self.menu, self.store, self.levels, self.revision, self.commands, self.from) = (
             menu, store, levels, revision, commands, from
         )
+        self.isKnownStore = isKnownStore
     }
 
     /// The answer in one language.
@@ -28,7 +30,7 @@ package struct GoldenAnswer: Sendable {
 
     /// What a shop answers to the last of the commands, at offset 1234: in each language, and once as to a repeat.
     package func shopAnswers() throws -> [String] {
-        let shop = Shop(menu: menu, store: store, fruits: try FruitStore(levels: levels), revision: revision)
+        let shop = Shop(menu: menu, store: store, fruits: try FruitStore(levels: levels), revision: revision, isKnown: isKnownStore)
         let answers = commands.map { shop.answer($0.contains("restockId") ? .restock : .order, $0, at: (1234, from)) }
         return answers.last??.values ?? []
     }
@@ -105,9 +107,21 @@ package enum GoldenAnswers {
         english: "kiwi cannot go above 1000000000 (in stock: 999999999)",
         korean: "키위 재고는 1000000000개를 넘을 수 없어요 (현재 999999999개)")
 
+    package static let unknownStoreOrder = unknownStore(#"{"orderId":"1","juice":"durian"}"#, #""orderId":"1""#)
+    package static let unknownStoreCancel = unknownStore(#"{"orderId":"1","cancel":true}"#, #""orderId":"1""#, #","cancel":true"#)
+    package static let unknownStoreRestock = unknownStore(#"{"restockId":"1","add":{}}"#, #""restockId":"1""#)
+
+    private static func unknownStore(_ command: String, _ id: String, _ cancel: String = "") -> GoldenAnswer {
+        GoldenAnswer(
+            to: [command], store: "gangnma", isKnownStore: false,
+            #"{"type":"rejected",\#(id),"store":"gangnma","offset":1234\#(cancel),"reason":"unknownStore","#,
+            english: #"no store is called \"gangnma\""#, korean: #"등록되지 않은 매장이에요: \"gangnma\""#)
+    }
+
     package static let bilingual = [
         juiceMade, severalJuicesMade, basketMade, outOfStock, basketOutOfStock, restocked, cancelled,
         cancelledNothing, rejectedOrder, rejectedRestock, rejectedCancelledOrder, rejectedCancel,
+        unknownStoreOrder, unknownStoreCancel, unknownStoreRestock,
     ]
 
     /// An order with the id `"\`, a null and a carriage return, of a menu with such names.

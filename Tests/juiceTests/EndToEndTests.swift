@@ -1,3 +1,4 @@
+import Foundation
 import JuiceDomain
 import JuiceMessages
 import JuiceService
@@ -14,6 +15,8 @@ struct EndToEndTests {
     @Test func commandsAreAnsweredAndSeen() async throws {
         try await EmbeddedService.run { clients in
             let client = TestClient(clients, Deadline(after: .seconds(30)))
+            // No store yet, so that none is new among others.
+            #expect(clients.warning(aboutNew: "강남", .english, deadline: client.deadline) == nil)
             // A command that was sent before the service joined its group must be answered, too.
             let made = try client.answer(.order(id: "o-1", store: "강남", juice: "mangoKiwi", quantity: 2))
             let (mango, kiwi) = ("mango", "kiwi")
@@ -39,6 +42,9 @@ struct EndToEndTests {
             while try client.stock() != stock, !client.deadline.isOver {}
             #expect(try client.stock() == stock)
             #expect(try client.stock(of: "main").isEmpty)
+            #expect(clients.warning(aboutNew: "강남", .english, deadline: client.deadline) == nil)
+            let warning = clients.warning(aboutNew: "강남 ", .english, deadline: client.deadline)
+            #expect(warning == #"store "강남 " is new, no command has changed it yet; did you mean 강남?"#)
 
             // A store's answers are read from its partition alone.
             let topic = try TopicReader(clients, topic: clients.topics.results, of: "강남", timeout: .seconds(30))
@@ -48,6 +54,15 @@ struct EndToEndTests {
             var all: [String] = []
             try results.readAll { all.append($0.answer?.id ?? "") }
             #expect(all == ["o-1", "o-2", "r-1", "o-3"])
+
+            // Another store, by its bytes.
+            #expect(try client.answer(.order(id: "o-1", store: "강남".decomposedStringWithCanonicalMapping, juice: "kiwi")).isMade)
+            var stores: [StoreRecord] = []
+            while stores.count < 2, !client.deadline.isOver { stores = try StoreRecord.all(clients, timeout: .seconds(30)) }
+            #expect(stores.map(\.revision).sorted() == [1, 2])
+            let reader = try StockReader(clients, store: "강남", timeout: .seconds(30))
+            try reader.readAll()
+            #expect(reader.latest.map(\.record.revision) == [2])
         }
     }
 

@@ -11,7 +11,8 @@ final class SimulatedWorker {
     private let breaker: StateBreaker?
 
     init(
-        _ log: SimulatedLog, stores: [String]? = nil, maxBatch: Int = 100, window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20,
+        _ log: SimulatedLog, stores: [String]? = nil, maxBatch: Int = 100, window: DuplicateWindow = .standard,
+        answerBytes: Int = 4 << 20,
         noteInterval: Timestamp = 24 * 3_600_000, onEvent: @escaping (WorkerEvent) -> Void = { _ in }
     ) {
         self.log = log

@@ -9,7 +9,7 @@ import { $, commands, known, menu, speak, words } from "/state.js";
 import { clearApplied, focusRow, showApplied, showRows, showStaff } from "/stock.js";
 import { handle, listen } from "/stream.js";
 import { JuiceButton, ShelfItem, make } from "/view.js";
-import { plain } from "/words.js";
+import { storeName } from "/words.js";
 
 const wide = matchMedia("(min-width: 1180px)");
 commands.onChange = commandChanged;
@@ -100,7 +100,7 @@ $("close-stock").addEventListener("click", () => goTo("order"));
 function showStores() {
   const names = known.stores.includes(known.store) ? known.stores : [known.store, ...known.stores];
   const options = names.map((name) => {
-    const option = make("option", { text: plain(name) });
+    const option = make("option", { text: storeName(name) });
     option.value = name;
     return option;
   });

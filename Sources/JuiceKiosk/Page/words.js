@@ -57,13 +57,14 @@ const texts = {
 
 const reasons = {
   en: {
-    unknownJuice: "this juice is not on the service's menu", unknownFruit: "a fruit is not on the service's menu",
+    unknownStore: "the service does not know this store", unknownJuice: "this juice is not on the service's menu",
+    unknownFruit: "a fruit is not on the service's menu",
     badQuantity: "the quantity must be from 1 to 100", badAmount: "an amount must be a whole number",
     wouldGoNegative: "a count cannot go below 0", wouldOverflow: "a count cannot go above 1,000,000,000",
     emptyRestock: "no fruit was named", badCommand: "the command was not understood", cancelled: "the order was cancelled",
   },
   ko: {
-    unknownJuice: "메뉴에 없는 쥬스예요", unknownFruit: "메뉴에 없는 과일이 있어요",
+    unknownStore: "등록되지 않은 매장이에요", unknownJuice: "메뉴에 없는 쥬스예요", unknownFruit: "메뉴에 없는 과일이 있어요",
     badQuantity: "수량은 1부터 100까지예요", badAmount: "수량은 정수여야 해요",
     wouldGoNegative: "재고는 0보다 작아질 수 없어요", wouldOverflow: "재고는 1,000,000,000개를 넘을 수 없어요",
     emptyRestock: "수정할 과일이 없어요", badCommand: "요청을 이해하지 못했어요", cancelled: "취소된 주문이에요",
@@ -72,6 +73,14 @@ const reasons = {
 
 // Text from a topic may hold characters that break the line or reverse the direction of the text around them.
 export const plain = (text) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, "\uFFFD");
+
+// What cannot be seen, and what another spelling has in one character: an accent, a letter of a Hangul syllable.
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u0300-\u036f\u1100-\u11ff]|(?! )\p{Zs}/gu;
+const escaped = (text) => text.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+
+// A store's name as people can tell it from others that look the same.
+export const storeName = (name) => (name.search(hidden) < 0 && !/^[" ]| $/.test(name) ? name
+  : JSON.stringify(name).replace(hidden, escaped));
 
 // The same for text within a sentence: Unicode isolates keep it from changing the sentence's direction.
 const isolated = (text) => `\u2068${plain(text)}\u2069`;

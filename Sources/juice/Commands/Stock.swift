@@ -64,6 +64,9 @@ private struct StockView {
             StandardError.write("no order or restock has changed any store yet\n")
         } else {
             printTable(entries.map(\.record))
+            for ids in StoreID.alike(entries.map(\.record.store)).values where ids.count > 1 {
+                StandardError.write("these stores look alike: \(ids.map(StoreID.visible).joined(separator: ", "))\n")
+            }
         }
     }
 

@@ -100,13 +100,14 @@ struct StoreRow: Encodable, Equatable {
         let listed = known.map { Set($0.map(Name.init)) }
         let changed = Set(records.map { Name($0.store) })
         let unchanged = (known ?? []).filter { !changed.contains(Name($0)) }
-        let alike = Dictionary(grouping: records.map(\.store) + unchanged, by: StoreID.look)
+        let alike = StoreID.alike(records.map(\.store) + unchanged)
         func row(_ store: String, _ record: StoreRecord?) -> StoreRow {
             let others = alike[StoreID.look(of: store)] ?? []
             return StoreRow(
                 store: store, revision: record?.revision ?? 0, partition: record?.partition, offset: record?.offset,
                 time: record?.timestamp.map {
-                    Date(timeIntervalSince1970: Double($0) / 1000).formatted(.iso8601.time(includingFractionalSeconds: true))
+                    Date(timeIntervalSince1970: Double($0) / 1000).formatted(
+                        Date.ISO8601FormatStyle(includingFractionalSeconds: true))
                 }, looksLike: others.filter { Name($0) != Name(store) }, isKnown: listed?.contains(Name(store)),
                 timestamp: record?.timestamp)
         }
@@ -211,9 +212,9 @@ extension StoreList: CustomStringConvertible {
 
 extension Setting<StoreList?> {
     static var stores: Self {
-        Self("stores", "different names of 1 to \(StoreID.maximumLength) bytes that can be seen, or @ and a file of them") {
-            StoreList($0)
-        }
+        Self(
+            "stores", "stores' ids with commas in between, each once and without spaces around it, or @ and a file of them",
+            { StoreList($0) })
     }
 }
 
@@ -223,6 +224,9 @@ extension Settings {
 }
 
 extension StoreID {
+    /// The ids by how they look.
+    static func alike(_ ids: [String]) -> [String: [String]] { Dictionary(grouping: ids, by: look) }
+
     fileprivate static func isValid(_ id: String) -> Bool { (1...maximumLength).contains(id.utf8.count) }
 }
 

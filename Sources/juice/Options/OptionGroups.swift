@@ -111,7 +111,7 @@ struct TimeoutOption: ParsableArguments {
 
 /// The options of commands that send something to a store.
 struct SubmissionOptions: ParsableArguments {
-    @Option(.store, value: "store", help: "The store. (default: main)")
+    @Option(.store, value: "store", help: "The store. One that no command has changed is warned of. (default: main)")
     var store: String?
 
     @Flag(inversion: .prefixedNo, help: "Wait for the answer and print it.")
