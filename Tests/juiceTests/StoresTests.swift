@@ -32,10 +32,12 @@ import Testing
         let path = NSTemporaryDirectory() + UUID().uuidString
         try Data(text.utf8).write(to: URL(filePath: path))
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let read = Result { () throws(Failure) in try given(["stores": "@\(path)"]).stores() ?? [] }
+        let read = Result { try given(["stores": "@\(path)"]).stores() ?? [] }
         switch read {
         case .success(let read): #expect(read == names)
-        case .failure(let failure): #expect(!fault.isEmpty && failure.message.contains(fault) && failure.status == .configuration)
+        case .failure(let error):
+            let failure = error as? Failure
+            #expect(!fault.isEmpty && failure?.message.contains(fault) == true && failure?.status == .configuration)
         }
         // A forgotten @.
         #expect(throws: Failure.self) { try given(["stores": path]).stores() }

@@ -76,7 +76,7 @@ struct StoreRecord {
                 store: name.text, revision: stock.revision, partition: record.partition, offset: record.offset,
                 timestamp: record.timestamp)
         }
-        return records.values.sorted { $0.store < $1.store }
+        return records.values.sorted { ($0.store, $0.partition, $0.offset) < ($1.store, $1.partition, $1.offset) }
     }
 }
 
@@ -87,7 +87,7 @@ struct StoreRow: Encodable, Equatable {
     let partition: Int32?
     let offset: Offset?
     let time: String?
-    /// Other stores whose names look the same.
+    /// Other stores whose names look the same, at most three.
     let looksLike: [String]
     /// Whether the list has it; nil without a list.
     let isKnown: Bool?
@@ -102,13 +102,13 @@ struct StoreRow: Encodable, Equatable {
         let unchanged = (known ?? []).filter { !changed.contains(Name($0)) }
         let alike = StoreID.alike(records.map(\.store) + unchanged)
         func row(_ store: String, _ record: StoreRecord?) -> StoreRow {
-            let others = alike[StoreID.look(of: store)] ?? []
+            let others = (alike[StoreID.look(of: store)] ?? []).lazy.filter { Name($0) != Name(store) }.prefix(3)
             return StoreRow(
                 store: store, revision: record?.revision ?? 0, partition: record?.partition, offset: record?.offset,
                 time: record?.timestamp.map {
                     Date(timeIntervalSince1970: Double($0) / 1000).formatted(
                         Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-                }, looksLike: others.filter { Name($0) != Name(store) }, isKnown: listed?.contains(Name(store)),
+                }, looksLike: Array(others), isKnown: listed?.contains(Name(store)),
                 timestamp: record?.timestamp)
         }
         return records.map { row($0.store, $0) } + unchanged.sorted().map { row($0, nil) }
@@ -180,7 +180,7 @@ enum StoreList: Sendable, Equatable {
         // Some editors begin a file with a byte order mark.
         let lines = text.trimmingPrefix("\u{FEFF}").split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for (index, line) in lines.enumerated() {
-            let line = line.trimmingCharacters(in: .whitespaces)
+            let line = line.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
             guard !line.isEmpty, !line.hasPrefix("#") else { continue }
             let isQuoted = line.hasPrefix("\"")
             let name = isQuoted ? try? JSONDecoder().decode(String.self, from: Data(line.utf8)) : line
