@@ -101,7 +101,6 @@ struct Transaction: ~Copyable {
         } else if let first = known.first {
             writeAgain(first, for: command, state)
         } else {
-            var content = content
             if isOfUnknownStore(command) { content = .reject(.unknown(store: command.head.store)) }
             carryOut(content, command, &state.stores)
             state.remember(command.fingerprint, command, buffer, sentAt: sent)
