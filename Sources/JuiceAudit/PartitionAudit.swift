@@ -285,7 +285,8 @@ extension PartitionAudit {
         }
         if json.integer("to") != owner { report(record, "\(reading.place) belongs to partition \(owner)") }
         let sent = TransferAudit.Sent(
-            contents: [reading.record.contents()], timestamp: reading.record.timestamp, owner: owner, notedAt: record.timestamp)
+            contents: [reading.record.contents()], timestamp: rules.keepsTimes ? reading.record.timestamp : nil, owner: owner,
+            notedAt: record.timestamp)
         session.transfers.withLock { $0.send(sent, from: reading.place, isLetter: false) }
     }
 

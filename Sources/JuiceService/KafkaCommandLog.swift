@@ -354,7 +354,10 @@ extension LogError {
             case .transport: .connection
             default: .call
             }
-        self.init(remedy, error.description + error.code.neededRights, subject: subject)
+        // What the service writes has the time of its clock.
+        let clocks = "; its clock and the brokers' differ, or a limit of the topic is too small: see docs/OPERATIONS.md#retention"
+        self.init(
+            remedy, error.description + error.code.neededRights + (error.code == .invalidTimestamp ? clocks : ""), subject: subject)
     }
 
     /// Calls a Kafka client and turns its errors into the engine's.

@@ -173,7 +173,8 @@ package struct OrderService: Service {
             settings: WorkerSettings(
                 menu: configuration.menu, language: configuration.language, partitionCount: topics.partitions.stores,
                 group: configuration.group, instance: configuration.instanceID, window: configuration.duplicateWindow,
-                answerBytes: configuration.answerBytes, maxBatch: ServiceConfiguration.maxBatch, noteInterval: topics.noteInterval)
+                answerBytes: configuration.answerBytes, maxBatch: ServiceConfiguration.maxBatch, noteInterval: topics.noteInterval,
+                oldestForward: topics.oldestForward)
         ) { event in
             events.log(event)
             health.record(event, ofWorker: number)

@@ -57,6 +57,9 @@ package struct TopicCheck: Sendable {
         let answerRetention: Timestamp?
         /// `host:port` of each broker.
         let brokers: [String]
+        /// From this age on, in milliseconds, a command cannot keep its time when it is forwarded: the inputs refuse it, or brokers
+        /// set times themselves. Nil if there is no such age, or the broker does not say.
+        package let oldestForward: Timestamp?
 
         /// After so many milliseconds without a position note in the journal, one is written: at least once a day. It is a
         /// quarter of the retention, since a note must be there when the one before expires, whatever happens in between.
@@ -101,6 +104,16 @@ package struct TopicCheck: Sendable {
         var minInsyncReplicas: Int? { number("min.insync.replicas") }
         /// In milliseconds; nil for ever.
         var retention: Int? { number("retention.ms").flatMap { $0 >= 0 ? $0 : nil } }
+        var setsTimes: Bool { configuration?["message.timestamp.type"] == "LogAppendTime" }
+        /// By how many milliseconds a record's time may lie behind or ahead of a broker's; nil for any.
+        var longestBehind: Int? { timeLimit("message.timestamp.before.max.ms") }
+        var longestAhead: Int? { timeLimit("message.timestamp.after.max.ms") }
+
+        /// Up to Kafka 3.9 an older setting limits both.
+        private func timeLimit(_ name: String) -> Int? {
+            guard !setsTimes else { return nil }
+            return [name, "message.timestamp.difference.max.ms"].lazy.compactMap(number).first { $0 < .max }
+        }
 
         private func number(_ name: String) -> Int? { configuration?[name].flatMap(Int.init) }
     }
@@ -167,7 +180,13 @@ package struct TopicCheck: Sendable {
                 stores: Int32(clamping: storePartitions(cluster)),
                 inputs: names.inputs.compactMap { cluster[$0]?.partitionCount }.max() ?? 0,
                 deadLetters: Int32(clamping: cluster[names.deadLetters]?.partitionCount ?? 0)),
-            answerRetention: cluster[names.results]?.retention.map(Timestamp.init), brokers: cluster.brokers)
+            answerRetention: cluster[names.results]?.retention.map(Timestamp.init), brokers: cluster.brokers,
+            oldestForward: names.inputs.compactMap { cluster[$0].flatMap(oldestForward) }.min())
+    }
+
+    private func oldestForward(to topic: Description) -> Timestamp? {
+        // A transaction takes some seconds, and clocks differ a little.
+        topic.setsTimes ? 0 : topic.longestBehind.map { max(0, Timestamp($0) - 60_000) }
     }
 
     private func problems(of cluster: Cluster) -> [Problem] {
@@ -193,7 +212,7 @@ package struct TopicCheck: Sendable {
         guard capabilities.managesTopics else { return enlargement }
         // One warning for all topics that share a fault. Few copies may well be on a broker for experiments.
         return enlargement + [fewCopies(cluster)].compactMap(\.self)
-            + durableSettings.compactMap { rule in
+            + (durableSettings + timeSettings).compactMap { rule in
                 let faulty = rule.topics.filter { cluster[$0].flatMap(rule.fault) != nil }
                 guard let fault = faulty.first.flatMap({ cluster[$0] }).flatMap(rule.fault) else { return nil }
                 return Problem(fault: "\(list(faulty)) with \(fault)", mend: configCommand(faulty, rule.setting))
@@ -313,6 +332,35 @@ package struct TopicCheck: Sendable {
             Rule(names.all, "unclean.leader.election.enable=false") {
                 guard $0.replicationFactor > 1, $0.configuration?["unclean.leader.election.enable"] == "true" else { return nil }
                 return "unclean.leader.election.enable=true: a copy that lacks records may become the leader, and they are lost"
+            },
+        ]
+    }
+
+    /// What leaves records the times that their senders gave them.
+    private var timeSettings: [Rule] {
+        let hour = 3_600_000
+        let written = [names.results, names.stock, names.deadLetters]
+        return [
+            Rule(names.inputs, "message.timestamp.type=CreateTime") {
+                guard $0.setsTimes else { return nil }
+                return "message.timestamp.type=LogAppendTime: repeats count from when brokers took a command, not from when it was"
+                    + " sent, and a forwarded command counts from its forwarding"
+            },
+            // An older time than that counts as now in any case.
+            Rule(names.inputs, "message.timestamp.before.max.ms=\(CommandTime.longestUnread)") {
+                guard let limit = $0.longestBehind, limit < CommandTime.longestUnread else { return nil }
+                return "message.timestamp.before.max.ms=\(limit): brokers refuse commands that come later than that after they were"
+                    + " sent, and one that is forwarded later counts from its forwarding"
+            },
+            Rule(names.inputs, "message.timestamp.after.max.ms=\(hour)") {
+                guard let limit = $0.longestAhead, limit < hour else { return nil }
+                return
+                    "message.timestamp.after.max.ms=\(limit): brokers refuse the commands of senders whose clock is further ahead"
+            },
+            Rule(written, "message.timestamp.before.max.ms=\(hour),message.timestamp.after.max.ms=\(hour)") {
+                guard let limit = [$0.longestBehind, $0.longestAhead].compactMap(\.self).min(), limit < hour else { return nil }
+                return "message.timestamp.before.max.ms or message.timestamp.after.max.ms=\(limit): brokers refuse what the service"
+                    + " writes, and nothing is answered, if its clock differs from theirs by more"
             },
         ]
     }

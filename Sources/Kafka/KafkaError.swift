@@ -141,7 +141,7 @@ extension KafkaError.Code {
 
     private static let refusedRecords: Set<Self> = [
         .messageTooLarge, Self(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE), Self(RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE),
-        Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP), Self(RD_KAFKA_RESP_ERR_INVALID_RECORD), Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION),
+        .invalidTimestamp, Self(RD_KAFKA_RESP_ERR_INVALID_RECORD), Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION),
     ]
 
     /// Whether a consumer cannot read records: their bytes in the log are damaged, or of a format that it does not know.
@@ -190,6 +190,7 @@ extension KafkaError.Code {
 
     package static let queueFull = Self(RD_KAFKA_RESP_ERR__QUEUE_FULL)
     package static let messageTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+    package static let invalidTimestamp = Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP)
     static let purgedFromQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
     static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
 

@@ -216,6 +216,7 @@ import Testing
         },
         .edit("orders 0@4", "{", "{ ", "missing: orders 1@0: it was forwarded to partition 0, which has no such copy"),
         Case("timestamp lost", "missing: orders 1@0") { $0["orders 0@4"] = $0["orders 0@4"]?.with(timestamp: 1_004) },
+        .timedByBrokers("timestamp lost") { $0["orders 0@4"] = $0["orders 0@4"]?.with(timestamp: 1_004) },
         Case("headers lost", "missing: orders 1@0") {
             $0["orders 0@4"] = $0["orders 0@4"]?.with(headers: [Story.forwarded(from: "1/0")])
         },

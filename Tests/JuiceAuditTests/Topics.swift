@@ -279,6 +279,15 @@ struct Case: CustomTestStringConvertible, Sendable {
         (testDescription, self.expected, topics, rules) = (name, expected, story, Story.rules)
     }
 
+    /// The story with a change, where copies need not have the times of what was forwarded.
+    static func timedByBrokers(_ name: String, _ expected: String..., change: (inout AuditTopics) -> Void) -> Case {
+        var topics = Story.topics
+        change(&topics)
+        var `case` = Case("timed by brokers: \(name)", expected, topics)
+        `case`.rules.keepsTimes = false
+        return `case`
+    }
+
     /// The story with a text of a record replaced.
     static func edit(_ place: String, _ text: String, _ other: String, _ expected: String...) -> Case {
         var topics = Story.topics

@@ -189,8 +189,8 @@ struct Transaction: ~Copyable {
 
     // MARK: - Commands of other partitions, and dead letters
 
-    /// Forwards a command to the partition that owns its store, with the same bytes, headers and time of sending, from which the
-    /// duplicate window counts.
+    /// Forwards a command to the partition that owns its store, with the same bytes and headers, and with the time of sending, from
+    /// which the duplicate window counts, if the topic takes that.
     ///
     /// It does so only once. A command that was forwarded already was misplaced on purpose, or by a process that counts another
     /// number of partitions.
@@ -203,12 +203,13 @@ struct Transaction: ~Copyable {
             return try writeDeadLetter(record, because: .misplaced)
         }
         let origin = MessageHeader(name: HeaderName.forwardedFrom, value: "\(record.partition)/\(record.offset)")
+        // A topic that refused an old timestamp would fail the transaction, and again with each command that is as old.
+        let keepsTime = fallback == .none && time - sent < context.settings.oldestForward ?? .max
         try leave(
             OutputRecord(
                 topic: record.topic.topic, partition: owner, key: record.key, value: record.value,
                 headers: (fallback == .none ? headers : headers.ofTraces) + [origin],
-                // The topic may refuse timestamps that are too old.
-                timestamp: fallback == .none ? sent : nil))
+                timestamp: keepsTime ? sent : nil))
         summary.forwarded += 1
         return .forwarded(place(of: record), to: owner)
     }

@@ -4,6 +4,7 @@ import JuiceAudit
 import JuiceDomain
 import JuiceEngine
 import JuiceMessages
+import JuiceService
 import Kafka
 import Synchronization
 
@@ -59,7 +60,8 @@ struct AuditCommand: ParsableCommand {
         let source = try KafkaAuditSource(clients, topicPrefix, timeout: settings[.timeout], onProgress: onProgress)
         let rules = AuditRules(
             partitionCount: try AuditSession.storePartitionCount(of: source), memoryWindow: window.age, memoryCount: window.count,
-            topicPrefix: topicPrefix, menu: AuditMenu(try settings.menu()), allowsOpen: true)
+            topicPrefix: topicPrefix, menu: AuditMenu(try settings.menu()), allowsOpen: true,
+            keepsTimes: Self.keepsTimes(clients, timeout: try settings[.timeout]))
         let session = AuditSession(source, by: rules)
         // All lanes at the same time, until one fails.
         let failure = Mutex<(any Error)?>(nil)
@@ -75,6 +77,14 @@ struct AuditCommand: ParsableCommand {
         }
         if let failure = failure.withLock({ $0 }) { throw failure }
         return AuditReport(session.finish(), topicPrefix: topicPrefix)
+    }
+
+    /// Whether the topics let a forwarded command keep its time. Without the right to describe them nobody knows.
+    private static func keepsTimes(_ clients: KafkaClients, timeout: Duration) -> Bool {
+        let check = TopicCheck(
+            names: clients.topics, bootstrapServers: clients.bootstrapServers, capabilities: clients.capabilities)
+        let findings = try? check.findings(clients.admin(), reader: nil, timeout: timeout)
+        return findings.map { $0.oldestForward == nil } ?? false
     }
 }
 
