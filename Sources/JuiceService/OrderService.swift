@@ -186,6 +186,7 @@ package struct OrderService: Service {
             let step = worker.step()
             health.stepped(worker: number)
             metrics?.record(worker.held)
+            events.logDueDeadLetters()
             switch step {
             case .worked, .idle: continue
             // Pauses are short while stopping, so that the last transaction gets as many attempts as time allows.

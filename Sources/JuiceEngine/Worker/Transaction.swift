@@ -228,10 +228,7 @@ struct Transaction: ~Copyable {
         var letter = deadLetter(of: record)
         letter.headers += reasons
         try leave(letter)
-        summary.deadLetters += 1
-        if summary.firstDeadLetter == nil {
-            summary.firstDeadLetter = DeadLetter(position: record.position, reason: reason)
-        }
+        summary.deadLettersByReason[reason, default: DeadLetters(first: record.position, count: 0)].count += 1
         return .deadLetter(place(of: record), code: reason.code)
     }
 
