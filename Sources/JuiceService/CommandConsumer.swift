@@ -58,8 +58,6 @@ final class CommandConsumer {
 
     /// The next event, or the error that ended this membership.
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> Result<PollResult, KafkaError> {
-        if wait == .briefly, watch.needsProbe { watch.probe(consumer) }
-
         if let assigned = try resolveAssignment() { return .success(assigned) }
         if let (position, reason) = damages.popLast() { return .success(.damaged(position, reason)) }
         let event: GroupConsumer.Event

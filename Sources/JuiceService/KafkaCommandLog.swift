@@ -207,7 +207,9 @@ final class KafkaCommandLog: CommandLog {
     func fence(_ ids: Set<String>) throws(LogError) -> Set<String> {
         let fence = fence ?? ProducerFence(configuration: configuration.producer, hooks: hooks)
         self.fence = fence
-        let undecided = try call { () throws(KafkaError) in try fence.fence(ids, timeout: configuration.callTimeout) }
+        let undecided = try LogError.rethrowing { () throws(KafkaError) in
+            try fence.fence(ids, timeout: configuration.callTimeout)
+        }
         transactions.discardPrepared(ids)
         self.fence = nil
         return undecided
@@ -234,11 +236,13 @@ final class KafkaCommandLog: CommandLog {
 
     func initTransactions() throws(LogError) -> [String] {
         observer.abandoned()
-        return try call { () throws(KafkaError) in try transactions.initTransactions(timeout: configuration.callTimeout) }
+        return try LogError.rethrowing { () throws(KafkaError) in
+            try transactions.initTransactions(timeout: configuration.callTimeout)
+        }
     }
 
     func begin() throws(LogError) {
-        try call { () throws(KafkaError) in try transactions.begin() }
+        try LogError.rethrowing { () throws(KafkaError) in try transactions.begin() }
         observer.began()
     }
 
@@ -253,11 +257,11 @@ final class KafkaCommandLog: CommandLog {
     }
 
     func flush() throws(LogError) {
-        try call { () throws(KafkaError) in try transactions.flush(timeout: configuration.callTimeout) }
+        try LogError.rethrowing { () throws(KafkaError) in try transactions.flush(timeout: configuration.callTimeout) }
     }
 
     func commit() throws(LogError) {
-        try call { () throws(KafkaError) in try transactions.commit(timeout: configuration.callTimeout) }
+        try LogError.rethrowing { () throws(KafkaError) in try transactions.commit(timeout: configuration.callTimeout) }
         watch.reached()
         observer.committed(at: now)
     }
@@ -271,16 +275,6 @@ final class KafkaCommandLog: CommandLog {
     }
 
     // MARK: - Calls
-
-    /// Makes a call that waits for a broker. If it takes too long, finds out whether the cluster answers at all.
-    private func call<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
-        do throws(LogError) {
-            return try LogError.rethrowing(body)
-        } catch {
-            if error.remedy == .retry { watch.probe(input?.consumer ?? reader.uncommitted) }
-            throw error
-        }
-    }
 
     /// Makes a lookup. If it times out, the next one may take longer.
     private func looking<Success>(_ body: (_ timeout: Duration) throws(KafkaError) -> Success) throws(LogError) -> Success {

@@ -25,6 +25,8 @@ package struct OrderService: Service {
     private static let settlingTime = Duration.seconds(2)
     /// The pause between two attempts to use the topics.
     private static let pause = Duration.milliseconds(200)
+    /// How often the brokers are probed, and how long they may take to answer. They are asked twice, within the time to stop.
+    private static let (probeInterval, probeTimeout) = (Duration.seconds(1), Duration.milliseconds(1500))
 
     /// A service that does not run yet.
     ///
@@ -70,8 +72,9 @@ package struct OrderService: Service {
 
         health.started(workers: configuration.workers)
         defer { health.ended() }
-        let names = (0..<configuration.workers).map { "worker-\($0)" }
+        let names = (0..<configuration.workers).map { "worker-\($0)" } + ["brokers"]
         let ended: [Void] = try await DedicatedThread.runAll(names, until: stop, stopTimeout: Self.stopTimeout) { number in
+            guard number < configuration.workers else { return try watchBrokers(topics.brokers, watch, stop) }
             try runWorker(number, topics, watch, stop)
         }
         if ended.count < names.count {
@@ -147,6 +150,23 @@ package struct OrderService: Service {
             names: configuration.topics, bootstrapServers: configuration.bootstrapServers,
             capabilities: configuration.capabilities, duplicateWindow: configuration.duplicateWindow)
         return try check.findings(admin, reader: reader, timeout: timeout)
+    }
+
+    // MARK: - Brokers
+
+    /// Probes the brokers every second, as the kiosk does. By themselves clients notice a broker that hangs only when their
+    /// requests time out. A probe says nothing of rebalances and transactions, which may take long while brokers answer.
+    private func watchBrokers(_ brokers: [String], _ watch: BrokerWatch, _ stop: StopSignal) throws(ServiceError) {
+        do throws(KafkaError) {
+            let consumer = try Consumer(
+                configuration: configuration.knowing(brokers: brokers).logEndConsumer,
+                hooks: ClientHooks(logger: logger, logCeiling: .debug))
+            defer { consumer.close() }
+            while !stop.isRequested {
+                watch.probe(consumer, timeout: Self.probeTimeout)
+                stop.wait(for: Self.probeInterval)
+            }
+        } catch { throw .badConfiguration(error.description) }
     }
 
     // MARK: - Workers

@@ -122,6 +122,20 @@ import Testing
         #expect(lines.filter { $0.contains("again") }.count == 1, "\(lines)")
     }
 
+    /// Its connections are intact, and an idle worker asks for nothing that would be missed soon.
+    @Test func aBrokerThatHangsIsNoticedWithinSeconds() async throws {
+        let cluster = try await TestCluster.embedded()
+        try await withRunningService(cluster.serviceConfiguration()) { events in
+            #expect(events.becomesReady())
+            cluster.broker.setRoundTrip(.seconds(60))
+            // Twice 1.5 s, and a second between two probes. By itself a client waits for 10 s or more.
+            let isNoticed = wait(upTo: .seconds(8)) {
+                events.health.readiness.contains { $0.hasPrefix("no Kafka broker answers") }
+            }
+            #expect(isNoticed, "\(events.health.readiness)")
+        }
+    }
+
     /// The brokers that a service was given may die while the rest of the cluster lives.
     @Test func newClientsFindTheClusterByTheBrokersThatItNamed() async throws {
         let cluster = try await TestCluster.split()
