@@ -16,6 +16,7 @@ final class KafkaCommandLog: CommandLog {
     private let partitions: TopicCheck.PartitionCounts
     private let watch: BrokerWatch
     private let metrics: WorkerMetrics?
+    private let clocks: ClockWatch?
     private let observer: TransactionObserver
 
     /// The member of the group, which is replaced when its membership is lost; nil for an anchor.
@@ -38,10 +39,10 @@ final class KafkaCommandLog: CommandLog {
     /// Joins the consumer group, unless a share of the partitions is given.
     init(
         configuration: ServiceConfiguration, worker: Int, partitions: TopicCheck.PartitionCounts, share: InputAssignment? = nil,
-        watch: BrokerWatch, metrics: WorkerMetrics? = nil, logger: Logger
+        watch: BrokerWatch, metrics: WorkerMetrics? = nil, clocks: ClockWatch? = nil, logger: Logger
     ) throws(KafkaError) {
         (self.configuration, self.worker, self.partitions, self.share) = (configuration, worker, partitions, share)
-        (self.watch, self.metrics) = (watch, metrics)
+        (self.watch, self.metrics, self.clocks) = (watch, metrics, clocks)
         lookupTimeout = AdaptiveTimeout(shortest: configuration.callTimeout)
         observer = TransactionObserver(worker: worker, topics: configuration.topics, metrics: metrics)
         let hooks = ClientHooks(logger: logger, logCeiling: .info)
@@ -85,7 +86,9 @@ final class KafkaCommandLog: CommandLog {
         case .failure(let error): return try rejoin(after: error)
         }
         switch result {
-        case .records(let records, _): observer.polled(records, headers: input.headers)
+        case .records(let records, _):
+            observer.polled(records, headers: input.headers)
+            if let last = records.last { clocks?.compare(last, at: now) { input.headers(of: last) } }
         // The takeover needs them in a moment, and a new client takes long to connect.
         case .assigned: transactions.prepare()
         case .damaged(let place, let reason):
@@ -146,6 +149,7 @@ final class KafkaCommandLog: CommandLog {
 
     func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
         guard let share = share ?? input?.share else { throw LogError(.startOver, "the partitions were given up") }
+        let start = now
         let uncommitted = reader.uncommitted
         let metadata = try looking { timeout throws(KafkaError) in
             try uncommitted.metadata(topics: configuration.topics.all, timeout: timeout)
@@ -157,6 +161,7 @@ final class KafkaCommandLog: CommandLog {
         }
         for index in found.extents.indices { found.extents[index].rewound = rewound(in: found.extents[index]) }
         metrics?.found(found.extents)
+        clocks?.found(found.extents, at: start)
         return found
     }
 

@@ -72,10 +72,11 @@ package struct OrderService: Service {
 
         health.started(workers: configuration.workers)
         defer { health.ended() }
+        let clocks = ClockWatch(metrics: metrics, logger: logger)
         let names = (0..<configuration.workers).map { "worker-\($0)" } + ["brokers"]
         let ended: [Void] = try await DedicatedThread.runAll(names, until: stop, stopTimeout: Self.stopTimeout) { number in
             guard number < configuration.workers else { return try watchBrokers(topics.brokers, watch, stop) }
-            try runWorker(number, topics, watch, stop)
+            try runWorker(number, topics, watch, clocks, stop)
         }
         if ended.count < names.count {
             // Nothing is lost: the broker completes or aborts the transactions it knows.
@@ -174,7 +175,7 @@ package struct OrderService: Service {
     /// Drives a worker step by step until it is asked to stop or cannot continue. The worker and everything it owns live on this
     /// thread.
     private func runWorker(
-        _ number: Int, _ topics: TopicCheck.Findings, _ watch: BrokerWatch, _ stop: StopSignal
+        _ number: Int, _ topics: TopicCheck.Findings, _ watch: BrokerWatch, _ clocks: ClockWatch, _ stop: StopSignal
     ) throws(ServiceError) {
         let configuration = (metrics == nil ? configuration : configuration.withStatistics).knowing(brokers: topics.brokers)
         let metrics = metrics.map { WorkerMetrics(worker: number, topics: configuration.topics, factory: $0) }
@@ -184,7 +185,7 @@ package struct OrderService: Service {
         do throws(KafkaError) {
             log = try KafkaCommandLog(
                 configuration: configuration, worker: number, partitions: topics.partitions, watch: watch, metrics: metrics,
-                logger: logger)
+                clocks: clocks, logger: logger)
         } catch { throw .badConfiguration(error.description) }
 
         var events = WorkerLogger(logger: logger, configuration: configuration)
