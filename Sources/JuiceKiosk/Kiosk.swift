@@ -75,6 +75,7 @@ package struct Kiosk: Service {
                 while try await tasks.next() != nil {}
             }
         } onCancelOrGracefulShutdown: {
+            logger.notice("stopping: ending what is sent to pages")
             end()
         }
     }

@@ -123,7 +123,9 @@ struct KioskCommand: AsyncParsableCommand {
     func run() async throws {
         let settings = try Settings(self)
         let plan = try KioskPlan(settings)
-        let group = plan.group(logger: try settings.logger(default: .notice), signals: [.sigterm, .sigint]) { address in
+        let logger = try settings.logger(default: .notice)
+        try logger.started("kiosk", brokers: KafkaClients(settings).bootstrapServers, settings, ["group": "\(settings[.group])"])
+        let group = plan.group(logger: logger, signals: [.sigterm, .sigint]) { address in
             StandardOutput.line("The kiosk is at \(KioskPlan.url(address))")
         }
         try await group.runForUser()

@@ -69,8 +69,10 @@ struct RestockBotCommand: ParsableCommand {
         let plan = try RestockBotPlan(settings)
         let paint = Paint.forStandardOutput()
         let interruption = StopSignal.onInterruption()
+        let (clients, logger) = (try KafkaClients(settings), try settings.logger(default: .notice))
+        try logger.started("restock-bot", brokers: clients.bootstrapServers, settings, ["group": "\(plan.group)"])
         try RestockBotRun(
-            clients: try KafkaClients(settings), plan: plan, logger: try settings.logger(default: .notice),
+            clients: clients, plan: plan, logger: logger,
             isEnded: { interruption.isRequested },
             show: { refill in
                 let text = RefillLine.text(refill, time: ClockTime.now, paint: paint)
@@ -188,7 +190,10 @@ struct RestockBotRun {
             if case .sent(let refills) = event { refills.forEach(show) }
         }
         // Where no broker answers, a commit would wait for one.
-        defer { if watch.needsProbe { bot.leave() } else { bot.commitAndLeave() } }
+        defer {
+            logger.notice("stopping: leaving the group")
+            if watch.needsProbe { bot.leave() } else { bot.commitAndLeave() }
+        }
         while !isEnded() {
             if let deadline {
                 if bot.isSettled { return }

@@ -104,15 +104,27 @@ struct ServeCommand: AsyncParsableCommand {
 
     @MainActor
     func run() async throws {
-        var plan = try ServicePlan(Settings(self))
+        let settings = try Settings(self)
+        var plan = try ServicePlan(settings)
         let readyFile = try plan.readyFile.map { path throws(Failure) in try ReadyFile(path: path) }
-        guard plan.configuration.bootstrapServers.isEmpty else { return try await plan.group(readyFile).runForUser() }
+        guard plan.configuration.bootstrapServers.isEmpty else { return try await serve(plan, settings, readyFile) }
         let embedded = try EmbeddedKafka(
             topics: plan.configuration.topics, partitions: plan.partitions, runFiles: .ofThisUser(), logger: plan.logger)
         defer { embedded.stop() }
         plan.configuration.bootstrapServers = embedded.bootstrapServers
         plan.configuration.capabilities = .embedded
         StandardOutput.write(Self.welcome(embedded.bootstrapServers, topics: plan.configuration.topics))
+        try await serve(plan, settings, readyFile)
+    }
+
+    private func serve(_ plan: ServicePlan, _ settings: Settings, _ readyFile: ReadyFile?) async throws {
+        let configuration = plan.configuration
+        try plan.logger.started(
+            "serve", brokers: configuration.bootstrapServers, settings,
+            [
+                "group": "\(configuration.group)", "instance": "\(configuration.instanceID)",
+                "workers": "\(configuration.workers)",
+            ])
         try await plan.group(readyFile).runForUser()
     }
 
