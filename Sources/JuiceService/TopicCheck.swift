@@ -123,18 +123,23 @@ package struct TopicCheck: Sendable {
 
     // MARK: - Asking the cluster
 
-    /// Asks the cluster and checks its answers.
+    /// Asks the cluster and checks its answers: see ``cluster(_:reader:timeout:)``.
+    package func findings(_ admin: Admin, reader: Consumer?, timeout: Duration) throws(KafkaError) -> Findings {
+        findings(of: try cluster(admin, reader: reader, timeout: timeout))
+    }
+
+    /// Asks the cluster about the topics.
     ///
     /// - Parameters:
     ///   - reader: sees past undecided transactions, and reads the claims in the journal. Without it, or without the right to read,
     ///     stores are assumed to live in as many partitions as the stock topic has.
     ///   - timeout: how long to wait for each answer.
     /// - Throws: `KafkaError` when the cluster does not answer.
-    package func findings(_ admin: Admin, reader: Consumer?, timeout: Duration) throws(KafkaError) -> Findings {
+    func cluster(_ admin: Admin, reader: Consumer?, timeout: Duration) throws(KafkaError) -> Cluster {
         let metadata = try admin.metadata(topics: names.all, timeout: timeout)
         let missing: [KafkaError.Code] = [.unknownTopicOrPartition, .unknownTopic]
         for error in metadata.topics.compactMap(\.error) where !missing.contains(error.code) { throw error }
-        var cluster = Cluster(brokers: metadata.brokers, topics: [:])
+        var cluster = Cluster(brokers: metadata.brokers.map(\.address), topics: [:])
         for topic in metadata.topics where topic.error == nil {
             cluster[topic.name] = Description(partitionCount: topic.partitionCount, replicationFactor: topic.replicationFactor)
         }
@@ -143,7 +148,7 @@ package struct TopicCheck: Sendable {
             for (name, configuration) in configurations { cluster[name]?.configuration = configuration }
         }
         if let reader { try lookForStores(StorePartitions(reader: reader, timeout: timeout), in: &cluster) }
-        return findings(of: cluster)
+        return cluster
     }
 
     private func lookForStores(_ stores: StorePartitions, in cluster: inout Cluster) throws(KafkaError) {

@@ -55,7 +55,8 @@ struct WorkerLogger {
             isStartingOver = true
         case .partitionStopped(let partition, let fault):
             logger.critical(
-                "partition stopped, its commands wait: \(fault.reason). To go on: \(mend(fault))", metadata: place(partition, fault)
+                "partition stopped, its commands wait: \(fault.reason). To go on: \(configuration.mend(fault))",
+                metadata: place(partition, fault)
             )
         case .partitionFailing(let partition, let fault):
             failing.insert(partition)
@@ -112,8 +113,15 @@ struct WorkerLogger {
         return place
     }
 
-    /// What an operator can do: mostly to write an anchor, having seen what would be skipped or read again.
-    private func mend(_ fault: PartitionFault) -> String {
+    private static func metadata(_ partitions: [Int32]) -> Logger.Metadata {
+        ["partitions": "\(partitions.map(String.init).joined(separator: ","))"]
+    }
+}
+
+extension ServiceConfiguration {
+    /// What an operator can do about a partition that is stopped: mostly to write an anchor, having seen what would be skipped or
+    /// read again.
+    func mend(_ fault: PartitionFault) -> String {
         switch fault.kind {
         case .record, .leader: "mend what the reason names"
         case .stock, .journal, .input:
@@ -125,14 +133,12 @@ struct WorkerLogger {
     }
 
     private func anchorCommand(_ position: InputPosition) -> String {
-        let prefix = configuration.topics.prefix
-        return "juice anchor --bootstrap-servers \(configuration.bootstrapServers)"
-            + (configuration.group == "juice-maker" ? "" : " --group \(configuration.group)")
-            + (prefix == TopicNames.standardPrefix ? "" : " --topic-prefix \(prefix)")
-            + " --topic \(position.topic) --partition \(position.partition) --offset \(position.offset)"
+        command("anchor") + " --topic \(position.topic) --partition \(position.partition) --offset \(position.offset)"
     }
 
-    private static func metadata(_ partitions: [Int32]) -> Logger.Metadata {
-        ["partitions": "\(partitions.map(String.init).joined(separator: ","))"]
+    /// A command of `juice` for this group's topics.
+    func command(_ name: String) -> String {
+        "juice \(name) --bootstrap-servers \(bootstrapServers)" + (group == "juice-maker" ? "" : " --group \(group)")
+            + (topics.prefix == TopicNames.standardPrefix ? "" : " --topic-prefix \(topics.prefix)")
     }
 }

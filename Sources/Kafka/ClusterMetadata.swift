@@ -2,6 +2,14 @@ import CRdKafka
 
 /// Brokers and topics as the cluster describes them.
 public struct ClusterMetadata: Sendable {
+    /// One broker.
+    public struct Broker: Sendable, Hashable {
+        /// Its number in the cluster.
+        public let id: Int32
+        /// `host:port`, as it is advertised to clients.
+        public let address: String
+    }
+
     /// One topic.
     public struct Topic: Sendable {
         /// The name.
@@ -29,8 +37,8 @@ public struct ClusterMetadata: Sendable {
         public let inSyncReplicas: [Int32]
     }
 
-    /// `host:port` of each broker.
-    public let brokers: [String]
+    /// Those that the cluster counts as alive.
+    public let brokers: [Broker]
     /// The requested topics, in the order of the request.
     public let topics: [Topic]
 
@@ -62,7 +70,8 @@ extension ClientHandle {
         let brokers = UnsafeBufferPointer(start: metadata.brokers, count: Int(metadata.broker_cnt))
         let topics = UnsafeBufferPointer(start: metadata.topics, count: Int(metadata.topic_cnt)).prefix(1)
         return ClusterMetadata(
-            brokers: brokers.map { "\(String(cString: $0.host)):\($0.port)" }, topics: topics.map(ClusterMetadata.Topic.init))
+            brokers: brokers.map { .init(id: $0.id, address: "\(String(cString: $0.host)):\($0.port)") },
+            topics: topics.map(ClusterMetadata.Topic.init))
     }
 }
 

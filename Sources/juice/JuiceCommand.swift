@@ -30,7 +30,7 @@ struct JuiceCommand: AsyncParsableCommand {
         version: "\(Self.currentVersion) (librdkafka \(KafkaLibrary.version))",
         subcommands: [
             ServeCommand.self, ConfigCommand.self, DemoCommand.self, OrderCommand.self, CancelCommand.self, RestockCommand.self,
-            StockCommand.self,
+            StockCommand.self, DoctorCommand.self,
             ResultsCommand.self, HistoryCommand.self, AuditCommand.self, TopicsCommand.self, AnchorCommand.self,
             DeadLettersCommand.self,
             MenuCommand.self,

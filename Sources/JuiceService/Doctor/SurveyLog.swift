@@ -1,0 +1,54 @@
+import Foundation
+import JuiceEngine
+import JuiceMessages
+import Kafka
+
+/// The engine's view of Kafka for whoever only looks: two consumers that join no group, and no producer.
+final class SurveyLog: ReadableLog {
+    /// What is looked at.
+    let share: InputAssignment
+    /// Sees past undecided transactions.
+    var uncommitted: Consumer { reader.uncommitted }
+    /// How long each call may wait.
+    var timeout: Duration
+
+    private let topics: TopicNames
+    private let reader: LogReader
+
+    /// - Throws: ``KafkaError`` when librdkafka refuses a property.
+    init(configuration: ServiceConfiguration, share: InputAssignment, timeout: Duration, hooks: ClientHooks) throws(KafkaError) {
+        (self.share, self.timeout, topics) = (share, timeout, configuration.topics)
+        reader = try LogReader(configuration: configuration, hooks: hooks)
+    }
+
+    var now: Timestamp { Timestamp(Date().timeIntervalSince1970 * 1000) }
+
+    func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
+        try LogError.rethrowing { () throws(KafkaError) in
+            let metadata = try uncommitted.metadata(topics: topics.all, timeout: timeout)
+            return try reader.extents(of: partitions, in: metadata, share: share, closedConnections: 0, timeout: timeout)
+        }
+    }
+
+    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] {
+        let places = partitions.map { topics[$0] }
+        let committed = try LogError.rethrowing { () throws(KafkaError) in
+            try uncommitted.committed(places, timeout: timeout)
+        }
+        return zip(partitions, places).reduce(into: [:]) { $0[$1.0] = committed[$1.1] ?? nil }
+    }
+
+    func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {
+        try LogError.rethrowing { () throws(KafkaError) in try reader.open(positions, isolation: isolation) }
+    }
+
+    func readChangelog() throws(LogError) -> ChangelogBatch {
+        try LogError.rethrowing { () throws(KafkaError) in try reader.read(timeout: .milliseconds(100)) }
+    }
+
+    func readBack(
+        _ ranges: [InputPartition: Range<Offset>]
+    ) throws(LogError) -> (records: [CommandRecord], damaged: Set<InputPartition>) {
+        try LogError.rethrowing { () throws(KafkaError) in try reader.readBack(ranges, timeout: timeout) }
+    }
+}
