@@ -56,10 +56,10 @@ package final class Inspection<Log: ReadableLog> {
         }
     }
 
-    /// What is still to be read, for people; nil if nothing is.
+    /// What is being read, for people; nil if nothing is.
     package var unread: String? {
         targets.lazy.compactMap { target in
-            target.reading.map { "\($0.topic) [\(target.partition)] up to offset \($0.end)" }
+            target.reading.map { "\($0.topic) [\(target.partition)] is not read up to offset \($0.end)" }
         }.first
     }
 }

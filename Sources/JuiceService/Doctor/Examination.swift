@@ -15,6 +15,8 @@ package final class Examination {
     private let timeout: Duration
     private let deadline: ContinuousClock.Instant
     private var seen = Observations(time: 0)
+    /// Whether the journal's claims were asked how many partitions stores live in. The number decides what belongs where.
+    private var areStoresKnown = false
 
     /// How far the two looks at the partitions are apart at least: long enough to see whether commands are answered.
     private static let pause = Duration.seconds(2)
@@ -86,10 +88,15 @@ package final class Examination {
         for index in seen.brokers.indices {
             switch answers[seen.brokers[index].id] {
             case .success(let settings): seen.brokers[index].version = settings["inter.broker.protocol.version"]
-            case .failure(let error): seen.brokers[index].silence = error.code.isFromBroker ? nil : error.message
+            case .failure(let error): seen.brokers[index].silence = silence(error)
             case nil: break
             }
         }
+    }
+
+    /// Why a broker does not answer; nil if the error is its answer, for example that a right is missing.
+    private func silence(_ error: KafkaError) -> String? {
+        error.code.isFromBroker ? nil : error.code == .timedOut ? "no answer in time" : error.message
     }
 
     private func lookAtTopics() {
@@ -102,8 +109,17 @@ package final class Examination {
             defer { reader.close() }
             return try check.cluster(admin, reader: reader, timeout: timeout)
         }
-        guard let cluster else { return }
-        seen.topicCheck = check.findings(of: cluster)
+        guard let cluster else {
+            // Which topics there are is known all the same.
+            var described = TopicCheck.Cluster(topics: [:])
+            for topic in seen.topics {
+                let replicas = topic.partitions.first?.replicas.count ?? 1
+                described[topic.name] = .init(partitionCount: topic.partitions.count, replicationFactor: replicas)
+            }
+            seen.topicCheck = check.findings(of: described)
+            return
+        }
+        (seen.topicCheck, areStoresKnown) = (check.findings(of: cluster), true)
         for index in seen.topics.indices { seen.topics[index].settings = cluster[seen.topics[index].name]?.configuration }
     }
 
@@ -117,18 +133,22 @@ package final class Examination {
         let share = InputAssignment(
             orders: Array(0..<stores), partitionCount: stores, orderCount: count(.orders), restockCount: count(.restocks))
         do throws(KafkaError) {
-            let log = try SurveyLog(configuration: configuration, share: share, timeout: self.share, hooks: hooks)
+            let silent = seen.brokers.filter { $0.silence != nil }.map(\.id)
+            let log = try SurveyLog(
+                configuration: configuration, share: share, silent: Set(silent), timeout: self.share, hooks: hooks)
             let committed = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
             defer { committed.close() }
             let first = Inspection(log: log, settings: settings(stores), share: share)
-            guard drive(first, until: { first.isSurveyed }) else { return }
+            if let reason = drive(first, until: { first.isSurveyed }) {
+                return seen.failures.append(.init(part: "owners and positions", reason: reason))
+            }
             let (before, start) = (first.partitions, (now, ContinuousClock.now))
-            if !drive(first, until: { first.isDone }) { seen.unread = first.unread ?? "the rest" }
+            if areStoresKnown, let reason = drive(first, until: { first.isDone }) { seen.unread = first.unread ?? reason }
 
             let wait = start.1 + Self.pause - .now
             if wait > .zero, wait < remaining - .seconds(1) { Thread.sleep(forTimeInterval: wait / .seconds(1)) }
             let second = Inspection(log: log, settings: settings(stores), share: share)
-            let hasTwoLooks = remaining > .zero && drive(second, until: { second.isSurveyed })
+            let hasTwoLooks = remaining > .zero && drive(second, until: { second.isSurveyed }) == nil
             let faults = Dictionary(uniqueKeysWithValues: first.partitions.map { ($0.partition, $0.fault) })
             let after = hasTwoLooks ? second.partitions : first.partitions
             seen.partitions = after.map { Observations.Partition($0, fault: faults[$0.partition] ?? nil, share: share) }
@@ -139,7 +159,7 @@ package final class Examination {
             lookAtWaiting(committed)
             if hasTwoLooks { compare(with: before, since: start.0) }
             lookAtClocks(log, since: hasTwoLooks ? (start.0, before.compactMap(\.extents)) : nil)
-        } catch { fail("the partitions", error) }
+        } catch { fail("owners and positions", error) }
     }
 
     private func settings(_ partitionCount: Int32) -> WorkerSettings {
@@ -148,21 +168,18 @@ package final class Examination {
             group: configuration.group, instance: configuration.instanceID, window: configuration.duplicateWindow)
     }
 
-    /// - Returns: whether the inspection got there.
-    private func drive(_ inspection: Inspection<SurveyLog>, until isThere: () -> Bool) -> Bool {
+    /// - Returns: why the inspection did not get there; nil if it did.
+    private func drive(_ inspection: Inspection<SurveyLog>, until isThere: () -> Bool) -> String? {
         while !isThere() {
             do throws(LogError) {
                 try inspection.step()
             } catch {
-                guard error.remedy == .retry, remaining > .zero else {
-                    seen.failures.append(.init(part: "the partitions", reason: error.message))
-                    return false
-                }
+                guard error.remedy == .retry, remaining > timeout / 4 else { return error.message }
             }
             // The rest is for what comes after.
-            guard remaining > timeout / 4 else { return isThere() }
+            guard remaining > timeout / 4 else { return isThere() ? nil : "no answer in time" }
         }
-        return true
+        return nil
     }
 
     private func update(_ change: (inout Observations.Input) -> Void) {
@@ -181,9 +198,11 @@ package final class Examination {
                 guard let end = ends[topics[input.input]] else { continue }
                 ranges[topics[input.input]] = min(end, max(input.next ?? 0, input.log.lowerBound))..<end
             }
-            var waiting: [TopicPartition: Timestamp] = [:]
+            var waiting: [TopicPartition: (Offset, Timestamp)] = [:]
             try committed.read(ranges, timeout: timeout, skippingDamage: true) { record in
-                waiting[TopicPartition(topic: record.topic, partition: record.partition)] = record.timestamp ?? now
+                waiting[TopicPartition(topic: record.topic, partition: record.partition)] = (
+                    record.offset, record.timestamp ?? now
+                )
                 return false
             }
             return (ends, waiting)
@@ -191,7 +210,7 @@ package final class Examination {
         guard let (ends, waiting) = found else { return }
         update { input in
             let place = topics[input.input]
-            (input.decidedEnd, input.waitingSince) = (ends[place] ?? input.log.upperBound, waiting[place])
+            (input.decidedEnd, input.firstWaiting) = (ends[place] ?? input.log.upperBound, waiting[place])
         }
     }
 
@@ -205,7 +224,7 @@ package final class Examination {
                 let former = positions.first(where: { $0.topic == input.input.topic && $0.partition == input.input.partition })
             else { return }
             let handled = next - former.offset
-            input.progress = (handled, input.log.upperBound - end - handled)
+            input.progress = (end, handled, input.log.upperBound - end - handled)
         }
     }
 
@@ -231,7 +250,8 @@ package final class Examination {
             former[topics[.results, extents.partition]] = extents.results.upperBound
             for (input, range) in extents.inputs { former[topics[input]] = range.upperBound }
         }
-        let places = seen.partitions.map { topics[.results, $0.number] } + seen.inputs.map { topics[$0.input] }
+        let places =
+            seen.partitions.filter(\.isServed).map { topics[.results, $0.number] } + seen.inputs.map { topics[$0.input] }
         var newest: [TopicPartition: (offset: Offset, at: Timestamp)] = [:]
         var sent: [TopicPartition: Timestamp] = [:]
         let done: Void? = ask("the clocks") { timeout throws(KafkaError) in
@@ -269,7 +289,7 @@ package final class Examination {
 
 extension Observations.Partition {
     fileprivate init(_ known: Inspection<SurveyLog>.Partition, fault: PartitionFault?, share: InputAssignment) {
-        self.init(number: known.partition, owner: known.owner, fault: fault ?? known.fault)
+        self.init(number: known.partition, owner: known.owner, isServed: known.extents != nil, fault: fault ?? known.fault)
         inputs = share.inputs(of: known.partition).map { place in
             var input = Observations.Input(input: place)
             input.next = known.positions.first { $0.topic == place.topic && $0.partition == place.partition }?.offset

@@ -99,9 +99,12 @@ extension Observations {
         }
         for broker in brokers {
             guard let silence = broker.silence else { continue }
+            let led = copies.filter { $0.partition.leader == broker.id }
+            let consequence = led.isEmpty ? "" : "; nothing is read or written of what it leads: \(list(led))"
             findings.append(
                 Finding(
-                    .warning, "broker \(broker.id) at \(broker.address) does not answer this machine: \(silence)",
+                    led.isEmpty ? .warning : .unavailable,
+                    "broker \(broker.id) at \(broker.address) does not answer this machine (\(silence))\(consequence)",
                     mend: "look at that broker, and at name resolution and network from here to \(broker.address)"))
         }
         if !behind.isEmpty {
@@ -146,10 +149,12 @@ private struct ClockFindings {
 
     /// What the timestamps of commands say, next to those of their answers.
     private func fromAnswers(of topic: InputTopic) -> Finding? {
-        let answered = seen.inputs.compactMap { input -> (input: Observations.Input, answer: Timestamp, delay: Timestamp)? in
+        // If another log stands where the answered one was, these are other commands.
+        let inputs = seen.partitions.filter { $0.fault == nil }.flatMap(\.inputs)
+        let answered = inputs.compactMap { input -> (input: Observations.Input, delay: Timestamp)? in
             guard input.input.topic == topic, let last = input.lastHandled, let sent = last.sentAt, let answer = last.answeredAt
             else { return nil }
-            return (input, answer, answer - sent)
+            return answer > seen.time - Self.recent ? (input, answer - sent) : nil
         }
         func command(_ input: Observations.Input) -> String {
             "the command in \(topics[topic]) [\(input.input.partition)] at offset \(input.lastHandled?.offset ?? 0)"
@@ -160,8 +165,7 @@ private struct ClockFindings {
                 "\(command(worst.input)) is stamped \(spanText(-worst.delay)) after its answer: its sender's clock is"
                     + " ahead, or the service's is behind", mend: Self.mend)
         }
-        let late = answered.filter { $0.answer > seen.time - Self.recent && $0.delay > Self.tolerance }
-        guard let worst = late.max(by: { $0.delay < $1.delay }) else { return nil }
+        guard let worst = answered.max(by: { $0.delay < $1.delay }), worst.delay > Self.tolerance else { return nil }
         return Finding(
             .warning,
             "\(command(worst.input)) is stamped \(spanText(worst.delay)) before its answer: it waited that long, or its"
@@ -216,7 +220,7 @@ private struct ServiceFindings {
             // It is among those without a leader, unless its topic is gone.
             if case .leader = fault.kind { return nil }
             return Finding(
-                .stopped, "partition \(partition.number) is stopped, or will be when it is taken over: \(fault.reason)",
+                .stopped, "partition \(partition.number) is stopped: \(fault.reason)",
                 mend: configuration.mend(fault))
         }
     }
@@ -242,7 +246,7 @@ private struct ServiceFindings {
         guard let unread = seen.unread else { return [] }
         return [
             Finding(
-                .warning, "there was no time to check all stock and answers: \(unread) is not read",
+                .warning, "stock and answers are not checked to the end: \(unread)",
                 mend: "look again, longer: --timeout 60. If it stays, a transaction is open: docs/OPERATIONS.md#a-stuck-transaction"
             )
         ]
@@ -258,7 +262,7 @@ private struct ServiceFindings {
                 Finding(
                     .warning,
                     "nobody is in the group \"\(configuration.group)\", so no command is answered"
-                        + (waiting > 0 ? "; up to \(waiting) wait" : ""),
+                        + (waiting > 0 ? "; \(waiting == 1 ? "one waits" : "up to \(waiting) wait")" : ""),
                     mend: "start the instances again under their ids; the last lines of their logs say why they ended:"
                         + " docs/OPERATIONS.md#juicenoneready")
             ]
@@ -317,8 +321,9 @@ private struct ServiceFindings {
         let isRead = seen.group.map { !$0.members.isEmpty } ?? true
         let inputs = seen.partitions.filter { $0.fault == nil }.flatMap(\.inputs)
         let stuck = inputs.filter { input in
-            guard let since = input.waitingSince, let progress = input.progress else { return false }
-            return progress.handled == 0 && seen.time - since > Self.patience && seen.watched > 0
+            guard let first = input.firstWaiting, let progress = input.progress, progress.handled == 0 else { return false }
+            // What was sent in the future says nothing of how long it waits.
+            return first.offset < progress.formerEnd && !(0...Self.patience).contains(seen.time - first.sentAt)
         }
         let growing = inputs.filter { input in
             guard let progress = input.progress, progress.handled > 0, progress.growth > 0, seen.watched > 0 else { return false }
@@ -326,17 +331,19 @@ private struct ServiceFindings {
             return input.waiting > progress.handled * 30_000 / seen.watched
         }
         let blocked = inputs.filter { input in
-            guard input.waitingSince == nil, input.decidedEnd < input.log.upperBound else { return false }
+            guard input.firstWaiting == nil, input.decidedEnd < input.log.upperBound else { return false }
             return input.next ?? 0 >= input.decidedEnd && input.progress?.handled == 0 && seen.watched > 0
         }
         return (isRead ? [found(stuck, isGrowing: false), found(growing, isGrowing: true)].compactMap(\.self) : []) + open(blocked)
     }
 
     private func found(_ inputs: [Observations.Input], isGrowing: Bool) -> Finding? {
-        guard let oldest = inputs.compactMap(\.waitingSince).min() else { return nil }
+        guard let oldest = inputs.compactMap(\.firstWaiting?.sentAt).min() else { return nil }
         let count = inputs.reduce(0) { $0 + $1.waiting }
-        let places = shortList(inputs.map { "\($0.input.topic) [\($0.input.partition)]" })
-        let text = "up to \(count) commands wait in \(places), the first for \(spanText(seen.time - oldest))"
+        let places = shortList(inputs.map { "\(configuration.topics[$0.input.topic]) [\($0.input.partition)]" })
+        let text =
+            (count == 1 ? "a command waits in \(places)" : "up to \(count) commands wait in \(places), the first")
+            + " for \(spanText(seen.time - oldest))"
         return isGrowing
             ? Finding(.warning, "\(text), and more come than are answered", mend: "docs/OPERATIONS.md#juicelaggrowing")
             : Finding(

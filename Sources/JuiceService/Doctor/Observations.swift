@@ -44,15 +44,16 @@ package struct Observations: Sendable {
         package var log: Range<Offset> = 0..<0
         /// Where the undecided transactions begin, or the log's end.
         package var decidedEnd: Offset = 0
-        /// When the first command that waits was sent; nil if none waits.
-        package var waitingSince: Timestamp?
+        /// The first command that waits, and when it was sent; nil if none waits.
+        package var firstWaiting: (offset: Offset, sentAt: Timestamp)?
         /// The last record that was handled, when it was sent, and when it was answered.
         package var lastHandled: (offset: Offset, sentAt: Timestamp?, answeredAt: Timestamp?)?
-        /// How many offsets were handled while this looked, and how many more wait since; nil if it looked only once.
-        package var progress: (handled: Offset, growth: Offset)?
+        /// Where the log ended at the first look, and how many offsets were handled and how many more wait since; nil if it looked
+        /// only once.
+        package var progress: (formerEnd: Offset, handled: Offset, growth: Offset)?
 
         /// How many commands wait at most: markers of transactions count, too.
-        package var waiting: Offset { waitingSince == nil ? 0 : max(0, decidedEnd - (next ?? log.lowerBound)) }
+        package var waiting: Offset { firstWaiting == nil ? 0 : max(0, decidedEnd - (next ?? log.lowerBound)) }
     }
 
     /// A partition that stores live in.
@@ -61,6 +62,8 @@ package struct Observations: Sendable {
         /// Who claimed it last; nil if nobody has.
         package var owner: (group: String, instance: String)?
         package var inputs: [Input] = []
+        /// Whether its logs have leaders that answer. Otherwise nothing is known of it.
+        package var isServed = true
         /// Why an instance that takes it over now would not read it.
         package var fault: PartitionFault?
     }
@@ -97,8 +100,8 @@ package struct Observations: Sendable {
 
     package init(time: Timestamp) { self.time = time }
 
-    /// The inputs of all partitions.
-    package var inputs: [Input] { partitions.flatMap(\.inputs) }
+    /// The inputs of the partitions of which something is known.
+    package var inputs: [Input] { partitions.filter(\.isServed).flatMap(\.inputs) }
 
     subscript(topic name: String) -> Topic? { topics.first { $0.name == name } }
 }

@@ -5,19 +5,21 @@ import Kafka
 
 /// The engine's view of Kafka for whoever only looks: two consumers that join no group, and no producer.
 final class SurveyLog: ReadableLog {
-    /// What is looked at.
-    let share: InputAssignment
     /// Sees past undecided transactions.
     var uncommitted: Consumer { reader.uncommitted }
+    private let share: InputAssignment
     /// How long each call may wait.
-    var timeout: Duration
-
+    private let timeout: Duration
     private let topics: TopicNames
+    /// Brokers that do not answer. Asking them would hold up what the others say.
+    private let silent: Set<Int32>
     private let reader: LogReader
 
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
-    init(configuration: ServiceConfiguration, share: InputAssignment, timeout: Duration, hooks: ClientHooks) throws(KafkaError) {
-        (self.share, self.timeout, topics) = (share, timeout, configuration.topics)
+    init(
+        configuration: ServiceConfiguration, share: InputAssignment, silent: Set<Int32>, timeout: Duration, hooks: ClientHooks
+    ) throws(KafkaError) {
+        (self.share, self.silent, self.timeout, topics) = (share, silent, timeout, configuration.topics)
         reader = try LogReader(configuration: configuration, hooks: hooks)
     }
 
@@ -25,7 +27,7 @@ final class SurveyLog: ReadableLog {
 
     func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
         try LogError.rethrowing { () throws(KafkaError) in
-            let metadata = try uncommitted.metadata(topics: topics.all, timeout: timeout)
+            let metadata = try uncommitted.metadata(topics: topics.all, timeout: timeout).withoutLeaders(silent)
             return try reader.extents(of: partitions, in: metadata, share: share, closedConnections: 0, timeout: timeout)
         }
     }

@@ -100,9 +100,10 @@ struct DoctorReport: Encodable {
         let instance, group: String?
         /// The next offset by the journal, and the one that the group has published.
         let next, published: Int64?
-        let end, waiting: Int64
+        let end, waiting: Int64?
         let waitingSince, lastAnswer: Int64?
-        let isStopped: Bool
+        /// Why it is not read; nil if nothing is wrong with it.
+        let stopped: String?
     }
 
     struct Clock: Encodable {
@@ -165,8 +166,10 @@ struct DoctorReport: Encodable {
                 Partition(
                     topic: configuration.topics[input.input.topic.topic], partition: input.input.partition,
                     instance: partition.owner?.instance, group: partition.owner?.group, next: input.next,
-                    published: input.published, end: input.log.upperBound, waiting: input.waiting,
-                    waitingSince: input.waitingSince, lastAnswer: input.lastHandled?.answeredAt, isStopped: partition.fault != nil)
+                    published: input.published, end: partition.isServed ? input.log.upperBound : nil,
+                    waiting: partition.isServed ? input.waiting : nil,
+                    waitingSince: input.firstWaiting?.sentAt, lastAnswer: input.lastHandled?.answeredAt,
+                    stopped: partition.fault?.reason)
             }
         }
         clocks = seen.stamps.map { stamp in
@@ -251,6 +254,7 @@ extension DoctorReport {
 
     private func partitionLines(_ paint: Paint) -> [String] {
         guard !partitions.isEmpty else { return [] }
+        func text(_ number: Int64?) -> String { number.map(String.init) ?? "–" }
         // Only monitors read what the group has published, so it is shown if it would mislead somebody.
         let showsPublished = partitions.contains { $0.published != nil && $0.published != $0.next }
         var table = Table(
@@ -261,12 +265,13 @@ extension DoctorReport {
         for input in partitions {
             table.add(
                 [
-                    .init("\(input.topic) [\(input.partition)]", .bold), .init(input.instance ?? "nobody"),
-                    .init(input.next.map(String.init) ?? "–"), .init("\(input.end)"),
-                    .init("\(input.waiting)", input.waiting > 0 ? .yellow : nil),
-                ] + (showsPublished ? [.init(input.published.map(String.init) ?? "–")] : []) + [
+                    .init("\(input.topic) [\(input.partition)]", .bold),
+                    .init(input.instance ?? (input.end == nil ? "–" : "nobody")),
+                    .init(text(input.next)), .init(text(input.end)),
+                    .init(text(input.waiting), input.waiting ?? 0 > 0 ? .yellow : nil),
+                ] + (showsPublished ? [.init(text(input.published))] : []) + [
                     .init(input.lastAnswer.map { "\(spanText(time - $0)) ago" } ?? "–"),
-                    input.isStopped ? .init("stopped", .red) : .init(""),
+                    input.stopped == nil ? .init("") : .init(input.end == nil ? "no leader" : "stopped", .red),
                 ])
         }
         return [""] + table.lines(paint: paint)
