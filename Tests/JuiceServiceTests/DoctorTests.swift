@@ -15,8 +15,8 @@ import Testing
     /// Three brokers, and two instances that have answered everything.
     private static var healthy: Observations {
         var seen = Observations(time: now)
-        seen.brokers = (1...3).map { .init(id: $0, address: "kafka\($0):9092", version: "3.9-IV0") }
-        let copies = (0..<2).map {
+        seen.brokers = (Int32(1)...3).map { .init(id: $0, address: "kafka\($0):9092", version: "3.9-IV0") }
+        let copies = (Int32(0)..<2).map {
             ClusterMetadata.Partition(number: $0, leader: $0 + 1, replicas: [1, 2, 3], inSyncReplicas: [1, 2, 3])
         }
         seen.topics = configuration.topics.all.map {
@@ -24,7 +24,7 @@ import Testing
         }
         seen.watched = 2_000
         seen.group = group(members: ["shop-1-0": 0, "shop-2-0": 1])
-        seen.partitions = (0..<2).map { number in
+        seen.partitions = (Int32(0)..<2).map { number in
             let inputs = InputTopic.allCases.map { topic in
                 var input = Observations.Input(input: InputPartition(topic: topic, partition: number))
                 (input.next, input.published, input.log, input.decidedEnd) = (10, 10, 0..<10, 10)
@@ -156,6 +156,12 @@ import Testing
         },
         Case("a sender's clock behind", [(1, "the command in juice.orders [0] at offset 9 is stamped 23 h before its answer")]) {
             $0.partitions[0].inputs[0].lastHandled?.sentAt = now - 86_300_000
+        },
+        Case(
+            "the service's clock a day behind",
+            [(1, "the command in juice.orders [0] at offset 9 is stamped 23 h after its answer")]
+        ) {
+            $0.partitions[0].inputs[0].lastHandled?.answeredAt = now - 86_400_000
         },
         Case("an answer after an outage long ago") {
             $0.partitions[0].inputs[0].lastHandled = (9, now - 86_300_000, now - 3_600_000)

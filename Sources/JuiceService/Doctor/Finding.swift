@@ -133,7 +133,7 @@ private struct ClockFindings {
 
     /// How far clocks may differ, in milliseconds. Records say nothing more exact.
     private static let tolerance: Timestamp = 60_000
-    /// How long ago an answer may be to tell of the clocks of now, and not of an outage.
+    /// How long ago, by the later clock, an answer may be to tell of the clocks of now, and not of an outage.
     private static let recent: Timestamp = 600_000
     private static let mend =
         "compare `date -u` on the machines, and look at their time synchronisation; repeats and latencies depend on it"
@@ -154,7 +154,7 @@ private struct ClockFindings {
         let answered = inputs.compactMap { input -> (input: Observations.Input, delay: Timestamp)? in
             guard input.input.topic == topic, let last = input.lastHandled, let sent = last.sentAt, let answer = last.answeredAt
             else { return nil }
-            return answer > seen.time - Self.recent ? (input, answer - sent) : nil
+            return max(sent, answer) > seen.time - Self.recent ? (input, answer - sent) : nil
         }
         func command(_ input: Observations.Input) -> String {
             "the command in \(topics[topic]) [\(input.input.partition)] at offset \(input.lastHandled?.offset ?? 0)"
