@@ -90,7 +90,7 @@ package struct Observations: Sendable {
     package var topicCheck: TopicCheck.Findings?
     package var group: ConsumerGroup?
     package var partitions: [Partition] = []
-    /// Which partitions were not looked at to the end, and what was still to be read.
+    /// Why the partitions are not checked to the end, in words; nil if they are.
     package var unread: String?
     package var stamps: [Stamp] = []
     /// When it was done, by this machine's clock, in milliseconds since 1970.
