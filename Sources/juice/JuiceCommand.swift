@@ -25,7 +25,8 @@ struct JuiceCommand: AsyncParsableCommand {
             JUICE_CONFIG names. An option wins over the environment, the environment over the file.
 
             Exit status: 0 done, 1 an audit found a violation, 2 out of stock, 3 rejected, \
-            64 usage, 69 no broker or no answer, 70 failed, 78 bad configuration or topics.
+            64 usage, 69 no broker or no answer, 70 failed, 74 standard output cannot be written, 78 bad configuration or \
+            topics.
             """,
         version: "\(Self.currentVersion) (librdkafka \(KafkaLibrary.version))",
         subcommands: [
@@ -68,7 +69,13 @@ struct JuiceCommand: AsyncParsableCommand {
             StandardError.write(Failure(.usage, message(for: error), hint: helpHint(for: error)).report)
             exit(withError: code)
         }
-        if error is ExitCode || error is CleanExit || code == .success { exit(withError: error) }
+        if code == .success {
+            // A help text, or nothing.
+            let text = fullMessage(for: error)
+            if !text.isEmpty { StandardOutput.line(text) }
+            exit(withError: ExitCode.success)
+        }
+        if error is ExitCode { exit(withError: error) }
         StandardError.write(Failure(.software, "\(error)").report)
         exit(withError: ExitCode(Failure.Status.software.rawValue))
     }

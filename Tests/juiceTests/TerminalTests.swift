@@ -130,6 +130,32 @@ struct TerminalTests {
 }
 
 /// Log lines, for people and for programs.
+/// What becomes of a command whose results cannot be written.
+struct StandardOutputTests {
+    #if os(Linux)
+        @Test func aFullDiskEndsTheCommandWithItsOwnStatus() async {
+            let result = await #expect(processExitsWith: .exitCode(EX_IOERR), observing: [\.standardErrorContent]) {
+                dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO)
+                var output = BatchedOutput()
+                output.line("an answer")
+                output.flush()
+            }
+            let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+            #expect(text.contains("juice: standard output cannot be written: "))
+        }
+    #endif
+
+    @Test func aClosedPipeEndsItAsHeadExpects() async {
+        await #expect(processExitsWith: .signal(SIGPIPE)) {
+            signal(SIGPIPE, SIG_IGN)
+            let pipe = Pipe()
+            dup2(pipe.fileHandleForWriting.fileDescriptor, STDOUT_FILENO)
+            try pipe.fileHandleForReading.close()
+            StandardOutput.line("an answer")
+        }
+    }
+}
+
 @Suite struct LoggerTests {
     private func lines(_ format: LogFormat, _ body: (Logger) -> Void) -> [String] {
         let lines = Mutex<[String]>([])

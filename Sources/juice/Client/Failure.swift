@@ -12,6 +12,8 @@ struct Failure: Error, Equatable {
         case unavailable = 69
         /// Any other error.
         case software = 70
+        /// Standard output cannot be written.
+        case output = 74
         /// A setting, a file or the topics are wrong.
         case configuration = 78
     }
