@@ -72,7 +72,8 @@ package struct ServiceConfiguration: Sendable {
     package static let reservedProperties: Set<String> = [
         "bootstrap.servers", "metadata.broker.list", "group.id", "group.instance.id", "transactional.id",
         "isolation.level", "enable.auto.commit", "enable.auto.offset.store", "auto.offset.reset",
-        "partition.assignment.strategy", "enable.partition.eof", "enable.idempotence", "acks", "request.required.acks",
+        "partition.assignment.strategy", "group.protocol", "group.remote.assignor", "enable.partition.eof", "enable.idempotence",
+        "acks", "request.required.acks",
         "check.crcs",
     ]
 

@@ -140,9 +140,12 @@ struct SettingsTests {
         #expect(failure?.message == "line 2")
     }
 
-    @Test func refusesReservedProperties() throws {
-        let reserved = try settings(flags: ["kafka-property": "isolation.level=read_uncommitted"])
-        #expect(throws: Failure.self) { try KafkaProperties.read(reserved) }
+    @Test(arguments: ["isolation.level=read_uncommitted", "group.protocol=consumer", "bootstrap.servers=a:1"])
+    func refusesReservedProperties(property: String) throws {
+        let reserved = try settings(flags: ["kafka-property": property])
+        let failure = #expect(throws: Failure.self) { try KafkaProperties.read(reserved) }
+        #expect(failure?.message.contains("\"\(property.prefix { $0 != "=" })\"") == true)
+        #expect((failure?.hint == nil) == property.hasPrefix("isolation"))
     }
 
     @Test func secretsAreRefusedOnTheCommandLineAlone() throws {
@@ -179,6 +182,11 @@ struct SettingsTests {
         #expect(failure?.status == .configuration)
         let beginning = #"there is no Kafka property "sesion.timeout.ms"; did you mean session.timeout.ms"#
         #expect(failure?.message.hasPrefix(beginning) == true, "\(failure?.message ?? "")")
+        // A name of the Java client that is like no other, and what may be a line of a password.
+        for (name, isNamed) in [("key.deserializer", true), ("MIIEv+/x=.", false)] {
+            let failure = #expect(throws: Failure.self) { try KafkaProperties.checkNames([name: "1"]) }
+            #expect(failure?.message.contains("\"\(name)\"") == isNamed)
+        }
         // Names of the client, of a topic, an alias, and one that librdkafka does not list.
         try KafkaProperties.checkNames([
             "debug": "cgrp", "compression.type": "zstd", "metadata.broker.list": "a", "test.mock.num.brokers": "1",
