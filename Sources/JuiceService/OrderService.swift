@@ -107,12 +107,11 @@ package struct OrderService: Service {
                 found = try timeout.waiting { limit throws(KafkaError) in try findings(admin, reader, timeout: limit) }
             } catch {
                 guard error.remedy == .retry else { throw .failed(error.description + error.code.neededRights) }
-                if !error.code.isFromBroker {
-                    watch.failed(error)
-                } else {
-                    // Topics just created have no leaders for a moment.
-                    watch.reached()
-                    if isSettled, !isWaiting { logger.warning("waiting for the topics: \(error)") }
+                // Topics just created have no leaders for a moment. A partition without one answers no lookup.
+                let reason = error.code.isFromBroker ? error : watch.fault ?? error
+                if error.code.isFromBroker { watch.reached() }
+                if error.code.isFromBroker || watch.probe(admin) {
+                    if isSettled, !isWaiting { logger.warning("waiting for the topics: \(reason)") }
                     isWaiting = isWaiting || isSettled
                 }
             }

@@ -63,8 +63,11 @@ package final class PositionAnchor {
                 throw KafkaError(code: .unknownPartition, message: reason)
             }
             let uncommitted = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
-            let claimed = try StorePartitions(reader: uncommitted, timeout: timeout)
-                .claimed(in: names.results, partitionCount: count(.results))
+            let stores = StorePartitions(reader: uncommitted, timeout: timeout)
+            var claimed: Int32?
+            try retrying(while: Self.until(timeout)) { () throws(KafkaError) in
+                claimed = try stores.claimed(in: names.results, partitionCount: count(.results))
+            }
             let storePartitions = claimed ?? Int32(clamping: count(.stock))
             partition = number % storePartitions
             let share = InputAssignment(

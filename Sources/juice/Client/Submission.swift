@@ -90,7 +90,8 @@ extension KafkaClients {
     func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
         let producer = try producer(timeout: deadline.remaining)
         try reach(producer, deadline: deadline)
-        return try ask(
+        _ = try partitionCount(of: topics[command.kind.topic], asking: producer, until: deadline)
+        return try call(
             try producer.send(
                 topic: topics[command.kind.topic], key: Array(command.store.utf8), value: command.value,
                 timeout: deadline.remaining))

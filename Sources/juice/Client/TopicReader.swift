@@ -58,7 +58,7 @@ final class TopicReader {
 
     /// Assigns these partitions, and no others, from these offsets on.
     func start(at offsets: [TopicPartition: Offset]) throws(Failure) {
-        try clients.ask(try consumer.assign(offsets))
+        try clients.call(try consumer.assign(offsets))
         assigned = Array(offsets.keys)
     }
 
@@ -70,7 +70,7 @@ final class TopicReader {
     /// - Returns: the partitions whose end was reached, with the next offset.
     @discardableResult
     func poll(timeout: Duration, _ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) -> [TopicPartition: Offset] {
-        let batch = try clients.ask(try consumer.poll(maxRecords: Self.mostRecords, timeout: timeout))
+        let batch = try clients.call(try consumer.poll(maxRecords: Self.mostRecords, timeout: timeout))
         if batch.count == Self.mostRecords {
             fullPolls += 1
             if fullPolls % Self.pollsToFetchOn == 0 { consumer.fetchOn(from: assigned) }
@@ -80,7 +80,7 @@ final class TopicReader {
             switch element {
             case .record(let record): try body(record)
             case .endOfPartition(let partition, let next): ends[partition] = next
-            case .failure(_, let error) where error.remedy == .retry: continue
+            case .failure(_, let error) where error.remedy == .retry: clients.watch.noticed(error)
             // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
             case .failure(_, let error) where error.code == .groupAuthorizationFailed: continue
             case .failure(_, let error): throw clients.failure(error)
@@ -89,15 +89,22 @@ final class TopicReader {
         return ends
     }
 
-    /// Reads what follows the ends in ``watermarks`` until asked to stop. Shows what was found among the records at hand.
+    /// Reads what follows the ends in ``watermarks`` until asked to stop. Shows what was found among the records at hand, and tells
+    /// on standard error since when no broker answers, so that nobody takes old data for new.
     func follow<Found>(
         until stop: StopSignal, _ find: (ConsumedRecord) -> Found?, show: ([Found]) -> Void
     ) throws(Failure) {
         try startAtEnds()
+        var notice = OutageNotice(watch: clients.watch)
         while !stop.isRequested {
             var found: [Found] = []
-            try poll(timeout: .milliseconds(100)) { record in if let new = find(record) { found.append(new) } }
+            let ends = try poll(timeout: .milliseconds(100)) { record in
+                notice.heard()
+                if let new = find(record) { found.append(new) }
+            }
+            if !ends.isEmpty { notice.heard() }
             if !found.isEmpty { show(found) }
+            notice.update(asking: consumer)
         }
     }
 
@@ -120,7 +127,8 @@ final class TopicReader {
             if hasRead || !ends.isEmpty {
                 deadline = Deadline(after: timeout)
             } else if deadline.isOver {
-                throw clients.unavailable
+                let reason = "nothing more of \(topic) has come for \(timeout.inSeconds)"
+                throw clients.failure(KafkaError(code: .timedOut, message: reason, isRetriable: true))
             }
         }
     }
@@ -170,5 +178,29 @@ final class TopicReader {
             if found.count >= count || isAll { return found.suffix(count) }
             size *= 8
         }
+    }
+}
+
+/// Tells on standard error since when no broker answers, and since when one does again.
+private struct OutageNotice {
+    let watch: BrokerWatch
+    private var isOut = false
+    private var heardAt = ContinuousClock.now
+
+    /// A broker that hangs breaks no connection. So brokers are asked after they were silent for this long.
+    private static let longestSilence = Duration.seconds(2)
+
+    init(watch: BrokerWatch) { self.watch = watch }
+
+    /// Something has come from a broker.
+    mutating func heard() { heardAt = .now }
+
+    mutating func update(asking consumer: Consumer) {
+        guard watch.needsProbe || .now - heardAt > Self.longestSilence else { return }
+        if watch.probe(consumer, timeout: .seconds(1)) { heard() }
+        let outage = watch.outage
+        guard (outage != nil) != isOut else { return }
+        isOut = outage != nil
+        StandardError.write("since \(ClockTime.now) \(outage ?? "Kafka answers again")\n")
     }
 }

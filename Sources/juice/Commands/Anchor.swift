@@ -51,7 +51,7 @@ struct AnchorCommand: ParsableCommand {
         let (group, isDryRun, printsJSON) = (try settings[.group], try settings[.dryRun], try settings[.json])
         let author = "\(NSUserName())@\(ProcessInfo.processInfo.hostName)"
         // Reports a broker that cannot be reached the way all commands do.
-        _ = try clients.admin(reachedWithin: timeout)
+        _ = try clients.admin(reachedUntil: Deadline(after: timeout))
         let move: PositionAnchor.Move
         do throws(ServiceError) {
             let anchor = try PositionAnchor(

@@ -274,10 +274,10 @@ struct Resend {
     }
 
     private func partitionCount() throws(Failure) -> Int32 {
-        let admin = try clients.admin(reachedWithin: timeout)
-        let orders = try clients.ask(try admin.metadata(topics: [clients.topics.orders], timeout: timeout)).topics.first
-        if let error = orders?.error { throw clients.failure(error) }
-        return Int32(clamping: max(1, orders?.partitionCount ?? 1))
+        let deadline = Deadline(after: timeout)
+        let admin = try clients.admin(reachedUntil: deadline)
+        let count = try clients.partitionCount(of: clients.topics.orders, asking: admin, until: deadline)
+        return Int32(clamping: max(1, count))
     }
 
     private func failure(_ error: KafkaError) -> Failure {
@@ -313,10 +313,9 @@ struct DeadLetterSender {
         topics = [clients.topics.orders, clients.topics.restocks, deadLetters]
         let session = clients.transactionSession(id: deadLetters + "/resend", topics: topics)
         self.session = session
-        try clients.ask(
-            try retrying(while: { !deadline.isOver }) { () throws(KafkaError) in
-                _ = try session.initTransactions(timeout: Self.callTimeout)
-            })
+        try clients.ask(nil, until: deadline) { () throws(KafkaError) in
+            _ = try session.initTransactions(timeout: Self.callTimeout)
+        }
     }
 
     /// Sends records for letters that have no note yet: all of them or none.

@@ -113,7 +113,7 @@ struct DemoRun {
         let terminal = LiveTerminal()
         try run(session, service, interruption) { answers in
             view.add(answers, time: ClockTime.now)
-            _ = try stock.follow(timeout: .zero)
+            try stock.update()
             guard ContinuousClock.now >= nextFrame else { return }
             nextFrame = .now + .milliseconds(100)
             let (columns, rows) = LiveTerminal.size

@@ -150,6 +150,7 @@ extension RestockBotPlan {
 
 /// One run of a restock bot, on the thread that calls ``run()``.
 struct RestockBotRun {
+    /// Its watch logs to `logger`.
     let clients: KafkaClients
     let plan: RestockBotPlan
     let logger: Logger
@@ -158,8 +159,15 @@ struct RestockBotRun {
     /// Receives each refill once it is written.
     let show: (Refill) -> Void
 
+    init(
+        clients: KafkaClients, plan: RestockBotPlan, logger: Logger, isEnded: @escaping () -> Bool, show: @escaping (Refill) -> Void
+    ) {
+        (self.clients, self.plan, self.logger) = (clients.watching(logger), plan, logger)
+        (self.isEnded, self.show) = (isEnded, show)
+    }
+
     func run() throws {
-        let watch = BrokerWatch(bootstrapServers: clients.bootstrapServers, logger: logger)
+        let watch = clients.watch
         guard let address = plan.adminAddress else { return try run(watch, BotMonitor { watch.outage }) }
         let metrics = Metrics(BotMetric.allCases.map { .init($0.rawValue, help: $0.help) })
         let monitor = BotMonitor(factory: metrics.registry) { watch.outage }

@@ -39,11 +39,7 @@ struct StockCommand: ParsableCommand {
         try reader.readAll()
         view.show(reader.latest)
         guard let interruption else { return }
-        try reader.startFollowing()
-        while !interruption.isRequested {
-            let changes = try reader.follow(timeout: .milliseconds(100))
-            if !changes.isEmpty { view.show(changes: changes, latest: reader.latest) }
-        }
+        try reader.follow(until: interruption) { view.show(changes: $0, latest: reader.latest) }
     }
 }
 
@@ -123,15 +119,16 @@ final class StockReader {
     /// Reads the topic from its start to its current end.
     func readAll() throws(Failure) { try reader.readAll { record in apply(record) } }
 
-    /// Starts to read after that end. Call it once, before ``follow(timeout:)``.
+    /// Shows the changes that come after that end, in order, until asked to stop.
+    func follow(until stop: StopSignal, show: ([Entry]) -> Void) throws(Failure) {
+        try reader.follow(until: stop, apply, show: show)
+    }
+
+    /// Starts to read after that end. Call it once, before ``update()``.
     func startFollowing() throws(Failure) { try reader.startAtEnds() }
 
-    /// The changes at hand, in order, after waiting up to `timeout` for the first.
-    func follow(timeout: Duration) throws(Failure) -> [Entry] {
-        var changes: [Entry] = []
-        try reader.poll(timeout: timeout) { record in if let entry = apply(record) { changes.append(entry) } }
-        return changes
-    }
+    /// Applies the changes at hand, without waiting for more.
+    func update() throws(Failure) { try reader.poll(timeout: .zero) { record in apply(record) } }
 
     /// Applies a record. It skips invalid stock records: one of them must not stop a monitor.
     ///

@@ -260,7 +260,7 @@ final class TrafficSession {
 
     private func send(_ command: OutgoingCommand) throws(Failure) {
         let topic = clients.topics[command.kind.topic]
-        try clients.ask(
+        try clients.call(
             try producer.produce(topic: topic, key: Array(command.store.utf8), value: command.value) { [weak self] in
                 if case .failure(let error) = $0 { self?.failedDelivery = error }
             })
