@@ -164,7 +164,7 @@ struct TimeTextTests {
             ("1970-01-02", 54000), ("1970-01-02T12:34", 99240),
             ("1970-01-02 00:00:05", 54005), ("1970-01-02T00:00:05Z", 86405),
             ("1970-01-02T00:00+09:30", 52200), ("1970-01-02T00:00:00-01:00", 90000),
-            ("2024-02-29T00:00Z", 1_709_164_800),
+            ("2024-02-29T00:00Z", 1_709_164_800), ("12:34", 963_240), ("23:59:58", 1_004_398), ("12:34Z", 995_640),
         ] as [(String, Int64)]
     )
     func readsTimes(text: String, seconds: Int64) throws {
@@ -174,7 +174,7 @@ struct TimeTextTests {
 
     @Test(arguments: [
         "", "10", "m", "-5m", "1.5h", "2w", "yesterday", "2026-13-01", "2026-02-29", "2026-01-31T25:00", "2026-1-31",
-        "2026-01-31T12", "2026-01-31Z", "2026-01-31T12:34+05:99", "12:34", "9999999999s",
+        "2026-01-31T12", "2026-01-31Z", "2026-01-31T12:34+05:99", "24:34", "12", "12:3", "9999999999s",
     ])
     func refusesAnythingElse(text: String) {
         #expect(TimeText.milliseconds(text, now: Self.now) == nil)
@@ -183,5 +183,10 @@ struct TimeTextTests {
     @Test func theSettingSaysWhatItTakes() throws {
         #expect(try given(["since": "1970-01-02T00:00Z"])[.since] == 86_400_000)
         #expect(try given()[.since] == nil)
+        #expect(try given().period() == TopicReader.always)
+        #expect(try given(["since": "1960-01-01", "until": "1970-01-02T00:00Z"]).period() == 0..<86_400_000)
+        #expect(throws: Failure(.usage, "--since must be before --until")) {
+            try given(["since": "1h", "until": "2h"]).period()
+        }
     }
 }

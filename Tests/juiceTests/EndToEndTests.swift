@@ -46,8 +46,24 @@ struct EndToEndTests {
             let results = try ResultsReader(clients, store: "강남", timeout: .seconds(30))
             #expect(try results.last(2).compactMap { $0.answer?.id } == ["r-1", "o-3"])
             var all: [String] = []
-            try results.readAll { all.append($0.answer?.id ?? "") }
+            try results.read { all.append($0.answer?.id ?? "") }
             #expect(all == ["o-1", "o-2", "r-1", "o-3"])
+
+            // Those of all stores are in the order of time.
+            for (number, store) in ["a", "b", "c", "d", "a", "b"].enumerated() {
+                _ = try client.answer(.order(id: "t-\(number)", store: store, juice: "kiwi"))
+            }
+            let everywhere = try ResultsReader(clients, store: nil, timeout: .seconds(30))
+            let ids = all + (0..<6).map { "t-\($0)" }
+            all = []
+            try everywhere.read { all.append($0.answer?.id ?? "") }
+            #expect(all == ids)
+            #expect(try everywhere.last(3).compactMap { $0.answer?.id } == ids.suffix(3))
+            let times = try everywhere.last(100).compactMap(\.place.timestamp)
+            let late = try everywhere.last(100, in: times[7]..<times[9]).compactMap(\.place.timestamp)
+            #expect(late == times.filter { (times[7]..<times[9]).contains($0) })
+            let one = try ResultsReader(clients, store: nil, order: "t-2", timeout: .seconds(30))
+            #expect(try one.last(100).compactMap { $0.answer?.id } == ["t-2"])
         }
     }
 
@@ -73,7 +89,7 @@ struct EndToEndTests {
             func history(since time: Int64?) throws -> [String] {
                 let reader = try ResultsReader(clients, store: "강남", timeout: .seconds(30))
                 return try AnswerPrinter.lines(of: HistoryFormat(paint: .none)) { printer in
-                    try reader.readAll(since: time, printer.print)
+                    try reader.read(in: (time ?? 0)..<Int64.max, printer.print)
                 }
             }
             let printed = try history(since: nil)

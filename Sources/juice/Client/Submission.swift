@@ -36,11 +36,11 @@ struct Submission {
             StandardOutput.line(receipt(command, delivery))
         }
         guard let answers else { return }
-        guard let (answer, record) = try answers.answer(to: command, deadline: deadline) else {
+        guard let (answer, line) = try answers.answer(to: command, deadline: deadline) else {
             throw Self.noAnswer(to: command, within: timeout)
         }
         if printsJSON {
-            StandardOutput.write(StandardOutput.jsonLine(record))
+            StandardOutput.write(StandardOutput.jsonLine(line))
         } else {
             StandardOutput.line(answer.message.printable + (answer.isDuplicate ? " (repeated: answered before)" : ""))
         }
@@ -54,7 +54,7 @@ struct Submission {
     static func noAnswer(to command: OutgoingCommand, within timeout: Duration) -> Failure {
         Failure(
             .unavailable, "no answer to \(command.kind) \(command.id.printable) within \(timeout.inSeconds)",
-            hint: "it is written and will be answered once the service runs: see `juice results`")
+            hint: "it is written and will be answered once the service runs: `juice show` tells")
     }
 
     private func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
@@ -107,10 +107,10 @@ extension KafkaClients {
 extension TopicReader {
     /// Waits for the answer to a command.
     ///
-    /// - Returns: the answer and the record's value; nil if there is none before the deadline.
+    /// - Returns: the answer and its line of JSON; nil if there is none before the deadline.
     func answer(
         to command: OutgoingCommand, deadline: Deadline
-    ) throws(Failure) -> (answer: Answer, record: [UInt8])? {
+    ) throws(Failure) -> (answer: Answer, line: [UInt8])? {
         let decoder = AnswerDecoder()
         var found: (Answer, [UInt8])?
         while found == nil, !deadline.isOver {
@@ -118,7 +118,9 @@ extension TopicReader {
                 guard found == nil, let value = record.value, let answer = try? decoder.decode(value) else { return }
                 // An order and its cancel have one id.
                 guard answer.command == command.kind, Name(answer.id) == Name(command.id) else { return }
-                if Name(answer.store) == Name(command.store) { found = (answer, Array(value)) }
+                if Name(answer.store) == Name(command.store) {
+                    found = (answer, RecordLine.json(RecordPlace(record), record: Array(value)))
+                }
             }
         }
         return found

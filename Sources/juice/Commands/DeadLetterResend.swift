@@ -249,7 +249,7 @@ struct Resend {
     private mutating func letters() throws(Failure) -> [DeadLetter] {
         let reader = try DeadLetterReader(clients, upTo: .highWatermark, timeout: timeout)
         do throws(Failure) {
-            guard let positions = request.positions else { return try reader.all().filter(request.filter) }
+            guard let positions = request.positions else { return try reader.all(where: request.filter) }
             let (letters, missing) = try reader.at(positions)
             if positions.count == 1, let position = missing.first { throw reader.missing(position) }
             for position in missing { settle(position, .refused, reason: "there is no dead letter") }

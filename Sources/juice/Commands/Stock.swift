@@ -15,13 +15,13 @@ struct StockCommand: ParsableCommand {
               juice stock
               juice stock --store gangnam
               juice stock --watch
-              juice stock --json | jq .stock.mango
+              juice stock --json | jq .record.stock.mango
             """
     )
 
     @Option(.store, value: "store", help: "Only this store.") var store: String?
     @Flag(inversion: .prefixedNo, help: "Keep showing changes.") var watch: Bool?
-    @Flag(inversion: .prefixedNo, help: "Print each record unchanged, one per line.") var json: Bool?
+    @Flag(inversion: .prefixedNo, help: "Print each record as a line of JSON, with its time, partition and offset.") var json: Bool?
 
     @OptionGroup var timeout: TimeoutOption
     @OptionGroup var menu: MenuOptions
@@ -56,7 +56,11 @@ private struct StockView {
     /// Prints what was read first.
     func show(_ entries: [StockReader.Entry]) {
         if let store, entries.isEmpty {
-            printsJSON ? StandardOutput.line(initialRecord(of: store)) : printTable([.initial(of: store, table.menu)])
+            if printsJSON {
+                StandardOutput.write(StandardOutput.jsonLine(RecordLine.json(nil, record: initialRecord(of: store))))
+            } else {
+                printTable([.initial(of: store, table.menu)])
+            }
             StandardError.write("no order or restock has changed \(store.printable) yet: this is the initial stock\n")
         } else if printsJSON {
             printRecords(entries)
@@ -86,24 +90,25 @@ private struct StockView {
     }
 
     private func printRecords(_ entries: [StockReader.Entry]) {
-        StandardOutput.write(Array(entries.map { StandardOutput.jsonLine($0.bytes) }.joined()))
+        StandardOutput.write(Array(entries.map { StandardOutput.jsonLine(RecordLine.json($0.place, record: $0.bytes)) }.joined()))
     }
 
-    private func initialRecord(of store: String) -> String {
+    private func initialRecord(of store: String) -> [UInt8] {
         var buffer = OutputBuffer()
         BorrowedText.withText(store) { name in
             AnswerEncoder(menu: table.menu).stock(store: name, revision: 0, levels: FruitStore(menu: table.menu), into: &buffer)
         }
-        return buffer.text
+        return buffer.bytes
     }
 }
 
 /// Reads the stock of all stores, or of one, from the stock topic.
 final class StockReader {
-    /// A store's latest record, and its bytes.
+    /// A store's latest record, its bytes and its place.
     struct Entry {
         let record: StockRecord
         let bytes: [UInt8]
+        let place: RecordPlace
     }
 
     private let reader: TopicReader
@@ -146,7 +151,7 @@ final class StockReader {
             return nil
         }
         guard let stock = try? decoder.decode(value) else { return nil }
-        let entry = Entry(record: stock, bytes: Array(value))
+        let entry = Entry(record: stock, bytes: Array(value), place: RecordPlace(record))
         entries[name] = entry
         return entry
     }

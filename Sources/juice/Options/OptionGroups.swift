@@ -120,7 +120,7 @@ struct SubmissionOptions: ParsableArguments {
     @Option(.timeout, value: "seconds", help: "How long to wait for the broker and the answer.")
     var timeout: Double?
 
-    @Flag(inversion: .prefixedNo, help: "Print JSON: with --wait the unchanged value of the answer's record.")
+    @Flag(inversion: .prefixedNo, help: "Print JSON: where the command stands, or with --wait the answer and where it stands.")
     var json: Bool?
 
     @OptionGroup var kafka: KafkaOptions

@@ -200,8 +200,11 @@ extension Setting<String?> {
 
 extension Setting<Int64?> {
     /// A point in time, in milliseconds since 1970.
-    static var since: Self {
-        Self("since", "how long ago, such as 10m, 2h or 7d, or a date, such as 2026-01-31 or 2026-01-31T12:34") {
+    static var since: Self { time("since") }
+    static var until: Self { time("until") }
+
+    private static func time(_ name: String) -> Self {
+        Self(name, "how long ago, such as 10m, 2h or 7d, a time of today, such as 12:34, or a date, such as 2026-01-31T12:34") {
             TimeText.milliseconds($0)
         }
     }
@@ -230,19 +233,26 @@ extension Setting<Bool> {
 
 // MARK: - Times
 
-/// A point in time as people write it: how long ago, or a date with or without a time of day.
+/// A point in time as people write it: how long ago, a time of today, or a date with or without a time of day.
 enum TimeText {
+    /// What the help of a command says of its times.
+    static let help = """
+        A time is how long ago, such as 90s, 10m, 2h or 7d, a time of today, such as 12:34, or a date, with or without a time: \
+        2026-01-31, 2026-01-31T12:34 or 2026-01-31T12:34:56Z.
+        """
+
     private static let secondsOfUnits: [Substring: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86400]
 
     /// Parses a time.
     ///
     /// - Parameters:
-    ///   - text: such as `90s`, `2h`, `2026-01-31`, `2026-01-31T12:34` or `2026-01-31T12:34:56Z`.
+    ///   - text: such as `90s`, `2h`, `12:34`, `2026-01-31`, `2026-01-31T12:34` or `2026-01-31T12:34:56Z`.
     ///   - now: what the text counts back from.
-    ///   - zone: the time zone of a date that names none.
+    ///   - zone: the time zone of today, and of a date that names none.
     /// - Returns: milliseconds since 1970; nil if the text is no time.
     static func milliseconds(_ text: String, now: Date = .now, zone: TimeZone = .current) -> Int64? {
-        let seconds = ago(text, now) ?? date(text, zone)
+        let today = now.formatted(Date.ISO8601FormatStyle(timeZone: zone).year().month().day())
+        let seconds = ago(text, now) ?? date(text, zone) ?? date("\(today)T\(text)", zone)
         return seconds.map { Int64($0 * 1000) }
     }
 
