@@ -24,14 +24,14 @@ struct JuiceCommand: AsyncParsableCommand {
             (JUICE_BOOTSTRAP_SERVERS), and in a JSON file under its name ("bootstrap-servers") that --config or \
             JUICE_CONFIG names. An option wins over the environment, the environment over the file.
 
-            Exit status: 0 done, 1 an audit found a violation, 2 out of stock, 3 rejected, \
-            64 usage, 69 no broker or no answer, 70 failed, 78 bad configuration or topics.
+            Exit status: 0 done, 1 not found, or an audit found a violation, 2 out of stock, \
+            3 rejected, 64 usage, 69 no broker or no answer, 70 failed, 78 bad configuration or topics.
             """,
         version: "\(Self.currentVersion) (librdkafka \(KafkaLibrary.version))",
         subcommands: [
             ServeCommand.self, ConfigCommand.self, DemoCommand.self, OrderCommand.self, CancelCommand.self, RestockCommand.self,
             StockCommand.self,
-            ResultsCommand.self, HistoryCommand.self, AuditCommand.self, TopicsCommand.self, AnchorCommand.self,
+            ResultsCommand.self, ShowCommand.self, HistoryCommand.self, AuditCommand.self, TopicsCommand.self, AnchorCommand.self,
             DeadLettersCommand.self,
             MenuCommand.self,
             KioskCommand.self, RestockBotCommand.self, TrafficCommand.self,

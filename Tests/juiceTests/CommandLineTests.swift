@@ -20,6 +20,8 @@ struct CommandLineTests {
         ["cancel", "pos-7-1", "--store", "gangnam", "--wait", "--json", "--timeout", "3"],
         ["restock", "kiwi=-2", "mango=+3", "--restock-id", "x"], ["stock", "--watch"],
         ["results", "--follow", "--last", "3"],
+        ["results", "--order-id", "pos-7", "--since", "12:00", "--until", "12:30"],
+        ["show", "pos-7-1", "--store", "gangnam", "--json", "--until", "2026-01-31"],
         ["history", "--store", "gangnam", "--since", "2h", "--json"], ["topics", "create"],
         ["topics", "check"],
         ["menu", "--json"],
@@ -35,7 +37,7 @@ struct CommandLineTests {
 
     @Test(arguments: [
         ["serv"], ["order"], ["order", "kiwi", "--quantity", "two"], ["serve", "--workers", "x"], ["restock"], ["menu", "--wait"],
-        ["cancel"], ["cancel", ""], ["cancel", "a", "b"], ["cancel", "a", "--unchecked"],
+        ["cancel"], ["cancel", ""], ["cancel", "a", "b"], ["cancel", "a", "--unchecked"], ["show"], ["show", ""],
     ])
     func refuses(arguments: [String]) {
         let error = #expect(throws: (any Error).self) { try JuiceCommand.parseAsRoot(arguments) }
@@ -57,7 +59,7 @@ struct CommandLineTests {
     @Test func everyCommandShowsExamples() {
         let commands: [any ParsableCommand.Type] = [
             ServeCommand.self, DemoCommand.self, OrderCommand.self, CancelCommand.self, RestockCommand.self, StockCommand.self,
-            ResultsCommand.self,
+            ResultsCommand.self, ShowCommand.self,
             HistoryCommand.self,
             TopicsCommand.self,
             TopicsCommand.Create.self,
@@ -90,7 +92,7 @@ struct SubmissionTests {
         let failure = Submission.noAnswer(to: order, within: .seconds(10))
         #expect(failure.status == .unavailable)
         #expect(failure.message == "no answer to order o within 10 s")
-        #expect(failure.hint?.contains("`juice results`") == true)
+        #expect(failure.hint?.contains("`juice show`") == true)
     }
 }
 

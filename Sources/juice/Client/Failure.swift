@@ -2,6 +2,8 @@
 struct Failure: Error, Equatable {
     /// The exit status; values from 64 on are those of `sysexits.h`.
     enum Status: Int32 {
+        /// What was asked for is not there.
+        case notFound = 1
         /// The order was answered: out of stock.
         case outOfStock = 2
         /// The command was answered: rejected.
