@@ -99,6 +99,7 @@ import Testing
         #expect(rejection.reason.rawValue == code)
         #expect(Phrasebook(menu: .standard, language: .english).message(for: rejection) == english)
         #expect(Phrasebook(menu: .standard, language: .korean).message(for: rejection) == korean)
+        #expect(Language(of: english) == .english && Language(of: korean) == .korean)
     }
 
     @Test func everyReasonIsInTheTable() {

@@ -69,7 +69,7 @@ package enum GoldenAnswers {
     package static let restocked = GoldenAnswer(
         to: [#"{"restockId":"bot-1-42","add":{"strawberry":6,"kiwi":-2}}"#], store: "main", revision: 1,
         #"{"type":"restocked","restockId":"bot-1-42","store":"main","offset":1234,"left":{"strawberry":16,"kiwi":8},"revision":2,"#,
-        english: "restocked: strawberry 16, kiwi 8", korean: "재고를 수정했어요: 딸기 16개, 키위 8개")
+        english: "restocked: strawberry +6, now 16; kiwi -2, now 8", korean: "재고를 수정했어요: 딸기 +6, 현재 16개; 키위 -2, 현재 8개")
 
     package static let cancelled = GoldenAnswer(
         to: [basket, #"{"orderId":"pos-7-000123","cancel":true}"#], at: [26, 10, 10, 14, 10], revision: 18,
