@@ -1,3 +1,4 @@
+import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 import Kafka
@@ -193,7 +194,7 @@ final class CommandConsumer {
         loggedPartitions = count
         logger.warning(
             """
-            orders or restocks now have \(count) partitions; stores live in \(storePartitions), and what comes to the \
+            orders or restocks now have \(count.counted("partition")); stores live in \(storePartitions), and what comes to the \
             others is forwarded. `juice topics check` names the command that puts it right
             """
         )

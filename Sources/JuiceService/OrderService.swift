@@ -1,3 +1,4 @@
+import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 import Kafka
@@ -141,7 +142,7 @@ package struct OrderService: Service {
     private func findings(_ admin: Admin, _ reader: Consumer, timeout: Duration) throws(KafkaError) -> TopicCheck.Findings {
         if let topicPlan {
             let created = try admin.create(topicPlan.topics, timeout: .seconds(4))
-            for name in created { logger.notice("created topic \(name) with \(topicPlan.partitionCount) partitions") }
+            for name in created { logger.notice("created topic \(name) with \(topicPlan.partitionCount.counted("partition"))") }
         }
         let check = TopicCheck(
             names: configuration.topics, bootstrapServers: configuration.bootstrapServers,

@@ -1,3 +1,4 @@
+import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 import Kafka
@@ -214,7 +215,7 @@ package struct TopicCheck: Sendable {
         guard let misplaced = cluster.misplaced, let count = cluster[names.stock]?.partitionCount else { return nil }
         return Problem(
             fault: "store \(misplaced.store) stands in partition \(misplaced.partition) of \(names.stock), but of"
-                + " \(count) partitions it lives in \(misplaced.home): the topic was enlarged, and no claim in"
+                + " \(count.counted("partition")) it lives in \(misplaced.home): the topic was enlarged, and no claim in"
                 + " \(names.results) says how many partitions it had",
             mend: move(partitions: count, guide: "stock-in-the-wrong-partitions"))
     }
@@ -226,7 +227,7 @@ package struct TopicCheck: Sendable {
             // A smaller topic is not the one that it was. More partitions would make up for none of its records.
             let isRecord = name == names.stock || name == names.results
             return Problem(
-                fault: "topic \(name) has \(count) partitions, but stores live in \(needed)"
+                fault: "topic \(name) has \(count.counted("partition")), but stores live in \(needed)"
                     + (isRecord ? ": it was made anew, and what it held is lost" : ""),
                 mend: isRecord
                     ? "what docs/OPERATIONS.md#topics-made-anew says"
@@ -241,7 +242,7 @@ package struct TopicCheck: Sendable {
         guard let most = larger.map(\.count).max() else { return nil }
         let counts = larger.map { "\($0.name) has \($0.count)" }.joined(separator: ", ")
         return Problem(
-            fault: "stores live in \(needed) partitions, but \(counts): commands that come to the others"
+            fault: "stores live in \(needed.counted("partition")), but \(counts): commands that come to the others"
                 + " are forwarded, which takes them some milliseconds, and nothing is answered there",
             mend: move(partitions: most, guide: "more-partitions"))
     }

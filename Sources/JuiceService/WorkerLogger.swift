@@ -1,3 +1,4 @@
+import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 import Logging
@@ -35,7 +36,10 @@ struct WorkerLogger {
                 level: isStartingOver || !failing.isEmpty ? .debug : .notice,
                 partitions.isEmpty
                     ? "no partition to read"
-                    : "ready: \(state.stores) stores, \(state.commands) commands remembered, \(state.records) records read",
+                    : """
+                    ready: \(state.stores.counted("store")), \(state.commands.counted("command")) remembered, \
+                    \(state.records.counted("record")) read
+                    """,
                 metadata: Self.metadata(partitions))
         case .committed(let summary):
             if summary.commands > 0 {

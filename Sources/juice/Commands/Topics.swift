@@ -1,4 +1,5 @@
 import ArgumentParser
+import JuiceDomain
 import JuiceMessages
 import JuiceService
 import Kafka
@@ -50,7 +51,7 @@ struct TopicsCommand: ParsableCommand {
             let results = clients.topics.all.map { Result(name: $0, created: created.contains($0)) }
             if try settings[.json] { return StandardOutput.line(try JSONText.indented(results)) }
             for result in results {
-                let outcome = result.created ? "created with \(plan.partitionCount) partitions" : "exists"
+                let outcome = result.created ? "created with \(plan.partitionCount.counted("partition"))" : "exists"
                 StandardOutput.line("\(result.name): \(outcome)")
             }
         }
