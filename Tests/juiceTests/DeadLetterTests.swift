@@ -80,7 +80,7 @@ struct DeadLetterTests {
     @Test func tablesLineUp() {
         var resent = Self.letter("딸기")
         resent.isResent = true
-        let lines = DeadLetter.table([resent, Self.letter("kiwi", key: nil)], paint: .none)
+        let lines = DeadLetter.table([resent, Self.letter("kiwi", key: nil)]).lines(paint: .none)
         #expect(
             lines == [
                 "position  when                 store     code        source              resent  value                     message",

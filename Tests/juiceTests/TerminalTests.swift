@@ -51,6 +51,25 @@ struct TerminalTests {
         #expect(table.lines(paint: .none) == ["가게   n  bar", "강남  10  ██", "main   7"])
     }
 
+    /// What does not fit stands in further lines of its row, and a bar beside its number.
+    @Test(
+        arguments: [
+            (33, true, ["store  kiwi      mango      note", "a         1  ██      2  █   short", "b         3          4"]),
+            (32, true, ["store  kiwi      mango", "  note", "a         1  ██      2  █", "  short", "b         3          4"]),
+            (25, true, ["store  kiwi", "  mango      note", "a         1  ██", "      2  █   short", "b         3", "      4"]),
+            (25, false, ["a         1  ██", "      2  █   short", "b         3", "      4"]),
+            (3, false, ["a", "     1  ██", "      2  █", "  short", "b", "     3", "      4"]),
+        ] as [(Int, Bool, [String])])
+    func tablesLoseNoColumn(width: Int, withTitles: Bool, lines: [String]) {
+        let bar = Table.Column(title: "", width: 2)
+        var table = Table([
+            .init(title: "store"), .init(title: "kiwi", alignment: .right), bar, .init(title: "mango", alignment: .right), bar,
+            .init(title: "note"),
+        ])
+        for row in [["a", "1", "██", "2", "█", "short"], ["b", "3", "", "4", "", ""]] { table.add(row.map { .init($0) }) }
+        #expect(table.lines(paint: .none, fitting: width, withTitles: withTitles) == lines)
+    }
+
     @Test func stockStandsInMenuOrderWithStrangersLast() {
         let record = StockRecord(
             store: "강남", revision: 1, stock: [FruitAmount(fruit: "yuzu", amount: 3), FruitAmount(fruit: "kiwi", amount: 5)])
@@ -62,12 +81,12 @@ struct TerminalTests {
             ])
     }
 
-    @Test(arguments: [60, 80, 100, 140])
+    @Test(arguments: [30, 60, 80, 100, 140])
     func stockFitsItsColumns(columns: Int) {
         let stock = Menu.standard.fruits.map { FruitAmount(fruit: $0.id, amount: 1000) }
         let record = StockRecord(store: "홍대", revision: 1, stock: stock)
         let table = StockTable(menu: .standard, language: .korean).fitted(to: columns, [record])
-        let widths = table.lines([record], paint: .none).map { DisplayWidth.of($0) }
+        let widths = table.lines([record], paint: .none, fitting: columns).map { DisplayWidth.of($0) }
         #expect(widths.allSatisfy { $0 <= columns })
         #expect((1...16).contains(table.barColumns))
     }
@@ -100,7 +119,7 @@ struct TerminalTests {
 
     @Test func clipsAroundColours() {
         let line = Paint(isEnabled: true)(.red, "딸기") + "juice"
-        #expect(ANSI.clip(line, to: 6) == "\u{1B}[31m딸기\u{1B}[0mju\u{1B}[0m")
+        #expect(ANSI.clip(line, to: 6) == "\u{1B}[31m딸기\u{1B}[0mj…\u{1B}[0m")
         #expect(ANSI.clip(line, to: 9) == line)
     }
 

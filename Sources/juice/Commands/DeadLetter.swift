@@ -1,4 +1,5 @@
 import Foundation
+import JuiceDomain
 import JuiceMessages
 import Kafka
 
@@ -158,8 +159,8 @@ extension DeadLetter {
 // MARK: - For people
 
 extension DeadLetter {
-    /// A line with the titles, and one for each dead letter.
-    static func table(_ letters: [DeadLetter], paint: Paint) -> [String] {
+    /// A row for each dead letter.
+    static func table(_ letters: [DeadLetter]) -> Table {
         var table = Table([
             .init(title: "position"), .init(title: "when", width: 19), .init(title: "store", width: 8),
             .init(title: "code", width: 10), .init(title: "source", width: 18), .init(title: "resent"),
@@ -173,7 +174,7 @@ extension DeadLetter {
                 .init(beginning(of: letter.value)), .init(letter.message.printable),
             ])
         }
-        return table.lines(paint: paint)
+        return table
     }
 
     /// The start of a value, as much as fits into a table.
@@ -197,7 +198,7 @@ extension DeadLetter {
         ]
         if let truncatedFrom { rows.append(("cut", "from \(truncatedFrom) bytes")) }
         rows += sendersHeaders.map { ("header", "\($0.name): \($0.value.map(text) ?? "null")") }
-        rows.append(("value", value.map { "\($0.count) bytes" } ?? "none"))
+        rows.append(("value", value.map { $0.count.counted("byte") } ?? "none"))
         let lines = rows.map { name, value in paint(.faint, DisplayWidth.pad(name, to: 8)) + "  " + value.printable }
         return (lines + body).joined(separator: "\n") + "\n"
     }

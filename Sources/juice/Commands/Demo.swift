@@ -190,7 +190,7 @@ struct DemoView {
         let table = StockTable(menu: menu, language: language).fitted(to: columns, stock)
         var lines = [paint(.bold, "juice demo") + "  an embedded Kafka broker at \(bootstrapServers); Ctrl-C ends it"]
         lines += [note, ""].compactMap(\.self)
-        lines += table.lines(stock, paint: paint)
+        lines += table.lines(stock, paint: paint, fitting: columns)
         lines += ["", counters(tally, inFlight), speed(tally, ordersPerSecond), ""]
         // The newest answer is at the bottom, as in any log.
         return lines + latest.suffix(max(0, rows - lines.count))
@@ -207,7 +207,7 @@ struct DemoView {
     private func speed(_ tally: Tally, _ ordersPerSecond: Double) -> String {
         guard let times = tally.answerTimes else { return "the service joins its consumer group, which takes some seconds" }
         let rate = ordersPerSecond < 10 ? "\((ordersPerSecond * 10).rounded() / 10)" : "\(Int(ordersPerSecond.rounded()))"
-        return "\(tally.orders) orders, \(rate) a second, half answered within \(times.median.inMilliseconds),"
+        return "\(tally.orders.counted("order")), \(rate) a second, half answered within \(times.median.inMilliseconds),"
             + " 99 of 100 within \(times.p99.inMilliseconds)"
     }
 }

@@ -80,8 +80,8 @@ private struct StockView {
     }
 
     private func printTable(_ records: [StockRecord]) {
-        let columns = StandardOutput.isTerminal ? LiveTerminal.size.columns : 100
-        let lines = table.fitted(to: columns, records).lines(records, paint: .forStandardOutput())
+        let columns = LiveTerminal.columns
+        let lines = table.fitted(to: columns ?? 100, records).lines(records, paint: .forStandardOutput(), fitting: columns)
         StandardOutput.line(lines.joined(separator: "\n"))
     }
 
@@ -169,8 +169,9 @@ struct StockTable {
 
     /// The lines of the table. Fruits are in menu order, followed by those that are only in the records.
     ///
-    /// A fruit's bar is full at its initial stock, or at the highest level of any listed store.
-    func lines(_ records: [StockRecord], paint: Paint) -> [String] {
+    /// A fruit's bar is full at its initial stock, or at the highest level of any listed store. `width` is as in
+    /// ``Table/lines(paint:fitting:withTitles:)``.
+    func lines(_ records: [StockRecord], paint: Paint, fitting width: Int? = nil) -> [String] {
         let fruits = fruits(in: records)
         var table = Table(
             [.init(title: language == .korean ? "가게" : "store")]
@@ -184,7 +185,7 @@ struct StockTable {
             }
             table.add([.init(record.store.printable, .bold)] + cells)
         }
-        return table.lines(paint: paint)
+        return table.lines(paint: paint, fitting: width)
     }
 
     private struct ShownFruit {
