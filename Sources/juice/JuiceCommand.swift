@@ -24,6 +24,8 @@ struct JuiceCommand: AsyncParsableCommand {
             (JUICE_BOOTSTRAP_SERVERS), and in a JSON file under its name ("bootstrap-servers") that --config or \
             JUICE_CONFIG names. An option wins over the environment, the environment over the file.
 
+            A duration has units: ms, s, m, h and d, as in 500ms, 30s or 1h30m. A bare number is refused.
+
             Exit status: 0 done, 1 an audit found a violation, 2 out of stock, 3 rejected, \
             64 usage, 69 no broker or no answer, 70 failed, 78 bad configuration or topics.
             """,
@@ -34,7 +36,7 @@ struct JuiceCommand: AsyncParsableCommand {
             ResultsCommand.self, HistoryCommand.self, AuditCommand.self, TopicsCommand.self, AnchorCommand.self,
             DeadLettersCommand.self,
             MenuCommand.self,
-            KioskCommand.self, RestockBotCommand.self, TrafficCommand.self,
+            KioskCommand.self, RestockBotCommand.self, TrafficCommand.self, CompletionsCommand.self,
         ]
     )
 

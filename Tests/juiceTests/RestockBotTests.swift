@@ -33,7 +33,7 @@ struct RestockBotPlanTests {
         let plan = try RestockBotPlan(
             given([
                 "low": "0", "target": "1", "stores": "강남,a", "fruits": "딸기,kiwi", "bot-group": "bots", "group": "g",
-                "once": "true", "timeout": "3",
+                "once": "true", "timeout": "3s",
             ])
         )
         #expect(

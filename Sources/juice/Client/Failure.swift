@@ -47,12 +47,3 @@ struct Deadline {
     /// The time left, capped to a polling step.
     func step(_ longest: Duration = .milliseconds(100)) -> Duration { min(remaining, longest) }
 }
-
-extension Duration {
-    /// `10 s`, `0.5 s`.
-    var inSeconds: String {
-        let milliseconds = Int((self / Duration.milliseconds(1)).rounded())
-        guard milliseconds % 1000 != 0 else { return "\(milliseconds / 1000) s" }
-        return "\(Double(milliseconds) / 1000) s"
-    }
-}

@@ -9,10 +9,15 @@ struct Submission {
     private let clients: KafkaClients
     private let waits, printsJSON: Bool
     private let timeout: Duration
+    private let language: Language
+    /// The menu that answers are told by, if a language was given: the service may speak another one.
+    private let menu: Menu?
 
     init(_ settings: Settings) throws(Failure) {
         clients = try KafkaClients(settings)
         (waits, printsJSON, timeout) = (try settings[.wait], try settings[.json], try settings[.timeout])
+        language = try settings[.language]
+        menu = try settings.all(.language).isEmpty ? nil : settings.menu()
     }
 
     /// The id of a command: the configured one, or a new one.
@@ -28,21 +33,20 @@ struct Submission {
         let answers = waits ? try clients.newAnswers(timeout: timeout) : nil
         let delivery = try send(command, deadline: deadline)
         if !printsJSON {
-            StandardOutput.line(
-                "sent \(command.kind) \(command.id.printable) for store \(command.store.printable): "
-                    + "\(clients.topics[command.kind.topic]) partition \(delivery.partition)"
-                    + (delivery.offset.map { " offset \($0)" } ?? ""))
+            StandardOutput.line(sent(command, delivery))
         } else if !waits {
             StandardOutput.line(receipt(command, delivery))
         }
         guard let answers else { return }
         guard let (answer, record) = try answers.answer(to: command, deadline: deadline) else {
-            throw Self.noAnswer(to: command, within: timeout)
+            throw Self.noAnswer(to: command, within: timeout, language)
         }
         if printsJSON {
             StandardOutput.write(StandardOutput.jsonLine(record))
         } else {
-            StandardOutput.line(answer.message.printable + (answer.isDuplicate ? " (repeated: answered before)" : ""))
+            let message = menu.map { answer.message(in: language, menu: $0) } ?? answer.message
+            let repeated = language.text(" (repeated: answered before)", " (다시 보낸 요청: 전에 응답했어요)")
+            StandardOutput.line(message.printable + (answer.isDuplicate ? repeated : ""))
         }
         switch answer.outcome {
         case .juiceMade, .restocked, .cancelled: return
@@ -51,18 +55,34 @@ struct Submission {
         }
     }
 
-    static func noAnswer(to command: OutgoingCommand, within timeout: Duration) -> Failure {
-        Failure(
-            .unavailable, "no answer to \(command.kind) \(command.id.printable) within \(timeout.inSeconds)",
-            hint: "it is written and will be answered once the service runs: see `juice results`")
+    private func sent(_ command: OutgoingCommand, _ delivery: Producer.Delivery) -> String {
+        let (id, store, topic) = (command.id.printable, command.store.printable, clients.topics[command.kind.topic])
+        let offset = delivery.offset.map { language.text(" offset \($0)", " 오프셋 \($0)") } ?? ""
+        return language.text(
+            "sent \(command.kind) \(id) for store \(store): \(topic) partition \(delivery.partition)",
+            "\(command.kind.korean) \(id) 보냄 (매장 \(store)): \(topic) 파티션 \(delivery.partition)") + offset
+    }
+
+    static func noAnswer(to command: OutgoingCommand, within timeout: Duration, _ language: Language = .english) -> Failure {
+        let (id, timeout) = (command.id.printable, DurationText.text(timeout))
+        return Failure(
+            .unavailable,
+            language.text(
+                "no answer to \(command.kind) \(id) within \(timeout)",
+                "\(timeout) 안에 응답이 없어요: \(command.kind.korean) \(id)"),
+            hint: language.text(
+                "it is written and will be answered once the service runs: see `juice results`",
+                "요청은 기록되었고 서비스가 실행되면 응답해요: `juice results`로 확인해 주세요"))
     }
 
     private func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
         do throws(Failure) { return try clients.send(command, deadline: deadline) } catch  where error.status == .unavailable {
             var failure = error
             let id = command.id.printable
-            let option = command.kind == .cancel ? "for \(id)" : "with --\(command.kind)-id \(id)"
-            let again = "it may have been written all the same: send it again \(option), and it is carried out once"
+            let again = language.text(
+                "it may have been written all the same: send it again "
+                    + (command.kind == .cancel ? "for \(id)" : "with --\(command.kind)-id \(id)") + ", and it is carried out once",
+                "그래도 기록되었을 수 있어요. 같은 id로 다시 보내면 한 번만 처리돼요: \(id)")
             failure.hint = [error.hint, again].compactMap(\.self).joined(separator: "\n")
             throw failure
         }
@@ -80,6 +100,17 @@ struct Submission {
             Receipt(
                 orderId: isRestock ? nil : command.id, restockId: isRestock ? command.id : nil, store: command.store,
                 topic: clients.topics[command.kind.topic], partition: delivery.partition, offset: delivery.offset))
+    }
+}
+
+extension CommandKind {
+    /// The name in Korean; the English one is the description.
+    fileprivate var korean: String {
+        switch self {
+        case .order: "주문"
+        case .restock: "재고 수정"
+        case .cancel: "주문 취소"
+        }
     }
 }
 

@@ -30,7 +30,7 @@ struct AuditCommand: ParsableCommand {
     )
 
     @Flag(inversion: .prefixedNo, help: "Print the report as JSON.") var json: Bool?
-    @Option(help: ArgumentHelp("The service's duplicate window. (default: 3600)", valueName: "seconds")) var duplicateWindow: Int?
+    @Option(.duplicateWindow, help: "The service's duplicate window.") var duplicateWindow: String?
     @Option(help: ArgumentHelp("How many ids per partition the service remembers for that. (default: 1000000)", valueName: "count"))
     var duplicateIds: Int?
 
@@ -299,13 +299,16 @@ struct AuditReport: Encodable {
             }, of: anchors.count)
         lines += judgedFrom.map { "partition \($0.partition): the beginning has expired, judged from record \($0.offset) on" }
         lines.append(
-            "\(counts.commands) commands of \(counts.stores) stores, \(counts.answers) answers "
-                + "(\(counts.duplicates) duplicates), \(counts.deadLetters) dead letters, \(counts.forwarded) forwarded")
-        if counts.open > 0 { lines.append("\(counts.open) of the latest commands are not answered yet") }
+            "\(counts.commands.counted("command")) of \(counts.stores.counted("store")), \(counts.answers.counted("answer")) "
+                + "(\(counts.duplicates.counted("duplicate"))), \(counts.deadLetters.counted("dead letter")), "
+                + "\(counts.forwarded) forwarded")
+        if counts.open > 0 { lines.append("\(counts.open.counted("latest command")) not answered yet") }
         if counts.skipped > 0 {
-            lines.append("\(counts.skipped) records were passed over, by an operator or when the results began")
+            lines.append("\(counts.skipped.counted("record")) passed over, by an operator or when the results began")
         }
-        if counts.unjudged > 0 { lines.append("\(counts.unjudged) records cannot be judged, since what they go with has expired") }
+        if counts.unjudged > 0 {
+            lines.append("\(counts.unjudged.counted("record")) not judged, since what belongs to them has expired")
+        }
         let violated = "violated: \(missing) missing, \(doubled) doubled, \(wrong) wrong"
         return lines + [isClean ? "clean: nothing is missing, doubled or wrong" : violated]
     }

@@ -63,9 +63,9 @@ struct DeadLetterResend: ParsableCommand {
 
     private static func asks(_ count: Int) throws(Failure) -> Bool {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
-            throw Failure(.usage, "sending \(count) dead letters again needs --yes without a terminal")
+            throw Failure(.usage, "sending \(count.counted("dead letter")) again needs --yes without a terminal")
         }
-        StandardError.write("Send \(count) dead letters again? [y/N] ")
+        StandardError.write("Send \(count.counted("dead letter")) again? [y/N] ")
         return ["y", "yes"].contains((readLine() ?? "").lowercased())
     }
 }
@@ -257,7 +257,7 @@ struct Resend {
         } catch {
             guard error.status == .unavailable else { throw error }
             throw Failure(
-                .unavailable, "the dead letters cannot be read to their end within \(timeout.inSeconds)",
+                .unavailable, "the dead letters cannot be read to their end within \(DurationText.text(timeout))",
                 hint: "a transaction of an instance that died may be undecided for some 20 s: try again")
         }
     }

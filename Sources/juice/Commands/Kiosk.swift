@@ -110,9 +110,8 @@ struct KioskCommand: AsyncParsableCommand {
     var group: String?
 
     @Option(
-        .duplicateWindow, value: "seconds",
-        help: "The service's duplicate window: how long after an order the page offers to cancel it.")
-    var duplicateWindow: Int?
+        .duplicateWindow, help: "The service's duplicate window: how long after an order the page offers to cancel it.")
+    var duplicateWindow: String?
 
     @OptionGroup var admin: AdminOptions
     @OptionGroup var menu: MenuOptions
@@ -159,7 +158,7 @@ struct KioskPlan {
             staffToken: staffToken, hostNames: try settings[.hostNames],
             limits: OrderLimits(inAll: try settings[.orderRate], perAddress: try settings[.addressRate]),
             trustedProxies: try settings[.trustedProxies])
-        configuration.duplicateWindow = .seconds(try settings[.duplicateWindow])
+        configuration.duplicateWindow = try settings[.duplicateWindow]
         // Leave connections for the requests of open pages, and for loading the page's files.
         configuration.mostPages = min(configuration.mostPages, limits.connections * 3 / 4)
         self.configuration = configuration

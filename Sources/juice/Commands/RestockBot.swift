@@ -32,7 +32,7 @@ struct RestockBotCommand: ParsableCommand {
               juice restock-bot
               juice restock-bot --bootstrap-servers kafka:9092 --low 10 --target 100
               juice restock-bot --stores 강남,홍대 --fruits strawberry,mango --json
-              juice restock-bot --once --timeout 60
+              juice restock-bot --once --timeout 1m
             """
     )
 
@@ -45,14 +45,14 @@ struct RestockBotCommand: ParsableCommand {
     @Option(.stores, value: "names", help: "Only these stores, separated by commas. (default: all)")
     var stores: String?
 
-    @Option(.fruits, value: "names", help: "Only these fruits of the menu, by id or name. (default: all)")
+    @Option(.fruits, value: "names", help: "Only these fruits of the menu, by id or name. (default: all)", completion: .fruits)
     var fruits: String?
 
     @Flag(inversion: .prefixedNo, help: "Exit once nothing is short and every refill is answered.")
     var once: Bool?
 
-    @Option(.timeout, value: "seconds", help: "The time limit of --once.")
-    var timeout: Double?
+    @Option(.timeout, help: "The time limit of --once.")
+    var timeout: String?
 
     @Option(.botGroup, value: "name", help: "The group of bots that share the stores.")
     var botGroup: String?
@@ -207,7 +207,7 @@ struct RestockBotRun {
     private static func unsettled(_ underway: Int) -> Failure {
         let hint = "they are written, and are answered once the service runs; sent again they count once"
         return underway > 0
-            ? Failure(.unavailable, "\(underway) refills are not answered yet", hint: hint)
+            ? Failure(.unavailable, "\(underway.counted("refill")) not answered yet", hint: hint)
             : Failure(.unavailable, "not done in time; a longer --timeout may help")
     }
 
@@ -271,7 +271,7 @@ final class BotLogger {
             (waitingSince, hasWarned) = (nil, false)
         } else if !hasWarned, now - (waitingSince ?? now) >= .seconds(30) {
             hasWarned = true
-            logger.warning("\(underway) refills have no answer for 30 s: is the service running?")
+            logger.warning("\(underway.counted("refill")) without an answer for 30 s: is the service running?")
         } else {
             waitingSince = waitingSince ?? now
         }

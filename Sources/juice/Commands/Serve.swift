@@ -20,9 +20,8 @@ struct ServeOptions: ParsableArguments {
     @Option(.workers, value: "count", help: "Workers in this process, each with its own thread.")
     var workers: Int?
 
-    @Option(
-        .duplicateWindow, value: "seconds", help: "How long a repeated order or restock gets the answer to the first one.")
-    var duplicateWindow: Int?
+    @Option(.duplicateWindow, help: "How long a repeated order or restock gets the answer to the first one.")
+    var duplicateWindow: String?
 
     @Option(
         .duplicateIDs, value: "count",
@@ -192,7 +191,7 @@ struct ServicePlan {
 
 extension DuplicateWindow {
     init(_ settings: Settings) throws(Failure) {
-        self.init(age: Int64(try settings[.duplicateWindow]) * 1000, count: try settings[.duplicateIDs])
+        self.init(age: Int64(try settings[.duplicateWindow] / .milliseconds(1)), count: try settings[.duplicateIDs])
     }
 }
 

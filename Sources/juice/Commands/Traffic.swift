@@ -221,7 +221,9 @@ final class TrafficSession {
         }
         if !answers.isEmpty || inFlight == 0 { lastAnswerAt = .now }
         guard ContinuousClock.now - lastAnswerAt < Self.answerTimeout else {
-            throw Failure(.unavailable, "no answer for \(Self.answerTimeout.inSeconds), with \(inFlight) commands in flight")
+            throw Failure(
+                .unavailable,
+                "no answer for \(DurationText.text(Self.answerTimeout)), with \(inFlight.counted("command")) in flight")
         }
         return answers
     }

@@ -74,6 +74,19 @@ extension Setting<Int> {
     }
 }
 
+extension Setting<Duration> {
+    /// A duration within a range, with units.
+    init(_ name: String, in range: ClosedRange<Duration>, default standard: Duration) {
+        let bounds = "from \(DurationText.text(range.lowerBound)) to \(DurationText.text(range.upperBound))"
+        self.init(
+            name, default: standard, "a duration \(bounds) with its units, such as \(DurationText.examples)",
+            show: DurationText.text
+        ) { text in
+            DurationText.parse(text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+}
+
 extension Setting<String> {
     init(_ name: String, default standard: String) { self.init(name, default: standard, "a text") { $0 } }
 }
@@ -128,11 +141,11 @@ extension Setting<Language> {
 
 extension Setting<Duration> {
     /// How long to wait for brokers and answers.
-    static var timeout: Self {
-        let expectation = "a number of seconds above 0, at most 86400"
-        return Self("timeout", default: .seconds(10), expectation, show: { "\(Int($0 / .seconds(1)))" }) { text in
-            Double(text).flatMap { $0 > 0 && $0 <= 86400 ? .milliseconds(Int(($0 * 1000).rounded(.up))) : nil }
-        }
+    static var timeout: Self { Self("timeout", in: .milliseconds(1) ... .seconds(86_400), default: .seconds(10)) }
+    /// How long a repeat gets the answer to the first command.
+    static var duplicateWindow: Self {
+        Self(
+            "duplicate-window", in: .zero ... .seconds(365 * 86_400), default: .milliseconds(DuplicateWindow.standard.age))
     }
 }
 
@@ -159,10 +172,6 @@ extension StoreID {
 }
 
 extension Setting<Int> {
-    /// How long a repeat gets the answer to the first command, in seconds.
-    static var duplicateWindow: Self {
-        Self("duplicate-window", in: 0...31_536_000, default: Int(DuplicateWindow.standard.age / 1000))
-    }
     /// The partitions of each topic that is created.
     static var partitions: Self { Self("partitions", in: 1...10_000, default: 4) }
 }
@@ -230,27 +239,48 @@ extension Setting<Bool> {
 
 // MARK: - Times
 
+/// A duration as people write it: whole numbers with units, the largest first, such as `1h30m`.
+///
+/// A number without a unit is refused: `--timeout 500` would be seconds to one reader and milliseconds to another.
+enum DurationText {
+    /// Completes "such as …".
+    static let examples = "500ms, 30s or 1h30m"
+
+    private static let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)]
+
+    /// Parses a duration; nil if the text is none. Zero needs no unit.
+    static func parse(_ text: String) -> Duration? {
+        guard text != "0" else { return .zero }
+        let pattern = /(?:([0-9]{1,9})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,9})s)?(?:([0-9]{1,9})ms)?/
+        guard !text.isEmpty, let match = text.wholeMatch(of: pattern) else { return nil }
+        let counts = [match.1, match.2, match.3, match.4, match.5].map { $0.flatMap { Int($0) } ?? 0 }
+        return .milliseconds(zip(counts, units).reduce(0) { $0 + $1.0 * $1.1.1 })
+    }
+
+    /// The shortest text that means the same, to the millisecond.
+    static func text(_ duration: Duration) -> String {
+        var rest = Int((duration / .milliseconds(1)).rounded())
+        guard rest > 0 else { return "0s" }
+        return units.reduce(into: "") { text, unit in
+            if rest >= unit.1 { text += "\(rest / unit.1)\(unit.0)" }
+            rest %= unit.1
+        }
+    }
+}
+
 /// A point in time as people write it: how long ago, or a date with or without a time of day.
 enum TimeText {
-    private static let secondsOfUnits: [Substring: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86400]
-
     /// Parses a time.
     ///
     /// - Parameters:
-    ///   - text: such as `90s`, `2h`, `2026-01-31`, `2026-01-31T12:34` or `2026-01-31T12:34:56Z`.
+    ///   - text: such as `90s`, `1h30m`, `2026-01-31`, `2026-01-31T12:34` or `2026-01-31T12:34:56Z`.
     ///   - now: what the text counts back from.
     ///   - zone: the time zone of a date that names none.
     /// - Returns: milliseconds since 1970; nil if the text is no time.
     static func milliseconds(_ text: String, now: Date = .now, zone: TimeZone = .current) -> Int64? {
-        let seconds = ago(text, now) ?? date(text, zone)
+        let ago = DurationText.parse(text).map { now.timeIntervalSince1970 - $0 / .seconds(1) }
+        let seconds = ago ?? date(text, zone)
         return seconds.map { Int64($0 * 1000) }
-    }
-
-    private static func ago(_ text: String, _ now: Date) -> Double? {
-        guard let match = text.wholeMatch(of: /([0-9]{1,9})([smhd])/), let count = Double(match.1),
-            let unit = secondsOfUnits[match.2]
-        else { return nil }
-        return now.timeIntervalSince1970 - count * unit
     }
 
     private static func date(_ text: String, _ zone: TimeZone) -> Double? {
