@@ -363,6 +363,10 @@ package enum GoldenNotes {
             .anchored(InputPlace(topic: .orders, partition: 8, offset: 17), by: "강남", reason: nil),
             #"{"type":"anchored","topic":"orders","partition":8,"offset":17,"by":"강남"}"#
         ),
+        (
+            .anchored(InputPlace(topic: .restocks, partition: nil, offset: 17), by: "b", reason: "r", copied: 19),
+            #"{"type":"anchored","topic":"restocks","offset":17,"by":"b","reason":"r","copied":19}"#
+        ),
     ]
 }
 

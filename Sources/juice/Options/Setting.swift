@@ -224,6 +224,7 @@ extension Setting<Bool> {
     static var yes: Self { Self("yes") }
     static var earliest: Self { Self("earliest") }
     static var latest: Self { Self("latest") }
+    static var copied: Self { Self("copied") }
     static var dryRun: Self { Self("dry-run") }
     static var kiosk: Self { Self("kiosk") }
 }
