@@ -146,6 +146,8 @@ package struct AuditAnchor: Sendable, Hashable {
     /// Who moved it.
     package let by: String
     package let reason: String?
+    /// What the offset was in the cluster that the topics were copied from; nil if they were not.
+    package let copied: Int64?
     /// How many records it passed over, which nobody has handled.
     package internal(set) var skipped = 0
 }

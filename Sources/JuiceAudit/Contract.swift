@@ -21,6 +21,9 @@ enum Contract {
     /// How long after the window a repeat sent within it may arrive, in milliseconds, unless the window is shorter.
     static let longestDelay: Int64 = 300_000
 
+    /// Beyond all offsets: added to that of a record that a copy of the topics lacks.
+    static let lacking: Int64 = 1 << 60
+
     static let forwardedFrom = "juice.forwarded.from"
     static let truncatedFrom = "juice.truncated.from"
     static let traceHeaders = ["traceparent", "tracestate"]

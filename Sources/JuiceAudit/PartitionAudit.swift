@@ -162,6 +162,15 @@ extension PartitionAudit {
         if let problem = owner.checkData(isWhole: isWhole) { report(record, problem) }
         hasRecords = true
         let place = input.cursor.place(offset)
+        if offset >= Contract.lacking {
+            memory.forget(at: record.timestamp)
+            let told = input.cursor.place(offset - Contract.lacking)
+            let what =
+                (json.string("orderId") ?? json.string("restockId")).map { #"the command "\#($0)""# }
+                ?? "the record of a note, \(json.string("type") ?? "")"
+            report(record, "the copy lacks \(told) of the other cluster: \(what)", .missing)
+            return nil
+        }
         guard offset >= input.next ?? 0 else {
             report(record, "\(place) is handled once more", .doubled)
             return nil
@@ -286,7 +295,10 @@ extension PartitionAudit {
         if json.integer("to") != owner { report(record, "\(reading.place) belongs to partition \(owner)") }
         let sent = TransferAudit.Sent(
             contents: [reading.record.contents()], timestamp: reading.record.timestamp, owner: owner, notedAt: record.timestamp)
-        session.transfers.withLock { $0.send(sent, from: reading.place, isLetter: false) }
+        let was = json.integer("was").map {
+            Place(topic: reading.place.topic, partition: reading.place.partition, offset: Int64($0))
+        }
+        session.transfers.withLock { $0.send(sent, from: was ?? reading.place, isLetter: false) }
     }
 
     private mutating func judgeLetter(_ reading: Reading, _ record: AuditRecord) throws {
@@ -342,13 +354,14 @@ extension PartitionAudit {
     private mutating func judgeAnchor(_ offset: Int64, _ input: Input, _ record: AuditRecord) throws {
         var anchor = AuditAnchor(
             at: moment(record), topic: input.cursor.topic, partition: input.cursor.partition, from: input.next, to: offset,
-            by: json.string("by") ?? "", reason: json.string("reason"))
+            by: json.string("by") ?? "", reason: json.string("reason"), copied: json.integer("copied").map(Int64.init))
         if let next = input.next ?? (isWhole ? input.cursor.first : nil), next <= offset {
             anchor.skipped = try pass(input, to: offset, handledAt: record.timestamp, isMissing: false)
         } else {
             input.cursor.move(to: offset)
         }
         audit.counts.skipped += anchor.skipped
+        if anchor.copied != nil { inputs[input.cursor.topic == .orders ? 0 : 1].sources = [:] }
         let before = input.faults.count
         let isOtherLog = input.faults.contains { $0.offset >= offset && !$0.isAnswer }
         input.faults.removeAll { $0.offset >= offset && (isOtherLog || !$0.isAnswer) }

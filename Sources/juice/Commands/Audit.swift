@@ -21,6 +21,9 @@ struct AuditCommand: ParsableCommand {
             beginning of a topic has expired, it says from where on it could judge. Commands that are not answered yet are no \
             violation.
 
+            With --copied it audits topics that were copied from another cluster, where offsets differ, once `juice anchor \
+            --copied` has written where the copy goes on. It then names what the copy lacks.
+
             Exit status: 0 clean, 1 a violation, 69 no broker.
 
             Examples:
@@ -30,6 +33,7 @@ struct AuditCommand: ParsableCommand {
     )
 
     @Flag(inversion: .prefixedNo, help: "Print the report as JSON.") var json: Bool?
+    @Flag(inversion: .prefixedNo, help: "The topics were copied from another cluster, and anchored.") var copied: Bool?
     @Option(help: ArgumentHelp("The service's duplicate window. (default: 3600)", valueName: "seconds")) var duplicateWindow: Int?
     @Option(help: ArgumentHelp("How many ids per partition the service remembers for that. (default: 1000000)", valueName: "count"))
     var duplicateIds: Int?
@@ -60,7 +64,8 @@ struct AuditCommand: ParsableCommand {
         let rules = AuditRules(
             partitionCount: try AuditSession.storePartitionCount(of: source), memoryWindow: window.age, memoryCount: window.count,
             topicPrefix: topicPrefix, menu: AuditMenu(try settings.menu()), allowsOpen: true)
-        let session = AuditSession(source, by: rules)
+        let audited: any AuditSource = try settings[.copied] ? CopiedTopics(source, topicPrefix: topicPrefix) : source
+        let session = AuditSession(audited, by: rules)
         // All lanes at the same time, until one fails.
         let failure = Mutex<(any Error)?>(nil)
         DispatchQueue.concurrentPerform(iterations: source.laneCount) { lane in
@@ -242,6 +247,7 @@ struct AuditReport: Encodable {
         let to: Int64
         let by: String
         let reason: String?
+        let copied: Int64?
         let skipped: Int
     }
 
@@ -272,7 +278,7 @@ struct AuditReport: Encodable {
         anchors = audit.anchors.map { anchor in
             Anchor(
                 at: anchor.at, topic: topicPrefix + anchor.topic.rawValue, partition: anchor.partition, from: anchor.from,
-                to: anchor.to, by: anchor.by, reason: anchor.reason, skipped: anchor.skipped)
+                to: anchor.to, by: anchor.by, reason: anchor.reason, copied: anchor.copied, skipped: anchor.skipped)
         }
     }
 
@@ -294,6 +300,7 @@ struct AuditReport: Encodable {
         lines += Self.cut(
             anchors.map { anchor in
                 "\(anchor.topic) \(anchor.partition): moved from \(anchor.from.map(String.init) ?? "nowhere") to \(anchor.to)"
+                    + (anchor.copied.map { ", in the other cluster \($0)," } ?? "")
                     + " by \(anchor.by) (\(Self.time(anchor.at.timestamp))), \(anchor.skipped) passed over"
                     + (anchor.reason.map { ": \($0)" } ?? "")
             }, of: anchors.count)
