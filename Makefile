@@ -42,11 +42,11 @@ DOCUMENTED := Kafka JuiceDomain JuiceMessages
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help demo check test tools debug-build built unit-tests seeds tests heap compat contract deploy-check test-browser screenshots simulate model fuzz torture rolling soak sanitize bench \
+.PHONY: help demo check test tools debug-build built unit-tests seeds tests heap compat another-cluster contract deploy-check test-browser screenshots simulate model fuzz torture rolling soak sanitize bench \
 	licenses sbom requirements microbench instructions build lint format setup docs install clean
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-15s %s\n", $$1, $$2 }'
 
 # A debug build: it takes half the time, and `make test` reuses it.
 demo: setup ## Watch orders become juice: embedded broker, service and simulated shops (ARGS="--orders 2000")
@@ -70,7 +70,7 @@ test: setup ## Everything CI checks: format, build without warnings, all tests
 
 # Installs everything first: two targets that install side by side would fail on the package manager's lock.
 tools: .build/contract-venv/ready .build/deploy-venv/ready .build/browser-venv/ready
-	@./scripts/setup.sh kcat browser
+	@./scripts/setup.sh kcat browser systemd-analyze
 	@./scripts/setup-prometheus.sh > /dev/null
 
 # All debug products in one build: building them one by one would rebuild shared parts.
@@ -98,11 +98,14 @@ heap: setup
 	@$(SWIFT) build -c release --product bench
 	@.build/release/bench heap --orders 200000 --check
 
-compat: build built .build/contract-venv/ready ## Run demo, tests and a short torture on several versions of librdkafka (VERSIONS="2.3.0 2.8.0" BOOTSTRAP=host:port)
+compat: build built .build/contract-venv/ready ## Run demo, tests and a short torture on several versions of librdkafka (VERSIONS="2.3.0 2.8.0" BOOTSTRAP=host:port, of Kafka 3.9 and 4 in turn)
 	@$(SWIFT) build -c release --product torture
 	@$(SWIFT) build -c release --product bench
 	@BOOTSTRAP="$(BOOTSTRAP)" ROUNDS=$(if $(filter file,$(origin ROUNDS)),5,$(ROUNDS)) ./scripts/compat.sh \
 		.build/contract-venv/bin/python .build/release $(VERSIONS)
+
+another-cluster: build .build/contract-venv/ready ## Copy the topics of a cluster to another, lose the first, go on in the second (FIRST=host:port SECOND=host:port KILL='command')
+	@FIRST="$(FIRST)" SECOND="$(SECOND)" KILL="$(KILL)" ./scripts/another-cluster.sh .build/contract-venv/bin/python .build/release/juice
 
 contract: built .build/contract-venv/ready ## Check the schemas against thousands of messages, and run the examples for integrators
 	@./scripts/setup.sh kcat
@@ -111,7 +114,7 @@ contract: built .build/contract-venv/ready ## Check the schemas against thousand
 	@PYTHONDONTWRITEBYTECODE=1 .build/contract-venv/bin/python Tests/contract/examples.py $(DEBUG)
 
 deploy-check: built .build/deploy-venv/ready ## Check deploy/ and docs/METRICS.md: a real Prometheus scrapes the service
-	@./scripts/setup.sh
+	@./scripts/setup.sh systemd-analyze
 	@echo "Checking deploy/ against the service and Prometheus"
 	@tools="$$(./scripts/setup-prometheus.sh)" && PYTHONDONTWRITEBYTECODE=1 .build/deploy-venv/bin/python \
 		Tests/deploy/check.py $(DEBUG)/juice "$$tools" $(ARGS)

@@ -10,6 +10,7 @@ import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -23,6 +24,21 @@ public class Order {
     static final String PREFIX = System.getenv().getOrDefault("JUICE_TOPIC_PREFIX", "juice.");
 
     public static void main(String[] arguments) throws Exception {
+        if (arguments.length < 3 || arguments[2].equals("--cancel") && arguments.length != 4) {
+            System.err.println("usage:\nOrder BROKERS STORE JUICE[:QUANTITY]...\nOrder BROKERS STORE --cancel ORDER-ID");
+            System.exit(64);
+        }
+        // Kafka's log has a line for each attempt to connect.
+        System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "off");
+        try {
+            send(arguments);
+        } catch (KafkaException error) {
+            System.err.println("Order: " + error.getMessage());
+            System.exit(1);
+        }
+    }
+
+    static void send(String[] arguments) throws InterruptedException {
         String brokers = arguments[0], store = arguments[1];
         boolean isCancel = arguments[2].equals("--cancel");
         String id = isCancel ? arguments[3] : UUID.randomUUID().toString();
@@ -95,6 +111,8 @@ public class Order {
     static Properties properties(String brokers, Map<String, String> others) {
         var properties = new Properties();
         properties.put("bootstrap.servers", brokers);
+        // How long a lookup waits for a broker.
+        properties.put("default.api.timeout.ms", "10000");
         properties.putAll(others);
         return properties;
     }

@@ -23,6 +23,7 @@ def reader(brokers, topic):
         "group.id": "pos-7",  # Required by the client; assign() joins no group.
         "enable.auto.commit": False,
         "isolation.level": "read_committed",
+        "log_level": 2,  # Errors arrive as exceptions.
     })
     found = consumer.list_topics(topic, timeout=10).topics[topic]
     if found.error:
@@ -59,6 +60,7 @@ def send(brokers, store, command):
         "enable.idempotence": True,
         "partitioner": "murmur2_random",  # As in Java clients: straight to the store's partition.
         "message.timeout.ms": 5000,
+        "log_level": 2,
     })
     for _ in range(3):
         # Under the same id, so that it is carried out once, however often it arrives.
@@ -74,10 +76,21 @@ def basket(juices):
     return [{"juice": juice, "quantity": int(quantity or 1)} for juice, _, quantity in items]
 
 
+def command(arguments):
+    if arguments[0] == "--cancel":
+        return {"orderId": arguments[1], "cancel": True}
+    return {"orderId": str(uuid.uuid4()), "items": basket(arguments)}
+
+
 if __name__ == "__main__":
-    brokers, store, *juices = sys.argv[1:]
-    if juices[0] == "--cancel":
-        command = {"orderId": juices[1], "cancel": True}
-    else:
-        command = {"orderId": str(uuid.uuid4()), "items": basket(juices)}
-    print(json.dumps(send(brokers, store, command), ensure_ascii=False))
+    try:
+        brokers, store, *rest = sys.argv[1:]
+        asked = command(rest)
+    except (IndexError, ValueError):
+        sys.exit("usage:\n" + __doc__.partition("\n\n")[2].strip())
+    try:
+        print(json.dumps(send(brokers, store, asked), ensure_ascii=False))
+    except KafkaException as error:
+        sys.exit(f"order.py: {error.args[0].str()}")
+    except TimeoutError as error:
+        sys.exit(f"order.py: {error}")

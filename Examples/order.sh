@@ -4,9 +4,18 @@
 #   order.sh BROKERS STORE --cancel ORDER-ID
 set -euo pipefail
 
+if (($# < 3)); then
+    echo "usage:" >&2
+    sed -n 's/^#  *\(order\.sh .*\)/\1/p' "$0" >&2
+    exit 64
+fi
 brokers=$1 store=$2
 shift 2
 prefix=${JUICE_TOPIC_PREFIX:-juice.}
+if ! kcat -L -b "$brokers" -t "${prefix}orders" -m 10 >/dev/null 2>&1; then
+    echo "order.sh: no Kafka broker answers at $brokers" >&2
+    exit 69
+fi
 # An order and its cancel have one id. Only a cancel is answered like this.
 of_cancel='"type":"cancelled"|"cancel":true'
 if [[ $1 == --cancel ]]; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the demo, the tests and, if a broker is named, a short audited torture, a few starts and stops of the service and a
 # measurement of its throughput on several versions of librdkafka, with the same executables, and prints a table. With a broker the
-# tests for real brokers run, too. The logs are in .build/compat.
+# tests for real brokers run, too. Run it with a broker of Kafka 3.9 and again with one of 4.x. The logs are in .build/compat.
 #
 # Usage: scripts/compat.sh python folder-of-release-build version ...
 # Environment: BOOTSTRAP (host:port), ROUNDS (of the torture).

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks that a Swift toolchain is there, and installs librdkafka and a C compiler if they are missing. Arguments name more
-# to install: `python` (with virtual environments), `kcat`, `browser` (Chromium, its driver and a font for Korean).
+# to install: `python` (with virtual environments), `kcat`, `systemd-analyze` (on Linux), `browser` (Chromium, its driver and a font
+# for Korean).
 set -euo pipefail
 
 fail() {
@@ -55,6 +56,7 @@ Linux)
             # Without a Korean font the pictures would show boxes.
             ls /usr/share/fonts/opentype/noto/NotoSansCJK* >/dev/null 2>&1 || missing+=(fonts-noto-cjk)
             ;;
+        systemd-analyze) command -v systemd-analyze >/dev/null || missing+=(systemd) ;;
         *) command -v "$tool" >/dev/null || missing+=("$tool") ;;
         esac
     done
@@ -69,6 +71,7 @@ Linux)
 Darwin)
     command -v brew >/dev/null || fail "install Homebrew from https://brew.sh, then try again"
     for formula in pkgconf librdkafka "$@"; do
+        [ "$formula" != systemd-analyze ] || continue
         if [ "$formula" = browser ]; then
             command -v chromedriver >/dev/null || brew install --quiet --cask chromium chromedriver ||
                 fail "brew could not install chromium and chromedriver; try that by hand to see why"

@@ -11,7 +11,14 @@ import Logging
 struct Order {
     static let prefix = ProcessInfo.processInfo.environment["JUICE_TOPIC_PREFIX"] ?? "juice."
 
-    static func main() throws {
+    static func main() {
+        do { try run() } catch {
+            FileHandle.standardError.write(Data("order-example: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    static func run() throws {
         let arguments = CommandLine.arguments.dropFirst()
         guard arguments.count >= 3 else { throw Failure.usage }
         let brokers = arguments[1]
@@ -43,14 +50,22 @@ struct Order {
         return .basket(id: UUID().uuidString, store: store, items)
     }
 
-    static var hooks: ClientHooks { ClientHooks(logger: Logger(label: "order")) }
+    // Errors are thrown; librdkafka's log has a line for each attempt to connect.
+    static var hooks: ClientHooks { ClientHooks(logger: Logger(label: "order") { _ in SwiftLogNoOpLogHandler() }) }
 }
 
-enum Failure: Error {
+enum Failure: Error, CustomStringConvertible {
     case usage
     case noTopic(String)
-    /// It may still be carried out.
     case noAnswer(id: String)
+
+    var description: String {
+        switch self {
+        case .usage: "usage: order-example BROKERS STORE JUICE[:QUANTITY]... or order-example BROKERS STORE --cancel ORDER-ID"
+        case .noTopic(let name): "there is no topic \(name)"
+        case .noAnswer(let id): "no answer to \(id); it may still be carried out"
+        }
+    }
 }
 
 /// A consumer at the end offsets of all partitions of the results. Made before the order is sent, it misses no answer.

@@ -41,25 +41,26 @@ struct AnswerMemory {
         return command.kind == .cancel && known?.kind != .cancel ? answers[command.identity] : known
     }
 
-    /// What the service may do with a command. Beyond the window it may still know what it answered first, or not.
+    /// What the service may do with a command, the likeliest first. Beyond the window it may still know what it answered first, or
+    /// not.
     ///
     /// - Parameter returned: what the answer to a cancel says it returned.
-    func tasks(of command: Command, at moment: SendTimes.Moment, returned: @autoclosure () -> [AuditMenu.Amount]) -> (
-        first: Command.Task, second: Command.Task?
-    ) {
+    func tasks(
+        of command: Command, at moment: SendTimes.Moment, returned: @autoclosure () -> [AuditMenu.Amount]
+    ) -> [Command.Task] {
         guard let known = answers[command.remembered] else {
-            guard mayHaveExpired(moment) else { return (command.task, nil) }
+            guard mayHaveExpired(moment) else { return [command.task] }
             switch command.kind {
-            case .order: return (command.task, .reject(.cancelled))
-            case .cancel: return (.putBack(returned()), .reject(.wouldOverflow))
-            case .restock: return (command.task, nil)
+            case .order: return [command.task, .reject(.cancelled)]
+            case .cancel: return [.putBack(returned()), .reject(.wouldOverflow), command.task]
+            case .restock: return [command.task]
             }
         }
         let isKnown = isRemembered(known, moment)
         switch (command.kind, known.kind) {
-        case (.order, .cancel): return isKnown ? (.reject(.cancelled), nil) : (command.task, .reject(.cancelled))
-        case (.cancel, _): return (.putBack(known.taken), isKnown ? nil : command.task)
-        default: return (command.task, nil)
+        case (.order, .cancel): return isKnown ? [.reject(.cancelled)] : [command.task, .reject(.cancelled)]
+        case (.cancel, _): return isKnown ? [.putBack(known.taken)] : [.putBack(known.taken), command.task]
+        default: return [command.task]
         }
     }
 
@@ -85,8 +86,8 @@ struct AnswerMemory {
         _ contents: UInt64, at offset: Int64, _ command: Command, _ outcome: Outcome, _ moment: SendTimes.Moment,
         first: SendTimes.Moment
     ) {
-        // What an order gets that was cancelled before is not remembered: the cancel is.
-        if outcome.reason == .cancelled { return }
+        // What an order gets that was cancelled before is not remembered: the cancel is. Nor is a cancel to an unknown store.
+        if outcome.reason == .cancelled || outcome.reason == .unknownStore && command.kind == .cancel { return }
         var first = first
         var identity = command.identity
         if outcome.kind == .cancelled {

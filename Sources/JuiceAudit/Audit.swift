@@ -114,7 +114,7 @@ package final class AuditSession: Sendable {
 }
 
 /// A record of the journal.
-package struct AuditMoment: Sendable, Hashable, Encodable {
+package struct AuditMoment: Sendable, Hashable {
     package let partition: Int
     package let offset: Int64
     /// When it was written, in milliseconds since 1970.
@@ -146,6 +146,8 @@ package struct AuditAnchor: Sendable, Hashable {
     /// Who moved it.
     package let by: String
     package let reason: String?
+    /// What the offset was in the cluster that the topics were copied from; nil if they were not.
+    package let copied: Int64?
     /// How many records it passed over, which nobody has handled.
     package internal(set) var skipped = 0
 }

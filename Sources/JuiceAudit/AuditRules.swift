@@ -8,16 +8,22 @@ package struct AuditRules: Sendable {
     package var memoryCount: Int
     let topicPrefix: String
     let menu: AuditMenu
+    /// The only stores that the service knows, and has known for as long as the topics tell. Nil if they are not known, or were
+    /// others before: then a store is unknown where an answer says so.
+    var stores: Set<[UInt8]>?
     /// Whether the latest commands may still have no answer, as on a cluster that is in use. They count as open.
     var allowsOpen: Bool
+    /// Whether a forwarded command has the time of its original. Topics may set times themselves, or refuse old ones.
+    package var keepsTimes: Bool
 
     /// The defaults are the service's.
     package init(
         partitionCount: Int, memoryWindow: Int64 = 3_600_000, memoryCount: Int = 1_000_000, topicPrefix: String = "juice.",
-        menu: AuditMenu = .builtIn, allowsOpen: Bool = false
+        menu: AuditMenu = .builtIn, stores: Set<[UInt8]>? = nil, allowsOpen: Bool = false, keepsTimes: Bool = true
     ) {
         (self.partitionCount, self.memoryWindow, self.memoryCount) = (partitionCount, memoryWindow, memoryCount)
-        (self.topicPrefix, self.menu, self.allowsOpen) = (topicPrefix, menu, allowsOpen)
+        (self.topicPrefix, self.menu, self.stores) = (topicPrefix, menu, stores)
+        (self.allowsOpen, self.keepsTimes) = (allowsOpen, keepsTimes)
     }
 }
 

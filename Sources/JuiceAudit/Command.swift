@@ -5,7 +5,7 @@ struct Command {
     let identity: UInt64
     /// The identity under which its answer is remembered: its own, or for a cancel that of its order.
     let remembered: UInt64
-    let task: Task
+    var task: Task
 
     /// What the command asks of its store.
     enum Task {

@@ -21,6 +21,9 @@ enum Contract {
     /// How long after the window a repeat sent within it may arrive, in milliseconds, unless the window is shorter.
     static let longestDelay: Int64 = 300_000
 
+    /// Beyond all offsets: added to that of a record that a copy of the topics lacks.
+    static let lacking: Int64 = 1 << 60
+
     static let forwardedFrom = "juice.forwarded.from"
     static let truncatedFrom = "juice.truncated.from"
     static let traceHeaders = ["traceparent", "tracestate"]
@@ -49,6 +52,8 @@ enum DeadLetterCode: String {
 
 /// Why a command was rejected.
 enum RejectionReason: String, Error {
+    /// The service was started with a list of stores, and this is none of them.
+    case unknownStore
     case unknownJuice, unknownFruit, badQuantity, badAmount
     case wouldGoNegative, wouldOverflow, emptyRestock, badCommand
     /// The order was cancelled, before or after it came.

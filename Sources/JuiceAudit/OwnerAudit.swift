@@ -23,7 +23,7 @@ struct OwnerAudit {
         }
         claims.append((moment.offset, ids))
         if !(0...moment.offset ~= Int64(since)) { return "the claim's since is \(since), after the claim itself" }
-        return count == partitionCount ? nil : "the claim says that stores live in \(count) partitions, of \(partitionCount)"
+        return count == partitionCount ? nil : "the claim's count of partitions is \(count), not \(partitionCount)"
     }
 
     /// Compares a position note with the owner's claim.

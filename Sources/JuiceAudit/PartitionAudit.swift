@@ -12,8 +12,9 @@ struct PartitionAudit {
         var start: Int64?
         var since: Int64?
         var times = SendTimes()
-        /// The offset that the last answered record was forwarded from, by partitions such as `orders/3`.
-        var sources: [String: Int64] = [:]
+        /// The offset that the last answered record was forwarded from, by partitions such as `orders/3`. Nil if an answered record
+        /// has expired, up to the next position note.
+        var sources: [String: Int64]? = [:]
         /// Faults about places and, apart from them, about answers. Where an operator moves the position back, the places are
         /// judged again. If they were wrong, it may be another log by now, and then nothing that was said of it counts.
         var faults: [(offset: Int64, isAnswer: Bool, fault: Fault)] = []
@@ -162,6 +163,15 @@ extension PartitionAudit {
         if let problem = owner.checkData(isWhole: isWhole) { report(record, problem) }
         hasRecords = true
         let place = input.cursor.place(offset)
+        if offset >= Contract.lacking {
+            memory.forget(at: record.timestamp)
+            let told = input.cursor.place(offset - Contract.lacking)
+            let what =
+                (json.string("orderId") ?? json.string("restockId")).map { #"the command "\#($0)""# }
+                ?? "the record of a note, \(json.string("type") ?? "")"
+            report(record, "the copy lacks \(told) of the other cluster: \(what)", .missing)
+            return nil
+        }
         guard offset >= input.next ?? 0 else {
             report(record, "\(place) is handled once more", .doubled)
             return nil
@@ -172,6 +182,7 @@ extension PartitionAudit {
             memory.forget(at: record.timestamp)
             if offset < input.cursor.first {
                 audit.counts.unjudged += 1
+                input.sources = nil
             } else {
                 doubt(input, offset, .wrong, record, "\(place) is not there")
             }
@@ -285,8 +296,12 @@ extension PartitionAudit {
         }
         if json.integer("to") != owner { report(record, "\(reading.place) belongs to partition \(owner)") }
         let sent = TransferAudit.Sent(
-            contents: [reading.record.contents()], timestamp: reading.record.timestamp, owner: owner, notedAt: record.timestamp)
-        session.transfers.withLock { $0.send(sent, from: reading.place, isLetter: false) }
+            contents: [reading.record.contents()], timestamp: rules.keepsTimes ? reading.record.timestamp : nil, owner: owner,
+            notedAt: record.timestamp)
+        let was = json.integer("was").map {
+            Place(topic: reading.place.topic, partition: reading.place.partition, offset: Int64($0))
+        }
+        session.transfers.withLock { $0.send(sent, from: was ?? reading.place, isLetter: false) }
     }
 
     private mutating func judgeLetter(_ reading: Reading, _ record: AuditRecord) throws {
@@ -334,7 +349,7 @@ extension PartitionAudit {
         guard let source = reading.source else {
             return doubt(reading, record, "it takes \(reading.place) for a copy: \(describe(reading))")
         }
-        let last = reading.input.sources[source.partitionName] ?? (hasPosition ? -1 : .max)
+        let last = reading.input.sources.map { $0[source.partitionName] ?? (hasPosition ? -1 : .max) } ?? .max
         guard sources[source] == nil, isWhole && !sources.hasForgotten || source.offset > last else { return }
         doubt(reading, nil, "\(describe(reading)) is taken for a second copy of \(source), and there was no first", .missing)
     }
@@ -342,13 +357,14 @@ extension PartitionAudit {
     private mutating func judgeAnchor(_ offset: Int64, _ input: Input, _ record: AuditRecord) throws {
         var anchor = AuditAnchor(
             at: moment(record), topic: input.cursor.topic, partition: input.cursor.partition, from: input.next, to: offset,
-            by: json.string("by") ?? "", reason: json.string("reason"))
+            by: json.string("by") ?? "", reason: json.string("reason"), copied: json.integer("copied").map(Int64.init))
         if let next = input.next ?? (isWhole ? input.cursor.first : nil), next <= offset {
             anchor.skipped = try pass(input, to: offset, handledAt: record.timestamp, isMissing: false)
         } else {
             input.cursor.move(to: offset)
         }
         audit.counts.skipped += anchor.skipped
+        if anchor.copied != nil { inputs[input.cursor.topic == .orders ? 0 : 1].sources = [:] }
         let before = input.faults.count
         let isOtherLog = input.faults.contains { $0.offset >= offset && !$0.isAnswer }
         input.faults.removeAll { $0.offset >= offset && (isOtherLog || !$0.isAnswer) }
@@ -377,8 +393,10 @@ extension PartitionAudit {
             }
             guard number < 2 else { continue }
             let sources = forwarded.filter { $0.key.hasPrefix("\(topic.rawValue)/") }
-            if !isWhole, !hasPosition { input.sources = sources }
-            if sources != input.sources { report(record, "its forwarded is \(sources), should be \(input.sources)") }
+            if !isWhole, !hasPosition { input.sources = nil }
+            let expected = input.sources ?? sources
+            if sources != expected { report(record, "its forwarded is \(sources), should be \(expected)") }
+            input.sources = expected
         }
         (hasPosition, hasRecords) = (true, true)
     }
@@ -411,7 +429,7 @@ extension PartitionAudit {
             return followAnswer()
         }
         audit.counts.commands += 1
-        if let source = reading.source { input.sources[source.partitionName] = source.offset }
+        if let source = reading.source { input.sources?[source.partitionName] = source.offset }
         if let problem = problem(of: answer, record, reading, names.stores[command.store]) { blame(reading, record, problem) }
         if answer.isDuplicate {
             audit.counts.duplicates += 1
@@ -443,15 +461,18 @@ extension PartitionAudit {
 
     private mutating func judgeFirst(_ answer: Answer, _ record: AuditRecord, _ command: Command, _ reading: Reading) {
         let first = memory.firstAnswer(to: command)
+        var command = command
+        // Not the cancel of an order that is remembered, for which this is not asked.
+        if isUnknown(command.store) { command.task = .reject(.unknownStore) }
         let contents = answer.contents(json)
         let tasks = memory.tasks(of: command, at: reading.moment, returned: json.amounts("returned", rules.menu))
         var before = state(of: command.store)
         if before.revision == nil, let revision = json.integer("revision") {
             before = revision == 1 ? newStore(isKnown: true) : StoreState(levels: before.levels, revision: revision &- 1)
         }
-        var (outcome, difference) = carryOut(tasks.first, command, before, answer)
-        if difference != nil, let second = tasks.second {
-            let other = carryOut(second, command, before, answer)
+        var (outcome, difference) = carryOut(tasks[0], command, before, answer)
+        for task in tasks.dropFirst() where difference != nil {
+            let other = carryOut(task, command, before, answer)
             if other.difference == nil { (outcome, difference) = other }
         }
         if let first, first.kind == command.kind, memory.isRemembered(first, reading.moment) {
@@ -468,6 +489,12 @@ extension PartitionAudit {
         memory.remember(contents, at: record.offset, command, outcome, reading.moment, first: sent)
         audit.counts.add(outcome.kind)
         if outcome.isChange { set(outcome.after, of: command.store) }
+    }
+
+    /// Whether the service knows a store, by the rules or else by its answer.
+    private func isUnknown(_ store: Int) -> Bool {
+        if let stores = rules.stores { return !stores.contains(names.stores[store]) }
+        return json.isType("rejected") && json.string("reason") == RejectionReason.unknownStore.rawValue
     }
 
     /// What a task results in, and how the answer differs from that.

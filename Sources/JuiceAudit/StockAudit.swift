@@ -78,7 +78,9 @@ struct StockAudit {
             for store in waiting.indices {
                 for written in waiting[store].records {
                     guard let last = revision(store), written.revision > last else { continue }
-                    report(written, store, last == 0 ? "the store was never changed" : "there were \(last) changes", names)
+                    report(
+                        written, store, last == 0 ? "the store was never changed" : "its last change was the one numbered \(last)",
+                        names)
                 }
                 waiting[store].records = []
             }

@@ -9,7 +9,7 @@ struct TransferAudit {
     struct Sent {
         /// What may have come of the record; nil if nobody knows.
         let contents: [UInt64]?
-        /// When a forwarded record was sent.
+        /// When a forwarded record was sent; nil if its copy need not have the same time.
         var timestamp: Int64?
         /// The partition that a record was forwarded to; nil if it became a dead letter.
         var owner: Int?
@@ -27,9 +27,10 @@ struct TransferAudit {
 
         func isRight(for sent: Sent) -> Bool {
             guard sent.contents?.contains(contents) ?? true else { return false }
-            guard let owner = sent.owner, let time = sent.timestamp else { return true }
+            guard let owner = sent.owner else { return true }
             // The duplicate window counts from this time. An invalid one counts as the moment of reading, when the copy was made.
-            return place.partition == owner && timestamp == SendTimes.effective(time, readAt: timestamp)
+            return place.partition == owner
+                && sent.timestamp.map { timestamp == SendTimes.effective($0, readAt: timestamp) } ?? true
         }
     }
 

@@ -109,7 +109,7 @@ public struct FruitTally: Sendable {
     public struct Line: Hashable, Sendable {
         /// The fruit's index in ``Menu/fruits``.
         public let fruit: Int
-        /// How many of it an order needs, or a cancel returns; 0 for a stock edit.
+        /// How many of it an order needs, a cancel returns, or a stock edit adds; 0 if the edit sets the level.
         public var amount: Int
         /// The level after the command.
         public var level: Int
@@ -167,7 +167,9 @@ public struct FruitTally: Sendable {
     /// Becomes the tally of a stock edit. `store` is the store after it.
     public mutating func set(_ edit: StockEdit, left store: FruitStore) {
         removeAll()
-        for entry in edit.entries { append(Line(fruit: entry.fruit, amount: 0, level: store[entry.fruit])) }
+        for entry in edit.entries {
+            append(Line(fruit: entry.fruit, amount: edit.kind == .add ? entry.amount : 0, level: store[entry.fruit]))
+        }
     }
 }
 

@@ -224,6 +224,7 @@ extension Menu {
     public func juiceIndex(id: String) -> Int? { juices.firstIndex { Name($0.id) == Name(id) } }
 
     /// The fruits that people may mean by a text: their ids or names, in any case, with or without spaces.
+    /// 주스 and 쥬스 are the same word.
     ///
     /// An id has precedence over names. So there is more than one fruit only if several share a name, or if their ids differ in
     /// nothing but case, spaces and Unicode composition.
@@ -249,14 +250,16 @@ extension Menu {
     }
 }
 
-/// An id, name or alias without what people do not care for: case and spaces.
+/// An id, name or alias without what people do not care for: case, spaces, and whether juice is 쥬스 or 주스.
 ///
 /// `String` compares by Unicode's canonical equivalence, so a Hangul syllable equals its letters, which is how some keyboards and
 /// file systems write it. Records compare ids byte by byte instead: ``Name``.
 private struct FoldedName: Hashable {
     private let text: String
 
-    init(_ text: String) { self.text = text.lowercased().filter { !$0.isWhitespace } }
+    init(_ text: String) {
+        self.text = text.lowercased().filter { !$0.isWhitespace }.replacing("주스", with: "쥬스")
+    }
 
     var isEmpty: Bool { text.isEmpty }
 }

@@ -89,13 +89,15 @@ struct KafkaFeed {
     ///
     /// - Throws: `KafkaError` if librdkafka rejects the configuration.
     func watchBrokers() throws {
-        let consumer = try Consumer(configuration: configuration.monitor, hooks: ClientHooks(logger: logger, logCeiling: .debug))
         let brokers = BrokerWatch(bootstrapServers: configuration.kafka["bootstrap.servers"] ?? "", logger: logger)
+        let hooks = ClientHooks(logger: logger, logCeiling: .debug, onError: brokers.noticed)
+        let consumer = try Consumer(configuration: configuration.monitor, hooks: hooks)
         var round = 0
         while !stop.isRequested {
             steps.stepped("the watch over brokers")
-            if let failure = brokers.probe(consumer, timeout: Self.callTimeout) {
-                hub.update { $0.failed(failure.message) }
+            if !brokers.probe(consumer, timeout: Self.callTimeout) {
+                let reason = brokers.reason
+                hub.update { $0.failed(reason) }
             } else {
                 hub.update { $0.connection.reached() }
                 if round.isMultiple(of: 2) {

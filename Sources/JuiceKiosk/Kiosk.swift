@@ -42,7 +42,7 @@ package struct Kiosk: Service {
             clock: clock)
         producer = CommandProducer(configuration: configuration.orders, topics: configuration.topics, logger: logger)
         limiter = OrderRateLimiter(configuration.limits, logger: logger)
-        staff = StaffAuthenticator(configuration.staffToken, logger: logger)
+        staff = StaffAuthenticator(configuration.staffSecrets, logger: logger)
     }
 
     /// Why the kiosk is not ready: no broker answers, or the stock has not been read to its end. Empty when it is ready.
@@ -75,6 +75,7 @@ package struct Kiosk: Service {
                 while try await tasks.next() != nil {}
             }
         } onCancelOrGracefulShutdown: {
+            logger.notice("stopping: ending what is sent to pages")
             end()
         }
     }
@@ -88,7 +89,8 @@ package struct Kiosk: Service {
     /// - `GET /api/events?store=…&scope=all|store&page=…`: the live state, as server-sent events.
     /// - `POST /api/orders`, `POST /api/cancels`, `POST /api/restocks`: a command; 202 once a broker has acknowledged it, 429 with
     ///   `Retry-After` over the rate limit. The answer arrives as an event.
-    /// - `POST /api/staff`: 204 if the staff token is right.
+    /// - `POST /api/staff`: signs staff in: 204 if the token or PIN in `Authorization` is right, with the cookie restocks need.
+    ///   `DELETE /api/staff` signs them out.
     package var responder: RouterResponder<KioskContext> {
         let router = Router(context: KioskContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: SecurityMiddleware(hostNames: configuration.hostNames, metrics: metrics))
@@ -100,22 +102,30 @@ package struct Kiosk: Service {
                     body: ResponseBody(byteBuffer: file.bytes))
             }
         }
-        router.get("/api/menu") { _, _ in try json(MenuAnswer(configuration)) }
+        router.get("/api/menu") { request, _ in
+            try json(MenuAnswer(configuration, isStaff: staff.isSignedIn(request.staffSession)))
+        }
         router.get("/api/events") { request, _ in try events(request) }
         router.post("/api/orders") { request, context in
             try await admit(CommandBody.order(body(of: request), menu: configuration.menu), request, context)
         }
         router.post("/api/cancels") { request, context in try await admit(CommandBody.cancel(body(of: request)), request, context) }
-        router.post("/api/restocks") { request, context in
-            try authenticate(request, context)
+        router.post("/api/restocks") { request, _ in
+            try staff.admit(request.staffSession)
             let restock = try await CommandBody.restock(body(of: request), menu: configuration.menu)
             // Any store that is shown: a restock creates a new store.
             guard hub.rule.isShown(Name(restock.store)) else { throw Refusal.unknownStore }
             return try await send(restock, for: request)
         }
         router.post("/api/staff") { request, context in
-            try authenticate(request, context)
-            return Response(status: .noContent)
+            let session = try staff.signIn(
+                authorization: request.headers[.authorization], from: client(request, context), path: request.uri.path)
+            staff.signOut(request.staffSession)
+            return Response(status: .noContent, headers: [.setCookie: request.staffCookie(session)])
+        }
+        router.delete("/api/staff") { request, _ in
+            staff.signOut(request.staffSession)
+            return Response(status: .noContent, headers: [.setCookie: request.staffCookie("", maxAge: 0)])
         }
         return router.buildResponder()
     }
@@ -126,11 +136,6 @@ package struct Kiosk: Service {
     private func client(_ request: Request, _ context: KioskContext) -> IPAddress? {
         let forwardedFor = HTTPField.Name("X-Forwarded-For").map { request.headers[values: $0] } ?? []
         return IPAddress(context.peer)?.client(forwardedFor: forwardedFor, by: configuration.trustedProxies)
-    }
-
-    private func authenticate(_ request: Request, _ context: KioskContext) throws(Refusal) {
-        let authorization = request.headers[.authorization]
-        try staff.authenticate(authorization: authorization, from: client(request, context), path: request.uri.path)
     }
 
     /// Sends an order or a cancel, within the rate limit. Either may take a place in the service's duplicate memory.
@@ -204,6 +209,22 @@ package struct Kiosk: Service {
                 try await writer.finish(nil)
             })
     }
+}
+
+extension Request {
+    private static let cookieName = "juice-staff"
+
+    /// The cookie of a browser in which staff are signed in. Scripts cannot read it, no other site's page can have it sent, and
+    /// where there is TLS it is not sent without.
+    fileprivate func staffCookie(_ session: String, maxAge: Int? = nil) -> String {
+        let isSecure = headers[.origin]?.lowercased().hasPrefix("https:") ?? false
+        let cookie = Cookie(
+            name: Self.cookieName, value: session, maxAge: maxAge, path: "/api", secure: isSecure, httpOnly: true, sameSite: .strict
+        )
+        return cookie.description
+    }
+
+    fileprivate var staffSession: String? { cookies[Self.cookieName]?.value }
 }
 
 /// The context of a request: Hummingbird's own, and the remote address.

@@ -18,10 +18,10 @@ package struct KioskConfiguration: Sendable {
     package var stores: [String]?
     /// Whether orders are accepted for any other store, too. The first order creates the store.
     package var takesAnyStore: Bool
-    /// The page's language until the visitor picks another.
-    package var language: Language
-    /// The token that staff need to edit stock; nil disables editing.
-    package var staffToken: StaffToken?
+    /// The page's language until the visitor picks another; nil is the browser's.
+    package var language: Language?
+    /// Each lets staff edit stock; without one nobody can.
+    package var staffSecrets: [StaffSecret]
     /// The host names under which browsers reach the page, besides `localhost` and IP addresses.
     package var hostNames: [String]
     /// How many orders and cancels are accepted per second.
@@ -33,16 +33,16 @@ package struct KioskConfiguration: Sendable {
     /// The service's duplicate window: how long after an order the page offers to cancel it.
     package var duplicateWindow = Duration.seconds(3600)
 
-    /// By default: all stores that have stock, the built-in menu, English, and no stock editing.
+    /// By default: all stores that have stock, the built-in menu, the browser's language, and no stock editing.
     package init(
         kafka: KafkaConfiguration, topics: TopicNames, group: String, capabilities: BrokerCapabilities = .full,
-        menu: Menu = .standard, stores: [String]? = nil, takesAnyStore: Bool = false, language: Language = .english,
-        staffToken: StaffToken? = nil, hostNames: [String] = [], limits: OrderLimits = OrderLimits(),
+        menu: Menu = .standard, stores: [String]? = nil, takesAnyStore: Bool = false, language: Language? = nil,
+        staffSecrets: [StaffSecret] = [], hostNames: [String] = [], limits: OrderLimits = OrderLimits(),
         trustedProxies: [AddressRange] = []
     ) {
         (self.kafka, self.topics, self.group, self.capabilities) = (kafka, topics, group, capabilities)
         (self.menu, self.stores, self.takesAnyStore, self.language) = (menu, stores, takesAnyStore, language)
-        (self.staffToken, self.hostNames, self.limits, self.trustedProxies) = (staffToken, hostNames, limits, trustedProxies)
+        (self.staffSecrets, self.hostNames, self.limits, self.trustedProxies) = (staffSecrets, hostNames, limits, trustedProxies)
     }
 
     /// Which stores are shown, and which accept orders.
@@ -108,7 +108,7 @@ struct KioskMetrics: Sendable {
         for kind in CommandKind.allCases {
             for isConfirmed in [true, false] { commands(kind, isConfirmed: isConfirmed).increment(by: 0) }
         }
-        for refusal in [Refusal.tooManyPages, .busy, .wrongToken] { refusals(refusal).increment(by: 0) }
+        for refusal in [Refusal.tooManyPages, .busy, .wrongToken, .tooManyTries(wait: .zero)] { refusals(refusal).increment(by: 0) }
     }
 
     /// Attempts to send pages' commands.

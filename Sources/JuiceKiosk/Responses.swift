@@ -46,16 +46,19 @@ struct MenuAnswer: Encodable {
 
     private let fruits: [Fruit]
     private let juices: [Juice]
-    private let language: String
+    /// Nil leaves it to the browser.
+    private let language: String?
     /// The stores to list first.
     private let stores: [String]
     /// Whether no other stores are shown.
     private let hasFixedStores: Bool
     private let canEditStock: Bool
+    /// Whether staff are signed in, in the browser that asks.
+    private let isStaff: Bool
     /// How long an order can be cancelled, in seconds.
     private let duplicateWindow: Int64
 
-    init(_ configuration: KioskConfiguration) {
+    init(_ configuration: KioskConfiguration, isStaff: Bool) {
         let menu = configuration.menu
         fruits = menu.fruits.map { Fruit(id: $0.id, name: Self.texts($0.name)) }
         juices = menu.juices.map { juice in
@@ -63,10 +66,11 @@ struct MenuAnswer: Encodable {
                 id: juice.id, name: Self.texts(juice.name), aliases: juice.aliases,
                 recipe: juice.recipe.map { FruitAmount(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) })
         }
-        language = configuration.language.rawValue
+        language = configuration.language?.rawValue
         stores = configuration.rule.named
         hasFixedStores = configuration.rule.isFixed
-        canEditStock = configuration.staffToken != nil
+        self.isStaff = isStaff
+        canEditStock = !configuration.staffSecrets.isEmpty
         duplicateWindow = configuration.duplicateWindow.components.seconds
     }
 
@@ -99,8 +103,10 @@ struct Refusal: HTTPResponseError {
     static let foreignOrigin = Refusal(.forbidden, "foreignOrigin", "only the kiosk's own page may send this")
     static let notJSON = Refusal(.unsupportedMediaType, "notJSON", "the content type must be application/json")
     static let tooLarge = Refusal(.contentTooLarge, "tooLarge", "a request has at most \(CommandBody.maximumLength) bytes")
-    static let editingIsOff = Refusal(.forbidden, "editingIsOff", "the kiosk was started without --staff-token-file")
-    static let wrongToken = Refusal(.unauthorized, "wrongToken", "the staff token is missing or wrong")
+    static let editingIsOff = Refusal(
+        .forbidden, "editingIsOff", "the kiosk was started without --staff-token-file or --staff-pin-file")
+    static let wrongToken = Refusal(.unauthorized, "wrongToken", "the staff token or PIN is missing or wrong")
+    static let signedOut = Refusal(.unauthorized, "signedOut", "staff must sign in first")
     static let tooManyPages = Refusal(.serviceUnavailable, "tooManyPages", "too many pages are open; try again")
     static let unknownStore = Refusal(
         .notFound, "unknownStore", "orders are taken for stores that have stock, or that the kiosk's options name")
@@ -117,7 +123,7 @@ struct Refusal: HTTPResponseError {
     }
 
     static func tooManyTries(wait: Duration) -> Refusal {
-        tooMany("tooManyTries", "too many wrong staff tokens from this address", wait)
+        tooMany("tooManyTries", "too many wrong staff tokens or PINs", wait)
     }
 
     private static func tooMany(_ code: String, _ message: String, _ wait: Duration) -> Refusal {

@@ -1,98 +1,160 @@
 import Logging
 import Synchronization
 
-/// The secret that staff need to edit stock.
-package struct StaffToken: Sendable, CustomStringConvertible {
-    /// The shortest token, in bytes: an attacker with many addresses can try often.
-    package static let minimumLength = 16
-    /// The longest token, in bytes.
-    package static let maximumLength = 256
+/// A secret that staff need to edit stock: a token, or a PIN, which people can type.
+package struct StaffSecret: Sendable, CustomStringConvertible {
+    /// How long a token may be, in bytes. An attacker with many addresses can try often.
+    package static let tokenLengths = 16...256
+    /// How many digits a PIN may have.
+    package static let pinLengths = 6...15
 
+    fileprivate let isPIN: Bool
     private let bytes: [UInt8]
 
-    /// Creates a token; nil if the text is too short, too long, or not printable ASCII without spaces, as a header needs it.
-    package init?(_ text: String) {
-        guard (Self.minimumLength...Self.maximumLength).contains(text.utf8.count),
-            text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { return nil }
-        bytes = Array(text.utf8)
+    /// A token; nil if the text is too short, too long, or not printable ASCII without spaces, as a header needs it.
+    package init?(token text: String) {
+        guard Self.tokenLengths.contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        (isPIN, bytes) = (false, Array(text.utf8))
     }
 
-    /// Whether the text is the token. The time depends on the text's length only, not on how much of it is right.
+    /// A PIN; nil if the text is too short, too long, or not all digits.
+    package init?(pin text: String) {
+        guard Self.pinLengths.contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        (isPIN, bytes) = (true, Array(text.utf8))
+    }
+
+    /// Whether the text is the secret. The time depends on the text's length only, not on how much of it is right.
     func matches(_ text: some StringProtocol) -> Bool {
-        let given = Array(text.utf8.prefix(Self.maximumLength + 1))
+        let given = Array(text.utf8.prefix(Self.tokenLengths.upperBound + 1))
         var difference = given.count ^ bytes.count
         for (index, byte) in given.enumerated() { difference |= Int(byte ^ bytes[index % bytes.count]) }
         return difference == 0
     }
 
-    /// Whether the value of an `Authorization` header is `Bearer` and the token.
-    func matches(authorization: String?) -> Bool {
-        guard let authorization, authorization.lowercased().hasPrefix("bearer ") else { return false }
-        return matches(authorization.dropFirst(7))
-    }
-
-    /// Hides the token: configurations may be printed.
+    /// Hides the secret: configurations may be printed.
     package var description: String { "********" }
 }
 
-/// Admits requests with the staff token. An address that keeps sending wrong tokens is locked out for longer each time, also for
-/// the right token.
+/// Signs browsers in with a staff secret, and remembers them. Whoever keeps sending wrong secrets waits longer each time, also with
+/// the right one.
 final class StaffAuthenticator: Sendable {
-    /// How many wrong tokens in a row cause no lockout: people mistype.
+    /// How many wrong secrets in a row from one address cause no wait: people mistype.
     static let freeTries = 5
-    /// The longest lockout.
-    static let longestLockout = Duration.seconds(60)
-    /// How long an address's failures are remembered after the last one.
+    /// How long they are remembered after the last one.
     static let memory = Duration.seconds(600)
+    /// The same for a PIN and all addresses together: it is short enough to be guessed from many.
+    static let freeTriesOfAll = 100
+    static let memoryOfAll = Duration.seconds(24 * 3600)
     /// At least this many addresses are remembered.
     static let addresses = 10_000
+    /// How long a browser stays signed in after the session was last used.
+    static let sessionLength = Duration.seconds(12 * 3600)
+    /// At least this many browsers are signed in.
+    static let mostSessions = 1000
 
+    /// Wrong secrets in a row.
     private struct Failures {
-        var count = 0
-        var last: ContinuousClock.Instant
+        private static let longestWait = Duration.seconds(60)
 
-        var lockedUntil: ContinuousClock.Instant {
-            guard count > freeTries else { return last }
-            // 1 s, 2 s, 4 s …
-            return last + min(.seconds(1 << min(count - freeTries - 1, 10)), longestLockout)
+        let free: Int
+        let memory: Duration
+        private var count = 0
+        private var last: ContinuousClock.Instant?
+
+        init(free: Int, memory: Duration) { (self.free, self.memory) = (free, memory) }
+
+        mutating func add(at now: ContinuousClock.Instant) {
+            if let last, now - last > memory { count = 0 }
+            (count, last) = (count + 1, now)
+        }
+
+        /// How long the next try has to wait: 1 s, 2 s, 4 s … after each failure that is not free.
+        func wait(at now: ContinuousClock.Instant) -> Duration {
+            guard let last, count > free else { return .zero }
+            return max(.zero, min(.seconds(1 << min(count - free - 1, 10)), Self.longestWait) - (now - last))
         }
     }
 
-    private let token: StaffToken?
-    private let log: SpacedWarning
-    private let now: @Sendable () -> ContinuousClock.Instant
-    private let failures = Mutex(RecentTable<IPAddress?, Failures>(capacity: addresses))
-
-    /// - Parameter token: the staff token; nil admits nobody.
-    init(_ token: StaffToken?, logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
-        (self.token, self.now) = (token, now)
-        log = SpacedWarning("a wrong staff token", logger: logger, now: now)
+    private struct State {
+        var failures = RecentTable<IPAddress?, Failures>(capacity: addresses)
+        var failuresOfAll = Failures(free: freeTriesOfAll, memory: memoryOfAll)
+        /// When each session was last used, by its id.
+        var sessions = RecentTable<String, ContinuousClock.Instant>(capacity: mostSessions)
     }
 
+    private let secrets: [StaffSecret]
+    private let log: SpacedWarning
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private let state = Mutex(State())
+
+    /// - Parameter secrets: any of them will do; without one nobody can sign in.
+    init(_ secrets: [StaffSecret], logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+        (self.secrets, self.now) = (secrets, now)
+        log = SpacedWarning("a staff sign-in was refused", logger: logger, now: now)
+    }
+
+    /// Signs a browser in, and returns its session's id, which nobody can guess.
+    ///
     /// - Parameters:
     ///   - authorization: the value of the request's `Authorization` header.
     ///   - path: the requested path, for the log.
-    /// - Throws: ``Refusal`` if the request is not admitted.
-    func authenticate(authorization: String?, from address: IPAddress?, path: String) throws(Refusal) {
-        guard let token else { throw .editingIsOff }
-        let now = now()
-        let refusal: Refusal? = failures.withLock { failures in
-            var known = failures[address?.client] ?? Failures(last: now)
-            if now - known.last > Self.memory { known.count = 0 }
-            guard known.lockedUntil <= now else { return .tooManyTries(wait: now.duration(to: known.lockedUntil)) }
-            guard !token.matches(authorization: authorization) else {
-                failures[address?.client] = nil
-                return nil
-            }
-            known = Failures(count: known.count + 1, last: now)
-            failures[address?.client] = known
-            return .wrongToken
+    /// - Throws: ``Refusal`` if it has no secret, or has to wait.
+    func signIn(authorization: String?, from address: IPAddress?, path: String) throws(Refusal) -> String {
+        guard !secrets.isEmpty else { throw .editingIsOff }
+        let isBearer = authorization?.lowercased().hasPrefix("bearer ") ?? false
+        let given = isBearer ? authorization?.dropFirst(7) ?? "" : ""
+        let (now, id) = (now(), (0..<2).map { _ in String(UInt64.random(in: 1 << 60 ... .max), radix: 16) }.joined())
+        let refusal = state.withLock { state in
+            let refusal = Self.judge(given, of: secrets, from: address?.client, now: now, &state)
+            if refusal == nil { state.sessions[id] = now }
+            return refusal
         }
-        guard let refusal else { return }
-        if refusal.code == Refusal.wrongToken.code { log.add(from: address, path: path) }
+        guard let refusal else { return id }
+        // Also one that has to wait: a guesser that goes on is told of for as long.
+        log.add(from: address, path: path)
         throw refusal
     }
+
+    private static func judge(
+        _ given: Substring, of secrets: [StaffSecret], from client: IPAddress?, now: ContinuousClock.Instant, _ state: inout State
+    ) -> Refusal? {
+        var own = state.failures[client] ?? Failures(free: freeTries, memory: memory)
+        let wait = own.wait(at: now)
+        guard wait <= .zero else { return .tooManyTries(wait: wait) }
+        // Until then a PIN is not compared: the refusal would tell whether it was right.
+        let waitOfPINs = secrets.contains(where: \.isPIN) ? state.failuresOfAll.wait(at: now) : .zero
+        guard !secrets.contains(where: { (waitOfPINs <= .zero || !$0.isPIN) && $0.matches(given) }) else {
+            state.failures[client] = nil
+            return nil
+        }
+        own.add(at: now)
+        state.failures[client] = own
+        guard waitOfPINs <= .zero else { return .tooManyTries(wait: waitOfPINs) }
+        state.failuresOfAll.add(at: now)
+        return .wrongToken
+    }
+
+    /// Lets a browser in that is signed in, and stays so for as long again.
+    ///
+    /// - Throws: ``Refusal`` if it is not.
+    func admit(_ session: String?) throws(Refusal) {
+        guard !secrets.isEmpty else { throw .editingIsOff }
+        guard isSignedIn(session) else { throw .signedOut }
+    }
+
+    /// The same as an answer.
+    func isSignedIn(_ session: String?) -> Bool {
+        guard let session else { return false }
+        let now = now()
+        return state.withLock { state in
+            guard let last = state.sessions[session], now - last < Self.sessionLength else { return false }
+            state.sessions[session] = now
+            return true
+        }
+    }
+
+    /// Signs a browser out.
+    func signOut(_ session: String?) { if let session { state.withLock { $0.sessions[session] = nil } } }
 
     /// Logs what is still held back. No request follows.
     func close() { log.flush() }

@@ -158,7 +158,19 @@ extension AnswerEncoder {
         appendFruits(of: content, by: { $0.level }, after: { $0.firstLeft }, into: &buffer)
         appendRevision(of: content, into: &buffer)
         append(phrases.restocked, into: &buffer)
-        appendList(of: content, into: &buffer) { $0.level }
+        for place in 0..<content.fruits.count {
+            let line = content.fruits[place]
+            if place > 0 { buffer.append("; ") }
+            append(fruits[line.fruit].counted.before, into: &buffer)
+            if line.amount != 0 {
+                if line.amount > 0 { buffer.append("+") }
+                buffer.append(decimal: line.amount)
+                buffer.append(", ")
+            }
+            append(phrases.now, into: &buffer)
+            buffer.append(decimal: line.level)
+            append(fruits[line.fruit].counted.after, into: &buffer)
+        }
         buffer.append(#""}"#)
     }
 
@@ -169,7 +181,13 @@ extension AnswerEncoder {
         appendFruits(of: content, by: { $0.level }, after: { $0.firstLeftAfterAmounts }, into: &buffer)
         appendRevision(of: content, into: &buffer)
         append(phrases.cancelled.before, into: &buffer)
-        appendList(of: content, into: &buffer) { $0.amount }
+        for place in 0..<content.fruits.count {
+            let line = content.fruits[place]
+            if place > 0 { buffer.append(", ") }
+            append(fruits[line.fruit].counted.before, into: &buffer)
+            buffer.append(decimal: line.amount)
+            append(fruits[line.fruit].counted.after, into: &buffer)
+        }
         append(phrases.cancelled.after, into: &buffer)
     }
 }
@@ -231,17 +249,6 @@ extension AnswerEncoder {
         guard content.revision > 0 else { return buffer.append("}") }
         buffer.append(#"},"revision":"#)
         buffer.append(decimal: content.revision)
-    }
-
-    /// The fruits in a message, each with a number.
-    private func appendList(of content: AnswerContent, into buffer: inout OutputBuffer, _ number: (FruitTally.Line) -> Int) {
-        for place in 0..<content.fruits.count {
-            let line = content.fruits[place]
-            if place > 0 { buffer.append(", ") }
-            append(fruits[line.fruit].counted.before, into: &buffer)
-            buffer.append(decimal: number(line))
-            append(fruits[line.fruit].counted.after, into: &buffer)
-        }
     }
 
     private func append(_ fragment: Fragment, into buffer: inout OutputBuffer) {
@@ -384,8 +391,8 @@ private struct FruitFragments {
         next = fragments.add(#",\#(id):"#)
         firstShort = fragments.add(#","fruit":\#(id),"missing":[{"fruit":\#(id),"needed":"#)
         nextShort = fragments.add(#"},{"fruit":\#(id),"needed":"#)
-        counted = fragments.add(phrasebook.counted(fruit))
-        let texts = phrasebook.listed(fruit)
+        counted = fragments.add(phrasebook.counted(fruit.name))
+        let texts = phrasebook.listed(fruit.name)
         listed = (
             fragments.add(#"\#(escaped: texts.last)"#), fragments.add(#"\#(escaped: texts.beforeLast)"#),
             fragments.add(#"\#(escaped: texts.beforeOthers)"#)
@@ -420,7 +427,7 @@ private struct JuiceFragments {
         nextItem = fragments.add(#"},{"juice":\#(juice.id),"quantity":"#)
         madeOne = fragments.add(#","message":\#(made.before + name + made.after)}"#)
         one = fragments.add(#"\#(escaped: name)"#)
-        several = fragments.add(phrasebook.several(juice))
+        several = fragments.add(phrasebook.several(juice.name))
     }
 }
 
@@ -429,6 +436,8 @@ private struct PhraseFragments {
     let made: (before: Fragment, after: Fragment)
     let outOfStock: (before: Fragment, after: Fragment)
     let restocked: Fragment
+    /// Before a fruit's level.
+    let now: Fragment
     let cancelled: (before: Fragment, after: Fragment)
     /// All the rest of a cancel's answer that returned nothing.
     let cancelledNothing: Fragment
@@ -443,6 +452,7 @@ private struct PhraseFragments {
             fragments.add(#"}],"message":"\#(escaped: phrasebook.outOfStock.before)"#), message(phrasebook.outOfStock).after
         )
         restocked = message((phrasebook.restocked, "")).before
+        now = fragments.add(#"\#(escaped: phrasebook.now)"#)
         cancelled = message(phrasebook.cancelled)
         cancelledNothing = fragments.add(#","returned":{},"left":{},"message":\#(phrasebook.cancelledNothing)}"#)
     }

@@ -110,6 +110,8 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
 /// 7. for a restock, `add` and `set`: one given twice, both given, neither given, not an object, empty; then
 ///    the fruits in the order given, each of them unknown, given twice, or with a bad amount.
 ///
+/// A service that knows its stores puts another fault before those from 3 on: ``Rejection/unknownStore(_:)``.
+///
 /// A field that is `null` counts as not given, because many senders write unset fields that way: an order with
 /// `"quantity":null` is for one juice. So does a `cancel` that is `false`. Fields that are not part of a command are ignored,
 /// whatever their values.

@@ -13,7 +13,10 @@ public enum JournalNote: Sendable, Hashable {
     /// A worker owns the partition from here on.
     case claim(JournalClaim)
     /// An operator moved the position: reading goes on at this place.
-    case anchored(InputPlace, by: String, reason: String?)
+    ///
+    /// In a copy of another cluster's topics, `copied` is what that place's offset was there, by whose offsets all earlier
+    /// records of the journal go.
+    case anchored(InputPlace, by: String, reason: String?, copied: Int64? = nil)
 }
 
 /// The place of a record in an input topic.
@@ -104,9 +107,12 @@ extension JournalNote {
         case .copy(let place): ("copy", place.members)
         case .position(let position): ("position", position.members)
         case .claim(let claim): ("claim", claim.members)
-        case .anchored(let place, let by, nil): ("anchored", place.members + [#""by":\#(by)"#])
-        case .anchored(let place, let by, let reason?):
-            ("anchored", place.members + [#""by":\#(by)"#, #""reason":\#(reason)"#])
+        case .anchored(let place, let by, let reason, let copied):
+            (
+                "anchored",
+                place.members + [#""by":\#(by)"#] + (reason.map { [#""reason":\#($0)"#] } ?? [])
+                    + (copied.map { [#""copied":\#($0)"#] } ?? [])
+            )
         }
     }
 }
@@ -190,7 +196,8 @@ extension JournalNote {
                     partitions: Int32(try note.integer("partitions", from: 1...Int(Int32.max))), next: try note.next()))
         case "anchored":
             let reason = note.member("reason").isAbsent ? nil : try note.text("reason")
-            self = .anchored(try InputPlace(note), by: try note.text("by"), reason: reason)
+            let copied: Int64? = note.member("copied").isAbsent ? nil : try note.number("copied")
+            self = .anchored(try InputPlace(note), by: try note.text("by"), reason: reason, copied: copied)
         default: return nil
         }
     }

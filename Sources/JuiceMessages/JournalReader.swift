@@ -23,8 +23,8 @@ public struct JournalAnswer {
         case first
         /// It took an order back, and is remembered in the order's place.
         case cancel
-        /// It answers an order that was cancelled before. The cancel stays what is remembered.
-        case afterCancel
+        /// It is not remembered: it answers an order that was cancelled before, or a cancel to an unknown store.
+        case unremembered
     }
 }
 
@@ -79,10 +79,18 @@ public final class JournalReader {
         let role: JournalAnswer.Role =
             switch type {
             case "cancelled": .cancel
-            case "rejected": members.reason.string == BorrowedText("cancelled") ? .afterCancel : .first
+            case "rejected": role(ofRejection: members.reason.string, head)
             default: .first
             }
         return JournalAnswer(head: head, role: role, revision: revision)
+    }
+
+    private func role(ofRejection reason: BorrowedText?, _ head: AnswerHead) -> JournalAnswer.Role {
+        switch reason {
+        case BorrowedText("cancelled"): .unremembered
+        case BorrowedText("unknownStore") where head.command == .cancel: .unremembered
+        default: .first
+        }
     }
 
     private func check(_ name: BorrowedText, longest: Int, _ field: StaticString) throws(MalformedMessage) {

@@ -13,6 +13,13 @@ extension LocalizedName {
     public func text(in language: Language) -> String { language == .english ? english : korean }
 }
 
+extension Language {
+    /// The text in this language.
+    package func text<Text>(_ english: @autoclosure () -> Text, _ korean: @autoclosure () -> Text) -> Text {
+        self == .english ? english() : korean()
+    }
+}
+
 /// The texts around a number or a list.
 typealias TextPair = (before: String, after: String)
 
@@ -23,21 +30,21 @@ struct Phrasebook {
     let language: Language
 
     func text<Text>(_ english: @autoclosure () -> Text, _ korean: @autoclosure () -> Text) -> Text {
-        language == .english ? english() : korean()
+        language.text(english(), korean())
     }
 
     /// Around the juices that were made: `juice made: kiwi juice`.
     var made: TextPair { text(("juice made: ", ""), ("", " 나왔습니다! 맛있게 드세요!")) }
 
     /// Around the number of several of a juice: `3 × kiwi juice`.
-    func several(_ juice: Juice) -> TextPair { text(("", " × \(juice.name.english)"), ("\(juice.name.korean) ", "잔")) }
+    func several(_ juice: LocalizedName) -> TextPair { text(("", " × \(juice.english)"), ("\(juice.korean) ", "잔")) }
 
     /// Around the list of short fruits.
     var outOfStock: TextPair { text(("out of stock (", ")"), ("", " 모자라요. 재고를 수정할까요?")) }
 
     /// A short fruit's name, by how many follow it in the list: `딸기, `, `바나나와 `, `키위가`.
-    func listed(_ fruit: Fruit) -> (beforeOthers: String, beforeLast: String, last: String) {
-        let name = fruit.name.text(in: language)
+    func listed(_ fruit: LocalizedName) -> (beforeOthers: String, beforeLast: String, last: String) {
+        let name = fruit.text(in: language)
         return text(
             ("\(name), ", "\(name), ", name),
             ("\(name), ", KoreanParticle.and.attached(to: name) + " ", KoreanParticle.subject.attached(to: name)))
@@ -48,11 +55,93 @@ struct Phrasebook {
 
     var cancelledNothing: String { text("cancelled: nothing returned", "취소했어요. 되돌린 재고가 없습니다.") }
 
-    /// Before the restocked fruits.
+    /// Before the restocked fruits: `restocked: kiwi +5, now 15; mango now 30`.
     var restocked: String { text("restocked: ", "재고를 수정했어요: ") }
 
+    /// Before the new level of a fruit, so that nobody takes it for what was added.
+    var now: String { text("now ", "현재 ") }
+
     /// Around the number of a fruit: `kiwi 8`, `키위 8개`.
-    func counted(_ fruit: Fruit) -> TextPair { text(("\(fruit.name.english) ", ""), ("\(fruit.name.korean) ", "개")) }
+    func counted(_ fruit: LocalizedName) -> TextPair { text(("\(fruit.english) ", ""), ("\(fruit.korean) ", "개")) }
+}
+
+// MARK: - Answers in another language
+
+extension Answer {
+    /// What to tell people in a language that may not be the service's: its message where that is in this language, otherwise
+    /// what the other members of the answer say, which is less for a rejection. A juice or fruit that the menu does not know is
+    /// called by its id.
+    public func message(in language: Language, menu: Menu) -> String {
+        let phrasebook = Phrasebook(menu: menu, language: language)
+        return Language(of: message) == language ? message : phrasebook.message(for: self) ?? message
+    }
+}
+
+extension Language {
+    /// The language of a message of the service. Ids, which may be in any language, are quoted.
+    init(of message: String) {
+        let isOwn = message.split(separator: "\"", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 0 }
+        let isKorean = isOwn.contains { $0.element.unicodeScalars.contains { ("\u{AC00}"..."\u{D7A3}").contains($0) } }
+        self = isKorean ? .korean : .english
+    }
+}
+
+extension Phrasebook {
+    /// Tells a person what an answer's members say; nil if they do not say it.
+    fileprivate func message(for answer: Answer) -> String? {
+        switch answer.outcome {
+        case .juiceMade(let juices, _, _):
+            made.before + juices.items.map(text).joined(separator: ", ") + made.after
+        case .outOfStock(_, let missing):
+            outOfStock.before
+                + missing.enumerated().map { place, short in
+                    let name = listed(fruit(short.fruit))
+                    return switch missing.count - place {
+                    case 1: name.last
+                    case 2: name.beforeLast
+                    default: name.beforeOthers
+                    }
+                }.joined() + outOfStock.after
+        case .restocked(let left): restocked + left.map { counted($0, now) }.joined(separator: "; ")
+        case .cancelled(let returned, _) where returned.isEmpty: cancelledNothing
+        case .cancelled(let returned, _):
+            cancelled.before + returned.map { counted($0) }.joined(separator: ", ") + cancelled.after
+        case .rejected(let reason): Rejection.Reason(rawValue: reason).map(summary)
+        }
+    }
+
+    private func text(_ item: OrderedJuice) -> String {
+        let juice = menu.juiceIndex(id: item.juice).map { menu.juices[$0].name }
+        let name = juice ?? LocalizedName(english: item.juice, korean: item.juice)
+        guard item.quantity > 1 else { return name.text(in: language) }
+        return several(name).before + String(item.quantity) + several(name).after
+    }
+
+    private func fruit(_ id: String) -> LocalizedName {
+        menu.fruitIndex(id: id).map { menu.fruits[$0].name } ?? LocalizedName(english: id, korean: id)
+    }
+
+    private func counted(_ amount: FruitAmount, _ word: String = "") -> String {
+        let texts = counted(fruit(amount.fruit))
+        return texts.before + word + String(amount.amount) + texts.after
+    }
+
+    /// Tells a person why without the details, which only the service knows.
+    private func summary(of reason: Rejection.Reason) -> String {
+        switch reason {
+        case .unknownStore: text("the service does not know the store", "등록되지 않은 매장이에요")
+        case .unknownJuice: text("a juice is not on the service's menu", "메뉴에 없는 쥬스예요")
+        case .unknownFruit: text("a fruit is not on the service's menu", "메뉴에 없는 과일이에요")
+        case .badQuantity: message(for: .badQuantity)
+        case .badAmount: text("an amount must be a whole number", "수량은 정수여야 해요")
+        case .wouldGoNegative: text("a stock cannot go below 0", "재고는 0보다 작아질 수 없어요")
+        case .wouldOverflow:
+            text("a stock cannot go above \(FruitStore.maximumLevel)", "재고는 \(FruitStore.maximumLevel)개를 넘을 수 없어요")
+        case .emptyRestock: message(for: .emptyRestock)
+        case .badCommand: text("the service does not understand the command", "서비스가 이해하지 못한 요청이에요")
+        case .cancelled: message(for: .cancelled)
+        }
+    }
 }
 
 /// A Korean particle, whose form depends on the final sound of the word before it.

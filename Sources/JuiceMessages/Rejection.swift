@@ -3,6 +3,8 @@ import JuiceDomain
 /// Why a command is rejected, with the details for its message. Fruits are indices of the menu; texts of the sender are already
 /// clipped.
 public enum Rejection: Error, Hashable {
+    /// The service knows which stores there are, and this is none of them.
+    case unknownStore(String)
     case unknownJuice(String)
     case unknownFruit(String)
     /// The quantity is not an integer, or not one of `JuiceOrder.quantities`.
@@ -32,12 +34,14 @@ public enum Rejection: Error, Hashable {
 
     /// The codes in the field `reason` of an answer. The list is closed.
     public enum Reason: String, Hashable, Sendable, CaseIterable {
-        case unknownJuice, unknownFruit, badQuantity, badAmount, wouldGoNegative, wouldOverflow, emptyRestock, badCommand, cancelled
+        case unknownStore, unknownJuice, unknownFruit, badQuantity, badAmount, wouldGoNegative, wouldOverflow, emptyRestock
+        case badCommand, cancelled
     }
 
     /// The code of this rejection.
     public var reason: Reason {
         switch self {
+        case .unknownStore: .unknownStore
         case .unknownJuice: .unknownJuice
         case .unknownFruit: .unknownFruit
         case .badQuantity: .badQuantity
@@ -49,6 +53,9 @@ public enum Rejection: Error, Hashable {
         case .cancelled: .cancelled
         }
     }
+
+    /// The rejection of a command to a store that the service does not know.
+    public static func unknown(store: BorrowedText) -> Rejection { .unknownStore(store.clipped()) }
 
     /// The rejection that answers an edit the store did not take.
     public init(_ error: StockEditError) {
@@ -63,6 +70,8 @@ extension Phrasebook {
     /// Tells a person why.
     func message(for rejection: Rejection) -> String {
         switch rejection {
+        // As escaped: the name may differ from a known one in nothing that can be seen.
+        case .unknownStore(let id): text("no store is called \(StoreID.quoted(id))", "등록되지 않은 매장이에요: \(StoreID.quoted(id))")
         case .unknownJuice(let id): text("no juice is called \"\(id)\"", "메뉴에 없는 쥬스예요: \"\(id)\"")
         case .unknownFruit(let id): text("no fruit is called \"\(id)\"", "메뉴에 없는 과일이에요: \"\(id)\"")
         case .badQuantity: text("the quantity must be a whole number from 1 to 100", "수량은 1부터 100까지의 정수여야 해요")

@@ -135,6 +135,52 @@ public enum StoreID {
         guard key.count <= maximumLength, key.isUTF8 else { return nil }
         return BorrowedText(key)
     }
+
+    // MARK: - For people
+
+    /// The id for people who have to tell it from others. It is a JSON string with escapes if it has anything that cannot be seen,
+    /// such as a space at its end, or that another spelling has in one character, as decomposed Hangul.
+    public static func visible(_ id: String) -> String {
+        let isPlain = !id.unicodeScalars.contains(where: \.isHidden) && id.first != "\"" && id.first != " " && id.last != " "
+        return isPlain && !id.isEmpty ? id : quoted(id)
+    }
+
+    /// The same in quotes, whether or not the id needs them.
+    static func quoted(_ id: String) -> String {
+        id.unicodeScalars.reduce(into: "\"") { text, scalar in
+            switch scalar {
+            case "\"", "\\": text += "\\\(scalar)"
+            case _ where scalar.isHidden:
+                for unit in UTF16.encode(scalar) ?? .init() {
+                    text += "\\u" + String(UInt32(unit) + 0x10000, radix: 16).dropFirst()
+                }
+            default: text.unicodeScalars.append(scalar)
+            }
+        } + "\""
+    }
+
+    /// What is left of an id for the eye. Ids whose looks are equal, as `String` compares them, look alike.
+    public static func look(of id: String) -> String {
+        let words = id.unicodeScalars.filter { $0.properties.isWhitespace || !$0.isInvisible }.split(
+            whereSeparator: \.properties.isWhitespace)
+        return words.map { String(String.UnicodeScalarView($0)) }.joined(separator: " ")
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether it takes no place, or one that looks like a space.
+    fileprivate var isInvisible: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned: true
+        case .spaceSeparator: self != " "
+        default: properties.isDefaultIgnorableCodePoint
+        }
+    }
+
+    /// Whether it is invisible, or a part of what also exists as one character: a Latin accent, a letter of a Hangul syllable.
+    fileprivate var isHidden: Bool {
+        isInvisible || (0x0300...0x036F).contains(value) || (0x1100...0x11FF).contains(value)
+    }
 }
 
 /// The names of the record headers that are part of the contract.

@@ -1,3 +1,4 @@
+import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 import Kafka
@@ -58,8 +59,6 @@ final class CommandConsumer {
 
     /// The next event, or the error that ended this membership.
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> Result<PollResult, KafkaError> {
-        if wait == .briefly, watch.needsProbe { watch.probe(consumer) }
-
         if let assigned = try resolveAssignment() { return .success(assigned) }
         if let (position, reason) = damages.popLast() { return .success(.damaged(position, reason)) }
         let event: GroupConsumer.Event
@@ -193,7 +192,7 @@ final class CommandConsumer {
         loggedPartitions = count
         logger.warning(
             """
-            orders or restocks now have \(count) partitions; stores live in \(storePartitions), and what comes to the \
+            orders or restocks now have \(count.counted("partition")); stores live in \(storePartitions), and what comes to the \
             others is forwarded. `juice topics check` names the command that puts it right
             """
         )

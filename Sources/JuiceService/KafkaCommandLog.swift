@@ -16,6 +16,7 @@ final class KafkaCommandLog: CommandLog {
     private let partitions: TopicCheck.PartitionCounts
     private let watch: BrokerWatch
     private let metrics: WorkerMetrics?
+    private let clocks: ClockWatch?
     private let observer: TransactionObserver
 
     /// The member of the group, which is replaced when its membership is lost; nil for an anchor.
@@ -38,10 +39,10 @@ final class KafkaCommandLog: CommandLog {
     /// Joins the consumer group, unless a share of the partitions is given.
     init(
         configuration: ServiceConfiguration, worker: Int, partitions: TopicCheck.PartitionCounts, share: InputAssignment? = nil,
-        watch: BrokerWatch, metrics: WorkerMetrics? = nil, logger: Logger
+        watch: BrokerWatch, metrics: WorkerMetrics? = nil, clocks: ClockWatch? = nil, logger: Logger
     ) throws(KafkaError) {
         (self.configuration, self.worker, self.partitions, self.share) = (configuration, worker, partitions, share)
-        (self.watch, self.metrics) = (watch, metrics)
+        (self.watch, self.metrics, self.clocks) = (watch, metrics, clocks)
         lookupTimeout = AdaptiveTimeout(shortest: configuration.callTimeout)
         observer = TransactionObserver(worker: worker, topics: configuration.topics, metrics: metrics)
         let hooks = ClientHooks(logger: logger, logCeiling: .info)
@@ -85,7 +86,9 @@ final class KafkaCommandLog: CommandLog {
         case .failure(let error): return try rejoin(after: error)
         }
         switch result {
-        case .records(let records, _): observer.polled(records, headers: input.headers)
+        case .records(let records, _):
+            observer.polled(records, headers: input.headers)
+            if let last = records.last { clocks?.compare(last, at: now) { input.headers(of: last) } }
         // The takeover needs them in a moment, and a new client takes long to connect.
         case .assigned: transactions.prepare()
         case .damaged(let place, let reason):
@@ -146,6 +149,7 @@ final class KafkaCommandLog: CommandLog {
 
     func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
         guard let share = share ?? input?.share else { throw LogError(.startOver, "the partitions were given up") }
+        let start = now
         let uncommitted = reader.uncommitted
         let metadata = try looking { timeout throws(KafkaError) in
             try uncommitted.metadata(topics: configuration.topics.all, timeout: timeout)
@@ -157,6 +161,7 @@ final class KafkaCommandLog: CommandLog {
         }
         for index in found.extents.indices { found.extents[index].rewound = rewound(in: found.extents[index]) }
         metrics?.found(found.extents)
+        clocks?.found(found.extents, at: start)
         return found
     }
 
@@ -207,7 +212,9 @@ final class KafkaCommandLog: CommandLog {
     func fence(_ ids: Set<String>) throws(LogError) -> Set<String> {
         let fence = fence ?? ProducerFence(configuration: configuration.producer, hooks: hooks)
         self.fence = fence
-        let undecided = try call { () throws(KafkaError) in try fence.fence(ids, timeout: configuration.callTimeout) }
+        let undecided = try LogError.rethrowing { () throws(KafkaError) in
+            try fence.fence(ids, timeout: configuration.callTimeout)
+        }
         transactions.discardPrepared(ids)
         self.fence = nil
         return undecided
@@ -234,11 +241,13 @@ final class KafkaCommandLog: CommandLog {
 
     func initTransactions() throws(LogError) -> [String] {
         observer.abandoned()
-        return try call { () throws(KafkaError) in try transactions.initTransactions(timeout: configuration.callTimeout) }
+        return try LogError.rethrowing { () throws(KafkaError) in
+            try transactions.initTransactions(timeout: configuration.callTimeout)
+        }
     }
 
     func begin() throws(LogError) {
-        try call { () throws(KafkaError) in try transactions.begin() }
+        try LogError.rethrowing { () throws(KafkaError) in try transactions.begin() }
         observer.began()
     }
 
@@ -253,11 +262,11 @@ final class KafkaCommandLog: CommandLog {
     }
 
     func flush() throws(LogError) {
-        try call { () throws(KafkaError) in try transactions.flush(timeout: configuration.callTimeout) }
+        try LogError.rethrowing { () throws(KafkaError) in try transactions.flush(timeout: configuration.callTimeout) }
     }
 
     func commit() throws(LogError) {
-        try call { () throws(KafkaError) in try transactions.commit(timeout: configuration.callTimeout) }
+        try LogError.rethrowing { () throws(KafkaError) in try transactions.commit(timeout: configuration.callTimeout) }
         watch.reached()
         observer.committed(at: now)
     }
@@ -271,16 +280,6 @@ final class KafkaCommandLog: CommandLog {
     }
 
     // MARK: - Calls
-
-    /// Makes a call that waits for a broker. If it takes too long, finds out whether the cluster answers at all.
-    private func call<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
-        do throws(LogError) {
-            return try LogError.rethrowing(body)
-        } catch {
-            if error.remedy == .retry { watch.probe(input?.consumer ?? reader.uncommitted) }
-            throw error
-        }
-    }
 
     /// Makes a lookup. If it times out, the next one may take longer.
     private func looking<Success>(_ body: (_ timeout: Duration) throws(KafkaError) -> Success) throws(LogError) -> Success {
@@ -354,7 +353,10 @@ extension LogError {
             case .transport: .connection
             default: .call
             }
-        self.init(remedy, error.description + error.code.neededRights, subject: subject)
+        // What the service writes has the time of its clock.
+        let clocks = "; its clock and the brokers' differ, or a limit of the topic is too small: see docs/OPERATIONS.md#retention"
+        self.init(
+            remedy, error.description + error.code.neededRights + (error.code == .invalidTimestamp ? clocks : ""), subject: subject)
     }
 
     /// Calls a Kafka client and turns its errors into the engine's.

@@ -1,3 +1,4 @@
+import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 import Kafka
@@ -25,6 +26,8 @@ package struct OrderService: Service {
     private static let settlingTime = Duration.seconds(2)
     /// The pause between two attempts to use the topics.
     private static let pause = Duration.milliseconds(200)
+    /// How often the brokers are probed, and how long they may take to answer. They are asked twice, within the time to stop.
+    private static let (probeInterval, probeTimeout) = (Duration.seconds(1), Duration.milliseconds(1500))
 
     /// A service that does not run yet.
     ///
@@ -70,9 +73,11 @@ package struct OrderService: Service {
 
         health.started(workers: configuration.workers)
         defer { health.ended() }
-        let names = (0..<configuration.workers).map { "worker-\($0)" }
+        let clocks = ClockWatch(metrics: metrics, logger: logger)
+        let names = (0..<configuration.workers).map { "worker-\($0)" } + ["brokers"]
         let ended: [Void] = try await DedicatedThread.runAll(names, until: stop, stopTimeout: Self.stopTimeout) { number in
-            try runWorker(number, topics, watch, stop)
+            guard number < configuration.workers else { return try watchBrokers(topics.brokers, watch, stop) }
+            try runWorker(number, topics, watch, clocks, stop)
         }
         if ended.count < names.count {
             // Nothing is lost: the broker completes or aborts the transactions it knows.
@@ -107,12 +112,11 @@ package struct OrderService: Service {
                 found = try timeout.waiting { limit throws(KafkaError) in try findings(admin, reader, timeout: limit) }
             } catch {
                 guard error.remedy == .retry else { throw .failed(error.description + error.code.neededRights) }
-                if !error.code.isFromBroker {
-                    watch.failed(error)
-                } else {
-                    // Topics just created have no leaders for a moment.
-                    watch.reached()
-                    if isSettled, !isWaiting { logger.warning("waiting for the topics: \(error)") }
+                // Topics just created have no leaders for a moment. A partition without one answers no lookup.
+                let reason = error.code.isFromBroker ? error : watch.fault ?? error
+                if error.code.isFromBroker { watch.reached() }
+                if error.code.isFromBroker || watch.probe(admin) {
+                    if isSettled, !isWaiting { logger.warning("waiting for the topics: \(reason)") }
                     isWaiting = isWaiting || isSettled
                 }
             }
@@ -141,7 +145,7 @@ package struct OrderService: Service {
     private func findings(_ admin: Admin, _ reader: Consumer, timeout: Duration) throws(KafkaError) -> TopicCheck.Findings {
         if let topicPlan {
             let created = try admin.create(topicPlan.topics, timeout: .seconds(4))
-            for name in created { logger.notice("created topic \(name) with \(topicPlan.partitionCount) partitions") }
+            for name in created { logger.notice("created topic \(name) with \(topicPlan.partitionCount.counted("partition"))") }
         }
         let check = TopicCheck(
             names: configuration.topics, bootstrapServers: configuration.bootstrapServers,
@@ -149,12 +153,29 @@ package struct OrderService: Service {
         return try check.findings(admin, reader: reader, timeout: timeout)
     }
 
+    // MARK: - Brokers
+
+    /// Probes the brokers every second, as the kiosk does. By themselves clients notice a broker that hangs only when their
+    /// requests time out. A probe says nothing of rebalances and transactions, which may take long while brokers answer.
+    private func watchBrokers(_ brokers: [String], _ watch: BrokerWatch, _ stop: StopSignal) throws(ServiceError) {
+        do throws(KafkaError) {
+            let consumer = try Consumer(
+                configuration: configuration.knowing(brokers: brokers).logEndConsumer,
+                hooks: ClientHooks(logger: logger, logCeiling: .debug))
+            defer { consumer.close() }
+            while !stop.isRequested {
+                watch.probe(consumer, timeout: Self.probeTimeout)
+                stop.wait(for: Self.probeInterval)
+            }
+        } catch { throw .badConfiguration(error.description) }
+    }
+
     // MARK: - Workers
 
     /// Drives a worker step by step until it is asked to stop or cannot continue. The worker and everything it owns live on this
     /// thread.
     private func runWorker(
-        _ number: Int, _ topics: TopicCheck.Findings, _ watch: BrokerWatch, _ stop: StopSignal
+        _ number: Int, _ topics: TopicCheck.Findings, _ watch: BrokerWatch, _ clocks: ClockWatch, _ stop: StopSignal
     ) throws(ServiceError) {
         let configuration = (metrics == nil ? configuration : configuration.withStatistics).knowing(brokers: topics.brokers)
         let metrics = metrics.map { WorkerMetrics(worker: number, topics: configuration.topics, factory: $0) }
@@ -164,16 +185,18 @@ package struct OrderService: Service {
         do throws(KafkaError) {
             log = try KafkaCommandLog(
                 configuration: configuration, worker: number, partitions: topics.partitions, watch: watch, metrics: metrics,
-                logger: logger)
+                clocks: clocks, logger: logger)
         } catch { throw .badConfiguration(error.description) }
 
         var events = WorkerLogger(logger: logger, configuration: configuration)
         var worker = Worker(
             log: log,
             settings: WorkerSettings(
-                menu: configuration.menu, language: configuration.language, partitionCount: topics.partitions.stores,
-                group: configuration.group, instance: configuration.instanceID, window: configuration.duplicateWindow,
-                answerBytes: configuration.answerBytes, maxBatch: ServiceConfiguration.maxBatch, noteInterval: topics.noteInterval)
+                menu: configuration.menu, language: configuration.language, stores: configuration.stores,
+                partitionCount: topics.partitions.stores, group: configuration.group, instance: configuration.instanceID,
+                window: configuration.duplicateWindow, answerBytes: configuration.answerBytes,
+                maxBatch: ServiceConfiguration.maxBatch, noteInterval: topics.noteInterval,
+                oldestForward: topics.oldestForward)
         ) { event in
             events.log(event)
             health.record(event, ofWorker: number)
@@ -185,6 +208,7 @@ package struct OrderService: Service {
             let step = worker.step()
             health.stepped(worker: number)
             metrics?.record(worker.held)
+            events.logDueDeadLetters()
             switch step {
             case .worked, .idle: continue
             // Pauses are short while stopping, so that the last transaction gets as many attempts as time allows.

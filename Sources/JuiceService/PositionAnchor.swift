@@ -1,3 +1,4 @@
+import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 import Kafka
@@ -12,8 +13,10 @@ package final class PositionAnchor {
         case earliest
         /// Behind the newest record.
         case latest
-        /// Behind the order or restock with this id, by its answer.
+        /// Behind the order or restock with this id, which was answered.
         case after(id: String)
+        /// Behind the last record that was handled in the cluster that the topics were copied from.
+        case copied
     }
 
     /// What a move means.
@@ -24,6 +27,10 @@ package final class PositionAnchor {
         package let to: Offset
         /// From the oldest record to behind the newest one.
         package let log: Range<Offset>
+        /// In a copy, what the next offset was in the other cluster; else nil.
+        package var copied: Offset?
+        /// How many records were handled there that the copy lacks.
+        package var lacking = 0
     }
 
     private let group: String
@@ -32,6 +39,8 @@ package final class PositionAnchor {
     private let input: InputPartition
     /// The partition whose journal says how far the input is read.
     private let partition: Int32
+    private let storePartitions: Int32
+    private let menu: Menu
     private let reader: Consumer
     /// How long each call may wait for the cluster.
     private let timeout: Duration
@@ -49,6 +58,7 @@ package final class PositionAnchor {
         // All anchors of a group share their ids, so that only one is at work.
         configuration.instanceID = ServiceConfiguration.anchorInstance
         (group, topics, self.author, self.timeout) = (configuration.group, configuration.topics, author, timeout)
+        menu = configuration.menu
         input = InputPartition(topic: topic, partition: number)
         let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger)
         do throws(KafkaError) {
@@ -63,9 +73,12 @@ package final class PositionAnchor {
                 throw KafkaError(code: .unknownPartition, message: reason)
             }
             let uncommitted = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
-            let claimed = try StorePartitions(reader: uncommitted, timeout: timeout)
-                .claimed(in: names.results, partitionCount: count(.results))
-            let storePartitions = claimed ?? Int32(clamping: count(.stock))
+            let stores = StorePartitions(reader: uncommitted, timeout: timeout)
+            var claimed: Int32?
+            try retrying(while: Self.until(timeout)) { () throws(KafkaError) in
+                claimed = try stores.claimed(in: names.results, partitionCount: count(.results))
+            }
+            storePartitions = claimed ?? Int32(clamping: count(.stock))
             partition = number % storePartitions
             let share = InputAssignment(
                 orders: [partition], partitionCount: storePartitions, orderCount: Int32(clamping: count(.orders)),
@@ -101,7 +114,11 @@ package final class PositionAnchor {
         case .offset(let offset): target = offset
         case .earliest: target = log.lowerBound
         case .latest: target = log.upperBound
-        case .after(let id): target = try offset(ofCommand: id, in: survey.extents.results) + 1
+        case .after(let id):
+            let place = try place(upTo: id, survey.extents, log)
+            if place.next != place.told { return Move(place, in: log) }
+            target = place.next
+        case .copied: return Move(try place(upTo: nil, survey.extents, log), in: log)
         }
         guard target >= log.lowerBound, target <= log.upperBound else {
             throw .badConfiguration(
@@ -111,30 +128,121 @@ package final class PositionAnchor {
         return Move(from: from, to: target, log: log)
     }
 
-    /// The offset of a command, by its last answer.
-    private func offset(ofCommand id: String, in results: Range<Offset>) throws(ServiceError) -> Offset {
-        let decoder = AnswerDecoder()
-        var found: Offset?
-        do throws(KafkaError) {
-            try reader.read([topics[.results, partition]: results], timeout: timeout) { record in
-                if let value = record.value, let answer = try? decoder.decode(value), answer.id == id,
-                    (answer.command == .restock) == (input.topic == .restocks)
-                {
-                    found = answer.offset
-                }
-                return true
-            }
-        } catch { throw .failed(error.description) }
-        guard let found else {
-            throw .badConfiguration("partition \(partition) of \(topics.results) has no answer to \"\(id)\"")
+    /// The place behind a command, or behind all that was handled. It is looked up in the input itself: in a copy, the offset in an
+    /// answer is that of another cluster.
+    private func place(
+        upTo id: String?, _ extents: PartitionExtents, _ log: Range<Offset>
+    ) throws(ServiceError) -> HandledRecords.Place {
+        var handled = HandledRecords(of: input, in: partition, upTo: id, menu: menu, partitionCount: storePartitions)
+        var revisions: [String: Int] = [:]
+        let journal = JournalReader(menu: menu)
+        try read(topics[.results, partition], extents.results) { record in
+            guard let value = record.value, let entry = try? journal.read(value) else { return }
+            handled.add(entry)
+            // A repeat tells the revision of the first answer again.
+            guard id == nil, case .answer(let answer) = entry, answer.revision > 0, !answer.head.isDuplicate else { return }
+            revisions[String(answer.head.store)] = answer.revision
         }
-        return found
+        if let id, !handled.hasCommand {
+            throw .badConfiguration(
+                "partition \(partition) of \(topics.results) has no answer to \"\(id)\", or none since an anchor")
+        }
+        if id == nil { try check(extents.stock, against: revisions) }
+        try read(topics[input], log) { record in
+            handled.add(
+                CommandRecord(
+                    topic: input.topic, partition: input.partition, offset: record.offset, timestamp: nil, key: record.key,
+                    value: record.value, index: 0))
+        }
+        do throws(HandledRecords.Mismatch) {
+            return try handled.place(in: log)
+        } catch {
+            guard case .ambiguous = error else { throw describe(error) }
+        }
+        try addCopies(to: &handled)
+        do throws(HandledRecords.Mismatch) { return try handled.place(in: log) } catch { throw describe(error) }
     }
 
+    private func describe(_ mismatch: HandledRecords.Mismatch) -> ServiceError {
+        let name = "\(topics[input.topic]) [\(input.partition)]"
+        switch mismatch {
+        case .nothingToCompare:
+            return .badConfiguration("the results tell of no record of \(name) any more: say where to go on with --offset")
+        case .nowhere:
+            return .badConfiguration("\(name) does not hold the last records that were handled: look at it, and use --offset")
+        case .ambiguous(let offsets):
+            let text = offsets.prefix(5).map(String.init).joined(separator: ", ") + (offsets.count > 5 ? ", …" : "")
+            return .badConfiguration(
+                "what was handled fits into \(name) at several offsets: look at it, and use --offset (\(text))")
+        }
+    }
+
+    /// Adds the copies of what was forwarded and put aside, which hold more of it than the journal tells.
+    private func addCopies(to handled: inout HandledRecords) throws(ServiceError) {
+        var places = handled.owners.map { topics[input.topic.topic, $0] }
+        var logs: [TopicPartition: Range<Offset>] = [:]
+        do throws(KafkaError) {
+            if handled.hasLetters { places += try reader.partitions(of: [topics.deadLetters], timeout: timeout) }
+            logs = try reader.watermarks(of: places, timeout: timeout)
+        } catch { throw .failed(error.description) }
+        for (place, log) in logs {
+            try read(place, log) { record in
+                guard let source = source(of: record), source.partition == input.partition else { return }
+                handled.addCopy(of: source.offset, key: record.key, value: record.value)
+            }
+        }
+    }
+
+    /// Where a record of the input, or a dead letter of it, was first read; nil if it does not say so.
+    private func source(of record: ConsumedRecord) -> ForwardSource? {
+        var values: [String: [UInt8]] = [:]
+        for header in record.headers { values[header.name] = header.value }
+        func text(_ name: String) -> String { String(decoding: values[name] ?? [], as: UTF8.self) }
+        if record.topic != topics.deadLetters { return values[HeaderName.forwardedFrom].flatMap(ForwardSource.init) }
+        guard text(HeaderName.sourceTopic) == topics[input.topic], values[HeaderName.truncatedFrom] == nil,
+            let partition = Int32(text(HeaderName.sourcePartition)), let offset = Offset(text(HeaderName.sourceOffset))
+        else { return nil }
+        return ForwardSource(partition: partition, offset: offset)
+    }
+
+    /// The stock is written after the answers. A copy that has more of it would use fruits twice.
+    private func check(_ stock: Range<Offset>, against revisions: [String: Int]) throws(ServiceError) {
+        let decoder = StockDecoder()
+        var ahead: (StockRecord, told: Int)?
+        try read(topics[.stock, partition], stock) { record in
+            guard let value = record.value, let stock = try? decoder.decode(value), let told = revisions[stock.store] else {
+                return
+            }
+            if stock.revision > told { ahead = (stock, told) }
+        }
+        guard let (stock, told) = ahead else { return }
+        throw .badConfiguration(
+            "the copy of \(topics.stock) [\(partition)] is ahead of that of \(topics.results): store \"\(stock.store)\" has revision"
+                + " \(stock.revision), but its last answer has revision \(told); see \"Another cluster\" in docs/OPERATIONS.md")
+    }
+
+    /// Reads a partition in parts, each within the timeout.
+    private func read(
+        _ place: TopicPartition, _ range: Range<Offset>, _ body: (ConsumedRecord) -> Void
+    ) throws(ServiceError) {
+        do throws(KafkaError) {
+            for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(Self.readAtOnce)) {
+                try reader.read([place: start..<min(start + Self.readAtOnce, range.upperBound)], timeout: timeout) { record in
+                    body(record)
+                    return true
+                }
+            }
+        } catch { throw .failed(error.description) }
+    }
+
+    private static let readAtOnce: Offset = 100_000
+
     /// Moves the position, and writes who did it and why into the journal.
-    package func move(to offset: Offset, reason: String?) throws(ServiceError) {
+    ///
+    /// - Parameter copied: what the offset was in the cluster that the topics were copied from; nil if they were not.
+    package func move(to offset: Offset, reason: String?, copied: Offset? = nil) throws(ServiceError) {
         let place = InputPlace(topic: input.topic, partition: input.partition == partition ? nil : input.partition, offset: offset)
-        try asking { () throws(LogError) in try anchoring.write(place, by: author, reason: reason) }
+        try asking { () throws(LogError) in try anchoring.write(place, by: author, reason: reason, copied: copied) }
     }
 
     /// Makes a call again while it may succeed. A service that runs takes the partition back as soon as it finds itself fenced, at
@@ -152,5 +260,12 @@ package final class PositionAnchor {
                 mustStartOver = mustStartOver || error.remedy == .startOver
             }
         }
+    }
+}
+
+extension PositionAnchor.Move {
+    /// A move in a copy. The position of before is one of the other cluster.
+    fileprivate init(_ place: HandledRecords.Place, in log: Range<Offset>) {
+        self.init(from: nil, to: place.next, log: log, copied: place.told, lacking: place.lacking)
     }
 }

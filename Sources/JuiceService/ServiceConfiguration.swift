@@ -17,6 +17,8 @@ package struct ServiceConfiguration: Sendable {
     package var topics: TopicNames
     /// The fruits and juices that stores know.
     package var menu: Menu
+    /// The only stores that commands are carried out in; nil carries them out in any.
+    package var stores: ByteKeyTable?
     /// The language of the messages in answers.
     package var language: Language
     /// librdkafka properties for every client. They override the service's own, except those in ``reservedProperties``.
@@ -38,12 +40,12 @@ package struct ServiceConfiguration: Sendable {
 
     package init(
         bootstrapServers: String, group: String = "juice-maker", instanceID: String, workers: Int = 1,
-        topics: TopicNames = TopicNames(), menu: Menu = .standard, language: Language = .english,
+        topics: TopicNames = TopicNames(), menu: Menu = .standard, stores: ByteKeyTable? = nil, language: Language = .english,
         kafkaProperties: [String: String] = [:], capabilities: BrokerCapabilities = .full,
         duplicateWindow: DuplicateWindow = .standard, answerBytes: Int = standardAnswerBytes
     ) {
         (self.bootstrapServers, self.group, self.instanceID) = (bootstrapServers, group, instanceID)
-        (self.workers, self.topics, self.menu, self.language) = (workers, topics, menu, language)
+        (self.workers, self.topics, self.menu, self.stores, self.language) = (workers, topics, menu, stores, language)
         (self.kafkaProperties, self.capabilities) = (kafkaProperties, capabilities)
         (self.duplicateWindow, self.answerBytes) = (duplicateWindow, answerBytes)
     }
@@ -72,7 +74,8 @@ package struct ServiceConfiguration: Sendable {
     package static let reservedProperties: Set<String> = [
         "bootstrap.servers", "metadata.broker.list", "group.id", "group.instance.id", "transactional.id",
         "isolation.level", "enable.auto.commit", "enable.auto.offset.store", "auto.offset.reset",
-        "partition.assignment.strategy", "enable.partition.eof", "enable.idempotence", "acks", "request.required.acks",
+        "partition.assignment.strategy", "group.protocol", "group.remote.assignor", "enable.partition.eof", "enable.idempotence",
+        "acks", "request.required.acks",
         "check.crcs",
     ]
 

@@ -10,6 +10,7 @@ package enum ServiceMetric: String, CaseIterable {
     case transactions = "juice_transactions_total"
     case transactionDuration = "juice_transaction_duration_seconds"
     case answerLatency = "juice_answer_latency_seconds"
+    case clockDifference = "juice_clock_difference_seconds"
     case committedOffset = "juice_committed_offset"
     case consumerLag = "juice_consumer_lag_records"
     case assignedPartitions = "juice_assigned_partitions"
@@ -39,6 +40,8 @@ package enum ServiceMetric: String, CaseIterable {
         case .transactions: "Kafka transactions that took in commands, by outcome; failed are those that were given up."
         case .transactionDuration: "Time from the beginning of a transaction to its confirmed commit."
         case .answerLatency: "Time from a command's credible timestamp to the confirmed commit of its answer."
+        case .clockDifference:
+            "By how much the times of most new commands lie ahead of this machine's clock; negative if they lie behind it."
         case .committedOffset: "Next offset to read of an input partition: every record before it is handled."
         case .consumerLag: "Records of an input partition that are not answered yet, markers included."
         case .assignedPartitions: "Partitions that a worker has restored and reads."

@@ -1,3 +1,4 @@
+import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 import Kafka
@@ -57,6 +58,9 @@ package struct TopicCheck: Sendable {
         let answerRetention: Timestamp?
         /// `host:port` of each broker.
         let brokers: [String]
+        /// From this age on, in milliseconds, a command cannot keep its time when it is forwarded: the inputs refuse it, or brokers
+        /// set times themselves. Nil if there is no such age, or the broker does not say.
+        package let oldestForward: Timestamp?
 
         /// After so many milliseconds without a position note in the journal, one is written: at least once a day. It is a
         /// quarter of the retention, since a note must be there when the one before expires, whatever happens in between.
@@ -101,6 +105,16 @@ package struct TopicCheck: Sendable {
         var minInsyncReplicas: Int? { number("min.insync.replicas") }
         /// In milliseconds; nil for ever.
         var retention: Int? { number("retention.ms").flatMap { $0 >= 0 ? $0 : nil } }
+        var setsTimes: Bool { configuration?["message.timestamp.type"] == "LogAppendTime" }
+        /// By how many milliseconds a record's time may lie behind or ahead of a broker's; nil for any.
+        var longestBehind: Int? { timeLimit("message.timestamp.before.max.ms") }
+        var longestAhead: Int? { timeLimit("message.timestamp.after.max.ms") }
+
+        /// Up to Kafka 3.9 an older setting limits both.
+        private func timeLimit(_ name: String) -> Int? {
+            guard !setsTimes else { return nil }
+            return [name, "message.timestamp.difference.max.ms"].lazy.compactMap(number).first { $0 < .max }
+        }
 
         private func number(_ name: String) -> Int? { configuration?[name].flatMap(Int.init) }
     }
@@ -123,18 +137,23 @@ package struct TopicCheck: Sendable {
 
     // MARK: - Asking the cluster
 
-    /// Asks the cluster and checks its answers.
+    /// Asks the cluster and checks its answers: see ``cluster(_:reader:timeout:)``.
+    package func findings(_ admin: Admin, reader: Consumer?, timeout: Duration) throws(KafkaError) -> Findings {
+        findings(of: try cluster(admin, reader: reader, timeout: timeout))
+    }
+
+    /// Asks the cluster about the topics.
     ///
     /// - Parameters:
     ///   - reader: sees past undecided transactions, and reads the claims in the journal. Without it, or without the right to read,
     ///     stores are assumed to live in as many partitions as the stock topic has.
     ///   - timeout: how long to wait for each answer.
     /// - Throws: `KafkaError` when the cluster does not answer.
-    package func findings(_ admin: Admin, reader: Consumer?, timeout: Duration) throws(KafkaError) -> Findings {
+    func cluster(_ admin: Admin, reader: Consumer?, timeout: Duration) throws(KafkaError) -> Cluster {
         let metadata = try admin.metadata(topics: names.all, timeout: timeout)
         let missing: [KafkaError.Code] = [.unknownTopicOrPartition, .unknownTopic]
         for error in metadata.topics.compactMap(\.error) where !missing.contains(error.code) { throw error }
-        var cluster = Cluster(brokers: metadata.brokers, topics: [:])
+        var cluster = Cluster(brokers: metadata.brokers.map(\.address), topics: [:])
         for topic in metadata.topics where topic.error == nil {
             cluster[topic.name] = Description(partitionCount: topic.partitionCount, replicationFactor: topic.replicationFactor)
         }
@@ -143,7 +162,7 @@ package struct TopicCheck: Sendable {
             for (name, configuration) in configurations { cluster[name]?.configuration = configuration }
         }
         if let reader { try lookForStores(StorePartitions(reader: reader, timeout: timeout), in: &cluster) }
-        return findings(of: cluster)
+        return cluster
     }
 
     private func lookForStores(_ stores: StorePartitions, in cluster: inout Cluster) throws(KafkaError) {
@@ -167,7 +186,13 @@ package struct TopicCheck: Sendable {
                 stores: Int32(clamping: storePartitions(cluster)),
                 inputs: names.inputs.compactMap { cluster[$0]?.partitionCount }.max() ?? 0,
                 deadLetters: Int32(clamping: cluster[names.deadLetters]?.partitionCount ?? 0)),
-            answerRetention: cluster[names.results]?.retention.map(Timestamp.init), brokers: cluster.brokers)
+            answerRetention: cluster[names.results]?.retention.map(Timestamp.init), brokers: cluster.brokers,
+            oldestForward: names.inputs.compactMap { cluster[$0].flatMap(oldestForward) }.min())
+    }
+
+    private func oldestForward(to topic: Description) -> Timestamp? {
+        // A transaction takes some seconds, and clocks differ a little.
+        topic.setsTimes ? 0 : topic.longestBehind.map { max(0, Timestamp($0) - 60_000) }
     }
 
     private func problems(of cluster: Cluster) -> [Problem] {
@@ -193,7 +218,7 @@ package struct TopicCheck: Sendable {
         guard capabilities.managesTopics else { return enlargement }
         // One warning for all topics that share a fault. Few copies may well be on a broker for experiments.
         return enlargement + [fewCopies(cluster)].compactMap(\.self)
-            + durableSettings.compactMap { rule in
+            + (durableSettings + timeSettings).compactMap { rule in
                 let faulty = rule.topics.filter { cluster[$0].flatMap(rule.fault) != nil }
                 guard let fault = faulty.first.flatMap({ cluster[$0] }).flatMap(rule.fault) else { return nil }
                 return Problem(fault: "\(list(faulty)) with \(fault)", mend: configCommand(faulty, rule.setting))
@@ -214,7 +239,7 @@ package struct TopicCheck: Sendable {
         guard let misplaced = cluster.misplaced, let count = cluster[names.stock]?.partitionCount else { return nil }
         return Problem(
             fault: "store \(misplaced.store) stands in partition \(misplaced.partition) of \(names.stock), but of"
-                + " \(count) partitions it lives in \(misplaced.home): the topic was enlarged, and no claim in"
+                + " \(count.counted("partition")) it lives in \(misplaced.home): the topic was enlarged, and no claim in"
                 + " \(names.results) says how many partitions it had",
             mend: move(partitions: count, guide: "stock-in-the-wrong-partitions"))
     }
@@ -226,7 +251,7 @@ package struct TopicCheck: Sendable {
             // A smaller topic is not the one that it was. More partitions would make up for none of its records.
             let isRecord = name == names.stock || name == names.results
             return Problem(
-                fault: "topic \(name) has \(count) partitions, but stores live in \(needed)"
+                fault: "topic \(name) has \(count.counted("partition")), but stores live in \(needed)"
                     + (isRecord ? ": it was made anew, and what it held is lost" : ""),
                 mend: isRecord
                     ? "what docs/OPERATIONS.md#topics-made-anew says"
@@ -241,7 +266,7 @@ package struct TopicCheck: Sendable {
         guard let most = larger.map(\.count).max() else { return nil }
         let counts = larger.map { "\($0.name) has \($0.count)" }.joined(separator: ", ")
         return Problem(
-            fault: "stores live in \(needed) partitions, but \(counts): commands that come to the others"
+            fault: "stores live in \(needed.counted("partition")), but \(counts): commands that come to the others"
                 + " are forwarded, which takes them some milliseconds, and nothing is answered there",
             mend: move(partitions: most, guide: "more-partitions"))
     }
@@ -313,6 +338,35 @@ package struct TopicCheck: Sendable {
             Rule(names.all, "unclean.leader.election.enable=false") {
                 guard $0.replicationFactor > 1, $0.configuration?["unclean.leader.election.enable"] == "true" else { return nil }
                 return "unclean.leader.election.enable=true: a copy that lacks records may become the leader, and they are lost"
+            },
+        ]
+    }
+
+    /// What leaves records the times that their senders gave them.
+    private var timeSettings: [Rule] {
+        let hour = 3_600_000
+        let written = [names.results, names.stock, names.deadLetters]
+        return [
+            Rule(names.inputs, "message.timestamp.type=CreateTime") {
+                guard $0.setsTimes else { return nil }
+                return "message.timestamp.type=LogAppendTime: repeats count from when brokers took a command, not from when it was"
+                    + " sent, and a forwarded command counts from its forwarding"
+            },
+            // An older time than that counts as now in any case.
+            Rule(names.inputs, "message.timestamp.before.max.ms=\(CommandTime.longestUnread)") {
+                guard let limit = $0.longestBehind, limit < CommandTime.longestUnread else { return nil }
+                return "message.timestamp.before.max.ms=\(limit): brokers refuse commands that come later than that after they were"
+                    + " sent, and one that is forwarded later counts from its forwarding"
+            },
+            Rule(names.inputs, "message.timestamp.after.max.ms=\(hour)") {
+                guard let limit = $0.longestAhead, limit < hour else { return nil }
+                return
+                    "message.timestamp.after.max.ms=\(limit): brokers refuse the commands of senders whose clock is further ahead"
+            },
+            Rule(written, "message.timestamp.before.max.ms=\(hour),message.timestamp.after.max.ms=\(hour)") {
+                guard let limit = [$0.longestBehind, $0.longestAhead].compactMap(\.self).min(), limit < hour else { return nil }
+                return "message.timestamp.before.max.ms or message.timestamp.after.max.ms=\(limit): brokers refuse what the service"
+                    + " writes, and nothing is answered, if its clock differs from theirs by more"
             },
         ]
     }

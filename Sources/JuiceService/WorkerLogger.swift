@@ -1,3 +1,4 @@
+import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 import Logging
@@ -10,10 +11,11 @@ struct WorkerLogger {
     private var isRetrying = false
     private var isStartingOver = false
     private var failing: Set<Int32> = []
-    /// Dead letters not logged yet: the first of them, and how many.
-    private var heldBack: (first: DeadLetter, count: Int)?
-    /// When dead letters may be logged again. A client with write access can cause thousands, which must not become as many lines.
-    private var deadLettersDueAt: ContinuousClock.Instant?
+    /// Dead letters not logged yet.
+    private var heldBack: [DeadLetterReason: DeadLetters] = [:]
+    /// When those of each reason may be logged again. A client with write access can cause thousands, which must not become as many
+    /// lines.
+    private var dueAt: [DeadLetterReason: ContinuousClock.Instant] = [:]
     /// After this many failed attempts in a row, about five seconds with their pauses, somebody should look.
     private static let attemptsBeforeWarning = 12
 
@@ -35,14 +37,18 @@ struct WorkerLogger {
                 level: isStartingOver || !failing.isEmpty ? .debug : .notice,
                 partitions.isEmpty
                     ? "no partition to read"
-                    : "ready: \(state.stores) stores, \(state.commands) commands remembered, \(state.records) records read",
+                    : """
+                    ready: \(state.stores.counted("store")), \(state.commands.counted("command")) remembered, \
+                    \(state.records.counted("record")) read
+                    """,
                 metadata: Self.metadata(partitions))
         case .committed(let summary):
             if summary.commands > 0 {
                 if isRetrying || isStartingOver { logger.notice("transactions commit again") }
                 (isRetrying, isStartingOver) = (false, false)
             }
-            if let letter = summary.firstDeadLetter { add(letter, of: summary.deadLetters) }
+            heldBack.merge(summary.deadLettersByReason) { DeadLetters(first: $0.first, count: $0.count + $1.count) }
+            logDueDeadLetters()
             logger.trace("committed", metadata: ["commands": "\(summary.commands)", "stores": "\(summary.storesWritten)"])
         case .retrying(let error, let attempt):
             // A few are normal, for example while a predecessor's transaction is being decided.
@@ -55,7 +61,8 @@ struct WorkerLogger {
             isStartingOver = true
         case .partitionStopped(let partition, let fault):
             logger.critical(
-                "partition stopped, its commands wait: \(fault.reason). To go on: \(mend(fault))", metadata: place(partition, fault)
+                "partition stopped, its commands wait: \(fault.reason). To go on: \(configuration.mend(fault))",
+                metadata: place(partition, fault)
             )
         case .partitionFailing(let partition, let fault):
             failing.insert(partition)
@@ -70,31 +77,32 @@ struct WorkerLogger {
                 "the stock topic was made anew, or lost its end: all of the partition's stock is written again",
                 metadata: ["partition": "\(partition)", "topic": "\(configuration.topics.stock)"])
         case .failed(let error):
-            logDeadLetters()
+            dueAt = [:]
+            logDueDeadLetters()
             logger.critical("\(error.message)")
         case .left:
-            logDeadLetters()
+            dueAt = [:]
+            logDueDeadLetters()
             logger.info("left the consumer group")
         }
     }
 
-    private mutating func add(_ letter: DeadLetter, of count: Int) {
-        heldBack = (heldBack?.first ?? letter, (heldBack?.count ?? 0) + count)
+    /// Logs dead letters, one line a second for each reason. Called after every step too, since the last of a series is followed by
+    /// no event.
+    mutating func logDueDeadLetters() {
+        guard !heldBack.isEmpty else { return }
         let now = now()
-        guard deadLettersDueAt.map({ now >= $0 }) ?? true else { return }
-        deadLettersDueAt = now + .seconds(1)
-        logDeadLetters()
-    }
-
-    private mutating func logDeadLetters() {
-        guard let (letter, count) = heldBack.take() else { return }
-        let others = count == 1 ? "" : ", and \(count - 1) more after it"
-        logger.warning(
-            "put aside as a dead letter: \(letter.reason.message)\(others)",
-            metadata: [
-                "code": "\(letter.reason.code)", "topic": "\(configuration.topics[letter.position.topic])",
-                "partition": "\(letter.position.partition)", "offset": "\(letter.position.offset)",
-            ])
+        for (reason, letters) in heldBack.sorted(by: { $0.key.code < $1.key.code }) where dueAt[reason].map({ now >= $0 }) ?? true {
+            dueAt[reason] = now + .seconds(1)
+            heldBack[reason] = nil
+            let others = letters.count == 1 ? "" : ", and \(letters.count - 1) more after it"
+            logger.warning(
+                "put aside as a dead letter: \(reason.message)\(others)",
+                metadata: [
+                    "code": "\(reason.code)", "topic": "\(configuration.topics[letters.first.topic])",
+                    "partition": "\(letters.first.partition)", "offset": "\(letters.first.offset)",
+                ])
+        }
     }
 
     private func place(_ partition: Int32, _ fault: PartitionFault) -> Logger.Metadata {
@@ -112,8 +120,15 @@ struct WorkerLogger {
         return place
     }
 
-    /// What an operator can do: mostly to write an anchor, having seen what would be skipped or read again.
-    private func mend(_ fault: PartitionFault) -> String {
+    private static func metadata(_ partitions: [Int32]) -> Logger.Metadata {
+        ["partitions": "\(partitions.map(String.init).joined(separator: ","))"]
+    }
+}
+
+extension ServiceConfiguration {
+    /// What an operator can do about a partition that is stopped: mostly to write an anchor, having seen what would be skipped or
+    /// read again.
+    func mend(_ fault: PartitionFault) -> String {
         switch fault.kind {
         case .record, .leader: "mend what the reason names"
         case .stock, .journal, .input:
@@ -125,14 +140,12 @@ struct WorkerLogger {
     }
 
     private func anchorCommand(_ position: InputPosition) -> String {
-        let prefix = configuration.topics.prefix
-        return "juice anchor --bootstrap-servers \(configuration.bootstrapServers)"
-            + (configuration.group == "juice-maker" ? "" : " --group \(configuration.group)")
-            + (prefix == TopicNames.standardPrefix ? "" : " --topic-prefix \(prefix)")
-            + " --topic \(position.topic) --partition \(position.partition) --offset \(position.offset)"
+        command("anchor") + " --topic \(position.topic) --partition \(position.partition) --offset \(position.offset)"
     }
 
-    private static func metadata(_ partitions: [Int32]) -> Logger.Metadata {
-        ["partitions": "\(partitions.map(String.init).joined(separator: ","))"]
+    /// A command of `juice` for this group's topics.
+    func command(_ name: String) -> String {
+        "juice \(name) --bootstrap-servers \(bootstrapServers)" + (group == "juice-maker" ? "" : " --group \(group)")
+            + (topics.prefix == TopicNames.standardPrefix ? "" : " --topic-prefix \(topics.prefix)")
     }
 }

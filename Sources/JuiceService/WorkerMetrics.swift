@@ -15,9 +15,6 @@ final class WorkerMetrics: Sendable {
         var lags: [InputPartition: (offset: Gauge, lag: Gauge)] = [:]
     }
 
-    /// How far a sender's clock may be ahead, in milliseconds.
-    private static let mostAhead: Timestamp = 60_000
-
     private let topics: TopicNames
     private let factory: any MetricsFactory
     private let worker: (String, String)
@@ -102,7 +99,7 @@ final class WorkerMetrics: Sendable {
         committed.increment()
         transactionDuration.record(duration: duration)
         // A sender's clock may be a little ahead, or its timestamp any number. What remains are latencies of at most a week.
-        for time in commandTimes where time <= now + Self.mostAhead {
+        for time in commandTimes where time <= now + ClockWatch.tolerance {
             guard let time = CommandTime.believed(min(time, now), readAt: now) else { continue }
             answerLatency.recordNanoseconds((now - time) * 1_000_000)
         }

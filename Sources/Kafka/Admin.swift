@@ -135,7 +135,7 @@ public final class Admin {
         return handle
     }
 
-    private static func entries(of resource: OpaquePointer) -> [String: String] {
+    static func entries(of resource: OpaquePointer) -> [String: String] {
         var count = 0
         let entries = rd_kafka_ConfigResource_configs(resource, &count)
         var values: [String: String] = [:]

@@ -6,13 +6,34 @@ import Synchronization
 /// librdkafka reports lost connections late and repeatedly, reconnects by itself, and does not report success. So its errors only
 /// raise a suspicion, and a request to the cluster decides.
 package final class BrokerWatch: Sendable {
-    private enum State {
+    private enum Phase {
         case reachable
-        /// A client reported this error. Whether the cluster answers is unknown until it is asked.
-        case suspected(KafkaError)
+        /// A client reported an error. Whether the cluster answers is unknown until it is asked.
+        case suspected
         case unreachable
-        /// A broker is up but refuses the connection, which has been logged.
-        case refusing
+    }
+
+    private struct State {
+        var phase = Phase.reachable
+        /// Why a connection failed: what says most of what clients have told since a broker answered.
+        var fault: KafkaError?
+        /// Whether the log has a line about this outage.
+        var isTold = false
+        var recoveredAt: ContinuousClock.Instant?
+    }
+
+    /// How much an error says of why no broker answers.
+    private enum Weight: Comparable {
+        case nothing, symptom, reason, refusal
+
+        init(_ error: KafkaError?) {
+            switch error {
+            case let error? where error.broker == nil: self = .nothing
+            case let error? where error.code.isRefusal: self = .refusal
+            case let error?: self = ErrorExplainer.isSymptom(error.message) ? .symptom : .reason
+            case nil: self = .nothing
+            }
+        }
     }
 
     /// How long after a recovery a failure may still stem from the outage.
@@ -21,111 +42,106 @@ package final class BrokerWatch: Sendable {
     private let bootstrapServers: String
     private let logger: Logger
     private let onOutage: @Sendable (String?) -> Void
-    private let state = Mutex((now: State.reachable, recoveredAt: ContinuousClock.Instant?.none))
+    private let state = Mutex(State())
 
     /// - Parameters:
     ///   - bootstrapServers: for messages.
-    ///   - onOutage: called with a sentence when the cluster stops answering, and with nil when it answers again. It must not block
-    ///     or call the watch.
+    ///   - onOutage: called with a sentence when the cluster stops answering, and whenever more is known of the reason; with nil
+    ///     when it answers again. It must not block or call the watch.
     package init(bootstrapServers: String, logger: Logger, onOutage: @escaping @Sendable (String?) -> Void = { _ in }) {
         (self.bootstrapServers, self.logger, self.onOutage) = (bootstrapServers, logger, onOutage)
     }
 
-    /// A sentence about the outage while the cluster is known not to answer; otherwise nil.
-    package var outage: String? {
-        state.withLock {
-            switch $0.now {
-            case .reachable, .suspected: nil
-            case .unreachable, .refusing: outageText
-            }
-        }
+    /// A sentence about the outage while the cluster is known not to answer, as soon as it is logged; otherwise nil.
+    package var outage: String? { state.withLock { $0.phase == .unreachable && $0.isTold ? sentence($0.fault) : nil } }
+
+    /// That no broker answers, and why, as far as clients have told.
+    package var explanation: String { state.withLock { sentence($0.fault) } }
+
+    /// Why a connection failed; nil if no client has told of one since a broker answered.
+    package var fault: KafkaError? { state.withLock(\.fault) }
+
+    /// Why no broker answers.
+    package var reason: String { state.withLock { reason($0.fault) } }
+
+    private func sentence(_ fault: KafkaError?) -> String {
+        "\(Weight(fault) == .refusal ? "no connection to" : "no Kafka broker answers at") \(bootstrapServers): \(reason(fault))"
     }
 
-    private var outageText: String { "no Kafka broker answers at \(bootstrapServers)" }
+    private func reason(_ fault: KafkaError?) -> String {
+        guard let fault, let broker = fault.broker else { return ErrorExplainer.silence }
+        return broker == bootstrapServers ? fault.message : "\(broker): \(fault.message)"
+    }
 
     /// Whether a client should ask the cluster for something, as ``probe(_:timeout:)`` does.
-    package var needsProbe: Bool {
-        state.withLock { if case .reachable = $0.now { false } else { true } }
-    }
+    package var needsProbe: Bool { state.withLock { $0.phase != .reachable } }
 
     /// A client has reported an error in the background.
     package func noticed(_ error: KafkaError) {
         logger.debug("\(error)")
         let isNews = state.withLock { state in
-            switch state.now {
-            case .reachable: state.now = .suspected(error)
-            // A refusal says more than the broken connections that follow it.
-            case .suspected where error.code.isRefusal: state.now = .suspected(error)
-            case .unreachable where error.code.isRefusal:
-                state.now = .refusing
-                return true
-            case .suspected, .unreachable, .refusing: break
-            }
-            return false
-        }
-        if isNews { log(error) }
-    }
-
-    package func failed(_ error: KafkaError) {
-        let cause = state.withLock { state -> KafkaError? in
-            // This request may be older than the recovery: ask again before reporting an outage.
-            if let recoveredAt = state.recoveredAt, .now - recoveredAt < Self.recoveryWindow {
-                state.now = .suspected(error)
-                return nil
-            }
-            let cause: KafkaError
-            switch state.now {
-            case .reachable: cause = error
-            case .suspected(let suspicion): cause = suspicion
-            case .unreachable, .refusing: return nil
-            }
-            state.now = cause.code.isRefusal ? .refusing : .unreachable
-            // Called under the lock, so that two changes cannot arrive in the wrong order.
-            onOutage(outageText)
-            return cause
-        }
-        if let cause { log(cause) }
-    }
-
-    private func log(_ cause: KafkaError) {
-        if cause.code.isRefusal {
-            logger.error("no connection to \(bootstrapServers): \(cause.message); trying again")
-        } else if cause.code == .resolve {
-            logger.warning("\(cause.message); trying again")
-        } else if cause.suspectsConfiguration {
-            logger.warning("no Kafka broker answers at \(bootstrapServers): \(cause.message); trying again")
-        } else {
-            logger.warning("no Kafka broker answers at \(bootstrapServers); waiting for one")
-        }
-    }
-
-    /// Asks the cluster for something small, and returns why it does not answer; nil if it does. Asks a second time if the first
-    /// fails: that request may have gone to the one broker that is down.
-    @discardableResult
-    package func probe(_ client: some MetadataClient, timeout: Duration = .milliseconds(500)) -> KafkaError? {
-        var failure: KafkaError?
-        for _ in 0..<2 {
-            do throws(KafkaError) {
-                _ = try client.metadata(topics: [], timeout: timeout)
-                reached()
-                return nil
-            } catch { failure = error }
-        }
-        if let failure { failed(failure) }
-        return failure
-    }
-
-    package func reached() {
-        let wasUnreachable = state.withLock { state in
-            defer { state.now = .reachable }
-            switch state.now {
-            case .reachable, .suspected: return false
-            case .unreachable, .refusing: state.recoveredAt = .now
-            }
-            onOutage(nil)
+            if state.phase == .reachable { state.phase = .suspected }
+            let (weight, known) = (Weight(error), Weight(state.fault))
+            guard weight > .nothing, weight >= known else { return false }
+            state.fault = error
+            guard state.phase == .unreachable else { return false }
+            onOutage(sentence(error))
+            guard weight > max(known, .symptom) else { return false }
+            state.isTold = true
             return true
         }
-        if wasUnreachable { logger.notice("Kafka answers at \(bootstrapServers) again") }
+        if isNews { logOutage() }
+    }
+
+    /// A request that any broker could have answered was not answered in time.
+    package func failed() {
+        let isNews = state.withLock { state in
+            let isNew = state.phase != .unreachable
+            if isNew {
+                // This request may be older than the recovery: ask again before reporting an outage.
+                if let recoveredAt = state.recoveredAt, .now - recoveredAt < Self.recoveryWindow {
+                    state.phase = .suspected
+                    return false
+                }
+                state.phase = .unreachable
+                // Called under the lock, so that two changes cannot arrive in the wrong order.
+                onOutage(sentence(state.fault))
+            }
+            // Clients often tell of the reason a moment later. The one line about the outage waits for it until the next failure.
+            guard !state.isTold, !isNew || Weight(state.fault) > .symptom else { return false }
+            state.isTold = true
+            return true
+        }
+        if isNews { logOutage() }
+    }
+
+    private func logOutage() {
+        let fault = fault
+        logger.log(level: Weight(fault) == .refusal ? .error : .warning, "\(sentence(fault)); trying again")
+    }
+
+    /// Asks the cluster for something small, and returns whether it answers. Asks a second time if the first fails: that request
+    /// may have gone to the one broker that is down.
+    @discardableResult
+    package func probe(_ client: some MetadataClient, timeout: Duration = .milliseconds(500)) -> Bool {
+        for _ in 0..<2 where (try? client.metadata(topics: [], timeout: timeout)) != nil {
+            reached()
+            return true
+        }
+        failed()
+        return false
+    }
+
+    /// A broker has answered.
+    package func reached() {
+        let isNews = state.withLock { state in
+            defer { (state.phase, state.fault, state.isTold) = (.reachable, nil, false) }
+            guard state.phase == .unreachable else { return false }
+            state.recoveredAt = .now
+            onOutage(nil)
+            return state.isTold
+        }
+        if isNews { logger.notice("Kafka answers at \(bootstrapServers) again") }
     }
 
     /// Asks about topics until the cluster answers or `isWorthWaiting` returns false. Throws the error of the first topic that has
@@ -141,7 +157,7 @@ package final class BrokerWatch: Sendable {
                 return metadata
             } catch {
                 guard error.remedy == .retry else { throw error }
-                failed(error)
+                if error.code.isFromBroker { reached() } else { failed() }
                 guard isWorthWaiting() else { throw error }
             }
         }

@@ -2,6 +2,14 @@ import CRdKafka
 
 /// Brokers and topics as the cluster describes them.
 public struct ClusterMetadata: Sendable {
+    /// One broker.
+    public struct Broker: Sendable, Hashable {
+        /// Its number in the cluster.
+        public let id: Int32
+        /// `host:port`, as it is advertised to clients.
+        public let address: String
+    }
+
     /// One topic.
     public struct Topic: Sendable {
         /// The name.
@@ -27,15 +35,35 @@ public struct ClusterMetadata: Sendable {
         public let replicas: [Int32]
         /// Those in sync with the leader.
         public let inSyncReplicas: [Int32]
+
+        /// A partition as a cluster describes it.
+        package init(number: Int32, leader: Int32?, replicas: [Int32], inSyncReplicas: [Int32]) {
+            (self.number, self.leader) = (number, leader)
+            (self.replicas, self.inSyncReplicas) = (replicas, inSyncReplicas)
+        }
     }
 
-    /// `host:port` of each broker.
-    public let brokers: [String]
+    /// Those that the cluster counts as alive.
+    public let brokers: [Broker]
     /// The requested topics, in the order of the request.
     public let topics: [Topic]
 
     /// The topic of that name; nil if it does not exist or may not be described.
     public subscript(topic: String) -> Topic? { topics.first { $0.name == topic && $0.error == nil } }
+
+    /// The same, but partitions that one of these brokers leads have no leader.
+    package func withoutLeaders(_ brokers: Set<Int32>) -> ClusterMetadata {
+        let topics = topics.map { topic in
+            Topic(
+                name: topic.name,
+                partitions: topic.partitions.map { partition in
+                    Partition(
+                        number: partition.number, leader: partition.leader.flatMap { brokers.contains($0) ? nil : $0 },
+                        replicas: partition.replicas, inSyncReplicas: partition.inSyncReplicas)
+                }, error: topic.error)
+        }
+        return ClusterMetadata(brokers: self.brokers, topics: topics)
+    }
 }
 
 extension ClientHandle {
@@ -62,7 +90,8 @@ extension ClientHandle {
         let brokers = UnsafeBufferPointer(start: metadata.brokers, count: Int(metadata.broker_cnt))
         let topics = UnsafeBufferPointer(start: metadata.topics, count: Int(metadata.topic_cnt)).prefix(1)
         return ClusterMetadata(
-            brokers: brokers.map { "\(String(cString: $0.host)):\($0.port)" }, topics: topics.map(ClusterMetadata.Topic.init))
+            brokers: brokers.map { .init(id: $0.id, address: "\(String(cString: $0.host)):\($0.port)") },
+            topics: topics.map(ClusterMetadata.Topic.init))
     }
 }
 

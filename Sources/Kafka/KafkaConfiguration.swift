@@ -77,10 +77,16 @@ public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
         return "\(line[..<equals.upperBound])********"
     }
 
-    /// A message of librdkafka's without the values it may quote. Very short values are no passwords and occur in any text.
+    /// Why librdkafka refuses the properties together, without a value that it quotes: that could be a password, perhaps set under
+    /// a wrong name. Of a property that takes words or numbers of librdkafka's own it would not have accepted one.
     func hidingValues(in reason: String) -> String {
-        properties.values.filter { $0.count > 3 }.sorted { $0.count > $1.count }
-            .reduce(reason) { $0.replacing($1, with: "********") }
+        properties.sorted { $0.value.count > $1.value.count }.reduce(reason) { reason, property in
+            // Very short values are no passwords and occur in any text.
+            guard property.value.count > 3, Self.takesText(property.key) else { return reason }
+            var rest = reason.replacing(": \(property.value)", with: "")
+            if Self.isSecret(property.key) { rest = rest.replacing(property.value, with: "…") }
+            return rest == reason || rest.contains(property.key) ? rest : "Kafka property \"\(property.key)\": \(rest)"
+        }
     }
 
     // MARK: - librdkafka
@@ -98,7 +104,13 @@ public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// The names of all properties that librdkafka lists, aliases included.
-    public static let knownNames: [String] = {
+    public static let knownNames = rows.map(\.name)
+
+    /// Whether a property's value may be any text.
+    private static func takesText(_ name: String) -> Bool { rows.first { $0.name == name }?.takesText ?? true }
+
+    /// The properties that librdkafka lists.
+    private static let rows: [(name: String, takesText: Bool)] = {
         var text: UnsafeMutablePointer<CChar>?
         var size = 0
         // librdkafka writes its list only to a file; this one is in memory.
@@ -109,8 +121,10 @@ public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
         guard let text else { return [] }
         // A Markdown table whose first column is the name, and headings, which have only one column.
         let rows = String(cString: text).split(separator: "\n").map { $0.split(separator: "|") }
-        let names = rows.filter { $0.count > 4 }.map { $0[0].trimmingCharacters(in: .whitespaces) }
-        return names.filter { $0.contains { $0.isLetter } && $0 != "Property" }
+        let entries = rows.filter { $0.count > 4 }.map {
+            (name: $0[0].trimmingCharacters(in: .whitespaces), takesText: $0.last?.contains("*Type: string*") ?? true)
+        }
+        return entries.filter { $0.name.contains { $0.isLetter } && $0.name != "Property" }
     }()
 
     /// Whether librdkafka accepts a property of that name, listed or not.

@@ -24,6 +24,8 @@ public struct KafkaError: Error, Sendable, CustomStringConvertible {
     public internal(set) var requiresAbort: Bool
     /// The offset at which a consumer met the error, if known.
     public internal(set) var offset: Offset?
+    /// The address `host:port` to which a connection failed, for the reason in the message; nil for any other error.
+    public internal(set) var broker: String?
 
     /// An error with librdkafka's three flags; without a message it has the code's.
     public init(code: Code, message: String? = nil, isFatal: Bool = false, isRetriable: Bool = false, requiresAbort: Bool = false) {
@@ -51,12 +53,10 @@ public struct KafkaError: Error, Sendable, CustomStringConvertible {
     /// What to do next. For an error without flags the safe answer is to start over.
     public var remedy: Remedy { isRetriable && !isFatal && !requiresAbort ? .retry : .startOver }
 
-    /// Whether librdkafka suspects that the listener and `security.protocol` do not match. It suspects that whenever a broker
-    /// closes a connection early.
-    public var suspectsConfiguration: Bool { message.contains("security.protocol") }
-
-    /// The sentence followed by librdkafka's name for the code.
-    public var description: String { "\(message) (\(code.name))" }
+    /// The sentence, or the limit of the brokers that was exceeded, followed by librdkafka's name for the code.
+    public var description: String {
+        "\(broker.map { "\($0): " } ?? "")\(code.exceededLimit ?? message) (\(code.name))"
+    }
 
     func with<Value>(_ property: WritableKeyPath<KafkaError, Value>, _ value: Value) -> KafkaError {
         var error = self
@@ -136,12 +136,26 @@ extension KafkaError.Code {
         Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT), .invalidPartitions,
     ]
 
+    /// The client's property that the brokers refuse, and theirs that it breaks. librdkafka names none, or one that does not exist.
+    public var exceededLimit: String? {
+        switch self {
+        case .invalidSessionTimeout:
+            "the brokers refuse session.timeout.ms: it must be from their group.min.session.timeout.ms to their"
+                + " group.max.session.timeout.ms"
+        case .invalidTransactionTimeout:
+            "the brokers refuse transaction.timeout.ms: it must be at most their transaction.max.timeout.ms"
+        case Self(RD_KAFKA_RESP_ERR_GROUP_MAX_SIZE_REACHED):
+            "the brokers refuse another member: the group has as many as their group.max.size allows"
+        default: nil
+        }
+    }
+
     /// Whether a broker refuses a record for what it is, and would refuse it again.
     public var isRefusalOfRecord: Bool { Self.refusedRecords.contains(self) }
 
     private static let refusedRecords: Set<Self> = [
         .messageTooLarge, Self(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE), Self(RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE),
-        Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP), Self(RD_KAFKA_RESP_ERR_INVALID_RECORD), Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION),
+        .invalidTimestamp, Self(RD_KAFKA_RESP_ERR_INVALID_RECORD), Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION),
     ]
 
     /// Whether a consumer cannot read records: their bytes in the log are damaged, or of a format that it does not know.
@@ -179,6 +193,8 @@ extension KafkaError.Code {
     package static let fatal = Self(RD_KAFKA_RESP_ERR__FATAL)
     /// Nobody answered or confirmed in time.
     public static let timedOut = Self(RD_KAFKA_RESP_ERR__TIMED_OUT)
+    /// A record was not confirmed within `message.timeout.ms`.
+    package static let messageTimedOut = Self(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
     package static let transport = Self(RD_KAFKA_RESP_ERR__TRANSPORT)
     package static let allBrokersDown = Self(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
     package static let resolve = Self(RD_KAFKA_RESP_ERR__RESOLVE)
@@ -190,6 +206,7 @@ extension KafkaError.Code {
 
     package static let queueFull = Self(RD_KAFKA_RESP_ERR__QUEUE_FULL)
     package static let messageTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+    package static let invalidTimestamp = Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP)
     static let purgedFromQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
     static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
 
@@ -255,33 +272,67 @@ final class ErrorExplainer: Sendable {
     }
 
     func explained(_ error: KafkaError) -> KafkaError {
-        let message = error.message
-        // The message begins with the connection's name, such as `ssl://kafka:9093/bootstrap`.
-        func saying(_ code: KafkaError.Code, _ reason: String) -> KafkaError {
-            KafkaError(code: code, message: "\(message.prefix { $0 != " " }.dropLast()): \(reason)")
-        }
-        if message.hasPrefix("Failed to add partition(s)"), let detail = partition.withLock(\.self) {
+        if error.message.hasPrefix("Failed to add partition(s)"), let detail = partition.withLock(\.self) {
             return error.with(\.message, detail)
         }
-        if message.contains("certificate verify failed"), let fault = certificate.withLock(\.self) { return saying(.ssl, fault) }
-        if message.contains(/alert (bad )?certificate|alert unknown ca/) {
-            return saying(
+        // Begins with the connection's name, such as `ssl://kafka:9093/bootstrap` or `GroupCoordinator: kafka:9093`, and ends with
+        // how long it was in which state.
+        let pattern = /(?:[A-Za-z]+: )?(?:[a-z_]+:\/\/)?([^ \/]+:\d+)(?:\/-?\w+)?: (.+?)( \(after \d+ms in state .*\))?/
+        guard let match = error.message.wholeMatch(of: pattern) else { return error }
+        let (code, reason) = reason(error.code, String(match.2), state: String(match.3 ?? ""))
+        return KafkaError(code: code, message: reason).with(\.broker, String(match.1))
+    }
+
+    /// Why a connection failed, in words for people who do not know librdkafka's.
+    private func reason(_ code: KafkaError.Code, _ text: String, state: String) -> (KafkaError.Code, String) {
+        let plainListener = "perhaps the listener does not speak TLS (see security.protocol)"
+        if text.contains("certificate verify failed"), let fault = certificate.withLock(\.self) { return (.ssl, fault) }
+        if text.contains(/alert (bad )?certificate|alert unknown ca/) {
+            return (
                 .ssl,
-                "the broker wants another client certificate, or one at all (see ssl.certificate.location and ssl.key.location)")
+                "the broker wants another client certificate, or one at all (see ssl.certificate.location and ssl.key.location)"
+            )
         }
-        if message.contains("wrong version number") {
-            return saying(.ssl, "the listener does not speak TLS (see security.protocol)")
-        }
-        if message.contains(/handshake failed.*unexpected eof/) {
-            return saying(
-                .transport,
-                "hung up during the TLS handshake; perhaps the listener does not speak TLS (see security.protocol)")
+        if text.contains("wrong version number") { return (.ssl, "the listener does not speak TLS (see security.protocol)") }
+        if text.contains("unexpected eof"), text.contains("handshake failed") || state.contains("SSL_HANDSHAKE") {
+            return (.transport, "hung up during the TLS handshake; \(plainListener)")
         }
         // A connection that breaks during authentication is not a refusal.
-        if error.code == .authentication, message.contains(/Sasl\w+Request failed: Local:/) {
-            return KafkaError(code: .transport, message: message)
+        if code == .authentication, text.contains(/Sasl\w+Request failed: Local:/) { return (.transport, text) }
+        if let match = text.wholeMatch(of: /Connect to .* failed: (.+)/) {
+            return (.transport, match.1.prefix(1).lowercased() + match.1.dropFirst())
         }
-        return error
+        if let match = text.wholeMatch(of: /Failed to resolve .*?: (.+)/) {
+            return (.resolve, "the name is not resolved (\(match.1))")
+        }
+        if let match = text.firstMatch(of: /Invalid response size (-?\d+)/) {
+            return (.transport, Self.stranger(Int32(match.1) ?? 0))
+        }
+        if text.hasPrefix("Disconnected while requesting ApiVersion") {
+            let tls = text.contains("SSL listener") ? "the listener speaks TLS (see security.protocol), or " : ""
+            return (.transport, "hung up at the first request; perhaps \(tls)it is not a Kafka port")
+        }
+        if text.contains("might require SASL") {
+            return (.transport, "hung up at once; perhaps the listener wants SASL (see security.protocol)")
+        }
+        if text.contains("not valid in current SASL state") { return (code, "the listener wants no SASL (see security.protocol)") }
+        if text.contains(/[Tt]imed out/) { return (code, Self.silence) }
+        return (code, text.contains(/^(Disconnected|Receive failed|Send failed)/) ? Self.breakdown : text)
+    }
+
+    static let silence = "nothing comes back (it hangs, a firewall drops it, or it is not a Kafka port)"
+    static let breakdown = "the connection broke"
+
+    /// Whether such a reason may only be how a broker's end looks like in its last moment, so that a better one follows.
+    static func isSymptom(_ reason: String) -> Bool { reason == silence || reason == breakdown || reason.hasPrefix("hung up") }
+
+    /// What answers, by the first four bytes of its answer, where Kafka sends a size.
+    private static func stranger(_ size: Int32) -> String {
+        switch UInt32(bitPattern: size) {
+        case 0x4854_5450: "an HTTP server answers, not Kafka"
+        case 0x1500_0000...0x17FF_FFFF: "the listener speaks TLS (see security.protocol)"
+        default: "what answers is not Kafka"
+        }
     }
 
     /// The meaning of one of OpenSSL's codes, from `openssl/x509_vfy.h`.

@@ -24,17 +24,20 @@ struct JuiceCommand: AsyncParsableCommand {
             (JUICE_BOOTSTRAP_SERVERS), and in a JSON file under its name ("bootstrap-servers") that --config or \
             JUICE_CONFIG names. An option wins over the environment, the environment over the file.
 
-            Exit status: 0 done, 1 an audit found a violation, 2 out of stock, 3 rejected, \
-            64 usage, 69 no broker or no answer, 70 failed, 78 bad configuration or topics.
+            A duration has units: ms, s, m, h and d, as in 500ms, 30s or 1h30m. A bare number is refused.
+
+            Exit status: 0 done, 1 not found, or an audit or the doctor found something, 2 out of stock, 3 rejected, \
+            64 usage, 69 no broker or no answer, 70 failed, 74 standard output cannot be written, 78 bad configuration or \
+            topics.
             """,
         version: "\(Self.currentVersion) (librdkafka \(KafkaLibrary.version))",
         subcommands: [
             ServeCommand.self, ConfigCommand.self, DemoCommand.self, OrderCommand.self, CancelCommand.self, RestockCommand.self,
-            StockCommand.self,
-            ResultsCommand.self, HistoryCommand.self, AuditCommand.self, TopicsCommand.self, AnchorCommand.self,
+            StockCommand.self, StoresCommand.self, ResultsCommand.self, ShowCommand.self, HistoryCommand.self, AuditCommand.self,
+            DoctorCommand.self, TopicsCommand.self, AnchorCommand.self,
             DeadLettersCommand.self,
             MenuCommand.self,
-            KioskCommand.self, RestockBotCommand.self, TrafficCommand.self,
+            KioskCommand.self, RestockBotCommand.self, TrafficCommand.self, CompletionsCommand.self,
         ]
     )
 
@@ -68,7 +71,13 @@ struct JuiceCommand: AsyncParsableCommand {
             StandardError.write(Failure(.usage, message(for: error), hint: helpHint(for: error)).report)
             exit(withError: code)
         }
-        if error is ExitCode || error is CleanExit || code == .success { exit(withError: error) }
+        if code == .success {
+            // A help text, or nothing.
+            let text = fullMessage(for: error)
+            if !text.isEmpty { StandardOutput.line(text) }
+            exit(withError: ExitCode.success)
+        }
+        if error is ExitCode { exit(withError: error) }
         StandardError.write(Failure(.software, "\(error)").report)
         exit(withError: ExitCode(Failure.Status.software.rawValue))
     }

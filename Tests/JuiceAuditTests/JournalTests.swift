@@ -117,7 +117,7 @@ import Testing
             Line.position(2, 0, claim: 6, ids: Line.ids("till-3"))),
         noting(Line.claim("till-1", set: 1, since: 3), Line.position(2, 0, claim: 4, ids: Line.ids("till-1", set: 1))),
         adding(Line.claim("till-2", since: 9), expected: "the claim's since is 9, after the claim itself"),
-        adding(Line.claim("till-2", since: 5, partitions: 8), expected: "stores live in 8 partitions, of 1"),
+        adding(Line.claim("till-2", since: 5, partitions: 8), expected: "count of partitions is 8, not 1"),
         adding(#"{"type":"claim","since":0}"#, expected: "the claim does not say whose it is"),
     ]
 

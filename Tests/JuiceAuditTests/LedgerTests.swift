@@ -189,6 +189,45 @@ import Testing
         try Case(first + ["@9000 \(lines[0])", lines[1], Line.stock(revision, [10, 10, 10, 10, mangos])]).check()
     }
 
+    private static let unknown = [
+        Line.order("a", "mango"), mangoMade("a").replacing(#""revision":5"#, with: #""revision":1"#),
+        // 2: from here on the store is unknown
+        Line.order("d", "kiwi"), Line.rejected("d", "unknownStore"),
+        Line.set("r", #""kiwi":5"#), Line.rejected("r", "unknownStore", of: "restockId"),
+        Line.cancel("y"), Line.rejected("y", "unknownStore", isCancel: true),
+        Line.cancel("y"), Line.rejected("y", "unknownStore", isCancel: true),
+        // 10: what was answered before
+        Line.order("a", "mango"), Line.again(mangoMade("a").replacing(#""revision":5"#, with: #""revision":1"#)),
+        Line.cancel("a"), Line.cancelled("a", #""mango":3"#, #""mango":10"#, 2),
+        Line.order("d", "kiwi"), Line.again(Line.rejected("d", "unknownStore")),
+        Line.cancel("d"), Line.cancelled("d"),
+        Line.stock(2, [10, 10, 10, 10, 10]),
+    ]
+
+    /// The stores that the service knows, and what is wrong then; nil if they are not told.
+    @Test(
+        arguments: [
+            (nil, []), ([], ["wrong: results 0@1"]), (["x"], [#"should be rejected,"reason":"unknownStore""#]),
+            (["m"], ["results 0@2", "results 0@3", "results 0@4", "results 0@5"]),
+        ] as [([String]?, [String])])
+    func aStoreMayBeUnknown(stores: [String]?, expected: [String]) throws {
+        var rules = Line.rules
+        rules.stores = stores.map { Set($0.map { Array($0.utf8) }) }
+        expect(try Audit(of: AuditTopics(Self.unknown), by: rules), expected)
+    }
+
+    /// What an unknown store is no excuse for.
+    @Test(arguments: [
+        (13, Line.rejected("a", "unknownStore", isCancel: true), #"should be cancelled,"returned":{"mango":3}"#),
+        (15, Line.rejected("d", "unknownStore"), "doubled"), (9, Line.again(unknown[9]), "is none"),
+    ])
+    func whatWasAnsweredBeforeMustCount(line: Int, answer: String, expected: String) throws {
+        var lines = Self.unknown
+        lines[line] = answer
+        let faults = try Audit(lines).faults.map(\.description)
+        #expect(faults.contains { $0.contains(expected) }, "\(faults)")
+    }
+
     /// The id stays dead for a window from the later of the two commands.
     @Test func theLaterCommandCounts() throws {
         let lines = [

@@ -216,6 +216,7 @@ import Testing
         },
         .edit("orders 0@4", "{", "{ ", "missing: orders 1@0: it was forwarded to partition 0, which has no such copy"),
         Case("timestamp lost", "missing: orders 1@0") { $0["orders 0@4"] = $0["orders 0@4"]?.with(timestamp: 1_004) },
+        .timedByBrokers("timestamp lost") { $0["orders 0@4"] = $0["orders 0@4"]?.with(timestamp: 1_004) },
         Case("headers lost", "missing: orders 1@0") {
             $0["orders 0@4"] = $0["orders 0@4"]?.with(headers: [Story.forwarded(from: "1/0")])
         },
@@ -260,7 +261,9 @@ import Testing
         Case("last missing") { $0["stock 0@2"] = nil },
         Case("none") { $0[.stock] = [[], []] },
         Case("compacted") { $0["stock 0@0"] = nil },
-        Case("revision too high", "there were 4 changes") { $0.add("stock 0@7", Line.stock(5, [16, 9, 10, 2, 30])) },
+        Case("revision too high", "its last change was the one numbered 4") {
+            $0.add("stock 0@7", Line.stock(5, [16, 9, 10, 2, 30]))
+        },
         Case("revision again") { $0["stock 0@7"] = $0["stock 0@2"] },
         Case("revision back", "it comes after revision 4") { $0["stock 0@7"] = $0["stock 0@0"] },
         Case("of an aborted change", #"wrong: stock 0@1: store "m", revision 2: its stock should be"#) {

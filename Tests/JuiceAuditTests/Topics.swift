@@ -75,9 +75,9 @@ enum Line {
             + (revision.map { #""revision":\#($0),"# } ?? "") + #""message":"m"}"#
     }
 
-    static func rejected(_ id: String, _ reason: String, of field: String = "orderId") -> String {
+    static func rejected(_ id: String, _ reason: String, of field: String = "orderId", isCancel: Bool = false) -> String {
         #"{"type":"rejected","\#(field)":"\#(id)","store":"m","#
-            + (field == "orderId" && reason == "wouldOverflow" ? #""cancel":true,"# : "")
+            + (isCancel || field == "orderId" && reason == "wouldOverflow" ? #""cancel":true,"# : "")
             + #""reason":"\#(reason)","message":"m"}"#
     }
 
@@ -277,6 +277,15 @@ struct Case: CustomTestStringConvertible, Sendable {
 
     init(_ name: String, _ expected: [String], _ story: AuditTopics) {
         (testDescription, self.expected, topics, rules) = (name, expected, story, Story.rules)
+    }
+
+    /// The story with a change, where copies need not have the times of what was forwarded.
+    static func timedByBrokers(_ name: String, _ expected: String..., change: (inout AuditTopics) -> Void) -> Case {
+        var topics = Story.topics
+        change(&topics)
+        var `case` = Case("timed by brokers: \(name)", expected, topics)
+        `case`.rules.keepsTimes = false
+        return `case`
     }
 
     /// The story with a text of a record replaced.

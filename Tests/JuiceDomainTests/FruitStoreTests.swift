@@ -26,8 +26,11 @@ import Testing
         // The amount of an earlier line of the same place or fruit does not count.
         tally.add(FruitTally.Line(fruit: 4, amount: 2, level: 10))
         #expect(tally.lines == [FruitTally.Line(fruit: 4, amount: 2, level: 10)])
-        tally.set(edit(.add, [(3, -2), (0, 6)]), left: FruitStore(menu: .standard))
-        #expect(tally.lines == [0, 3].map { FruitTally.Line(fruit: $0, amount: 0, level: 10) })
+        let edits: [(StockEdit.Kind, amounts: [Int])] = [(.add, [6, -2]), (.set, [0, 0])]
+        for (kind, amounts) in edits {
+            tally.set(edit(kind, [(3, -2), (0, 6)]), left: FruitStore(menu: .standard))
+            #expect(tally.lines == zip([0, 3], amounts).map { FruitTally.Line(fruit: $0, amount: $1, level: 10) })
+        }
     }
 }
 

@@ -131,6 +131,9 @@ func juice(_ id: String, _ recipe: [(fruit: String, amount: Int)], aliases: [Str
         ("mangoKiwi", ["mangoKiwi"]), ("MANGOKIWI", ["mangoKiwi"]), (" mango kiwi ", ["mangoKiwi"]),
         ("Mango Kiwi Juice", ["mangoKiwi"]), ("mangokiwijuice", ["mangoKiwi"]), ("망고키위쥬스", ["mangoKiwi"]),
         ("망고 키위\u{3000}쥬스", ["mangoKiwi"]), ("망키쥬스", ["mangoKiwi"]), ("망키 쥬스", ["mangoKiwi"]),
+        // As it is spelled today, composed and decomposed.
+        ("망고키위주스", ["mangoKiwi"]), ("망키 주스", ["mangoKiwi"]), ("딸기 주스", ["strawberry"]),
+        ("\u{1106}\u{1161}\u{11BC}\u{110F}\u{1175}\u{110C}\u{116E}\u{1109}\u{1173}", ["mangoKiwi"]),
         // Its letters one by one, as the terminal and file system of macOS write them.
         ("\u{1106}\u{1161}\u{11BC}\u{110F}\u{1175} \u{110C}\u{1172}\u{1109}\u{1173}", ["mangoKiwi"]),
         ("mango", ["mango"]), ("mango-kiwi", []), ("망키", []), ("", []), (" ", []),

@@ -64,6 +64,23 @@ import Testing
         #expect(cluster.records(.orders, partition: 1).map(\.timestamp) == [now - 5_000, now, now, now, now, now])
     }
 
+    /// Otherwise the topic would refuse the copy, and with it the transaction.
+    @Test func aCopyOfAnOldCommandHasTheTimeOfForwarding() {
+        let cluster = SimulatedCluster(partitionCount: 2)
+        let harness = Harness(cluster, oldestForward: 60_000)
+        let now = cluster.now
+        let till = MessageHeader(name: "x-till", value: nil)
+        for age in [0, 59_000, 60_000, 3_600_000] as [Timestamp] {
+            cluster.send(
+                .orders, key: store, #"{"orderId":"\#(age)","juice":"kiwi"}"#, headers: [till], timestamp: now - age)
+        }
+        harness.run()
+        let copies = cluster.records(.orders, partition: 1)
+        #expect(copies.map { $0.timestamp - now >= 0 ? 0 : $0.timestamp - now } == [0, -59_000, 0, 0])
+        #expect(copies.allSatisfy { $0.headers.first == till })
+        #expect(!harness.hasStartedOver)
+    }
+
     /// Nothing is missed that was sent to an added partition before the worker knew of it.
     @Test(arguments: [
         (InputTopic.orders, value, "juiceMade a"), (.restocks, #"{"restockId":"a","add":{"kiwi":1}}"#, "restocked a"),

@@ -14,13 +14,16 @@ final class Harness {
 
     init(
         _ cluster: SimulatedCluster = SimulatedCluster(partitionCount: 1), member: String = "one", group: Int = 0,
-        maxBatch: Int = 100, window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20
+        stores: [String]? = nil, maxBatch: Int = 100, window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20,
+        oldestForward: Timestamp? = nil
     ) {
         self.cluster = cluster
         let recorder = Recorder()
         self.recorder = recorder
         let log = SimulatedLog(cluster: cluster, member: member, group: group)
-        worker = SimulatedWorker(log, maxBatch: maxBatch, window: window, answerBytes: answerBytes) { recorder.events.append($0) }
+        worker = SimulatedWorker(
+            log, stores: stores, maxBatch: maxBatch, window: window, answerBytes: answerBytes, oldestForward: oldestForward
+        ) { recorder.events.append($0) }
     }
 
     convenience init(partitions: Int32, window: DuplicateWindow = .standard) {

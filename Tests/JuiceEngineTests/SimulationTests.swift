@@ -12,7 +12,7 @@ import Testing
     private static let rareFinds: [Flaw: UInt64] = [
         .fenceAfterClaim: 347, .claimWithoutSince: 337, .undecidedClaimsNotRead: 400,
         .claimedOncePerAssignment: 3_726, .failedFenceIgnored: 39, .stateKeptBlindly: 40,
-        .truncationNotNoticed: 44, .damagedRecordTaken: 70, .notRewound: 95,
+        .truncationNotNoticed: 44, .damagedRecordTaken: 70, .notRewound: 95, .notesAndForwardsInOneFlush: 807,
     ]
 
     @Test func everyCommandHasOneAnswerWhateverFails() async throws {

@@ -7,24 +7,27 @@ import Testing
 
 @testable import JuiceKiosk
 
-struct StaffTokenTests {
+struct StaffSecretTests {
     @Test(arguments: [
         "", "short", "0123456789abcde", "0123456789abcde f", "0123456789abcdé1", String(repeating: "x", count: 257),
     ])
-    func whatIsNoneIsRefused(text: String) {
-        #expect(StaffToken(text) == nil)
-    }
+    func whatIsNoTokenIsRefused(text: String) { #expect(StaffSecret(token: text) == nil) }
+
+    @Test(arguments: ["", "12345", "1234567890123456", "12345a", "１２３４５６"])
+    func whatIsNoPINIsRefused(text: String) { #expect(StaffSecret(pin: text) == nil) }
 
     @Test(arguments: [
-        ("Bearer 0123456789abcdef", true), ("bearer 0123456789abcdef", true), ("Bearer 0123456789abcdeF", false),
-        ("Bearer 0123456789abcde", false), ("Bearer 0123456789abcdef0", false), ("Bearer ", false),
-        ("Bearer 0123456789abcdef0123456789abcdef", false), ("0123456789abcdef", false), ("Basic 0123456789abcdef", false),
-        ("Bearer  0123456789abcdef", false), (nil, false),
+        ("Bearer 0123456789abcdef", true), ("bearer 0123456789abcdef", true), ("Bearer 271828", true), ("Bearer 27182", false),
+        ("Bearer 0123456789abcdeF", false), ("Bearer 0123456789abcde", false), ("Bearer 0123456789abcdef0", false),
+        ("Bearer ", false), ("Bearer 0123456789abcdef0123456789abcdef", false), ("0123456789abcdef", false),
+        ("Basic 0123456789abcdef", false), ("Bearer  0123456789abcdef", false), (nil, false),
     ])
-    func onlyTheTokenMatches(header: String?, matches: Bool) throws {
-        let token = try #require(StaffToken("0123456789abcdef"))
-        #expect(token.matches(authorization: header) == matches)
-        #expect("\(token)" == "********")
+    func onlyTheSecretsMatch(header: String?, matches: Bool) throws {
+        let secrets = [try #require(StaffSecret(token: "0123456789abcdef")), try #require(StaffSecret(pin: "271828"))]
+        let staff = StaffAuthenticator(secrets, logger: .quiet)
+        let session = try? staff.signIn(authorization: header, from: nil, path: "/")
+        #expect((session != nil) == matches)
+        #expect(secrets.map { "\($0)" } == ["********", "********"])
     }
 }
 
@@ -34,15 +37,17 @@ struct StaffAuthenticatorTests {
     private let here = IPAddress("192.0.2.1")
     private let there = IPAddress("192.0.2.2")
     private let token = "0123456789abcdef"
+    private let pin = "271828"
 
     private func staff() -> StaffAuthenticator {
-        StaffAuthenticator(StaffToken(token), logger: recorder.makeLogger()) { [clock] in clock.now }
+        let secrets = [StaffSecret(token: token), StaffSecret(pin: pin)].compactMap(\.self)
+        return StaffAuthenticator(secrets, logger: recorder.makeLogger()) { [clock] in clock.now }
     }
 
     /// The code of the refusal, or "in".
     private func enter(_ staff: StaffAuthenticator, _ token: String, from address: IPAddress?) -> String {
         do throws(Refusal) {
-            try staff.authenticate(authorization: "Bearer \(token)", from: address, path: "/api/staff")
+            _ = try staff.signIn(authorization: "Bearer \(token)", from: address, path: "/api/staff")
             return "in"
         } catch { return error.code + (error.retryAfter.map { " \($0)" } ?? "") }
     }
@@ -71,20 +76,50 @@ struct StaffAuthenticatorTests {
         #expect(enter(staff, token, from: here) == "in")
     }
 
-    @Test func wrongTokensAreToldOnceASecondAndNeverShown() {
+    @Test func aPINIsNotGuessedFromManyAddresses() {
         let staff = staff()
+        for number in 0...StaffAuthenticator.freeTriesOfAll {
+            #expect(enter(staff, "000000", from: IPAddress("192.0.2.\(number)")) == "wrongToken")
+        }
+        // Right or wrong, the answer is the same.
+        for guess in [pin, "000000"] { #expect(enter(staff, guess, from: IPAddress("198.51.100.1")) == "tooManyTries 1") }
+        #expect(enter(staff, token, from: here) == "in")
+        clock.advance(.seconds(1))
+        #expect(enter(staff, pin, from: here) == "in")
+    }
+
+    @Test func aBrowserStaysSignedInWhileItIsUsed() throws {
+        let staff = staff()
+        func isIn(_ session: String?) -> Bool { (try? staff.admit(session)) != nil }
+        func signIn() throws -> String { try staff.signIn(authorization: "Bearer \(pin)", from: here, path: "/api/staff") }
+        let (first, second) = (try signIn(), try signIn())
+        #expect(first != second && isIn(first) && isIn(second))
+        #expect(!isIn(nil) && !isIn("") && !isIn("guess"))
+        clock.advance(StaffAuthenticator.sessionLength - .seconds(1))
+        #expect(isIn(first))
+        clock.advance(.seconds(2))
+        #expect(isIn(first) && !isIn(second))
+        staff.signOut(first)
+        #expect(!isIn(first))
+        #expect(recorder.all.isEmpty)
+    }
+
+    @Test func refusedSignInsAreToldOnceASecondAndNeverTheirSecrets() {
+        let staff = staff()
+        // Those that have to wait, too.
         for number in 0..<1000 { _ = enter(staff, "secret-\(number)", from: IPAddress("192.0.2.\(number % 256)")) }
-        #expect(recorder.all == ["warning a wrong staff token address=192.0.2.0 path=/api/staff"])
+        #expect(recorder.all == ["warning a staff sign-in was refused address=192.0.2.0 path=/api/staff"])
         clock.advance(.seconds(1))
         _ = enter(staff, "wrong", from: IPAddress("2001:db8::7"))
-        #expect(recorder.all.last == "warning a wrong staff token, and 999 more after it address=192.0.2.1 path=/api/staff")
+        #expect(recorder.all.last == "warning a staff sign-in was refused, and 999 more after it address=192.0.2.1 path=/api/staff")
         staff.close()
         #expect(recorder.all.count == 2)
     }
 
     @Test func withoutATokenNobodyIsLetIn() {
-        let staff = StaffAuthenticator(nil, logger: recorder.makeLogger())
+        let staff = StaffAuthenticator([], logger: recorder.makeLogger())
         #expect(enter(staff, "", from: here) == "editingIsOff")
+        #expect(throws: Refusal.self) { try staff.admit(nil) }
         #expect(recorder.all.isEmpty)
     }
 }

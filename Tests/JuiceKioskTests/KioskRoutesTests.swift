@@ -17,7 +17,7 @@ struct KioskRoutesTests {
     private static var configuration: KioskConfiguration {
         var configuration = KioskConfiguration(
             kafka: KafkaConfiguration([:]), topics: TopicNames(), group: "g", takesAnyStore: true,
-            staffToken: StaffToken("0123456789abcdef"))
+            staffSecrets: [StaffSecret(token: "0123456789abcdef")].compactMap(\.self))
         configuration.mostPages = places
         return configuration
     }
@@ -127,8 +127,31 @@ struct KioskRoutesTests {
             let answer = try site.post("/api/staff", "{}", wrong)
             #expect(answer.hasPrefix("HTTP/1.1 429 ") && answer.contains("tooManyTries") && answer.contains("Retry-After: "))
         }
-        #expect(recorder.all.contains("warning a wrong staff token address=127.0.0.1 path=/api/staff"))
+        #expect(recorder.all.contains("warning a staff sign-in was refused address=127.0.0.1 path=/api/staff"))
         #expect(!recorder.all.contains { $0.contains("wrong-wrong") })
+    }
+
+    @Test func aBrowserIsSignedInByACookie() async throws {
+        try await withSite { site, _ in
+            let token = ["Authorization": "Bearer 0123456789abcdef"]
+            let first = try site.signIn(token)
+            let attributes = first.components(separatedBy: "; ")
+            #expect(attributes.first?.hasPrefix("juice-staff=") == true)
+            #expect(Set(attributes.dropFirst()) == ["Path=/api", "HttpOnly", "SameSite=Strict"])
+            let overTLS = try site.signIn(token.merging(["Origin": "https://\(site.address)"]) { $1 })
+            #expect(overTLS.components(separatedBy: "; ").contains("Secure"))
+            // The restock is refused as no restock, so its sender was let in.
+            try site.expect(400, "/api/restocks", "{}", ["Cookie": "other=1; " + first])
+            try site.expect(403, "/api/restocks", "{}", ["Cookie": first, "Origin": "http://foreign.test"])
+            for header in [token, ["Cookie": "juice-staff=0"], [:]] {
+                try site.expect(401, "/api/restocks", "{}", header, holding: "signedOut")
+            }
+            // Another session takes the secret again, and ends the first.
+            try site.expect(401, "/api/staff", "{}", ["Cookie": first], holding: "wrongToken")
+            let second = try site.signIn(token.merging(["Cookie": first]) { $1 })
+            try site.expect(401, "/api/restocks", "{}", ["Cookie": first])
+            try site.expect(400, "/api/restocks", "{}", ["Cookie": second])
+        }
     }
 
     @Test(arguments: PageFile.all.map(\.path))
@@ -153,7 +176,7 @@ struct KioskRoutesTests {
             }
             let juices: [Juice]
         }
-        let menu = try JSONDecoder().decode(Menu.self, from: JSONEncoder().encode(MenuAnswer(Self.configuration)))
+        let menu = try JSONDecoder().decode(Menu.self, from: JSONEncoder().encode(MenuAnswer(Self.configuration, isStaff: false)))
         let (first, last) = (try #require(menu.juices.first), try #require(menu.juices.last))
         #expect(first.aliases == [])
         #expect((last.id, last.aliases) == ("mangoKiwi", ["망키쥬스"]))

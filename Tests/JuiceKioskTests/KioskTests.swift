@@ -32,7 +32,8 @@ struct KioskTests {
             kafka: KafkaConfiguration([
                 "bootstrap.servers": broker.bootstrapServers, "reconnect.backoff.max.ms": "500",
                 "allow.auto.create.topics": "false",
-            ]), topics: topics, group: "juice-maker", capabilities: .embedded, staffToken: StaffToken(Self.token))
+            ]), topics: topics, group: "juice-maker", capabilities: .embedded,
+            staffSecrets: [StaffSecret(token: Self.token)].compactMap(\.self))
         change(&configuration)
         let kiosk = Kiosk(configuration, logger: .quiet)
         try await serving(kiosk.responder, besides: [service, kiosk]) { address in
@@ -86,14 +87,14 @@ struct KioskTests {
         }
     }
 
-    @Test func stockIsEditedWithTheTokenAlone() async throws {
+    @Test func stockIsEditedByStaffAlone() async throws {
         try await withKiosk { site, _ in
             let restock = #"{"restockId":"r-1","store":"s","set":{"kiwi":42}}"#
             for header in [nil, "Bearer wrong-wrong-wrong", Self.token] {
-                try site.expect(401, "/api/restocks", restock, ["Authorization": header], holding: "wrongToken")
+                try site.expect(401, "/api/staff", "{}", ["Authorization": header], holding: "wrongToken")
             }
-            try site.expect(204, "/api/staff", "{}", Self.authorized)
-            try site.expect(202, "/api/restocks", restock, Self.authorized)
+            try site.expect(401, "/api/restocks", restock, holding: "signedOut")
+            try site.expect(202, "/api/restocks", restock, ["Cookie": site.signIn(Self.authorized)])
             try site.open("store=s", holding: "event: stock", "42", #""store":"s""#)
         }
     }
@@ -104,7 +105,8 @@ struct KioskTests {
             try site.expect(404, "/api/orders", Self.order("o-1", store: "new"), holding: "unknownStore")
             try site.expect(202, "/api/orders", Self.order("o-1", store: "main"))
             try page.expect(#""takesOrders":false"#)
-            try site.expect(202, "/api/restocks", #"{"restockId":"r-1","store":"new","add":{"kiwi":1}}"#, Self.authorized)
+            let cookie = try site.signIn(Self.authorized)
+            try site.expect(202, "/api/restocks", #"{"restockId":"r-1","store":"new","add":{"kiwi":1}}"#, ["Cookie": cookie])
             try page.expect(#""takesOrders":true"#)
             try site.expect(202, "/api/orders", Self.order("o-2", store: "new"))
         }

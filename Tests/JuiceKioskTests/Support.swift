@@ -97,6 +97,13 @@ struct Site: Sendable {
         #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && answer.contains(text), "\(answer)", sourceLocation: sourceLocation)
     }
 
+    /// Signs staff in, and returns the cookie.
+    func signIn(_ headers: [String: String]) throws -> String {
+        let lines = try post("/api/staff", "{}", headers).components(separatedBy: "\r\n")
+        let line = try #require(lines.first { $0.hasPrefix("Set-Cookie: ") }, "\(lines)")
+        return String(line.dropFirst("Set-Cookie: ".count))
+    }
+
     /// Opens a page, and reads its events until one has all these texts.
     @discardableResult
     func open(_ query: String, holding texts: String...) throws -> OpenPage {

@@ -51,6 +51,40 @@ import Testing
         (GoldenAnswers.rejectedCancel, .cancel, nil, .rejected(reason: "wouldOverflow")),
     ]
 
+    private static let translations: [(GoldenAnswer, english: String, korean: String)] = [
+        (GoldenAnswers.juiceMade, "juice made: strawberry banana juice", "딸바쥬스 나왔습니다! 맛있게 드세요!"),
+        (
+            GoldenAnswers.basketMade, "juice made: 2 × kiwi juice, strawberry banana juice",
+            "키위쥬스 2잔, 딸바쥬스 나왔습니다! 맛있게 드세요!"
+        ),
+        (GoldenAnswers.outOfStock, "out of stock (mango, kiwi)", "망고와 키위가 모자라요. 재고를 수정할까요?"),
+        (GoldenAnswers.restocked, "restocked: strawberry now 16; kiwi now 8", "재고를 수정했어요: 딸기 현재 16개; 키위 현재 8개"),
+        (
+            GoldenAnswers.cancelled, "cancelled: kiwi 6, strawberry 10, banana 1 returned",
+            "취소했어요. 키위 6개, 딸기 10개, 바나나 1개를 되돌렸습니다."
+        ),
+        (GoldenAnswers.cancelledNothing, "cancelled: nothing returned", "취소했어요. 되돌린 재고가 없습니다."),
+        (GoldenAnswers.rejectedOrder, "a juice is not on the service's menu", "메뉴에 없는 쥬스예요"),
+    ]
+
+    @Test(arguments: translations)
+    func anAnswerIsToldInEitherLanguage(golden: GoldenAnswer, english: String, korean: String) throws {
+        let (inEnglish, inKorean) = (try decode(golden[.english]), try decode(golden[.korean]))
+        #expect(inKorean.message(in: .english, menu: .standard) == english)
+        #expect(inEnglish.message(in: .korean, menu: .standard) == korean)
+        // What the service says itself may be more.
+        for (answer, language) in [(inEnglish, Language.english), (inKorean, .korean)] {
+            #expect(answer.message(in: language, menu: .standard) == answer.message)
+        }
+    }
+
+    @Test func whatIsNotOnTheMenuIsCalledByItsID() throws {
+        let answer = try decode(
+            #"{"type":"juiceMade","orderId":"a","store":"s","offset":1,"juice":"fig","quantity":2,"used":{"fig":2},"left":{"fig":8},"revision":1,"message":"juice made: 2 × Fig"}"#
+        )
+        #expect(answer.message(in: .korean, menu: .standard) == "fig 2잔 나왔습니다! 맛있게 드세요!")
+    }
+
     @Test(arguments: outcomes)
     func whatTheServiceWritesIsRead(golden: GoldenAnswer, command: CommandKind, revision: Int?, outcome: Answer.Outcome) throws {
         for json in golden.texts {

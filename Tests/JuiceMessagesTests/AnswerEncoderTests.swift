@@ -51,6 +51,11 @@ import Testing
 
 @Suite struct RejectionMessageTests {
     static let messages: [(Rejection, String, String, String)] = [
+        (.unknownStore("강남"), "unknownStore", #"no store is called "강남""#, #"등록되지 않은 매장이에요: "강남""#),
+        (
+            .unknownStore("gangnam\u{200B}"), "unknownStore", #"no store is called "gangnam\u200b""#,
+            #"등록되지 않은 매장이에요: "gangnam\u200b""#
+        ),
         (.unknownJuice("durian"), "unknownJuice", #"no juice is called "durian""#, #"메뉴에 없는 쥬스예요: "durian""#),
         (.unknownFruit("두리안"), "unknownFruit", #"no fruit is called "두리안""#, #"메뉴에 없는 과일이에요: "두리안""#),
         (.badQuantity, "badQuantity", "the quantity must be a whole number from 1 to 100", "수량은 1부터 100까지의 정수여야 해요"),
@@ -99,6 +104,7 @@ import Testing
         #expect(rejection.reason.rawValue == code)
         #expect(Phrasebook(menu: .standard, language: .english).message(for: rejection) == english)
         #expect(Phrasebook(menu: .standard, language: .korean).message(for: rejection) == korean)
+        #expect(Language(of: english) == .english && Language(of: korean) == .korean)
     }
 
     @Test func everyReasonIsInTheTable() {

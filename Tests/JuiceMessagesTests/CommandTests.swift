@@ -174,5 +174,21 @@ import Testing
         key.withUnsafeBytes { #expect(StoreID.read(key: $0).map(String.init) == store) }
     }
 
+    /// Every two ids that differ look different, and what looks alike otherwise is found.
+    @Test(
+        arguments: [
+            ("gangnam", "gangnam", "gangnam"), ("강남점 2🍓", "강남점 2🍓", "강남점 2🍓"), ("a  b", "a  b", "a b"),
+            ("gangnam ", #""gangnam ""#, "gangnam"), (" ", #"" ""#, ""), ("\u{3000}", #""\u3000""#, ""),
+            ("gangnam\r", #""gangnam\u000d""#, "gangnam"), ("gang\u{200B}nam", #""gang\u200bnam""#, "gangnam"),
+            ("gang\u{A0}nam", #""gang\u00a0nam""#, "gang nam"), ("a\u{202E}b", #""a\u202eb""#, "ab"),
+            ("\u{3164}", #""\u3164""#, ""),
+            ("e\u{301}", #""e\u0301""#, "é"), ("\u{1112}\u{1169}", #""\u1112\u1169""#, "호"), ("\u{E0001}", #""\udb40\udc01""#, ""),
+            ("a\"\\", "a\"\\", "a\"\\"), ("\"a\\ \"", #""\"a\\ \"""#, "\"a\\ \""),
+        ])
+    func anIdIsSeenForWhatItIs(id: String, visible: String, look: String) {
+        #expect(StoreID.visible(id) == visible)
+        #expect(StoreID.look(of: id) == look)
+    }
+
     @Test func noKeyMeansMain() { #expect(StoreID.read(key: nil).map(String.init) == StoreID.main) }
 }

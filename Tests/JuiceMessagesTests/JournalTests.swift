@@ -136,7 +136,8 @@ import Testing
             (GoldenAnswers.restocked, .first), (GoldenAnswers.cancelled, .cancel),
             (GoldenAnswers.cancelledNothing, .cancel), (GoldenAnswers.rejectedOrder, .first),
             (GoldenAnswers.rejectedRestock, .first), (GoldenAnswers.rejectedCancel, .first),
-            (GoldenAnswers.rejectedCancelledOrder, .afterCancel),
+            (GoldenAnswers.rejectedCancelledOrder, .unremembered), (GoldenAnswers.unknownStoreOrder, .first),
+            (GoldenAnswers.unknownStoreRestock, .first), (GoldenAnswers.unknownStoreCancel, .unremembered),
         ] as [(GoldenAnswer, JournalAnswer.Role)]
     )
     func whatItMeansForRepeatsDependsOnNoLanguage(answers: GoldenAnswer, role: JournalAnswer.Role) throws {

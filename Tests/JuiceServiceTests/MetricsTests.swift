@@ -59,7 +59,11 @@ extension TestMetrics {
     @Test func everyCountHasItsMetric() {
         var summary = TransactionSummary()
         (summary.juicesMade, summary.outOfStock, summary.restocked, summary.cancelled, summary.rejected) = (1, 2, 3, 4, 5)
-        (summary.duplicates, summary.deadLetters, summary.forwarded, summary.answersReadBack) = (6, 7, 8, 9)
+        (summary.duplicates, summary.forwarded, summary.answersReadBack) = (6, 8, 9)
+        let place = InputPosition(topic: .orders, partition: 0, offset: 0)
+        summary.deadLettersByReason = [
+            .notJSON: DeadLetters(first: place, count: 3), .badID: DeadLetters(first: place, count: 4),
+        ]
         metrics.record(.committed(summary))
         let results = ["juice_made", "out_of_stock", "restocked", "cancelled", "rejected"]
         #expect(results.map { factory.count(.commands, [("result", $0)]) } == [1, 2, 3, 4, 5])

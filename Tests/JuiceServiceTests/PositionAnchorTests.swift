@@ -66,7 +66,7 @@ import Testing
             }
             #expect(last.last?.text.contains(#""orderId":"4-999""#) == true)
             let reasons = try cluster.journal().compactMap { note in
-                if case .anchored(_, _, let reason) = note { reason } else { nil }
+                if case .anchored(_, _, let reason, _) = note { reason } else { nil }
             }
             #expect(reasons == (0..<5).map(String.init))
         }

@@ -1,3 +1,4 @@
+import JuiceEngine
 import JuiceMessages
 import Testing
 
@@ -75,6 +76,15 @@ extension TopicCheck.Cluster {
         "not described": { cluster in for name in cluster.topics.keys { cluster[name]?.configuration = nil } },
         "fewer dead-letter partitions": { $0["juice.dead-letters"]?.partitionCount = 1 },
         "more dead-letter partitions": { $0["juice.dead-letters"]?.partitionCount = 9 },
+        // The first is what Kafka 3.9 has by default, the second Kafka 4. Older times than of a week count as now in any case.
+        "any time": { cluster in
+            for name in ["before", "after", "difference"] { cluster.set("message.timestamp.\(name).max.ms=\(Int.max)") }
+        },
+        "times an hour ahead": { $0.set("message.timestamp.after.max.ms=3600000") },
+        "times of a week": { $0.set("message.timestamp.before.max.ms=604800000", of: "juice.orders") },
+        "answers and stock timed by brokers": {
+            for name in ["juice.results", "juice.stock"] { $0.set("message.timestamp.type=LogAppendTime", of: name) }
+        },
         "answers kept for ever": { $0.set("retention.ms=-1", of: "juice.results") },
         "answers kept long enough": { $0.set("retention.ms=3600000", of: "juice.results") },
     ]
@@ -180,7 +190,28 @@ extension TopicCheck.Cluster {
         ]
     }
 
-    @Test(arguments: warnings + durability) func theServiceStartsWithAWarning(case: Case) {
+    private static let times = [
+        ("orders", "message.timestamp.type=LogAppendTime", "message.timestamp.type=CreateTime"),
+        ("restocks", "message.timestamp.before.max.ms=60000", "message.timestamp.before.max.ms=604800000"),
+        ("orders", "message.timestamp.after.max.ms=60000", "message.timestamp.after.max.ms=3600000"),
+        ("results", "message.timestamp.after.max.ms=60000", "message.timestamp.after.max.ms=3600000"),
+        ("dead-letters", "message.timestamp.before.max.ms=0", "message.timestamp.after.max.ms=3600000"),
+    ].map { (topic: String, setting: String, mend: String) in
+        Case("topic juice.\(topic) with message.timestamp.", mend) { $0.set(setting, of: "juice.\(topic)") }
+    }
+
+    /// Up to which age a forwarded command keeps its time: less than the topic accepts, by a minute.
+    @Test(
+        arguments: [
+            ("message.timestamp.before.max.ms=3600000", 3_540_000), ("message.timestamp.difference.max.ms=3600000", 3_540_000),
+            ("message.timestamp.before.max.ms=1000", 0), ("message.timestamp.type=LogAppendTime", 0),
+            ("message.timestamp.after.max.ms=1000", nil),
+        ] as [(String, Timestamp?)]) func aForwardedCommandKeepsItsTimeIfTheTopicTakesIt(setting: String, oldest: Timestamp?)
+    {
+        #expect(findings { $0.set(setting, of: "juice.restocks") }.oldestForward == oldest)
+    }
+
+    @Test(arguments: warnings + durability + times) func theServiceStartsWithAWarning(case: Case) {
         let found = findings(`case`.change)
         `case`.expect(found.warnings)
         #expect(found.problems.isEmpty && found.partitions.stores == 4)

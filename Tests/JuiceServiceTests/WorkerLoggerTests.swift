@@ -21,9 +21,8 @@ import Testing
     /// A transaction with `count` dead letters.
     private func letters(_ count: Int, _ reason: DeadLetterReason = .notJSON) -> WorkerEvent {
         var summary = TransactionSummary()
-        summary.deadLetters = count
         let position = InputPosition(topic: .orders, partition: 0, offset: 7)
-        summary.firstDeadLetter = DeadLetter(position: position, reason: reason)
+        summary.deadLettersByReason = [reason: DeadLetters(first: position, count: count)]
         return .committed(summary)
     }
 
@@ -32,31 +31,36 @@ import Testing
             + " code=\(reason.code) offset=7 partition=0 topic=juice.orders"
     }
 
-    @Test func deadLettersAreToldOnceASecondWithACount() {
+    @Test func deadLettersOfEachReasonAreToldWithinASecond() {
         var log = makeLog()
         for _ in 0..<1000 { log.log(letters(5)) }
-        #expect(recorder.all == [Self.line(.notJSON, and: 4)])
+        var told = [Self.line(.notJSON, and: 4)]
+        #expect(recorder.all == told)
+        log.log(letters(2, .missingID))
+        told.append(Self.line(.missingID, and: 1))
+        #expect(recorder.all == told, "another reason does not wait")
         clock.now += .milliseconds(999)
         log.log(letters(1))
-        #expect(recorder.all.count == 1)
+        log.logDueDeadLetters()
+        #expect(recorder.all == told)
         clock.now += .milliseconds(1)
-        log.log(letters(2, .missingID))
-        #expect(recorder.all.last == Self.line(.notJSON, and: 4997))
+        log.logDueDeadLetters()
+        told.append(Self.line(.notJSON, and: 4995))
+        #expect(recorder.all == told, "nothing need follow the last one")
         clock.now += .seconds(1)
-        log.log(letters(1, .badID))
-        #expect(recorder.all.last == Self.line(.badID, and: 0))
-        #expect(recorder.all.count == 3)
+        log.logDueDeadLetters()
+        #expect(recorder.all == told)
     }
 
     @Test(arguments: [WorkerEvent.left, .failed(LogError(.stop, "a test"))])
     func whatWasHeldBackIsToldAtTheEnd(end: WorkerEvent) {
         var log = makeLog()
-        log.log(letters(1))
-        log.log(letters(2, .missingID))
-        log.log(letters(3, .badID))
+        for reason in [DeadLetterReason.notJSON, .badID] {
+            for count in 1...3 { log.log(letters(count, reason)) }
+        }
         log.log(end)
-        let told = [Self.line(.notJSON, and: 0), Self.line(.missingID, and: 4)]
-        #expect(Array(recorder.all.prefix(2)) == told)
+        let told = [(DeadLetterReason.notJSON, 0), (.badID, 0), (.badID, 4), (.notJSON, 4)].map(Self.line)
+        #expect(Array(recorder.all.prefix(4)) == told)
         log.log(.left)
         #expect(recorder.all.filter { $0.hasPrefix("warning") } == told)
     }

@@ -1,41 +1,59 @@
-import Kafka
 import TestSupport
 import Testing
 
-/// One log line each time the cluster stops or resumes answering.
+@testable import Kafka
+
+/// One log line each time the cluster stops or resumes answering, with the reason as soon as it is known.
 @Suite struct BrokerWatchTests {
-    /// A client noticed that brokers are down or refuse it; a request was not answered in time, or was answered.
+    /// A client noticed that brokers are down, that a connection broke, was refused or not accepted; a request was not answered in
+    /// time, or was answered.
     enum Event {
-        case down, refused, slow, reached
+        case down, broken, closed, refused, slow, reached
     }
 
-    private static let outage = "warning no Kafka broker answers at broker:9092; waiting for one"
+    private static let silence = "warning no Kafka broker answers at broker:9092: \(ErrorExplainer.silence); trying again"
+    private static let outage = "warning no Kafka broker answers at broker:9092: connection refused; trying again"
     private static let refusal = "error no connection to broker:9092: wrong password; trying again"
     private static let recovery = "notice Kafka answers at broker:9092 again"
 
     static let rules: [(String, [Event], lines: [String], needsProbe: Bool)] = [
-        ("what a client noticed is only a suspicion", [.down], [], true),
-        ("which an answer refutes", [.down, .reached], [], false),
-        ("an outage is one line", [.down, .slow, .down, .slow], [outage], true),
-        ("and its end another", [.slow, .reached, .reached], [outage, recovery], false),
-        ("a failure just after the end is looked into first", [.slow, .reached, .slow], [outage, recovery], true),
-        ("a refusal is said", [.slow, .refused, .slow, .refused, .slow, .reached], [outage, refusal, recovery], false),
-        ("rather than broken connections", [.down, .refused, .down, .slow], [refusal], true),
+        ("what a client noticed is only a suspicion", [.down, .closed], [], true),
+        ("which an answer refutes", [.closed, .reached], [], false),
+        ("an outage is one line", [.closed, .slow, .closed, .down, .broken, .slow], [outage], true),
+        ("and its end another", [.closed, .slow, .reached, .reached], [outage, recovery], false),
+        ("the reason may be told a moment later", [.broken, .slow, .closed, .slow], [outage], true),
+        ("without one the next failure is told", [.down, .slow, .slow, .slow, .reached], [silence, recovery], false),
+        ("nor is an end told of what was not", [.slow, .reached], [], false),
+        ("a failure just after the end is looked into first", [.closed, .slow, .reached, .slow], [outage, recovery], true),
+        ("a refusal is said", [.closed, .slow, .refused, .slow, .refused, .slow, .reached], [outage, refusal, recovery], false),
+        ("rather than broken connections", [.down, .refused, .closed, .slow], [refusal], true),
     ]
 
     @Test(arguments: rules)
     func changesAreLogged(rule: String, events: [Event], lines: [String], needsProbe: Bool) {
         let recorder = LogRecorder()
         let watch = BrokerWatch(bootstrapServers: "broker:9092", logger: recorder.makeLogger())
+        func noticed(_ code: KafkaError.Code, _ message: String) {
+            watch.noticed(KafkaError(code: code, message: message).with(\.broker, "broker:9092"))
+        }
         for event in events {
             switch event {
             case .down: watch.noticed(KafkaError(code: .allBrokersDown))
-            case .refused: watch.noticed(KafkaError(code: .authentication, message: "wrong password"))
-            case .slow: watch.failed(KafkaError(code: .timedOut, isRetriable: true))
+            case .broken: noticed(.transport, "hung up at the first request")
+            case .closed: noticed(.transport, "connection refused")
+            case .refused: noticed(.authentication, "wrong password")
+            case .slow: watch.failed()
             case .reached: watch.reached()
             }
         }
         #expect(recorder.all == lines, "\(rule)")
         #expect(watch.needsProbe == needsProbe, "\(rule)")
+    }
+
+    @Test func aBrokerOfSeveralIsNamed() {
+        let watch = BrokerWatch(bootstrapServers: "a:1,b:2", logger: .quiet)
+        watch.noticed(KafkaError(code: .transport, message: "connection refused").with(\.broker, "b:2"))
+        watch.failed()
+        #expect(watch.outage == "no Kafka broker answers at a:1,b:2: b:2: connection refused")
     }
 }

@@ -11,16 +11,18 @@ package struct GoldenAnswer: Sendable {
     private let revision: Int
     private let commands: [String]
     private let from: ForwardSource?
+    private let isKnownStore: Bool
 
     /// `revision` is the store's before the commands. Only the last answer is meant.
     init(
         to commands: [String], of menu: Menu = .standard, store: String = "gangnam", at levels: [Int] = [10, 10, 10, 10, 10],
-        revision: Int = 16, from: ForwardSource? = nil, _ head: String, english: String, korean: String
+        revision: Int = 16, from: ForwardSource? = nil, isKnownStore: Bool = true, _ head: String, english: String, korean: String
     ) {
         texts = [english, korean].map { head + #""message":"\#($0)"}"# }
         (self.menu, self.store, self.levels, self.revision, self.commands, self.from) = (
             menu, store, levels, revision, commands, from
         )
+        self.isKnownStore = isKnownStore
     }
 
     /// The answer in one language.
@@ -28,7 +30,7 @@ package struct GoldenAnswer: Sendable {
 
     /// What a shop answers to the last of the commands, at offset 1234: in each language, and once as to a repeat.
     package func shopAnswers() throws -> [String] {
-        let shop = Shop(menu: menu, store: store, fruits: try FruitStore(levels: levels), revision: revision)
+        let shop = Shop(menu: menu, store: store, fruits: try FruitStore(levels: levels), revision: revision, isKnown: isKnownStore)
         let answers = commands.map { shop.answer($0.contains("restockId") ? .restock : .order, $0, at: (1234, from)) }
         return answers.last??.values ?? []
     }
@@ -69,7 +71,7 @@ package enum GoldenAnswers {
     package static let restocked = GoldenAnswer(
         to: [#"{"restockId":"bot-1-42","add":{"strawberry":6,"kiwi":-2}}"#], store: "main", revision: 1,
         #"{"type":"restocked","restockId":"bot-1-42","store":"main","offset":1234,"left":{"strawberry":16,"kiwi":8},"revision":2,"#,
-        english: "restocked: strawberry 16, kiwi 8", korean: "재고를 수정했어요: 딸기 16개, 키위 8개")
+        english: "restocked: strawberry +6, now 16; kiwi -2, now 8", korean: "재고를 수정했어요: 딸기 +6, 현재 16개; 키위 -2, 현재 8개")
 
     package static let cancelled = GoldenAnswer(
         to: [basket, #"{"orderId":"pos-7-000123","cancel":true}"#], at: [26, 10, 10, 14, 10], revision: 18,
@@ -105,9 +107,21 @@ package enum GoldenAnswers {
         english: "kiwi cannot go above 1000000000 (in stock: 999999999)",
         korean: "키위 재고는 1000000000개를 넘을 수 없어요 (현재 999999999개)")
 
+    package static let unknownStoreOrder = unknownStore(#"{"orderId":"1","juice":"durian"}"#, #""orderId":"1""#)
+    package static let unknownStoreCancel = unknownStore(#"{"orderId":"1","cancel":true}"#, #""orderId":"1""#, #","cancel":true"#)
+    package static let unknownStoreRestock = unknownStore(#"{"restockId":"1","add":{}}"#, #""restockId":"1""#)
+
+    private static func unknownStore(_ command: String, _ id: String, _ cancel: String = "") -> GoldenAnswer {
+        GoldenAnswer(
+            to: [command], store: "gangnma", isKnownStore: false,
+            #"{"type":"rejected",\#(id),"store":"gangnma","offset":1234\#(cancel),"reason":"unknownStore","#,
+            english: #"no store is called \"gangnma\""#, korean: #"등록되지 않은 매장이에요: \"gangnma\""#)
+    }
+
     package static let bilingual = [
         juiceMade, severalJuicesMade, basketMade, outOfStock, basketOutOfStock, restocked, cancelled,
         cancelledNothing, rejectedOrder, rejectedRestock, rejectedCancelledOrder, rejectedCancel,
+        unknownStoreOrder, unknownStoreCancel, unknownStoreRestock,
     ]
 
     /// An order with the id `"\`, a null and a carriage return, of a menu with such names.
@@ -362,6 +376,10 @@ package enum GoldenNotes {
         (
             .anchored(InputPlace(topic: .orders, partition: 8, offset: 17), by: "강남", reason: nil),
             #"{"type":"anchored","topic":"orders","partition":8,"offset":17,"by":"강남"}"#
+        ),
+        (
+            .anchored(InputPlace(topic: .restocks, partition: nil, offset: 17), by: "b", reason: "r", copied: 19),
+            #"{"type":"anchored","topic":"restocks","offset":17,"by":"b","reason":"r","copied":19}"#
         ),
     ]
 }

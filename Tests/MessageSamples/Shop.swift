@@ -18,6 +18,8 @@ package final class Shop {
 
     package let menu: Menu
     let store: String
+    /// Whether the service knows the store.
+    private let isKnown: Bool
     let decoder: CommandDecoder
     private let maker: JuiceMaker
     private let encoders: [AnswerEncoder]
@@ -31,8 +33,10 @@ package final class Shop {
     private var cancelled: Set<String> = []
 
     /// A store with these fruits, by default those that the menu names.
-    package init(menu: Menu = .standard, store: String = "gangnam", fruits: FruitStore? = nil, revision: Int = 0) {
-        (self.menu, self.store, self.revision) = (menu, store, revision)
+    package init(
+        menu: Menu = .standard, store: String = "gangnam", fruits: FruitStore? = nil, revision: Int = 0, isKnown: Bool = true
+    ) {
+        (self.menu, self.store, self.revision, self.isKnown) = (menu, store, revision, isKnown)
         decoder = CommandDecoder(menu: menu)
         maker = JuiceMaker(menu: menu)
         encoders = Language.allCases.map { AnswerEncoder(menu: menu, language: $0) }
@@ -127,7 +131,10 @@ package final class Shop {
         let place = place ?? nextPlace()
         content.revision = 0
         var rejection: Rejection?
-        do throws(Rejection) { try carryOut() } catch { rejection = error }
+        do throws(Rejection) {
+            guard isKnown else { throw BorrowedText.withText(store) { .unknown(store: $0) } }
+            try carryOut()
+        } catch { rejection = error }
         let revision = content.revision > 0 ? content.revision : nil
         return BorrowedText.withText(store) { store in
             let head = AnswerHead(kind, id: id, store: store, offset: place.offset, from: place.from)

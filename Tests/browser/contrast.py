@@ -19,7 +19,7 @@ const behind = (element) => {
   return [255, 255, 255];
 };
 return [...document.querySelectorAll("body *")].filter((one) =>
-    one.offsetParent && !one.closest(":disabled, .is-locked") &&
+    one.offsetParent && !one.closest(":disabled") &&
     [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
   .map((one) => {
     const style = getComputedStyle(one);

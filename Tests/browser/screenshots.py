@@ -9,7 +9,7 @@ import tempfile
 from PIL import Image
 from stand import TOKEN, Process, browser, one, prefer, size, until, visit
 
-SCREENS = {"order": "#order-title", "stock": "#stock-title", "board": "#board-title"}
+SCREENS = ("order", "stock", "board")
 
 
 def picture(driver, path, width=None):
@@ -63,7 +63,7 @@ def main(binaries, folder, is_all):
         try:
             url = demo.expect(r"the page: ([^ ;]+)")[1].strip()
             visit(driver, url, "gangnam", "en")
-            until(driver, lambda: int(one(driver, "#made").text) >= 60, "something to see in the chart")
+            until(driver, lambda: int(one(driver, "#made").get_attribute("textContent")) >= 60, "something to see in the chart")
             click(driver, "[data-juice=kiwi]", "#send-order")
             until(driver, lambda: one(driver, ".is-juiceMade, .is-outOfStock"), "an answer")
             if one(driver, "#shortage").get_attribute("open"):
@@ -84,13 +84,13 @@ def main(binaries, folder, is_all):
 
 def more(driver, folder, scheme):
     for language in ("en", "ko"):
-        one(driver, f"[data-language={language}]").click()
+        click(driver, f"[data-language={language}]")
         for width, height in ((360, 780), (800, 1000), (1920, 1080)):
             for screen in SCREENS:
                 size(driver, width, height)
                 show(driver, screen)
                 picture(driver, folder / f"{width}-{screen}-{language}-{scheme}.png")
-    one(driver, "[data-language=en]").click()
+    click(driver, "[data-language=en]")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 TIMEOUT = 40  # Seconds; nothing here takes more than a few.
 TOKEN = "a-token-for-the-tests"
+PIN = "314159"
 
 
 class Process:
@@ -82,6 +83,8 @@ class Stand:
         self.brokers = self.stage.expect(r"^brokers (\S+)")[1]
         self.stage.expect("^ready")
         self.for_staff = ("--staff-token-file", str(token))
+        self.pin_file = str(pathlib.Path(self.folder.name) / "pin")
+        pathlib.Path(self.pin_file).write_text(PIN + "\n")
         # Each test uses its own store.
         self.kiosk, self.url = self.open_kiosk("--any-store", *self.for_staff, *options)
 

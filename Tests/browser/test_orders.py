@@ -1,5 +1,8 @@
 """Orders, and how pages show them."""
 
+import json
+import subprocess
+import tempfile
 import uuid
 
 from selenium.webdriver.common.action_chains import ActionChains
@@ -14,9 +17,21 @@ class OrderTest(KioskTest):
         self.order("mangoKiwi")
         self.wait_for_card("juiceMade", "Your mango kiwi juice is ready! Enjoy!")
         self.wait(lambda: (self.count("mango"), self.count("kiwi")) == ("8", "9"), "8 mangos, 9 kiwis")
+        self.go("board")
         self.wait(lambda: self.store in one(self.driver, "#answers li").text, "the answer on the board")
 
-    def test_juices_are_found_by_any_name(self):
+    def test_a_long_menu_is_searched_by_any_name(self):
+        self.assertFalse(one(self.driver, "#find").is_displayed())
+        menu = json.loads(subprocess.run([f"{self.stand.binaries}/juice", "menu", "--json"], capture_output=True).stdout)
+        menu["juices"] += [{"id": f"special{number}", "recipe": {"kiwi": number}} for number in range(1, 7)]
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(menu, file)
+            file.flush()
+            with self.kiosk("--any-store", "--menu", file.name) as url:
+                visit(self.driver, url, self.store)
+                self.search()
+
+    def search(self):
         field = one(self.driver, "#find")
 
         def found():
@@ -25,7 +40,7 @@ class OrderTest(KioskTest):
 
         everything = found()
         for text, juices in (
-            ("망키", ["mangoKiwi"]), ("망고 키위 쥬스", ["mangoKiwi"]), ("망키쥬스", ["mangoKiwi"]),
+            ("망키", ["mangoKiwi"]), ("망고 키위 쥬스", ["mangoKiwi"]), ("망키주스", ["mangoKiwi"]),
             # Hangul letter by letter.
             ("\u1106\u1161\u11bc\u110f\u1175", ["mangoKiwi"]),
             ("MANGO", ["mango", "mangoKiwi"]), ("strawberry banana", ["strawberryBanana"]), ("durian", []), ("  ", everything),
@@ -49,7 +64,9 @@ class OrderTest(KioskTest):
         for _ in range(4):
             self.press("kiwi")
         self.assertIn("5 kiwi short", one(self.driver, "[data-juice=kiwi]").text)
+        self.assertIn("4 in the basket", one(self.driver, "[data-juice=kiwi]").get_attribute("textContent"))
         self.assertEqual(one(self.driver, "#basket-short").text, "2 kiwi short")
+        one(self.driver, "#basket-open").click()
         less, _, _ = all_of(self.driver, ".basket-line button")
         less.click()
         self.assertFalse(one(self.driver, "#basket-short").is_displayed())
@@ -64,17 +81,19 @@ class OrderTest(KioskTest):
         one(self.driver, "#shortage-no").click()
         self.assertTrue(one(self.driver, "#order").is_displayed())
         self.wait(lambda: not one(self.driver, "#shortage").is_displayed(), "the question is gone")
-        self.order("strawberry")
+        # What was not made is in the basket again.
+        self.assertEqual(one(self.driver, "#basket-open").text, "Basket: 1")
+        one(self.driver, "#send-order").click()
         self.wait(lambda: one(self.driver, "#shortage").is_displayed(), "the question again")
         one(self.driver, "#shortage-yes").click()
         self.assertTrue(one(self.driver, "#stock").is_displayed())
         self.assertEqual(self.driver.switch_to.active_element.get_attribute("id"), "token")
         self.driver.switch_to.active_element.send_keys(TOKEN + Keys.ENTER)
         self.wait(
-            lambda: self.driver.switch_to.active_element.get_attribute("data-fruit") == "strawberry",
-            "the short fruit's field has the focus",
+            lambda: self.driver.switch_to.active_element.get_attribute("aria-label") == "strawberry +1",
+            "the short fruit's stepper has the focus",
         )
-        one(self.driver, "#close-stock").click()
+        self.go("order")
         self.assertTrue(one(self.driver, "#order").is_displayed())
 
     def test_a_double_click_is_one_order(self):
@@ -119,11 +138,14 @@ class OrderTest(KioskTest):
             self.driver.switch_to.window(first)
 
     def test_the_board_counts(self):
+        self.go("board")
         all_of(self.driver, "[data-scope]")[1].click()
+        self.go("order")
         for juice in ("banana", "kiwi", "strawberry"):
             self.order(juice)
         self.wait(lambda: one(self.driver, "#shortage").is_displayed(), "the question")
         one(self.driver, "#shortage-no").click()
+        self.go("board")
         self.wait(lambda: (one(self.driver, "#made").text, one(self.driver, "#short").text) == ("2", "1"), "2 made, 1 short")
         self.wait(lambda: one(self.driver, "#lag").text == "0", "nothing waits")
         self.wait(lambda: one(self.driver, "#rate").text not in ("0", "–"), "a rate")

@@ -27,7 +27,7 @@ class OutageTest(KioskTest):
         self.stand.stage.tell("broker down")
         try:
             self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "lost", "the broker is gone")
-            self.assertIn("No Kafka broker answers", one(self.driver, "#alert").text)
+            self.assertIn("The shop cannot be reached", one(self.driver, "#alert").text)
             self.assert_header_is_clear()
             self.order("banana")
         finally:

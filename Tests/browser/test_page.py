@@ -8,9 +8,45 @@ from contrast import CONTRAST
 from stand import TOKEN, all_of, one, prefer, size
 
 
+# Words that a line break cuts in two.
+BROKEN_WORDS = """
+const broken = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+for (let node; node = walker.nextNode();) {
+  if (!node.parentElement.offsetParent) continue;
+  for (const word of node.data.matchAll(/\\S+/gu)) {
+    const range = document.createRange();
+    range.setStart(node, word.index);
+    range.setEnd(node, word.index + word[0].length);
+    if (new Set([...range.getClientRects()].map((line) => Math.round(line.top))).size > 1) broken.push(word[0]);
+  }
+}
+return broken;
+"""
+# What has no room for its content.
+CUT_OFF = """
+return [...document.querySelectorAll("header *, main *, dialog *")].filter((one) => one.offsetParent
+  && one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== "inline"
+  && !one.matches(".hidden, h1 *, select, input")).map((one) => one.outerHTML);
+"""
+# What can be pressed, and is covered by something else while it has the focus.
+COVERED = """
+const covered = [...document.querySelectorAll("button, input, select, a")].filter((one) => {
+  if (!one.offsetParent || one.disabled) return false;
+  one.focus();
+  one.scrollIntoView({ block: "nearest" });
+  const box = one.getBoundingClientRect();
+  const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+  return !top || ![one, ...(one.labels ?? [])].some((part) => part.contains(top) || top.contains(part));
+}).map((one) => one.outerHTML);
+document.activeElement.blur();
+return covered;
+"""
+
+
 class PageTest(KioskTest):
     def test_korean(self):
-        one(self.driver, "[data-language=ko]").click()
+        self.speak("ko")
         self.assertEqual(self.driver.execute_script("return document.documentElement.lang"), "ko")
         self.order("strawberryBanana")
         self.wait_for_card("juiceMade", "딸바쥬스 나왔습니다! 맛있게 드세요!")
@@ -20,19 +56,41 @@ class PageTest(KioskTest):
         self.assertEqual([one(self.driver, "#shortage-yes").text, one(self.driver, "#shortage-no").text], ["예", "아니요"])
         one(self.driver, "#shortage-yes").click()
         self.assertEqual(one(self.driver, "#stock-title").text, "재고 추가")
-        one(self.driver, "#close-stock").click()
-        # Korean particles: for several fruits, with and without a final consonant.
-        self.juice("restock", "mango=0", "kiwi=0", "pineapple=1", "--store", self.store)
-        self.wait(lambda: self.count("mango") == "0개", "no mango")
-        for juice, text in (
-            ("mangoKiwi", "망고와 키위가 모자라요. 재고를 수정할까요?"),
-            ("pineapple", "파인애플이 모자라요. 재고를 수정할까요?"),
+        self.go("order")
+        # Korean particles: for several fruits, with and without a final consonant. The basket keeps what was not made.
+        for changes, juice, text in (
+            (("strawberry=20", "mango=0", "kiwi=0"), "mangoKiwi", "망고와 키위가 모자라요. 재고를 수정할까요?"),
+            (("mango=20", "kiwi=20", "pineapple=1"), "pineapple", "파인애플이 모자라요. 재고를 수정할까요?"),
+            (("strawberry=0", "kiwi=0"), "kiwi", "딸기, 키위와 파인애플이 모자라요. 재고를 수정할까요?"),
         ):
+            self.juice("restock", *changes, "--store", self.store)
+            self.wait(lambda: self.count("kiwi") == ("20개" if juice == "pineapple" else "0개"), changes)
             self.order(juice)
             self.wait(lambda: one(self.driver, "#shortage-text").text == text, text)
             one(self.driver, "#shortage-no").click()
         self.driver.refresh()
         self.wait(lambda: one(self.driver, "#order-title").text == "남은 재고", "Korean is remembered")
+
+    def test_it_speaks_the_browsers_language_until_told_otherwise(self):
+        with self.kiosk("--language", "ko") as korean:
+            agent = self.driver.execute_script("return navigator.userAgent")
+            try:
+                for url, accepted, language in (
+                    (self.stand.url, "ko-KR,en", "ko"), (self.stand.url, "fr,en,ko", "en"), (self.stand.url, "fr", "en"),
+                    (korean, "en-US", "ko"),
+                ):
+                    override = {"userAgent": agent, "acceptLanguage": accepted}
+                    self.driver.execute_cdp_cmd("Emulation.setUserAgentOverride", override)
+                    self.driver.get(url)
+                    self.driver.execute_script("localStorage.removeItem('juice-language')")
+                    self.driver.refresh()
+                    self.wait(lambda: one(self.driver, "body").get_attribute("data-ready") is not None, "the page is ready")
+                    self.assertEqual(one(self.driver, "html").get_attribute("lang"), language, accepted)
+                self.speak("en")
+                self.driver.refresh()
+                self.wait(lambda: one(self.driver, "#order-title").text == "In stock", "what the visitor chose")
+            finally:
+                self.driver.execute_cdp_cmd("Emulation.setUserAgentOverride", {"userAgent": agent})
 
     def test_the_keyboard_suffices(self):
         def order(juice, key):
@@ -51,16 +109,21 @@ class PageTest(KioskTest):
         self.wait(lambda: self.driver.switch_to.active_element.get_attribute("id") == "token", "the token's field")
         self.keys(TOKEN, Keys.ENTER)
         self.wait(
-            lambda: self.driver.switch_to.active_element.get_attribute("data-fruit") == "strawberry", "the fruit's field"
+            lambda: self.driver.switch_to.active_element.get_attribute("aria-label") == "strawberry +1", "the fruit's stepper"
         )
-        self.keys(Keys.ARROW_UP * 6, Keys.ENTER)
+        self.keys(Keys.ENTER * 2)
+        self.wait(lambda: "Applied: 12" in all_of(self.driver, ".stock-row")[0].text, "12 strawberries")
+        self.shift_tab_to("[name=mode]")
+        self.keys(Keys.ARROW_RIGHT)
+        self.tab_to("[data-fruit=strawberry]")
+        self.keys(Keys.ARROW_UP * 4, Keys.ENTER)
         self.wait(lambda: "Applied: 16" in all_of(self.driver, ".stock-row")[0].text, "16 strawberries")
-        ActionChains(self.driver).key_down(Keys.SHIFT).perform()
-        self.tab_to("#close-stock")
-        ActionChains(self.driver).key_up(Keys.SHIFT).perform()
-        self.keys(Keys.SPACE)
+        self.shift_tab_to("nav a[href='#order']")
+        self.keys(Keys.ENTER)
         self.wait(lambda: one(self.driver, "#order").is_displayed(), "the order screen")
-        order("strawberry", Keys.SPACE)
+        # The basket still has the juice that was not made.
+        self.tab_to("#send-order")
+        self.keys(Keys.SPACE)
         self.wait_for_card("juiceMade", "strawberry juice")
         # Escape closes the question, too.
         order("strawberry", Keys.SPACE)
@@ -68,34 +131,52 @@ class PageTest(KioskTest):
         self.keys(Keys.ESCAPE)
         self.wait(lambda: not one(self.driver, "#shortage").is_displayed(), "the question is gone")
 
+    def show(self, screen):
+        self.driver.execute_script("location.hash = arguments[0]; dispatchEvent(new Event('popstate'))", screen)
+        self.assertTrue(one(self.driver, f"#{screen}").is_displayed())
+
+    def assert_it_fits(self, *screens):
+        for language in ("en", "ko"):
+            self.speak(language)
+            for width in (320, 360, 768, 1280, 1920):
+                size(self.driver, width, 800)
+                for screen in screens:
+                    self.show(screen)
+                    wide = self.driver.execute_script("return document.documentElement.scrollWidth")
+                    self.assertLessEqual(wide, width, f"{screen} at {width}")
+                    for script in (BROKEN_WORDS, CUT_OFF, COVERED):
+                        self.assertEqual(self.driver.execute_script(script), [], f"{screen} at {width} in {language}")
+
     def test_it_fits_every_size_and_has_names_and_contrast(self):
         self.order("kiwi")
         self.wait_for_card("juiceMade", "kiwi")
         self.press("strawberryBanana")
         self.press("strawberryBanana")
-        for language in ("en", "ko"):
-            one(self.driver, f"[data-language={language}]").click()
-            for width in (360, 768, 1280, 1920):
-                size(self.driver, width, 800)
-                for screen in ("order", "stock", "board"):
-                    self.driver.execute_script("location.hash = arguments[0]; dispatchEvent(new Event('popstate'))", screen)
-                    self.assertTrue(one(self.driver, f"#{screen if width < 1180 or screen != 'board' else 'order'}").is_displayed())
-                    wide = self.driver.execute_script("return document.documentElement.scrollWidth")
-                    self.assertLessEqual(wide, width, f"{screen} at {width}")
+        one(self.driver, "#basket-open").click()
+        self.assert_it_fits("stock")
+        self.unlock()
+        self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
+        self.assert_it_fits("order", "stock", "board")
+        self.go("stock")
+        self.edit("add")
+        self.assert_it_fits("stock")
         nameless = self.driver.execute_script(
             """return [...document.querySelectorAll("button, input, select, a, [role=img], nav, dialog")].filter((one) =>
                 !(one.getAttribute("aria-label") || one.getAttribute("aria-labelledby") || one.textContent.trim()
                   || one.labels?.length)).map((one) => one.outerHTML)"""
         )
         self.assertEqual(nameless, [])
-        small = self.driver.execute_script(
-            """return [...document.querySelectorAll("main button, header button, nav a, select")]
-                .filter((one) => one.offsetParent && one.getBoundingClientRect().height < 44).map((one) => one.outerHTML)"""
-        )
-        self.assertEqual(small, [])
-        for scheme in ("light", "dark"):
-            prefer(self.driver, scheme)
-            self.assertEqual(self.driver.execute_script(CONTRAST), [], scheme)
+        for screen in ("order", "stock", "board"):
+            self.show(screen)
+            small = self.driver.execute_script(
+                """return [...document.querySelectorAll("main button, header button, nav a, select")]
+                    .filter((one) => one.offsetParent && one.getBoundingClientRect().height < 44)
+                    .map((one) => one.outerHTML)"""
+            )
+            self.assertEqual(small, [], screen)
+            for scheme in ("light", "dark"):
+                prefer(self.driver, scheme)
+                self.assertEqual(self.driver.execute_script(CONTRAST), [], f"{screen} {scheme}")
 
     def test_motion_can_be_reduced(self):
         prefer(self.driver, motion="reduce")

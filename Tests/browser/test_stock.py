@@ -1,22 +1,24 @@
 """The stock screen."""
 
+import urllib.parse
+
 from selenium.webdriver.common.keys import Keys
 
 from case import KioskTest
-from stand import TOKEN, all_of, one, texts, visit
+from stand import PIN, TOKEN, all_of, one, texts, visit
 
 
 class StockTest(KioskTest):
     def test_stock_is_edited_with_the_token(self):
         self.unlock("not-the-right-token")
-        self.wait(lambda: "not right" in one(self.driver, "#sign-in-said").text, "the token is refused")
-        self.assertFalse(one(self.driver, "#apply").is_enabled())
+        self.wait(lambda: "not right" in one(self.driver, "#staff-said").text, "the token is refused")
+        self.assertFalse(one(self.driver, "#edit").is_displayed())
         one(self.driver, "#token").clear()
         one(self.driver, "#token").send_keys(TOKEN + Keys.ENTER)
-        self.wait(lambda: one(self.driver, "#apply").is_enabled(), "the token is accepted")
+        self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
         rows = all_of(self.driver, ".stock-row")
-        rows[0].find_elements("css selector", "button")[1].click()
-        rows[0].find_elements("css selector", "button")[1].click()
+        self.edit("add")
+        one(self.driver, "[data-fruit=strawberry]").send_keys("2")
         one(self.driver, "[data-fruit=kiwi]").send_keys("-3")
         one(self.driver, "#apply").click()
         self.wait(lambda: "Applied: 12" in rows[0].text and "Applied: 7" in rows[3].text, "the applied levels")
@@ -25,16 +27,72 @@ class StockTest(KioskTest):
         self.juice("restock", "kiwi=40", "--store", self.store)
         self.wait(lambda: rows[3].find_element("css selector", ".count").text == "40", "the other's edit")
         # Set instead of add.
-        all_of(self.driver, "#mode label")[1].click()
+        self.edit("set")
         one(self.driver, "[data-fruit=mango]").send_keys("99")
         one(self.driver, "[data-fruit=mango]").send_keys(Keys.ENTER)
         self.wait(lambda: "Applied: 99" in rows[4].text, "the count that was set")
 
+    def test_a_step_counts_when_it_is_made(self):
+        self.unlock()
+        self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
+        more, less = (one(self.driver, f"[aria-label='kiwi {step}']") for step in ("+1", "−1"))
+        row = all_of(self.driver, ".stock-row")[3]
+        for _ in range(3):
+            more.click()
+        self.wait(lambda: "Applied: 13" in row.text, "three more")
+        less.click()
+        self.wait(lambda: "Applied: 12" in row.text, "one less")
+        self.assertEqual(all_of(self.driver, ".answer-card"), [])
+        self.juice("restock", "kiwi=0", "--store", self.store)
+        self.wait(lambda: less.get_attribute("aria-disabled") == "true", "nothing to take away")
+        less.click()
+        more.click()
+        self.wait(lambda: "Applied: 1" in row.text, "one")
+
+    def test_staff_sign_in_once(self):
+        with self.kiosk("--staff-pin-file", self.stand.pin_file) as url:
+            visit(self.driver, url, "main")
+            self.unlock("000000")
+            self.wait(lambda: "not right" in one(self.driver, "#staff-said").text, "the PIN is refused")
+            self.unlock(PIN)
+            self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the PIN is accepted")
+            self.assertEqual(self.driver.execute_script("return document.cookie"), "")
+            self.driver.refresh()
+            self.wait(lambda: one(self.driver, "#lock").is_displayed(), "still signed in after a reload")
+            one(self.driver, "[aria-label='kiwi +1']").click()
+            self.wait(lambda: "Applied" in all_of(self.driver, ".stock-row")[3].text, "an edit")
+            one(self.driver, "#lock").click()
+            self.wait(lambda: one(self.driver, "#token").is_displayed(), "signed out")
+            self.driver.refresh()
+            self.wait(lambda: one(self.driver, "#token").is_displayed(), "still signed out")
+
+    def test_a_session_ends_with_the_kiosk(self):
+        kiosk, url = self.stand.open_kiosk("--any-store", *self.stand.for_staff)
+        visit(self.driver, url, self.store)
+        self.unlock()
+        self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
+        kiosk.stop()
+        one(self.driver, "#lock").click()
+        self.wait(lambda: "cannot be reached" in one(self.driver, "#staff-said").text, "it cannot be locked")
+        kiosk, _ = self.stand.open_kiosk("--any-store", *self.stand.for_staff, http=urllib.parse.urlparse(url).netloc)
+        try:
+            self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the kiosk is back")
+            one(self.driver, "[aria-label='kiwi +1']").click()
+            self.wait_for_card("refused", "Please sign in again")
+            self.assertTrue(one(self.driver, "#token").is_displayed())
+            self.assertEqual(one(self.driver, "#staff-said").text, "")
+        finally:
+            kiosk.stop()
+
     def test_a_rejected_edit_says_why(self):
         self.unlock()
-        self.wait(lambda: one(self.driver, "#apply").is_enabled(), "the token is accepted")
+        self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
+        self.edit("add")
         one(self.driver, "[data-fruit=mango]").send_keys("-11" + Keys.ENTER)
         self.wait_for_card("rejected", "a count cannot go below 0")
+        self.speak("ko")
+        self.wait_for_card("rejected", "처리하지 못했어요: 재고는 0보다 작아질 수 없어요")
+        self.speak("en")
         one(self.driver, "[data-fruit=mango]").clear()
         one(self.driver, "[data-fruit=mango]").send_keys("many" + Keys.ENTER)
         self.wait(lambda: "Only whole numbers" in all_of(self.driver, ".stock-row")[4].text, "no number")
@@ -44,8 +102,18 @@ class StockTest(KioskTest):
         try:
             visit(self.driver, url)
             one(self.driver, "nav a[href='#stock']").click()
-            self.assertIn("cannot be edited here", one(self.driver, "#editing-off").text)
-            self.assertFalse(one(self.driver, "#apply").is_enabled())
+            self.assertIn("cannot be edited on this page", one(self.driver, "#editing-off").text)
+            self.assertFalse(one(self.driver, "#edit").is_displayed())
             self.assertEqual(texts(self.driver, "#store option"), ["a", "b"])
+            # Whoever cannot edit the stock is told who can.
+            self.juice("restock", "kiwi=0", "--store", "a")
+            one(self.driver, "nav a[href='#order']").click()
+            self.order("kiwi")
+            self.wait(lambda: one(self.driver, "#shortage").is_displayed(), "the shortage")
+            self.assertEqual(
+                one(self.driver, "#shortage-text").text, "Not enough kiwi. Please ask the staff: they can add more.")
+            self.assertFalse(one(self.driver, "#shortage-yes").is_displayed())
+            self.keys(Keys.ENTER)
+            self.wait(lambda: not one(self.driver, "#shortage").is_displayed(), "OK closes it")
         finally:
             kiosk.stop()

@@ -13,14 +13,15 @@ class StoreTest(KioskTest):
             self.wait(lambda: one(self.driver, "#no-store").is_displayed(), "there is no such store")
             self.assertIn("no stock yet", one(self.driver, "#no-store").text)
             self.assertFalse(one(self.driver, "[data-juice=kiwi]").is_enabled())
-            one(self.driver, "[data-language=ko]").click()
+            self.speak("ko")
             self.assertIn("주문을 받지 않아요", one(self.driver, "#no-store").text)
-            one(self.driver, "[data-language=en]").click()
+            self.speak("en")
             self.assertEqual(self.order_at(url, self.store), 404)
             self.unlock(TOKEN)
-            self.wait(lambda: one(self.driver, "#apply").is_enabled(), "the token is accepted")
+            self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
+            self.edit("add")
             one(self.driver, "[data-fruit=kiwi]").send_keys("5\n")
-            one(self.driver, "#close-stock").click()
+            self.go("order")
             self.wait(lambda: not one(self.driver, "#no-store").is_displayed(), "the store is open")
             self.order("kiwi")
             self.wait_for_card("juiceMade", "Your kiwi juice is ready!")
@@ -74,7 +75,7 @@ class LimitTest(KioskTest):
 
             def refused():
                 self.unlock("not-the-right-token")
-                return "Too many wrong tokens" in one(self.driver, "#sign-in-said").text
+                return "Too many wrong tries" in one(self.driver, "#staff-said").text
 
             self.wait(refused, "no more tries")
 

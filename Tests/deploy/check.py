@@ -17,7 +17,7 @@ from alerts import RULES, check_rules, rules
 from basics import DEPLOY, Fault, Hopeless, ensure, eventually, read_yaml, run
 from dashboard import check_provisioning, check_structure, queries, variable_queries
 from image import check_image, check_kafka_probe
-from manifests import COMPOSE, check_compose, check_kubernetes
+from manifests import COMPOSE, check_compose, check_kubernetes, check_systemd
 from metrics_page import LINUX_ONLY, MetricsPage, check_document
 from processes import Process, Prometheus, clean_environment, kiosk, restock_bot, service
 from promql import metrics, selectors
@@ -66,6 +66,7 @@ def checks(arguments):
         yield "Dockerfile", check_image(arguments.juice, environment)
         yield "docker-compose.yml", check_compose(arguments.juice, environment)
         yield "Kubernetes manifests", check_kubernetes(arguments.juice, environment)
+        yield "systemd unit", check_systemd(arguments.juice, folder)
         yield "versions and hashes", check_pins(arguments.juice.parent)
         yield "docs/LICENSES.md", check_licenses(arguments.juice.parent)
         yield "list of components", check_sbom(arguments.juice.parent)

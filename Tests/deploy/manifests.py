@@ -15,6 +15,7 @@ from image import VOLUMES, http_port, image_environment, image_user
 COMPOSE = ROOT / "docker-compose.yml"
 # Each is named like the objects in it.
 MANIFESTS = [DEPLOY / "kubernetes" / f"{name}.yaml" for name in ("juice-maker", "juice-kiosk", "juice-restock-bot")]
+UNIT = DEPLOY / "systemd" / "juice-maker.service"
 POD_MONITOR = DEPLOY / "kubernetes" / "podmonitor.yaml"
 # The oldest version that has every field in use, and the newest known one.
 KUBERNETES_VERSIONS = ("1.31", "1.37")
@@ -47,11 +48,26 @@ def check_compose(juice, base):
             ensure(there, f"{name} mounts {place}, which is not there")
         check_container(name, service)
         check_volumes(name, service)
-        tagged = name in ours or re.search(r":v?\d+\.\d+\.\d+$", service["image"])
+        tagged = name in ours or re.search(r":v?(\$\{\w+:-)?\d+\.\d+\.\d+\}?$", service["image"])
         ensure(tagged, f"{name} has an image without a version: {service['image']}")
     check_grafana_password(compose)
     check_staff_token(compose["services"])
     return f"{len(compose['services'])} services"
+
+
+def check_systemd(juice, folder):
+    """systemd accepts the unit with this command in place of the installed one, and finds it well confined."""
+    if sys.platform != "linux":
+        return "needs Linux"
+    installed = "ExecStart=/usr/local/bin/juice"
+    ensure(installed in UNIT.read_text(), "the unit runs another command")
+    unit = folder / UNIT.name
+    unit.write_text(UNIT.read_text().replace(installed, f"ExecStart={juice}"))
+    said = run("systemd-analyze", "verify", "--man=no", unit)
+    ensure(not said, f"systemd-analyze says:\n{said}")
+    # Of 100 points: the exposure of a service that is not confined is 96.
+    run("systemd-analyze", "security", "--no-pager", "--offline=true", "--threshold=20", unit)
+    return "valid, and confined"
 
 
 def check_build(ours):

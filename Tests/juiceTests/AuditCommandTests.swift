@@ -103,7 +103,7 @@ struct AuditCommandTests {
 
     @Test func nobodyThereIsUnavailable() throws {
         let clients = KafkaClients(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
-        let settings = try given(["timeout": "0.3"])
+        let settings = try given(["timeout": "300ms"])
         let failure = #expect(throws: Failure.self) { try AuditCommand.report(on: clients, settings) }
         #expect(failure?.status == .unavailable)
     }

@@ -15,14 +15,16 @@ struct CommandLineTests {
         ["serve"], ["serve", "--create-topics", "--partitions", "4", "--replication-factor", "3"],
         ["serve", "--kafka-property", "a=b", "--kafka-property", "c=d", "--instance-id", "x", "--group", "g"],
         ["demo", "--orders", "5", "--seed", "7", "--stores", "a,b"], ["order", "kiwi", "--wait", "--json"],
-        ["order", "kiwi", "--order-id", "x", "--timeout", "0.5", "--no-wait"],
+        ["order", "kiwi", "--order-id", "x", "--timeout", "500ms", "--no-wait"],
         ["order", "kiwi:2", "strawberryBanana", "--store", "gangnam", "--wait"],
-        ["cancel", "pos-7-1", "--store", "gangnam", "--wait", "--json", "--timeout", "3"],
+        ["cancel", "pos-7-1", "--store", "gangnam", "--wait", "--json", "--timeout", "3s"],
         ["restock", "kiwi=-2", "mango=+3", "--restock-id", "x"], ["stock", "--watch"],
         ["results", "--follow", "--last", "3"],
+        ["results", "--order-id", "pos-7", "--since", "12:00", "--until", "12:30"],
+        ["show", "pos-7-1", "--store", "gangnam", "--json", "--until", "2026-01-31"],
         ["history", "--store", "gangnam", "--since", "2h", "--json"], ["topics", "create"],
         ["topics", "check"],
-        ["menu", "--json"],
+        ["menu", "--json"], ["completions", "bash"], ["completions", "zsh"], ["completions", "fish"],
         ["restock-bot", "--low", "3", "--target", "9", "--stores", "a,b", "--once", "--json"],
         ["dead-letters", "list", "--code", "notJSON", "--source", "orders", "--last", "3", "--pending"],
         ["dead-letters", "show", "3@42", "--raw"], ["dead-letters", "resend", "3@42", "4@1", "--yes"],
@@ -35,7 +37,8 @@ struct CommandLineTests {
 
     @Test(arguments: [
         ["serv"], ["order"], ["order", "kiwi", "--quantity", "two"], ["serve", "--workers", "x"], ["restock"], ["menu", "--wait"],
-        ["cancel"], ["cancel", ""], ["cancel", "a", "b"], ["cancel", "a", "--unchecked"],
+        ["cancel"], ["cancel", ""], ["cancel", "a", "b"], ["cancel", "a", "--unchecked"], ["show"], ["show", ""],
+        ["completions"], ["completions", "csh"],
     ])
     func refuses(arguments: [String]) {
         let error = #expect(throws: (any Error).self) { try JuiceCommand.parseAsRoot(arguments) }
@@ -57,11 +60,12 @@ struct CommandLineTests {
     @Test func everyCommandShowsExamples() {
         let commands: [any ParsableCommand.Type] = [
             ServeCommand.self, DemoCommand.self, OrderCommand.self, CancelCommand.self, RestockCommand.self, StockCommand.self,
-            ResultsCommand.self,
+            ResultsCommand.self, ShowCommand.self,
             HistoryCommand.self,
             TopicsCommand.self,
             TopicsCommand.Create.self,
             TopicsCommand.Check.self, ConfigCommand.self, MenuCommand.self, TrafficCommand.self, RestockBotCommand.self,
+            CompletionsCommand.self,
             DeadLettersCommand.self, DeadLetterList.self, DeadLetterShow.self, DeadLetterResend.self,
         ]
         for command in commands { #expect(command.configuration.discussion.contains("Examples:\n  juice "), "\(command)") }
@@ -89,8 +93,12 @@ struct SubmissionTests {
         let order = OutgoingCommand.order(id: "o", store: "s", juice: "kiwi")
         let failure = Submission.noAnswer(to: order, within: .seconds(10))
         #expect(failure.status == .unavailable)
-        #expect(failure.message == "no answer to order o within 10 s")
-        #expect(failure.hint?.contains("`juice results`") == true)
+        #expect(failure.message == "no answer to order o within 10s")
+        #expect(failure.hint?.contains("`juice show`") == true)
+        let korean = Submission.noAnswer(to: order, within: .seconds(90), .korean)
+        #expect(korean.message == "1m30s 안에 응답이 없어요: 주문 o")
+        let outage = Failure(.unavailable, "no Kafka broker answers", hint: "start one")
+        #expect(outage.inKorean.report == "juice: Kafka가 응답하지 않아요\n  no Kafka broker answers\n  start one\n")
     }
 }
 

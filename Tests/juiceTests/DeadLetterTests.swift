@@ -80,7 +80,7 @@ struct DeadLetterTests {
     @Test func tablesLineUp() {
         var resent = Self.letter("딸기")
         resent.isResent = true
-        let lines = DeadLetter.table([resent, Self.letter("kiwi", key: nil)], paint: .none)
+        let lines = DeadLetter.table([resent, Self.letter("kiwi", key: nil)]).lines(paint: .none)
         #expect(
             lines == [
                 "position  when                 store     code        source              resent  value                     message",
@@ -111,8 +111,8 @@ struct DeadLetterTests {
         let bytes = DeadLetter(
             position: Self.place(7), timestamp: 5, key: nil, value: [0xFF], headers: Self.letter(nil).headers, isResent: true)
         #expect(
-            bytes.json == #"{"code":"notJSON","headers":[],"message":"why","offset":7,"partition":1,"resent":true,"#
-                + #""source":{"offset":42,"partition":3,"topic":"juice.orders"},"timestamp":5,"valueBase64":"/w=="}"#)
+            bytes.json == #"{"code":"notJSON","headers":[],"message":"why","offset":7,"partition":1,"resent":true,"source":{"#
+                + #""offset":42,"partition":3,"topic":"juice.orders"},"time":"1970-01-01T00:00:00.005Z","valueBase64":"/w=="}"#)
         #expect(
             bytes.sheet(paint: .none).hasSuffix(
                 "\n\n00000000  ff                                               |.|\n"))

@@ -1,3 +1,4 @@
+import Foundation
 import JuiceDomain
 import JuiceMessages
 import JuiceService
@@ -14,6 +15,8 @@ struct EndToEndTests {
     @Test func commandsAreAnsweredAndSeen() async throws {
         try await EmbeddedService.run { clients in
             let client = TestClient(clients, Deadline(after: .seconds(30)))
+            // No store yet, so that none is new among others.
+            #expect(clients.warning(aboutNew: "강남", .english, deadline: client.deadline) == nil)
             // A command that was sent before the service joined its group must be answered, too.
             let made = try client.answer(.order(id: "o-1", store: "강남", juice: "mangoKiwi", quantity: 2))
             let (mango, kiwi) = ("mango", "kiwi")
@@ -39,6 +42,9 @@ struct EndToEndTests {
             while try client.stock() != stock, !client.deadline.isOver {}
             #expect(try client.stock() == stock)
             #expect(try client.stock(of: "main").isEmpty)
+            #expect(clients.warning(aboutNew: "강남", .english, deadline: client.deadline) == nil)
+            let warning = clients.warning(aboutNew: "강남 ", .english, deadline: client.deadline)
+            #expect(warning == #"store "강남 " is new, no command has changed it yet; did you mean 강남?"#)
 
             // A store's answers are read from its partition alone.
             let topic = try TopicReader(clients, topic: clients.topics.results, of: "강남", timeout: .seconds(30))
@@ -46,8 +52,36 @@ struct EndToEndTests {
             let results = try ResultsReader(clients, store: "강남", timeout: .seconds(30))
             #expect(try results.last(2).compactMap { $0.answer?.id } == ["r-1", "o-3"])
             var all: [String] = []
-            try results.readAll { all.append($0.answer?.id ?? "") }
+            try results.read { all.append($0.answer?.id ?? "") }
             #expect(all == ["o-1", "o-2", "r-1", "o-3"])
+
+            // Those of all stores are in the order of time.
+            for (number, store) in ["a", "b", "c", "d", "a", "b"].enumerated() {
+                _ = try client.answer(.order(id: "t-\(number)", store: store, juice: "kiwi"))
+            }
+            let everywhere = try ResultsReader(clients, store: nil, timeout: .seconds(30))
+            let ids = all + (0..<6).map { "t-\($0)" }
+            all = []
+            try everywhere.read { all.append($0.answer?.id ?? "") }
+            #expect(all == ids)
+            #expect(try everywhere.last(3).compactMap { $0.answer?.id } == ids.suffix(3))
+            let times = try everywhere.last(100).compactMap(\.place.timestamp)
+            let late = try everywhere.last(100, in: times[7]..<times[9]).compactMap(\.place.timestamp)
+            #expect(late == times.filter { (times[7]..<times[9]).contains($0) })
+            let one = try ResultsReader(clients, store: nil, order: "t-2", timeout: .seconds(30))
+            #expect(try one.last(100).compactMap { $0.answer?.id } == ["t-2"])
+
+            // Another store, by its bytes.
+            #expect(try client.answer(.order(id: "o-1", store: "강남".decomposedStringWithCanonicalMapping, juice: "kiwi")).isMade)
+            var stores: [StoreRecord] = []
+            let revisions = [1, 1, 1, 2, 2, 2]
+            while stores.map(\.revision).sorted() != revisions, !client.deadline.isOver {
+                stores = try StoreRecord.all(clients, timeout: .seconds(30))
+            }
+            #expect(stores.map(\.revision).sorted() == revisions)
+            let reader = try StockReader(clients, store: "강남", timeout: .seconds(30))
+            try reader.readAll()
+            #expect(reader.latest.map(\.record.revision) == [2])
         }
     }
 
@@ -73,7 +107,7 @@ struct EndToEndTests {
             func history(since time: Int64?) throws -> [String] {
                 let reader = try ResultsReader(clients, store: "강남", timeout: .seconds(30))
                 return try AnswerPrinter.lines(of: HistoryFormat(paint: .none)) { printer in
-                    try reader.readAll(since: time, printer.print)
+                    try reader.read(in: (time ?? 0)..<Int64.max, printer.print)
                 }
             }
             let printed = try history(since: nil)

@@ -29,8 +29,8 @@ struct HistoryTests {
             for (offset, json) in records.enumerated() {
                 printer.print(
                     ResultsReader.Entry(
-                        answer: try? Answer(json: json), bytes: Array(json.utf8), timestamp: nil, partition: 0,
-                        offset: Int64(offset)))
+                        answer: try? Answer(json: json), bytes: Array(json.utf8),
+                        place: RecordPlace(timestamp: nil, partition: 0, offset: Int64(offset))))
             }
             #expect(!printer.isEmpty)
         }
@@ -50,14 +50,41 @@ struct HistoryTests {
     }
 
     @Test func forProgramsItIsRecordsAndWhatIsMissing() {
-        func missing(_ from: Int, _ to: Int) -> String {
-            #"{"from":\#(from),"message":"revisions \#(from) to \#(to) are missing","store":"g","to":\#(to),"#
-                + #""type":"revisionsMissing"}"#
+        func line(_ offset: Int, _ record: String) -> String { #"{"partition":0,"offset":\#(offset),"record":\#(record)}"# }
+        func missing(_ offset: Int, _ from: Int, _ to: Int) -> String {
+            #"{"partition":0,"offset":\#(offset),"missing":{"from":\#(from),"#
+                + #""message":"revisions \#(from) to \#(to) are missing","store":"g","to":\#(to)}}"#
         }
         #expect(
             print(HistoryFormat(paint: .none), printsJSON: true) == [
-                Self.made, Self.restocked, missing(19, 21), Self.cancelled, missing(23, 24), Self.newest,
+                line(0, Self.made), line(1, Self.restocked), missing(4, 19, 21), line(4, Self.cancelled), missing(6, 23, 24),
+                line(6, Self.newest),
             ])
+    }
+
+    /// A line of yesterday would pass for one of today.
+    @Test func linesHaveDatesOnceOneIsNotOfToday() throws {
+        let today = DateTime.today()
+        var format = ResultsFormat(paint: .none)
+        let times = [0, -1, 0].map { today.lowerBound + $0 }
+        let lines = try times.map { time in
+            let place = RecordPlace(timestamp: time, partition: 0, offset: 0)
+            return format.line(ResultsReader.Entry(answer: try Answer(json: Self.made), bytes: [], place: place))
+        }
+        #expect(lines[0].hasPrefix("00:00:00  g "))
+        #expect(lines[1].hasPrefix(DateTime.text(milliseconds: times[1]) + "  g "))
+        #expect(lines[1].contains(" 23:59:59  "))
+        #expect(lines[2].hasPrefix(DateTime.text(milliseconds: times[2]) + "  g "))
+    }
+
+    @Test func theRevisionsOfOneOrderHaveNoGaps() {
+        let lines = AnswerPrinter.lines(of: ResultsFormat(paint: .none), findsGaps: false) { printer in
+            for json in [Self.made, Self.cancelled] {
+                let place = RecordPlace(timestamp: nil, partition: 0, offset: 0)
+                printer.print(ResultsReader.Entry(answer: try? Answer(json: json), bytes: [], place: place))
+            }
+        }
+        #expect(lines.count == 2)
     }
 
     @Test func resultsShowAllAnswersAndNotesAndWhatIsMissing() {
@@ -82,10 +109,10 @@ struct HistoryTests {
 extension AnswerPrinter {
     /// The lines that a printer prints during a body.
     static func lines(
-        of format: any AnswerFormat, printsJSON: Bool = false, _ body: (AnswerPrinter) throws -> Void
+        of format: any AnswerFormat, printsJSON: Bool = false, findsGaps: Bool = true, _ body: (AnswerPrinter) throws -> Void
     ) rethrows -> [String] {
         var bytes: [UInt8] = []
-        let printer = AnswerPrinter(format, printsJSON: printsJSON, to: BatchedOutput { bytes += $0 })
+        let printer = AnswerPrinter(format, printsJSON: printsJSON, findsGaps: findsGaps, to: BatchedOutput { bytes += $0 })
         try body(printer)
         printer.flush()
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)

@@ -23,7 +23,8 @@ struct KioskPlanTests {
     @Test func byItselfItIsForThisMachineAndNobodyEditsStock() throws {
         let plan = try KioskPlan(settings([:]))
         #expect(plan.address == HTTPAddress(host: "127.0.0.1", port: 8081))
-        #expect(plan.configuration.staffToken == nil)
+        #expect(plan.configuration.staffSecrets.isEmpty)
+        #expect(plan.configuration.language == nil)
         #expect(plan.adminAddress == nil)
         #expect(plan.configuration.stores == nil)
         #expect(!plan.configuration.takesAnyStore)
@@ -48,7 +49,7 @@ struct KioskPlanTests {
             #expect(plan.configuration.mostPages <= 2000)
             #expect(plan.configuration.mostPages < plan.limits.connections)
             #expect(plan.configuration.stores == ["강남", "hongdae"])
-            #expect(plan.configuration.staffToken?.matches("0123456789abcdef") == true)
+            #expect(plan.configuration.staffSecrets.map { $0.matches("0123456789abcdef") } == [true])
             #expect(plan.configuration.language == .korean)
             #expect(plan.configuration.topics.orders == "t.orders")
             #expect(plan.configuration.takesAnyStore)
@@ -71,7 +72,8 @@ struct KioskPlanTests {
     }
 
     @Test(arguments: [
-        ("staff-token-file", "/no/such/file", Failure.Status.configuration), ("stores", "a,,b", .usage),
+        ("staff-token-file", "/no/such/file", Failure.Status.configuration),
+        ("staff-pin-file", "/no/such/file", .configuration), ("stores", "a,,b", .usage),
         ("http", "nowhere", .usage), ("order-rate", "0", .usage), ("address-rate", "many", .usage),
         ("trusted-proxies", "proxy.example", .usage), ("trusted-proxies", "10.0.0.1,", .usage),
         ("admin-http", "8082", .usage),

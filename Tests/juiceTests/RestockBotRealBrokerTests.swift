@@ -88,7 +88,7 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
             for _ in 0..<3 {
                 let one = bot(within: .seconds(12))
                 let failure = #expect(throws: Failure.self) { try one.wait() }
-                #expect(failure?.message == "1 refills are not answered yet")
+                #expect(failure?.message == "1 refill not answered yet")
                 #expect(one.refills.count == 1)
             }
             service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)

@@ -33,7 +33,7 @@ struct RestockBotPlanTests {
         let plan = try RestockBotPlan(
             given([
                 "low": "0", "target": "1", "stores": "강남,a", "fruits": "딸기,kiwi", "bot-group": "bots", "group": "g",
-                "once": "true", "timeout": "3",
+                "once": "true", "timeout": "3s",
             ])
         )
         #expect(
@@ -76,9 +76,9 @@ struct RestockBotPlanTests {
             RefillLine.text(refill, time: "12:34:56", paint: .none)
                 == "12:34:56  강남          bot/0-12                  kiwi +25 (5 → 30), mango +30 (0 → 30)")
         #expect(
-            RefillLine.json(refill)
+            RefillLine.json(refill, time: Date(timeIntervalSince1970: 1_769_862_896.789))
                 == #"{"refill":[{"added":25,"fruit":"kiwi","level":5},{"added":30,"fruit":"mango","level":0}],"#
-                + #""restockId":"bot/0-12","store":"강남"}"#
+                + #""restockId":"bot/0-12","store":"강남","time":"2026-01-31T12:34:56.789Z"}"#
         )
     }
 
@@ -137,7 +137,10 @@ struct RestockBotTests {
             let bot = RunningBot(clients, .init(rules: rules), logger: lines.logger)
             lines.waitForFirst(within: .seconds(30))
             try bot.stop()
-            #expect(lines.all == ["no Kafka broker answers at 127.0.0.1:1; waiting for one"])
+            #expect(
+                lines.all == [
+                    "no Kafka broker answers at 127.0.0.1:1: connection refused; trying again", "stopping: leaving the group",
+                ])
         }
     }
 }

@@ -51,6 +51,25 @@ struct TerminalTests {
         #expect(table.lines(paint: .none) == ["가게   n  bar", "강남  10  ██", "main   7"])
     }
 
+    /// What does not fit stands in further lines of its row, and a bar beside its number.
+    @Test(
+        arguments: [
+            (33, true, ["store  kiwi      mango      note", "a         1  ██      2  █   short", "b         3          4"]),
+            (32, true, ["store  kiwi      mango", "  note", "a         1  ██      2  █", "  short", "b         3          4"]),
+            (25, true, ["store  kiwi", "  mango      note", "a         1  ██", "      2  █   short", "b         3", "      4"]),
+            (25, false, ["a         1  ██", "      2  █   short", "b         3", "      4"]),
+            (3, false, ["a", "     1  ██", "      2  █", "  short", "b", "     3", "      4"]),
+        ] as [(Int, Bool, [String])])
+    func tablesLoseNoColumn(width: Int, withTitles: Bool, lines: [String]) {
+        let bar = Table.Column(title: "", width: 2)
+        var table = Table([
+            .init(title: "store"), .init(title: "kiwi", alignment: .right), bar, .init(title: "mango", alignment: .right), bar,
+            .init(title: "note"),
+        ])
+        for row in [["a", "1", "██", "2", "█", "short"], ["b", "3", "", "4", "", ""]] { table.add(row.map { .init($0) }) }
+        #expect(table.lines(paint: .none, fitting: width, withTitles: withTitles) == lines)
+    }
+
     @Test func stockStandsInMenuOrderWithStrangersLast() {
         let record = StockRecord(
             store: "강남", revision: 1, stock: [FruitAmount(fruit: "yuzu", amount: 3), FruitAmount(fruit: "kiwi", amount: 5)])
@@ -62,12 +81,12 @@ struct TerminalTests {
             ])
     }
 
-    @Test(arguments: [60, 80, 100, 140])
+    @Test(arguments: [30, 60, 80, 100, 140])
     func stockFitsItsColumns(columns: Int) {
         let stock = Menu.standard.fruits.map { FruitAmount(fruit: $0.id, amount: 1000) }
         let record = StockRecord(store: "홍대", revision: 1, stock: stock)
         let table = StockTable(menu: .standard, language: .korean).fitted(to: columns, [record])
-        let widths = table.lines([record], paint: .none).map { DisplayWidth.of($0) }
+        let widths = table.lines([record], paint: .none, fitting: columns).map { DisplayWidth.of($0) }
         #expect(widths.allSatisfy { $0 <= columns })
         #expect((1...16).contains(table.barColumns))
     }
@@ -100,7 +119,7 @@ struct TerminalTests {
 
     @Test func clipsAroundColours() {
         let line = Paint(isEnabled: true)(.red, "딸기") + "juice"
-        #expect(ANSI.clip(line, to: 6) == "\u{1B}[31m딸기\u{1B}[0mju\u{1B}[0m")
+        #expect(ANSI.clip(line, to: 6) == "\u{1B}[31m딸기\u{1B}[0mj…\u{1B}[0m")
         #expect(ANSI.clip(line, to: 9) == line)
     }
 
@@ -124,12 +143,39 @@ struct TerminalTests {
     }
 
     @Test func logLinesAreForPeople() {
-        let line = LineLogHandler.line(time: "12:34:56", .notice, "ready", ["worker": "0", "partitions": "0,1"])
-        #expect(line == "12:34:56 notice ready partitions=0,1 worker=0")
+        let line = LineLogHandler.line(
+            time: Date(timeIntervalSince1970: 0.5), .notice, "ready", ["worker": "0", "partitions": "0,1"])
+        #expect(line == "1970-01-01T00:00:00.500Z notice ready partitions=0,1 worker=0")
     }
 }
 
 /// Log lines, for people and for programs.
+/// What becomes of a command whose results cannot be written.
+struct StandardOutputTests {
+    #if os(Linux)
+        @Test func aFullDiskEndsTheCommandWithItsOwnStatus() async {
+            let result = await #expect(processExitsWith: .exitCode(EX_IOERR), observing: [\.standardErrorContent]) {
+                dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO)
+                var output = BatchedOutput()
+                output.line("an answer")
+                output.flush()
+            }
+            let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+            #expect(text.contains("juice: standard output cannot be written: "))
+        }
+    #endif
+
+    @Test func aClosedPipeEndsItAsHeadExpects() async {
+        await #expect(processExitsWith: .signal(SIGPIPE)) {
+            signal(SIGPIPE, SIG_IGN)
+            let pipe = Pipe()
+            dup2(pipe.fileHandleForWriting.fileDescriptor, STDOUT_FILENO)
+            try pipe.fileHandleForReading.close()
+            StandardOutput.line("an answer")
+        }
+    }
+}
+
 @Suite struct LoggerTests {
     private func lines(_ format: LogFormat, _ body: (Logger) -> Void) -> [String] {
         let lines = Mutex<[String]>([])
@@ -138,7 +184,7 @@ struct TerminalTests {
         return lines.withLock { $0 }
     }
 
-    @Test func peopleGetTheTimeOfDayAndPairs() throws {
+    @Test func peopleGetTheTimeAndPairs() throws {
         let line = try #require(
             lines(.text) { logger in
                 var logger = logger
@@ -147,7 +193,7 @@ struct TerminalTests {
                 logger.warning("partition stopped\nhere", metadata: ["partition": "3"])
             }.first)
         let parts = line.split(separator: " ", maxSplits: 1)
-        #expect(parts.first?.wholeMatch(of: /\d\d:\d\d:\d\d/) != nil)
+        #expect(parts.first?.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
         #expect(parts.last == "warning partition stopped\u{FFFD}here partition=3 worker=0")
     }
 

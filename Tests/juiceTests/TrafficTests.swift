@@ -84,7 +84,7 @@ struct TrafficTests {
         ("a,b", ["a", "b"]), ("2", ["store-1", "store-2"]), ("강남", ["강남"]), ("a,,b", nil), ("a,a", nil), ("0", nil), ("", nil),
     ])
     func readsStores(text: String, names: [String]?) {
-        #expect(TrafficPlan.storeNames(text) == names)
+        #expect(TrafficPlan.storeList(text) == names.map { .names($0) })
     }
 }
 

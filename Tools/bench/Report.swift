@@ -1,4 +1,5 @@
 import Foundation
+import JuiceDomain
 import Kafka
 import ToolSupport
 
@@ -122,7 +123,7 @@ extension Report {
     var text: String {
         let options = settings.sorted { $0.key < $1.key }.map { "\($0) \($1.formatted(.number.locale(Figure.locale)))" }
         let place =
-            ["\(machine.cores) cores", machine.system, "librdkafka \(machine.librdkafka)"]
+            [machine.cores.counted("core"), machine.system, "librdkafka \(machine.librdkafka)"]
             + machine.brokers.map { "broker \($0)" } + (machine.juice.map { ["juice \($0)"] } ?? [])
         let heads = ["\(benchmark): \(options.joined(separator: ", "))", place.joined(separator: ", "), ""]
         return (heads + table([["", "median", "least", "most"]] + rows)).joined(separator: "\n")

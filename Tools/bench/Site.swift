@@ -42,7 +42,7 @@ final class Site {
         cluster = try Cluster(options.cluster)
         admin = try Admin(configuration: cluster.configuration(), hooks: .silent)
         do throws(KafkaError) {
-            brokers = try admin.metadata(topics: [], timeout: .seconds(10)).brokers
+            brokers = try admin.metadata(topics: [], timeout: .seconds(10)).brokers.map(\.address)
         } catch {
             throw ToolError("no Kafka broker answers at \(cluster.bootstrapServers): \(error.message)", status: 69)
         }

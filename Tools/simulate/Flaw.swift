@@ -85,6 +85,8 @@ enum Flaw: String, CaseIterable, Sendable {
     case revisionRepeats
     /// A basket is made if there is enough for each of its items alone.
     case basketJudgedItemByItem
+    /// Commands of stores that the service does not know are carried out.
+    case unknownStoresServed
 
     // Storage.
 

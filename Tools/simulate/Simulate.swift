@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import JuiceDomain
 import Synchronization
 
 /// Runs the engine on a simulated Kafka cluster, once per seed, and prints the seeds that break the contract.
@@ -73,11 +74,11 @@ struct Simulate: ParsableCommand {
             thread.start()
         }
         while ended.wait(timeout: .now() + .seconds(10)) == .timedOut {
-            FileHandle.standardError.write(Data("\(progress.done.load(ordering: .relaxed)) of \(seeds) seeds\n".utf8))
+            FileHandle.standardError.write(Data("\(progress.done.load(ordering: .relaxed)) of \(seeds.counted("seed"))\n".utf8))
         }
         let (done, failed) = (progress.done.load(ordering: .relaxed), progress.failures.load(ordering: .relaxed))
         let rate = Double(done) / max(0.001, (ContinuousClock.now - start) / .seconds(1))
-        print("\(done) seeds, \(min(failed, failures)) failed, \(Int(rate)) a second")
+        print("\(done.counted("seed")), \(min(failed, failures)) failed, \(Int(rate)) a second")
         if failed > 0 { throw ExitCode.failure }
     }
 
@@ -89,7 +90,7 @@ struct Simulate: ParsableCommand {
             let faults = Simulation(seed: seed, flaw: flaw).run()
             progress.done.wrappingAdd(1, ordering: .relaxed)
             guard !faults.isEmpty, progress.failures.wrappingAdd(1, ordering: .relaxed).oldValue < failures else { continue }
-            var lines = ["seed \(seed) failed: \(faults.count) faults"]
+            var lines = ["seed \(seed) failed: \(faults.count.counted("fault"))"]
             lines += faults.prefix(3).map { "  \($0)" }
             lines.append("  replay it with: make simulate SEED=\(seed)" + (flaw.map { " FLAW=\($0.rawValue)" } ?? ""))
             print(lines.joined(separator: "\n"))

@@ -37,7 +37,7 @@ final class SimulatedJournal {
         switch JournalNote(value) {
         case .forwarded(let place, _), .deadLetter(let place, _), .copy(let place):
             positions[self.place(place.topic, place.partition)] = place.offset + 1
-        case .anchored(let place, _, _): positions[self.place(place.topic, place.partition)] = place.offset
+        case .anchored(let place, _, _, _): positions[self.place(place.topic, place.partition)] = place.offset
         case .position(let position):
             notes = notes.suffix(1) + [(offset, position)]
             for (topic, next) in position.next { positions[place(topic, nil)] = next }

@@ -11,15 +11,18 @@ final class SimulatedWorker {
     private let breaker: StateBreaker?
 
     init(
-        _ log: SimulatedLog, maxBatch: Int = 100, window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20,
-        noteInterval: Timestamp = 24 * 3_600_000, onEvent: @escaping (WorkerEvent) -> Void = { _ in }
+        _ log: SimulatedLog, stores: [String]? = nil, maxBatch: Int = 100, window: DuplicateWindow = .standard,
+        answerBytes: Int = 4 << 20, noteInterval: Timestamp = 24 * 3_600_000, oldestForward: Timestamp? = nil,
+        onEvent: @escaping (WorkerEvent) -> Void = { _ in }
     ) {
         self.log = log
         let breaker = StateBreaker(log.flaw)
         self.breaker = breaker
         let settings = WorkerSettings(
-            menu: .standard, language: .english, partitionCount: log.cluster.partitionCount, group: "group-\(log.group)",
-            instance: log.member, window: window, answerBytes: answerBytes, maxBatch: maxBatch, noteInterval: noteInterval)
+            menu: .standard, language: .english,
+            stores: log.flaw == .unknownStoresServed ? nil : stores.map { ByteKeyTable(keys: $0) },
+            partitionCount: log.cluster.partitionCount, group: "group-\(log.group)", instance: log.member, window: window,
+            answerBytes: answerBytes, maxBatch: maxBatch, noteInterval: noteInterval, oldestForward: oldestForward)
         worker = Worker(log: log, settings: settings) { event in
             breaker?.noticed(event)
             onEvent(event)

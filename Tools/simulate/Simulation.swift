@@ -17,6 +17,7 @@ final class Simulation {
     private var clients: Clients
     private var workers: [String: SimulatedWorker] = [:]
     private let bots: SimulatedBots?
+    private var stores: KnownStores?
     private var storage: SimulatedStorage
     /// Events that no worker may ever report.
     private var faults: [String] = []
@@ -39,6 +40,8 @@ final class Simulation {
         bots = scenario.storage == nil ? SimulatedBots(seed: seed, cluster, flaw: flaw, trace: trace) : nil
         // With bots, the window must outlast the copies of a refill that lie unread, apart from leaps of the clock.
         if bots != nil { (scenario.window, scenario.stepTime) = (.standard, 10) }
+        // Whether a refill is accepted must not depend on who reads it.
+        stores = KnownStores(seed: seed, storeCount: scenario.storeCount, isFixed: bots != nil)
         self.scenario = scenario
         (clients, storage) = (Clients(scenario), SimulatedStorage(cluster))
         (self.random, self.flaw, self.trace) = (random, flaw, trace)
@@ -50,6 +53,7 @@ final class Simulation {
     /// - Returns: the faults found; empty if there are none.
     func run() -> [String] {
         trace?("\(scenario)")
+        if let stores { trace?("\(stores)") }
         while time < scenario.steps {
             disturb()
             stepOneWorker()
@@ -75,7 +79,7 @@ final class Simulation {
         log.longestRead = scenario.longestRead
         log.trace = trace.map { trace in { trace("    \(name): \($0)") } }
         workers[name] = SimulatedWorker(
-            log, maxBatch: scenario.maxBatch, window: scenario.window, answerBytes: scenario.answerBytes,
+            log, stores: stores?.next(), maxBatch: scenario.maxBatch, window: scenario.window, answerBytes: scenario.answerBytes,
             noteInterval: scenario.noteInterval
         ) { [unowned self, unowned log] event in
             trace?("    \(name): \(event)")
@@ -339,6 +343,7 @@ final class Simulation {
         let topics = AuditTopics(cluster, cuts: storage.cuts)
         let rules = AuditRules(
             partitionCount: Int(scenario.partitionCount), memoryWindow: scenario.window.age, memoryCount: scenario.window.count,
+            stores: stores?.only,
             // Of partitions that stopped for good.
             allowsOpen: !storage.lost.isEmpty)
         do {

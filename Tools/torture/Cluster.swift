@@ -41,7 +41,8 @@ extension Cluster {
     /// `host:port` of each broker that is named to this process or by the brokers, separated by commas.
     func brokers() throws -> String {
         let named = plan.bootstrapServers.split(separator: ",").map { $0.filter { !$0.isWhitespace } }
-        return Set(named + (try admin.metadata(topics: [], timeout: Self.timeout).brokers)).sorted().joined(separator: ",")
+        let known = try admin.metadata(topics: [], timeout: Self.timeout).brokers.map(\.address)
+        return Set(named + known).sorted().joined(separator: ",")
     }
 
     /// Creates the topics that are missing, with enough replicas to tolerate the loss of a broker if one is to fail.

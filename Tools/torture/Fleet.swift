@@ -92,7 +92,7 @@ final class Instance {
                 "--kafka-property", "session.timeout.ms=\(plan.session.milliseconds)",
                 "--log-level", "debug", "--ready-file", readyFile,
             ]
-            + (plan.duplicateWindow.map { ["--duplicate-window", "\($0)"] } ?? [])
+            + (plan.duplicateWindow.map { ["--duplicate-window", "\($0)s"] } ?? [])
             + (plan.duplicateIds.map { ["--duplicate-ids", "\($0)"] } ?? [])
     }
 

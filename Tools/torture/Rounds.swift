@@ -45,7 +45,9 @@ final class Rounds {
     /// Pauses for a random time, and usually waits for a stable group. Sometimes it does not: failures may come during a rebalance.
     private func prepare() throws {
         try wait(for: .milliseconds(Int.random(in: 200..<1_500, using: &random))) {
-            Console.status("round \(round) of \(bed.plan.rounds): \(bed.load.sent) records sent, \(bed.watch.state.count) answers")
+            Console.status(
+                "round \(round) of \(bed.plan.rounds): \(bed.load.sent.counted("record")) sent, "
+                    + bed.watch.state.count.counted("answer"))
             return false
         }
         if random.chance(75) {

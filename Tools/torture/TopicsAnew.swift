@@ -1,3 +1,4 @@
+import JuiceDomain
 import ToolSupport
 
 /// Deletes the topics of orders and restocks and makes others of their names, under the running instances: every partition must
@@ -23,7 +24,7 @@ final class TopicsAnew {
         try load.stop()
         try bed.check()
         let problems = bed.problems.count - before
-        Console.line("topics anew, \(problems) problems")
+        Console.line("topics anew, \(problems.counted("problem"))")
         return problems == 0
     }
 
@@ -42,7 +43,7 @@ final class TopicsAnew {
         try expect("clients send to the new topics") { load.sent > sent + 100 }
         try wait(for: .seconds(4)) { false }
         let answers = bed.watch.state.count - count
-        if answers > 0 { bed.report(problem: "\(answers) answers from partitions that are stopped") }
+        if answers > 0 { bed.report(problem: "\(answers.counted("answer")) from partitions that are stopped") }
     }
 
     /// Lets every partition go on at the oldest record of the new topics.

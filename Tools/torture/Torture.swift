@@ -83,7 +83,7 @@ struct Torture: ParsableCommand {
         let summary = try plan.rolling ? RollingRestart(bed).run() : Rounds(bed).run()
         network?.pauseFaults()
         try bed.finish()
-        let isSound = try bed.judge(summary, as: plan.rolling ? "rolling restart" : "torture: \(plan.rounds) rounds")
+        let isSound = try bed.judge(summary, as: plan.rolling ? "rolling restart" : "torture: \(plan.rounds.counted("round"))")
         return try (!plan.topicsAnew || TopicsAnew(bed).run()) && isSound
     }
 }
@@ -163,12 +163,11 @@ final class TestBed {
         let counts = audit.counts
         Console.line(
             """
-            \(counts.records) records of clients, \(counts.forwarded) forwarded, \(counts.deadLetters) put aside, \
-            \(counts.stores) stores, \
-            whose partitions had \(audit.owners.count) owners one after the other
-            \(counts.answers) answers: \(counts.juicesMade) juice made, \(counts.outOfStock) out of stock, \
+            \(counts.records.counted("record")) of clients, \(counts.forwarded) forwarded, \(counts.deadLetters) put aside, \
+            \(counts.stores.counted("store")), whose partitions had \(audit.owners.count.counted("owner")) one after the other
+            \(counts.answers.counted("answer")): \(counts.juicesMade) juice made, \(counts.outOfStock) out of stock, \
             \(counts.restocked) restocked, \(counts.cancelled) cancelled, \(counts.rejected) rejected, \
-            \(counts.duplicates) duplicates
+            \(counts.duplicates.counted("duplicate"))
             """
         )
         // The worst first.
@@ -179,9 +178,9 @@ final class TestBed {
         problems.forEach(Console.line)
         let missing = audit.count(of: .missing) + lost.count
         Console.line(
-            "\(title), \(counts.commands) commands, \(missing) missing, "
+            "\(title), \(counts.commands.counted("command")), \(missing) missing, "
                 + "\(audit.count(of: .doubled)) doubled, \(audit.count(of: .wrong)) wrong"
-                + (problems.isEmpty ? "" : ", \(problems.count) problems"))
+                + (problems.isEmpty ? "" : ", \(problems.count.counted("problem"))"))
         return faults.isEmpty && problems.isEmpty
     }
 }

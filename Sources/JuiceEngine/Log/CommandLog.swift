@@ -1,14 +1,42 @@
 import JuiceMessages
 
-/// The log under a worker: what the engine needs of Kafka, and nothing else.
+/// What can be seen of the log under a worker, without the means to change anything.
 ///
 /// One thread makes all calls, one at a time and never from inside another. A call does what it says or throws a ``LogError``
-/// whose remedy says what the worker does next. The same worker runs on Kafka and, in tests, on a simulated log that can fail,
-/// crash or delay any call.
-package protocol CommandLog: AnyObject {
+/// whose remedy says what comes next.
+package protocol ReadableLog: AnyObject {
     /// The time of day, in milliseconds since 1970. The engine has no other clock.
     var now: Timestamp { get }
 
+    /// Where the logs of partitions that stores live in begin and truly end, undecided transactions included.
+    ///
+    /// - Returns: the extents, and the partitions that have none because a topic has no leader there, with that topic.
+    func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String])
+
+    /// The offsets that the group has committed; only those that there are.
+    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset]
+
+    /// Begins to read the changelogs at these positions, and stops any earlier reading. Without positions nothing is read.
+    func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError)
+
+    /// Returns the next records of the changelogs, and the partitions read to their ends.
+    ///
+    /// Waits a moment if there are none. The bytes stay valid until the next call.
+    func readChangelog() throws(LogError) -> ChangelogBatch
+
+    /// Reads ranges of the inputs again, which the log had when ``extents(of:)`` was called last.
+    ///
+    /// - Returns: the records of each range that the log still has, valid until the next call, and the partitions whose bytes there
+    ///   are damaged, which have none.
+    func readBack(_ ranges: [InputPartition: Range<Offset>]) throws(LogError) -> (
+        records: [CommandRecord], damaged: Set<InputPartition>
+    )
+}
+
+/// The log under a worker: what the engine needs of Kafka, and nothing else.
+///
+/// The same worker runs on Kafka and, in tests, on a simulated log that can fail, crash or delay any call.
+package protocol CommandLog: ReadableLog {
     // MARK: - Input
 
     /// Returns the next change of the assignment, or the commands at hand, `maxRecords` at most.
@@ -22,26 +50,10 @@ package protocol CommandLog: AnyObject {
     /// Reads from these positions on, and no other partitions.
     func start(at positions: [InputPosition]) throws(LogError)
 
-    /// Reads ranges of the inputs again, which the log had when ``extents(of:)`` was called last.
-    ///
-    /// - Returns: the records of each range that the log still has, valid until the next call, and the partitions whose bytes there
-    ///   are damaged, which have none.
-    func readBack(_ ranges: [InputPartition: Range<Offset>]) throws(LogError) -> (
-        records: [CommandRecord], damaged: Set<InputPartition>
-    )
-
     /// Tells the group how far the inputs are read, for tools that show the lag. Nothing depends on it, so errors are ignored.
     func publish(_ positions: [InputPosition])
 
     // MARK: - Taking over partitions
-
-    /// Where the logs of partitions that stores live in begin and truly end, undecided transactions included.
-    ///
-    /// - Returns: the extents, and the partitions that have none because a topic has no leader there, with that topic.
-    func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String])
-
-    /// The offsets that the group has committed; only those that there are.
-    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset]
 
     /// Commits positions for the group. A stale member learns here that its assignment is over.
     func confirmMembership(_ positions: [InputPosition]) throws(LogError)
@@ -64,14 +76,6 @@ package protocol CommandLog: AnyObject {
     ///
     /// - Parameter retention: how long a repeat may come after its command, in milliseconds.
     func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset]
-
-    /// Begins to read the changelogs at these positions, and stops any earlier reading. Without positions nothing is read.
-    func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError)
-
-    /// Returns the next records of the changelogs, and the partitions read to their ends.
-    ///
-    /// Waits a moment if there are none. The bytes stay valid until the next call.
-    func readChangelog() throws(LogError) -> ChangelogBatch
 
     // MARK: - Transactions
 

@@ -58,7 +58,7 @@ struct InputPositions: Equatable {
     mutating func apply(_ entry: JournalEntry) {
         if let place = entry.handled { self[place.topic, place.partition ?? home] = place.offset + 1 }
         switch entry {
-        case .note(.anchored(let place, _, _)): self[place.topic, place.partition ?? home] = place.offset
+        case .note(.anchored(let place, _, _, _)): self[place.topic, place.partition ?? home] = place.offset
         case .note(.position(let note)):
             for (topic, next) in note.next { self[topic, home] = next }
             for (input, next) in note.added { self[input] = next }
@@ -112,6 +112,12 @@ struct ForwardedCommands {
         last[place.input] = place.offset
         latest.append(Entry(place: place, command: command.low))
         if latest.count > 2 * Self.most { latest.removeFirst(Self.most) }
+    }
+
+    /// Forgets the places of a topic that was copied from another cluster, where offsets differ.
+    mutating func removeAll(_ topic: InputTopic) {
+        last = last.filter { $0.key.topic != topic }
+        latest.removeAll { $0.place.topic == topic }
     }
 
     /// Takes the offsets of the last commands from a position note.

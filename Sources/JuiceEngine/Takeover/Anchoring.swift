@@ -48,8 +48,12 @@ package struct Anchoring<Log: CommandLog> {
     }
 
     /// Takes the partition over and writes the note, after ``survey()``. Throws as that does.
-    package mutating func write(_ place: InputPlace, by author: String, reason: String?) throws(LogError) {
-        let note = JournalNote.anchored(place, by: author, reason: reason)
+    ///
+    /// - Parameter copied: what the offset was in the cluster that the topics were copied from; nil if they were not.
+    package mutating func write(
+        _ place: InputPlace, by author: String, reason: String?, copied: Offset? = nil
+    ) throws(LogError) {
+        let note = JournalNote.anchored(place, by: author, reason: reason, copied: copied)
         while !takeover.isOwner { try step() }
         let claim = takeover.target(partition)?.claim
         // Nobody can write the first note any more. A second one would undo what was handled since.

@@ -248,7 +248,7 @@ struct InputMismatch {
 
 extension CommandReader {
     /// What a record is, as evidence.
-    fileprivate func content(of record: CommandRecord) -> LogEvidence.Content {
+    func content(of record: CommandRecord) -> LogEvidence.Content {
         switch read(record) {
         case .command(let command, _): .command(command.fingerprint, command.head.command)
         case .misrouted(let owner): .forwarded(to: owner)

@@ -99,8 +99,9 @@ struct PartitionRestore {
     ) {
         switch entry {
         case .note(.claim): claims.insert(record.offset)
-        case .note(.anchored(let place, _, _)):
+        case .note(.anchored(let place, _, _, let copied)):
             (hasRecords, isAnchored) = (true, true)
+            if copied != nil { applied.progress.forwards.removeAll(place.topic) }
             if place.partition ?? partition == partition { applied.evidence.removeAll(place.topic) }
             // Whatever was wrong before, the operator has seen it.
             (fault, toldRevisions) = (nil, [])

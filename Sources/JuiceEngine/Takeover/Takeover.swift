@@ -18,6 +18,8 @@ final class Takeover {
 
     private let share: InputAssignment
     private let context: WorkerContext
+    /// Whether to find out what a takeover would find, and claim nothing.
+    private let isInspection: Bool
     /// States of before, which are used again if nobody has written to their partitions since, and those that are restored.
     private(set) var cached: PartitionTable
     private var stage = Stage.extents
@@ -56,11 +58,13 @@ final class Takeover {
     ///   - cached: states of before.
     ///   - leftOut: partitions that are not to be taken over now.
     ///   - mismatches: places at which an input was found to be another log than the one that was read.
+    ///   - isInspection: whether to claim nothing, and restore what the journal says up to its present end.
     init(
         share: InputAssignment, ids: [String], cached: PartitionTable = PartitionTable(), leavingOut leftOut: [Int32] = [],
-        claimLimit: Int = .max, mismatches: [InputMismatch] = [], context: WorkerContext
+        claimLimit: Int = .max, mismatches: [InputMismatch] = [], isInspection: Bool = false, context: WorkerContext
     ) {
         (self.share, self.ids, self.cached, self.claimLimit, self.context) = (share, ids, cached, claimLimit, context)
+        self.isInspection = isInspection
         targets = share.partitions.filter { !leftOut.contains($0) }.map { partition in
             TakeoverTarget(partition, mismatch: mismatches.first { $0.input.partition % share.partitionCount == partition })
         }
@@ -77,24 +81,6 @@ final class Takeover {
     /// - Returns: partitions that cannot be taken over now. It goes on without them.
     func step(on log: some CommandLog) throws(LogError) -> [PartitionFailure] {
         switch stage {
-        case .extents, .extentsAgain:
-            let (extents, leaderless) = try log.extents(of: partitions)
-            found(extents)
-            return leaderless.sorted { $0.key < $1.key }.map { partition, topic in
-                let reason = "\(topic) [\(partition)] has no leader, or is gone"
-                return (partition, PartitionFault(.leader(topic: topic), reason))
-            }
-        case .tail, .claims, .between, .stock, .journal, .explaining:
-            if isOpen {
-                try read(try log.readChangelog(), now: log.now)
-            } else {
-                let isolation = stage == .claims ? Isolation.uncommitted : .committed
-                try log.openChangelog(targets.compactMap(\.opening), isolation: isolation)
-                (isOpen, readAt) = (true, nil)
-            }
-        case .groupOffsets:
-            groupOffsets.merge(try log.groupOffsets(of: inputsWithoutPosition)) { $1 }
-            beginMembership()
         case .membership:
             try log.confirmMembership(knownPositions)
             fence(suspects)
@@ -118,13 +104,39 @@ final class Takeover {
             let starts = try log.answerStarts(at: knownPositions, retention: context.settings.window.retention)
             for target in targets { target.answerStart = starts[target.partition] ?? target.results.upperBound }
             beginStock()
+        default: return try look(at: log)
+        }
+        return []
+    }
+
+    /// Makes the next call on the log if that only reads, as all calls of an inspection do. Returns as ``step(on:)`` does.
+    func look(at log: some ReadableLog) throws(LogError) -> [PartitionFailure] {
+        switch stage {
+        case .extents, .extentsAgain:
+            let (extents, leaderless) = try log.extents(of: partitions)
+            found(extents)
+            return leaderless.sorted { $0.key < $1.key }.map { partition, topic in
+                let reason = "\(topic) [\(partition)] has no leader, or is gone"
+                return (partition, PartitionFault(.leader(topic: topic), reason))
+            }
+        case .tail, .claims, .between, .stock, .journal, .explaining:
+            if isOpen {
+                try read(try log.readChangelog(), now: log.now)
+            } else {
+                let isolation = stage == .claims ? Isolation.uncommitted : .committed
+                try log.openChangelog(targets.compactMap(\.opening), isolation: isolation)
+                (isOpen, readAt) = (true, nil)
+            }
+        case .groupOffsets:
+            groupOffsets.merge(try log.groupOffsets(of: inputsWithoutPosition)) { $1 }
+            beginMembership()
         case .evidence:
             let (records, damaged) = try log.readBack(evidenceRanges)
             for target in targets where target.mismatch == nil {
                 target.mismatch = target.evidence?.mismatch(with: records, damaged: damaged, by: context.commandReaders.0)
             }
             compared()
-        case .done: break
+        case .membership, .producers, .fencing, .beginningClaim, .writingClaim, .committingClaim, .answerStarts, .done: break
         }
         return []
     }
@@ -220,7 +232,7 @@ final class Takeover {
         for record in run {
             guard let value = record.value, let entry = try? context.journalReader.read(value) else { continue }
             switch stage {
-            case .tail: target.tail.addCommitted(entry, at: record.offset)
+            case .tail: target.tail.addCommitted(entry, at: record.offset, record.timestamp)
             case .claims: target.tail.addUncommitted(entry, at: record.offset)
             case .between: target.addBetween(entry, at: record.offset, ids: ids)
             case .journal: target.restore?.apply(entry, record, value, by: context.journalReader, now: now)
@@ -257,6 +269,10 @@ final class Takeover {
 
     /// Begins to ask the group whether this worker still is a member.
     private func beginMembership() {
+        guard !isInspection else {
+            for target in targets { target.readUnclaimed() }
+            return beginStock()
+        }
         stage = .membership
         // Nothing could be committed that would not claim to have read something.
         if knownPositions.isEmpty { fence(suspects) }

@@ -105,6 +105,9 @@ final class TakeoverTarget {
         read(.results, (tail.notes.last ?? results.lowerBound)..<since)
     }
 
+    /// Goes on to restoring as if the claim stood at the journal's end. What only repeats ask for is not read.
+    func readUnclaimed() { (claim, answerStart) = (since, since) }
+
     // MARK: - After the claim
 
     /// Begins to read up to the claim.
@@ -258,6 +261,8 @@ struct JournalTail {
     /// The next offset of each input, as far as the journal was read.
     private(set) var positions: InputPositions
     private(set) var lastClaim: LastClaim?
+    /// The last record that was handled of each input, and when, for people.
+    private(set) var lastHandled: [InputPartition: (offset: Offset, at: Timestamp?)] = [:]
     /// Whatever was named before this offset was fenced by the writer of a later claim.
     private var fencedUpTo: Offset = 0
     /// The transactional ids that claims and position notes name.
@@ -269,8 +274,12 @@ struct JournalTail {
     func hasClaim(of state: PartitionState) -> Bool { lastClaim.map { ($0.offset, $0.ids) == (state.claim, state.ids) } ?? false }
 
     /// Adds a committed record.
-    mutating func addCommitted(_ entry: JournalEntry, at offset: Offset) {
+    mutating func addCommitted(_ entry: JournalEntry, at offset: Offset, _ time: Timestamp?) {
         positions.apply(entry)
+        if let place = entry.handled {
+            let input = InputPartition(topic: place.topic, partition: place.partition ?? positions.home)
+            lastHandled[input] = (place.offset, time)
+        }
         switch entry {
         case .note(.position(let note)):
             notes = notes.suffix(1) + [offset]

@@ -36,9 +36,9 @@ extension CommandKind {
 }
 
 extension JournalAnswer {
-    /// The fingerprint under which it is remembered; nil for an answer that repeats another, or to an order that was cancelled.
+    /// The fingerprint under which it is remembered; nil for an answer that repeats another, or that says nothing about repeats.
     var remembered: CommandFingerprint? {
-        guard !head.isDuplicate, role != .afterCancel else { return nil }
+        guard !head.isDuplicate, role != .unremembered else { return nil }
         let isRejectedCancel = head.command == .cancel && role != .cancel
         return CommandFingerprint(isRejectedCancel ? .cancel : head.command.ofID, store: head.store, id: head.id)
     }

@@ -101,6 +101,7 @@ struct Transaction: ~Copyable {
         } else if let first = known.first {
             writeAgain(first, for: command, state)
         } else {
+            if isOfUnknownStore(command) { content = .reject(.unknown(store: command.head.store)) }
             carryOut(content, command, &state.stores)
             state.remember(command.fingerprint, command, buffer, sentAt: sent)
         }
@@ -169,10 +170,21 @@ struct Transaction: ~Copyable {
     ) {
         if let first = known.first, first.isCancelled { return writeAgain(first, for: command, state) }
         if let rejected = known.rejectedCancel { return writeAgain(rejected, for: command, state) }
+        // An order that was answered is taken back, although the store may be known no longer. Not remembered: once the store is
+        // known, the order may come, and the cancel again.
+        if known.first == nil, isOfUnknownStore(command) {
+            carryOut(.reject(.unknown(store: command.head.store)), command, &state.stores)
+            return
+        }
         setFruits(takenBy: known.first, state.duplicates)
         let isCancelled = carryOut(.cancel, command, &state.stores)
         let fingerprint = isCancelled ? nil : command.rejectedCancel
         state.remember(fingerprint ?? command.fingerprint, command, buffer, isCancelled: isCancelled, sentAt: sent)
+    }
+
+    @inline(__always)
+    private func isOfUnknownStore(_ command: ReceivedCommand) -> Bool {
+        context.settings.stores.map { $0.find(command.storeKey) == nil } ?? false
     }
 
     /// Sets the answer's fruits to those that an order took and that are still on the menu.
@@ -189,8 +201,8 @@ struct Transaction: ~Copyable {
 
     // MARK: - Commands of other partitions, and dead letters
 
-    /// Forwards a command to the partition that owns its store, with the same bytes, headers and time of sending, from which the
-    /// duplicate window counts.
+    /// Forwards a command to the partition that owns its store, with the same bytes and headers, and with the time of sending, from
+    /// which the duplicate window counts, if the topic takes that.
     ///
     /// It does so only once. A command that was forwarded already was misplaced on purpose, or by a process that counts another
     /// number of partitions.
@@ -203,12 +215,13 @@ struct Transaction: ~Copyable {
             return try writeDeadLetter(record, because: .misplaced)
         }
         let origin = MessageHeader(name: HeaderName.forwardedFrom, value: "\(record.partition)/\(record.offset)")
+        // A topic that refused an old timestamp would fail the transaction, and again with each command that is as old.
+        let keepsTime = fallback == .none && time - sent < context.settings.oldestForward ?? .max
         try leave(
             OutputRecord(
                 topic: record.topic.topic, partition: owner, key: record.key, value: record.value,
                 headers: (fallback == .none ? headers : headers.ofTraces) + [origin],
-                // The topic may refuse timestamps that are too old.
-                timestamp: fallback == .none ? sent : nil))
+                timestamp: keepsTime ? sent : nil))
         summary.forwarded += 1
         return .forwarded(place(of: record), to: owner)
     }
@@ -227,10 +240,7 @@ struct Transaction: ~Copyable {
         var letter = deadLetter(of: record)
         letter.headers += reasons
         try leave(letter)
-        summary.deadLetters += 1
-        if summary.firstDeadLetter == nil {
-            summary.firstDeadLetter = DeadLetter(position: record.position, reason: reason)
-        }
+        summary.deadLettersByReason[reason, default: DeadLetters(first: record.position, count: 0)].count += 1
         return .deadLetter(place(of: record), code: reason.code)
     }
 

@@ -84,10 +84,13 @@ package struct HeldState: Sendable {
     package let commands: Int
 }
 
-/// A record that has no answer, and why.
-package struct DeadLetter: Sendable, Equatable {
-    package let position: InputPosition
-    package let reason: DeadLetterReason
+/// Records of one transaction that have no answer, all for the same reason.
+package struct DeadLetters: Sendable, Equatable {
+    /// Where the first of them was read.
+    package let first: InputPosition
+    package var count: Int
+
+    package init(first: InputPosition, count: Int) { (self.first, self.count) = (first, count) }
 }
 
 /// What one transaction contained: answers of each kind, and records that have none.
@@ -99,9 +102,8 @@ package struct TransactionSummary: Sendable, Equatable {
     package var rejected = 0
     /// Repeats, answered with the first answer again.
     package var duplicates = 0
-    /// Records that name no command, or whose answer the log refused.
-    package var deadLetters = 0
-    package var firstDeadLetter: DeadLetter?
+    /// Records that name no command, or whose answer the log refused, by reason.
+    package var deadLettersByReason: [DeadLetterReason: DeadLetters] = [:]
     /// Commands forwarded to the partition that owns their store.
     package var forwarded = 0
     /// Forwarded commands that were here before.
@@ -112,6 +114,8 @@ package struct TransactionSummary: Sendable, Equatable {
     package var answersReadBack = 0
 
     package init() {}
+
+    package var deadLetters: Int { deadLettersByReason.values.reduce(0) { $0 + $1.count } }
 
     /// All records that were handled.
     package var commands: Int {

@@ -5,6 +5,8 @@ import JuiceMessages
 package struct WorkerSettings {
     package let menu: Menu
     package let language: Language
+    /// The only stores that commands are carried out in; nil carries them out in any.
+    package let stores: ByteKeyTable?
     /// How many partitions the stores are spread over.
     package let partitionCount: Int32
     /// The consumer group and the instance's name in it, for claims.
@@ -18,14 +20,19 @@ package struct WorkerSettings {
     package let maxBatch: Int
     /// After so many milliseconds without one, a position note is written even if nothing happens: the last one must not expire.
     package let noteInterval: Timestamp
+    /// From this age on, in milliseconds, a command is forwarded with the time of forwarding, since the topics may refuse its own;
+    /// nil if they refuse none.
+    package let oldestForward: Timestamp?
 
     package init(
-        menu: Menu, language: Language, partitionCount: Int32, group: String, instance: String, window: DuplicateWindow = .standard,
-        answerBytes: Int = 4 << 20, maxBatch: Int = 10_000, noteInterval: Timestamp = 24 * 3_600_000
+        menu: Menu, language: Language, stores: ByteKeyTable? = nil, partitionCount: Int32, group: String, instance: String,
+        window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20, maxBatch: Int = 10_000,
+        noteInterval: Timestamp = 24 * 3_600_000, oldestForward: Timestamp? = nil
     ) {
-        (self.menu, self.language, self.partitionCount) = (menu, language, partitionCount)
+        (self.menu, self.language, self.stores, self.partitionCount) = (menu, language, stores, partitionCount)
         (self.group, self.instance, self.window) = (group, instance, window)
         (self.answerBytes, self.maxBatch, self.noteInterval) = (answerBytes, maxBatch, noteInterval)
+        self.oldestForward = oldestForward
     }
 }
 

@@ -1,14 +1,16 @@
-// The basket: juices are added and changed, then ordered together.
+// The basket: juices are added and changed, then ordered together. It survives a reload, and an order that was not made.
 
 import { $, commands, known, menu, words } from "/state.js";
 import { BasketLine, say } from "/view.js";
 
 const mostItems = 20;
 const mostOfOne = 100;
+const storageName = "juice-basket";
 const recipes = new Map(menu.juices.map((juice) => [juice.id, juice.recipe]));
 // By juice, in the order in which they were added.
 const lines = new Map();
 let isFull = false;
+let isOpen = false;
 let onChange = () => {};
 
 const items = () => [...lines.values()].map((line) => ({ juice: line.juice, quantity: line.quantity }));
@@ -24,6 +26,8 @@ function lacking(items) {
   return [...needs].map(([fruit, needed]) => ({ fruit, lack: needed - (known.levels.get(fruit) ?? 0) }))
     .filter((one) => one.lack > 0);
 }
+
+export const quantityOf = (juice) => lines.get(juice)?.quantity ?? 0;
 
 // What the store would lack for one more of a juice, of that juice's own fruits.
 export function lackingWith(juice) {
@@ -53,6 +57,11 @@ function newLine(juice) {
 function setQuantity(line, quantity) {
   if (quantity < 1) return remove(line);
   line.quantity = Number.isInteger(quantity) ? Math.min(mostOfOne, quantity) : line.quantity;
+  changed();
+}
+
+function changed() {
+  sessionStorage.setItem(storageName, JSON.stringify(items()));
   onChange();
 }
 
@@ -62,15 +71,41 @@ function remove(line) {
   line.element.remove();
   lines.delete(line.juice);
   isFull = false;
-  if (hadFocus) (next?.querySelector("input") ?? $("basket-title")).focus();
-  onChange();
+  if (hadFocus) (next?.querySelector("input") ?? $("basket-open")).focus();
+  changed();
 }
 
 function empty() {
   for (const line of lines.values()) line.element.remove();
   lines.clear();
   isFull = false;
+  isOpen = false;
 }
+
+// Puts back what was ordered and not made, beside what was chosen since.
+export function putBack(items) {
+  for (const { juice, quantity } of items) {
+    if (!recipes.has(juice) || !lines.has(juice) && lines.size === mostItems) continue;
+    const line = lines.get(juice) ?? newLine(juice);
+    line.quantity = Math.min(mostOfOne, line.quantity + quantity);
+  }
+  changed();
+}
+
+// What is stored may be from another version of the page, or another menu.
+function stored() {
+  try {
+    const items = JSON.parse(sessionStorage.getItem(storageName) ?? "[]");
+    return items.filter((item) => Number.isInteger(item.quantity) && item.quantity > 0);
+  } catch {
+    return [];
+  }
+}
+
+$("basket-open").addEventListener("click", () => {
+  isOpen = !isOpen && lines.size > 0;
+  showBasket();
+});
 
 // A second click finds an empty basket, so a double click is one order.
 $("send-order").addEventListener("click", () => {
@@ -78,18 +113,25 @@ $("send-order").addEventListener("click", () => {
   const content = { items: items() };
   empty();
   commands.send("order", known.store, content);
-  onChange();
+  changed();
 });
 
 export function showBasket() {
   for (const line of lines.values()) line.show(words);
   const short = lacking(items());
-  say($("basket-said"), words.basket(items(), isFull ? mostItems : undefined));
+  isOpen &&= lines.size > 0;
+  $("basket-lines").hidden = !isOpen;
+  $("basket-open").setAttribute("aria-expanded", String(isOpen));
+  $("basket-open").setAttribute("aria-disabled", String(lines.size === 0));
+  say($("basket-open"), words.basket(items(), isFull ? mostItems : undefined));
   say($("basket-short"), short.length > 0 ? words.basketLacks(short) : "");
   $("basket-short").hidden = short.length === 0;
   // Not `disabled`: the button would lose the focus.
   $("send-order").setAttribute("aria-disabled", String(lines.size === 0 || !known.takesOrders));
 }
 
-// Calls back after each change of the basket.
-export function watchBasket(handler) { onChange = handler; }
+// Fills the basket with what it held before a reload, and calls back after each change.
+export function watchBasket(handler) {
+  putBack(stored());
+  onChange = handler;
+}

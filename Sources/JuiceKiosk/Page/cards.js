@@ -51,7 +51,8 @@ function removeCard(key) {
 }
 
 export function showCard(command) {
-  if (command.state === "dropped") return removeCard(command.key);
+  const isGood = ["sending", "sent"].includes(command.state) || command.answer?.type === "restocked";
+  if (command.state === "dropped" || command.isQuiet && isGood) return removeCard(command.key);
   const card = cards.get(command.key) ?? makeCard(command);
   card.command = command;
   card.isDone = command.state === "answered" || command.state === "refused";

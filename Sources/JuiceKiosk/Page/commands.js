@@ -29,15 +29,16 @@ export class Commands {
     // Called after each change of a command. Its state is sending, unsent, limited, sent, late, answered, refused
     // or dropped.
     this.onChange = () => {};
-    this.token = null;
+    // Whether restocks are accepted: staff are signed in.
+    this.isStaff = false;
     // By kind and id: an order and its cancel have one id.
     this.open = new Map();
     for (const stored of this.#stored()) this.#add({ ...stored, state: "sending" });
   }
 
-  // A cancel has its order's id.
-  send(kind, store, content, id = newID()) {
-    const command = { kind, id, store, content, at: Date.now(), state: "sending" };
+  // A cancel has its order's id. A quiet command has no card unless something is wrong.
+  send(kind, store, content, { id = newID(), isQuiet = false } = {}) {
+    const command = { kind, id, store, content, isQuiet, at: Date.now(), state: "sending" };
     this.#add(command);
     this.#store();
     this.onChange(command);
@@ -95,10 +96,9 @@ export class Commands {
 
   async #post(command) {
     clearTimeout(command.again);
-    if (command.kind === "restock" && this.token === null) return;
+    if (command.kind === "restock" && !this.isStaff) return;
     const route = routes[command.kind];
     const headers = { "Content-Type": "application/json", "X-Kiosk-Page": this.page };
-    if (command.kind === "restock") headers.Authorization = `Bearer ${this.token}`;
     let refusal = null;
     try {
       const response = await fetch(route.path, {
@@ -124,7 +124,8 @@ export class Commands {
   }
 
   #store() {
-    const open = [...this.open.values()].map(({ kind, id, store, content, at }) => ({ kind, id, store, content, at }));
+    const open = [...this.open.values()]
+      .map(({ kind, id, store, content, isQuiet, at }) => ({ kind, id, store, content, isQuiet, at }));
     sessionStorage.setItem(storageName, JSON.stringify(open));
   }
 

@@ -2,8 +2,11 @@
 
 import { $, menu } from "/state.js";
 
-// People care for neither case nor spaces, and some keyboards send Hangul letter by letter.
-const folded = (text) => text.normalize("NFC").toLowerCase().replace(/\s/gu, "");
+// As many as fit into a window without scrolling far.
+$("find-juice").hidden = menu.juices.length <= 12;
+
+// People care for neither case nor spaces, and some keyboards send Hangul letter by letter. 쥬스 and 주스 are one word.
+const folded = (text) => text.normalize("NFC").toLowerCase().replace(/\s/gu, "").replaceAll("주스", "쥬스");
 
 const names = new Map(menu.juices.map((juice) =>
   [juice.id, [juice.id, juice.name.en, juice.name.ko, ...juice.aliases].map(folded)]));

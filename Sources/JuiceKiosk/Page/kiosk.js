@@ -1,17 +1,17 @@
 // The page: its screens, input handlers and updates.
 
-import { addToBasket, lackingWith, showBasket, watchBasket } from "/basket.js";
+import { addToBasket, lackingWith, putBack, quantityOf, showBasket, watchBasket } from "/basket.js";
 import { showAnswers, showBoard } from "/board.js";
 import "/find.js";
 import { showCard, showCards } from "/cards.js";
+import { itemsOf } from "/commands.js";
 import { orderChanged, showOrders } from "/orders.js";
 import { $, commands, known, menu, speak, words } from "/state.js";
-import { clearApplied, focusRow, showApplied, showRows, showStaff } from "/stock.js";
+import { clearApplied, focusRow, letIn, showApplied, showRows, showStaff } from "/stock.js";
 import { handle, listen } from "/stream.js";
 import { JuiceButton, ShelfItem, make } from "/view.js";
-import { plain } from "/words.js";
+import { storeName } from "/words.js";
 
-const wide = matchMedia("(min-width: 1180px)");
 commands.onChange = commandChanged;
 
 // MARK: Orders
@@ -27,6 +27,10 @@ watchBasket(showStock);
 
 function commandChanged(command) {
   if (command.state === "answered") answered(command);
+  const isUnmade = command.state === "refused" || command.answer?.type === "outOfStock";
+  if (command.kind === "order" && command.store === known.store && isUnmade) putBack(itemsOf(command.content));
+  // The kiosk was started anew, and knows no session.
+  if (command.kind === "restock" && command.refusal?.status === 401) letIn(false);
   orderChanged(command);
   showCard(command);
   showStock();
@@ -48,8 +52,11 @@ function askToEdit(answer) {
 }
 
 function showQuestion() {
+  $("shortage-yes").hidden = !menu.canEditStock;
+  $("shortage-no").textContent = words.text(menu.canEditStock ? "no" : "ok");
   if (!shortAnswer) return;
-  $("shortage-text").textContent = words.shortQuestion(shortAnswer.missing);
+  const question = words.text(menu.canEditStock ? "editQuestion" : "askStaff");
+  $("shortage-text").textContent = `${words.short(shortAnswer.missing)} ${question}`;
   $("shortage-detail").textContent = words.shortDetail(shortAnswer.missing);
 }
 $("shortage-no").addEventListener("click", () => $("shortage").close());
@@ -65,7 +72,7 @@ function goTo(screen, fruit = null) {
   if (location.hash !== `#${screen}`) history.pushState(null, "", `#${screen}`);
   showScreen();
   if (screen === "stock" && fruit) {
-    return commands.token === null ? $(menu.canEditStock ? "token" : "stock-title").focus() : focusRow(fruit);
+    return commands.isStaff ? focusRow(fruit) : $("token").focus();
   }
   $(`${screen}-title`).focus();
 }
@@ -73,17 +80,14 @@ function goTo(screen, fruit = null) {
 function showScreen() {
   const asked = location.hash.slice(1);
   const screen = ["order", "stock", "board"].includes(asked) ? asked : "order";
-  const isStock = screen === "stock";
-  $("order").hidden = isStock || (screen === "board" && !wide.matches);
-  $("stock").hidden = !isStock;
-  $("board").hidden = screen !== "board" && !wide.matches;
-  $("checkout").hidden = $("order").hidden;
-  known.screen = $("order").hidden ? screen : "order";
-  document.body.dataset.screen = screen;
+  for (const one of ["order", "stock", "board"]) $(one).hidden = one !== screen;
+  $("checkout").hidden = screen !== "order";
+  known.screen = screen;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.hash === `#${screen}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  showStaff();
   showRows();
   showOrders();
 }
@@ -91,16 +95,18 @@ for (const link of document.querySelectorAll("nav a")) {
   link.addEventListener("click", (event) => { event.preventDefault(); goTo(link.hash.slice(1)); });
 }
 addEventListener("popstate", showScreen);
-wide.addEventListener("change", showScreen);
+// What has the focus is scrolled out from under the bar at the bottom.
+new ResizeObserver(([dock]) => {
+  document.documentElement.style.setProperty("--dock", `${dock.borderBoxSize[0].blockSize}px`);
+}).observe($("dock"));
 $("skip").addEventListener("click", (event) => { event.preventDefault(); $("main").focus(); });
-$("close-stock").addEventListener("click", () => goTo("order"));
 
 // MARK: Stores
 
 function showStores() {
   const names = known.stores.includes(known.store) ? known.stores : [known.store, ...known.stores];
   const options = names.map((name) => {
-    const option = make("option", { text: plain(name) });
+    const option = make("option", { text: storeName(name) });
     option.value = name;
     return option;
   });
@@ -149,7 +155,8 @@ function showStock() {
     shelf[index].show(words.fruit(fruit.id), isKnown ? amount : -1, text, full);
   });
   for (const button of juices) {
-    button.show(words, lackingWith(button.juice), commands.isOrdering(known.store, button.juice.id));
+    const { id } = button.juice;
+    button.show(words, lackingWith(button.juice), commands.isOrdering(known.store, id), quantityOf(id));
     button.element.disabled = !known.takesOrders;
   }
   $("no-store").hidden = known.takesOrders;
@@ -177,9 +184,10 @@ function showWords() {
   for (const button of document.querySelectorAll("[data-language]")) {
     button.setAttribute("aria-pressed", String(button.dataset.language === known.language));
   }
-  if ($("sign-in-said").dataset.said) $("sign-in-said").textContent = words.text($("sign-in-said").dataset.said);
   clearApplied();
-  for (const show of [showCards, showOrders, showStores, showStock, showBoard, showAnswers, showLink, showQuestion]) show();
+  for (const show of [
+    showCards, showOrders, showStores, showStock, showBoard, showAnswers, showLink, showQuestion, showStaff,
+  ]) show();
 }
 for (const button of document.querySelectorAll("[data-language]")) {
   button.addEventListener("click", () => {
@@ -244,7 +252,7 @@ for (const command of commands.open.values()) {
 }
 showWords();
 showScope();
-showStaff();
+letIn(menu.isStaff);
 showScreen();
 listen();
 document.body.dataset.ready = "";

@@ -64,7 +64,7 @@ export const itemsOfOrder = (id) => orders.get(id)?.items;
 
 function makeRow(order) {
   const row = new OwnOrder(() => {
-    if (order.state === "open" || order.state === "made") commands.send("cancel", order.store, {}, order.id);
+    if (order.state === "open" || order.state === "made") commands.send("cancel", order.store, {}, { id: order.id });
   });
   rows.set(order.id, row);
   $("own-orders").prepend(row.element);

@@ -7,7 +7,9 @@ export const $ = (id) => document.getElementById(id);
 export const menu = await (await fetch("/api/menu")).json();
 
 export const known = {
-  language: ["en", "ko"].find((one) => one === localStorage.getItem("juice-language")) ?? menu.language,
+  // The visitor's choice, the kiosk's setting, or the browser's language.
+  language: [localStorage.getItem("juice-language"), menu.language, ...navigator.languages.map((one) => one.slice(0, 2)), "en"]
+    .find((one) => one === "en" || one === "ko"),
   store: new URLSearchParams(location.search).get("store") ?? localStorage.getItem("juice-store") ?? menu.stores[0],
   scope: "all",
   stores: [],

@@ -7,10 +7,10 @@ const rows = menu.fruits.map((fruit, index) => new StockRow(fruit, index));
 $("rows").append(...rows.map((row) => row.element));
 
 for (const row of rows) {
+  // A step counts when it is made.
   const step = (by) => {
-    const start = mode() === "set" ? known.levels.get(row.fruit.id) ?? 0 : 0;
-    const value = (row.number ?? start) + by;
-    row.field.value = mode() === "set" ? String(Math.max(0, value)) : value > 0 ? `+${value}` : String(value);
+    if (by < 0 && known.levels.get(row.fruit.id) === 0) return;
+    commands.send("restock", known.store, { add: { [row.fruit.id]: by } }, { isQuiet: true });
   };
   row.less.addEventListener("click", () => step(-1));
   row.more.addEventListener("click", () => step(1));
@@ -18,14 +18,16 @@ for (const row of rows) {
     const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
     if (by === undefined) return;
     event.preventDefault();
-    step(by);
+    const value = (row.number ?? (mode() === "set" ? known.levels.get(row.fruit.id) ?? 0 : 0)) + by;
+    row.field.value = mode() === "set" ? String(Math.max(0, value)) : value > 0 ? `+${value}` : String(value);
   });
 }
 
-const mode = () => new FormData($("edit")).get("mode") ?? "add";
+const mode = () => $("mode").querySelector(":checked").value;
 
 $("mode").addEventListener("change", () => {
   for (const row of rows) row.field.value = "";
+  showStaff();
   showRows();
 });
 
@@ -62,51 +64,68 @@ export function showApplied(answer) {
   }
 }
 
+// The name of the text that says why signing in or out failed.
+let said = null;
+
+// Signs in or out. Resolves to the status, 0 if the kiosk was not reached.
+async function signIn(method, secret) {
+  const headers = { "Content-Type": "application/json" };
+  if (secret) headers.Authorization = `Bearer ${secret}`;
+  try {
+    return (await fetch("/api/staff", { method, headers, body: method === "POST" ? "{}" : undefined })).status;
+  } catch {
+    return 0;
+  }
+}
+
 $("sign-in").addEventListener("submit", async (event) => {
   event.preventDefault();
-  const token = $("token").value.trim();
-  let said = "tokenRefused";
-  try {
-    // A token has to fit into a header.
-    if (!/^[\x21-\x7e]+$/.test(token)) throw undefined;
-    const response = await fetch("/api/staff", {
-      method: "POST", headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` }, body: "{}",
-    });
-    if (response.ok) said = "signedIn";
-    if (response.status === 429) said = "tryLater";
-  } catch (error) {
-    if (error !== undefined) said = "notReached";
+  const secret = $("token").value.trim();
+  // It has to fit into a header.
+  const status = /^[\x21-\x7e]+$/.test(secret) ? await signIn("POST", secret) : 401;
+  if (status !== 204) {
+    say({ 0: "notReached", 429: "tryLater" }[status] ?? "secretRefused");
+    return $("token").select();
   }
-  $("sign-in-said").dataset.said = said;
-  $("sign-in-said").textContent = words.text(said);
-  if (said !== "signedIn") return $("token").select();
   $("token").value = "";
-  commands.token = token;
-  showStaff();
-  commands.resend();
+  letIn(true);
   focusRow(known.shortFruit);
 });
 
-$("lock").addEventListener("click", () => {
-  commands.token = null;
-  delete $("sign-in-said").dataset.said;
-  $("sign-in-said").textContent = "";
-  showStaff();
+// Until the kiosk has heard of it, this browser is not locked.
+$("lock").addEventListener("click", async () => {
+  if (await signIn("DELETE") !== 204) return say("notReached");
+  letIn(false);
   $("token").focus();
 });
 
+function say(text) {
+  said = text;
+  showStaff();
+}
+
+// Edits that wait for a sign-in are sent after it.
+export function letIn(isStaff) {
+  commands.isStaff = isStaff;
+  say(null);
+  if (isStaff) commands.resend();
+}
+
 export function showStaff() {
-  const isIn = commands.token !== null;
+  const { isStaff } = commands;
+  $("staff-said").textContent = said ? words.text(said) : "";
   $("editing-off").hidden = menu.canEditStock;
-  $("sign-in").hidden = !menu.canEditStock || isIn;
-  for (const element of $("edit").querySelectorAll("input, button")) element.disabled = !isIn;
-  $("edit").classList.toggle("is-locked", !isIn);
+  $("sign-in").hidden = !menu.canEditStock || isStaff;
+  $("edit").hidden = !isStaff;
+  $("edit").dataset.mode = mode();
+  $("lock").hidden = !isStaff;
+  $("actions").hidden = !isStaff || mode() === "step" || known.screen !== "stock";
 }
 
 export function focusRow(fruit) {
   const row = rows.find((one) => one.fruit.id === fruit) ?? rows[0];
   row.element.scrollIntoView({ block: "center" });
-  row.field.focus();
+  (mode() === "step" ? row.more : row.field).focus();
 }
 
 export function showRows() {
@@ -117,6 +136,7 @@ export function showRows() {
     row.count.textContent = isKnown ? words.count(amount) : "–";
     row.field.placeholder = mode() === "set" && isKnown ? String(amount) : "±0";
     row.less.setAttribute("aria-label", `${name} −1`);
+    row.less.setAttribute("aria-disabled", String(amount === 0));
     row.more.setAttribute("aria-label", `${name} +1`);
     row.element.classList.toggle("is-wanted", row.fruit.id === known.shortFruit);
   }

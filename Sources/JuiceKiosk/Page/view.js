@@ -44,13 +44,15 @@ export class ShelfItem {
   }
 }
 
-// The button of a juice: a glass in the colours of its fruits, its name, its recipe, and what it is short of.
+// The button of a juice: a glass in the colours of its fruits, its name, its recipe, what it is short of, and how many are in the
+// basket.
 export class JuiceButton {
   constructor(juice, fruits, onPress) {
     this.juice = juice;
     this.name = make("span", { className: "name" });
     this.recipe = make("span", { className: "recipe" });
     this.state = make("span", { className: "state" });
+    this.chosen = make("span", { className: "chosen" });
     const glass = make("span", { className: "glass", "aria-hidden": "true" });
     const total = juice.recipe.reduce((sum, part) => sum + part.amount, 0);
     let from = 0;
@@ -63,7 +65,7 @@ export class JuiceButton {
     });
     glass.style.setProperty("--juice", `linear-gradient(to top, ${stops.join(", ")})`);
     this.element = make("button", { className: "juice", type: "button", "data-juice": juice.id },
-      glass, make("span", { className: "about" }, this.name, this.recipe, this.state));
+      glass, make("span", { className: "about" }, this.name, this.recipe, this.state), this.chosen);
     this.element.addEventListener("keydown", (event) => {
       // Ignore key repeat: holding a key down is one press.
       if (event.repeat && (event.key === "Enter" || event.key === " ")) event.preventDefault();
@@ -71,10 +73,15 @@ export class JuiceButton {
     this.element.addEventListener("click", onPress);
   }
 
-  show(words, short, isWaiting) {
+  show(words, short, isWaiting, quantity) {
     this.name.textContent = words.juice(this.juice.id);
     this.recipe.textContent = words.recipe(this.juice.recipe);
     this.state.textContent = short.map((part) => words.missing(part.fruit, part.lack)).join(" · ");
+    // Sighted people see the number; screen readers say what it counts.
+    this.chosen.replaceChildren(...(quantity > 0 ? [
+      make("span", { text: String(quantity), "aria-hidden": "true" }),
+      make("span", { className: "hidden", text: words.inBasket(quantity) }),
+    ] : []));
     this.element.classList.toggle("is-short", short.length > 0);
     this.element.classList.toggle("is-waiting", isWaiting);
     this.element.setAttribute("aria-busy", String(isWaiting));
@@ -141,7 +148,7 @@ export class OwnOrder {
   }
 }
 
-// A fruit on the stock screen: its current count, a field, steppers and the last result.
+// A fruit on the stock screen: its current count between steppers, a field for edits of several at once, and the last result.
 export class StockRow {
   constructor(fruit, index) {
     this.fruit = fruit;
@@ -152,8 +159,8 @@ export class StockRow {
     this.less = make("button", { type: "button", text: "−" });
     this.more = make("button", { type: "button", text: "+" });
     this.applied = make("p", { id: `applied-${index}`, className: "applied" });
-    this.element = make("li", { className: `stock-row ${tone(index)}` }, this.name, this.count,
-      make("div", { className: "stepper" }, this.less, this.field, this.more), this.applied);
+    this.element = make("li", { className: `stock-row ${tone(index)}` }, this.name,
+      make("div", { className: "stepper" }, this.less, this.count, this.more), this.field, this.applied);
   }
 
   // The number in the field; null if it is empty, undefined if it is invalid.

@@ -7,24 +7,25 @@ const texts = {
     title: "Juice Maker", skip: "Skip to the content", screens: "Screens", order: "Order", editStock: "Edit stock",
     findJuice: "Find a juice", noneFound: "No juice has this name.",
     board: "Board", store: "Store", language: "Language", shelf: "In stock", chooseJuice: "Choose juices",
-    basket: "Basket", sendOrder: "Order", cancelOrder: "Cancel", cancelling: "Cancelling…", cancelled: "Cancelled",
-    kept: "Not cancelled", askAgain: "Ask again", cancelledLately: "Cancelled, 5 min",
-    commandsOfPage: "What you sent", close: "Close",
-    staffToken: "Staff token", unlock: "Unlock", lock: "Lock", mode: "How to edit", modeAdd: "Add or take away",
-    modeSet: "Set the count",
+    basket: "Basket", ok: "OK", editQuestion: "Edit the stock?", askStaff: "Please ask the staff: they can add more.",
+    sendOrder: "Order", cancelOrder: "Cancel", cancelling: "Cancelling…", cancelled: "Cancelled",
+    kept: "Not cancelled", askAgain: "Ask again", cancelledLately: "Cancelled, 5 min",
+    commandsOfPage: "What you sent",
+    staffSecret: "Staff PIN or token", unlock: "Unlock", lock: "Lock", mode: "How to edit", modeStep: "One by one",
+    modeAdd: "Add several", modeSet: "Set counts",
     apply: "Apply", yourOrders: "Your orders", scope: "Which stores", allStores: "All stores", thisStore: "This store",
-    rate: "Orders a second", lag: "Waiting (lag)", madeLately: "Made, 5 min", shortLately: "Out of stock, 5 min",
+    rate: "Orders a second", lag: "Waiting", madeLately: "Made, 5 min", shortLately: "Out of stock, 5 min",
     chart: "Made and out of stock, last 5 minutes", made: "made", outOfStock: "out of stock", lastAnswers: "Last answers",
     yes: "Yes", no: "No", otherStore: "The store's name", choose: "Choose", cancel: "Cancel", other: "Another store…",
-    editingOff: "Stock cannot be edited here: the kiosk was started without a staff token.",
-    connecting: "Connecting to Kafka…", restoring: "Reading the stock…", live: "Live", lost: "Kafka is gone",
-    unreachable: "The kiosk does not answer",
-    lostAlert: "No Kafka broker answers. What you see may be old; orders are sent when one is back.",
-    unreachableAlert: "The kiosk does not answer. Trying again.",
-    signedIn: "Unlocked.", tokenRefused: "This staff token is not right.", notReached: "The kiosk cannot be reached.",
+    editingOff: "The stock cannot be edited on this page. Staff edit it elsewhere.",
+    connecting: "Connecting…", restoring: "Reading the stock…", live: "Live", lost: "No connection",
+    unreachable: "Not reachable",
+    lostAlert: "The shop cannot be reached. What you see may be old; your orders are sent when it is back.",
+    unreachableAlert: "This page has lost its connection. Trying again.",
+    secretRefused: "This PIN or token is not right.", notReached: "The kiosk cannot be reached.",
     nothingToApply: "Enter at least one change.", badNumber: "Only whole numbers up to 1,000,000,000.",
-    tryLater: "Too many wrong tokens from here. Try again in a minute.",
-    tooManyOrders: "Too many orders at once.", tooManyTries: "Too many wrong staff tokens from here.",
+    tryLater: "Too many wrong tries from here. Try again in a minute.",
+    tooManyOrders: "Too many orders at once.", signedOut: "Please sign in again.", reload: "Please reload the page.",
     noStore: "This store has no stock yet, so no orders are taken for it. Staff open it by adding stock.",
     storeTooLong: "A store's name has 1 to 128 bytes.", dismiss: "Dismiss", repeated: "answered before",
     unknown: "not known yet", noAnswers: "Nothing yet.",
@@ -33,22 +34,24 @@ const texts = {
     title: "쥬스 메이커", skip: "본문으로 건너뛰기", screens: "화면", order: "주문", editStock: "재고 추가",
     board: "현황", store: "매장", language: "언어", shelf: "남은 재고", chooseJuice: "쥬스를 골라 주세요",
     findJuice: "쥬스 찾기", noneFound: "이런 이름의 쥬스는 없어요.",
-    basket: "장바구니", sendOrder: "주문하기", cancelOrder: "주문 취소", cancelling: "취소하는 중…", cancelled: "취소됨", kept: "취소되지 않음",
-    askAgain: "다시 묻기", cancelledLately: "5분간 취소", commandsOfPage: "보낸 요청", close: "닫기", staffToken: "직원 토큰",
-    unlock: "잠금 해제", lock: "잠그기", mode: "수정 방법", modeAdd: "더하기·빼기", modeSet: "개수 정하기",
+    basket: "장바구니", ok: "확인", editQuestion: "재고를 수정할까요?", askStaff: "직원에게 말씀해 주세요. 직원이 재고를 채울 수 있어요.",
+    sendOrder: "주문하기", cancelOrder: "주문 취소", cancelling: "취소하는 중…", cancelled: "취소됨", kept: "취소되지 않음",
+    askAgain: "다시 묻기", cancelledLately: "5분간 취소", commandsOfPage: "보낸 요청", staffSecret: "직원 PIN 또는 토큰",
+    unlock: "잠금 해제", lock: "잠그기", mode: "수정 방법", modeStep: "하나씩",
+    modeAdd: "여러 개씩", modeSet: "개수 정하기",
     apply: "적용", yourOrders: "내 주문", scope: "매장 범위", allStores: "모든 매장", thisStore: "이 매장",
-    rate: "초당 주문", lag: "대기 중 (지연)", madeLately: "5분간 제조", shortLately: "5분간 재고 부족",
+    rate: "초당 주문", lag: "대기 중", madeLately: "5분간 제조", shortLately: "5분간 재고 부족",
     chart: "제조와 재고 부족, 최근 5분", made: "제조", outOfStock: "재고 부족", lastAnswers: "최근 응답",
     yes: "예", no: "아니요", otherStore: "매장 이름", choose: "선택", cancel: "취소", other: "다른 매장…",
-    editingOff: "여기서는 재고를 수정할 수 없어요. 직원 토큰 없이 시작된 키오스크예요.",
-    connecting: "카프카에 연결하는 중…", restoring: "재고를 읽는 중…", live: "실시간", lost: "카프카 연결 끊김",
-    unreachable: "키오스크가 응답하지 않아요",
-    lostAlert: "응답하는 카프카 브로커가 없어요. 지금 화면은 예전 내용일 수 있고, 주문은 다시 연결되면 보내요.",
-    unreachableAlert: "키오스크가 응답하지 않아요. 다시 시도하고 있어요.",
-    signedIn: "잠금을 풀었어요.", tokenRefused: "직원 토큰이 맞지 않아요.", notReached: "키오스크에 연결할 수 없어요.",
+    editingOff: "이 화면에서는 재고를 수정할 수 없어요. 직원이 다른 곳에서 수정해요.",
+    connecting: "연결하는 중…", restoring: "재고를 읽는 중…", live: "실시간", lost: "연결 끊김",
+    unreachable: "연결할 수 없음",
+    lostAlert: "지금 매장과 연결되지 않아요. 화면은 예전 내용일 수 있고, 주문은 다시 연결되면 보내요.",
+    unreachableAlert: "연결이 끊겼어요. 다시 시도하고 있어요.",
+    secretRefused: "PIN이나 토큰이 맞지 않아요.", notReached: "키오스크에 연결할 수 없어요.",
     nothingToApply: "수정할 수량을 하나 이상 입력해 주세요.", badNumber: "1,000,000,000 이하의 정수만 쓸 수 있어요.",
-    tryLater: "여기서 틀린 토큰을 너무 많이 입력했어요. 1분 뒤에 다시 시도해 주세요.",
-    tooManyOrders: "주문이 한꺼번에 너무 많아요.", tooManyTries: "여기서 틀린 직원 토큰을 너무 많이 입력했어요.",
+    tryLater: "여기서 너무 많이 틀렸어요. 1분 뒤에 다시 시도해 주세요.",
+    tooManyOrders: "주문이 한꺼번에 너무 많아요.", signedOut: "다시 로그인해 주세요.", reload: "화면을 새로 고쳐 주세요.",
     noStore: "아직 재고가 없는 매장이라 주문을 받지 않아요. 직원이 재고를 추가하면 주문할 수 있어요.",
     storeTooLong: "매장 이름은 1~128바이트여야 해요.", dismiss: "지우기", repeated: "이미 응답함",
     unknown: "아직 몰라요", noAnswers: "아직 없어요.",
@@ -57,13 +60,14 @@ const texts = {
 
 const reasons = {
   en: {
-    unknownJuice: "this juice is not on the service's menu", unknownFruit: "a fruit is not on the service's menu",
+    unknownStore: "the service does not know this store", unknownJuice: "this juice is not on the service's menu",
+    unknownFruit: "a fruit is not on the service's menu",
     badQuantity: "the quantity must be from 1 to 100", badAmount: "an amount must be a whole number",
     wouldGoNegative: "a count cannot go below 0", wouldOverflow: "a count cannot go above 1,000,000,000",
     emptyRestock: "no fruit was named", badCommand: "the command was not understood", cancelled: "the order was cancelled",
   },
   ko: {
-    unknownJuice: "메뉴에 없는 쥬스예요", unknownFruit: "메뉴에 없는 과일이 있어요",
+    unknownStore: "등록되지 않은 매장이에요", unknownJuice: "메뉴에 없는 쥬스예요", unknownFruit: "메뉴에 없는 과일이 있어요",
     badQuantity: "수량은 1부터 100까지예요", badAmount: "수량은 정수여야 해요",
     wouldGoNegative: "재고는 0보다 작아질 수 없어요", wouldOverflow: "재고는 1,000,000,000개를 넘을 수 없어요",
     emptyRestock: "수정할 과일이 없어요", badCommand: "요청을 이해하지 못했어요", cancelled: "취소된 주문이에요",
@@ -72,6 +76,14 @@ const reasons = {
 
 // Text from a topic may hold characters that break the line or reverse the direction of the text around them.
 export const plain = (text) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, "\uFFFD");
+
+// What cannot be seen, and what another spelling has in one character: an accent, a letter of a Hangul syllable.
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u0300-\u036f\u1100-\u11ff]|(?! )\p{Zs}/gu;
+const escaped = (text) => text.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+
+// A store's name as people can tell it from others that look the same.
+export const storeName = (name) => (name.search(hidden) < 0 && !/^[" ]| $/.test(name) ? name
+  : JSON.stringify(name).replace(hidden, escaped));
 
 // The same for text within a sentence: Unicode isolates keep it from changing the sentence's direction.
 const isolated = (text) => `\u2068${plain(text)}\u2069`;
@@ -122,12 +134,13 @@ export class Words {
   count(value) { return this.language === "ko" ? `${this.number(value)}개` : this.number(value); }
   reason(code) { return reasons[this.language][code]; }
 
-  recipe(parts) { return parts.map((part) => `${this.fruit(part.fruit)} ${this.number(part.amount)}`).join(" · "); }
+  // A line may break between the parts only.
+  recipe(parts) { return parts.map((part) => `${this.fruit(part.fruit)}\u00a0${this.number(part.amount)}`).join(" · "); }
 
   // How much of a fruit a juice is short of.
   missing(fruit, count) {
     return this.language === "ko"
-      ? `${this.fruit(fruit)} ${this.number(count)}개 부족` : `${this.number(count)} ${this.fruit(fruit)} short`;
+      ? `${this.fruit(fruit)} ${this.number(count)}개\u00a0부족` : `${this.number(count)}\u00a0${this.fruit(fruit)} short`;
   }
 
   // 2 × kiwi juice, mango juice
@@ -164,11 +177,16 @@ export class Words {
       return this.language === "ko" ? `장바구니에는 쥬스를 ${limit}가지까지 담을 수 있어요.` : `A basket holds at most ${limit} kinds of juice.`;
     }
     const sum = items.reduce((sum, item) => sum + item.quantity, 0);
-    if (this.language === "ko") return sum === 0 ? "장바구니가 비었어요" : `${this.number(sum)}잔 담음`;
-    return sum === 0 ? "The basket is empty" : sum === 1 ? "1 juice in the basket" : `${this.number(sum)} juices in the basket`;
+    if (this.language === "ko") return sum === 0 ? "빈 장바구니" : `장바구니 ${this.number(sum)}잔`;
+    return sum === 0 ? "Basket: empty" : `Basket: ${this.number(sum)}`;
   }
 
   basketLacks(short) { return short.map((one) => this.missing(one.fruit, one.lack)).join(" · "); }
+
+  // How many of a juice are in the basket.
+  inBasket(quantity) {
+    return this.language === "ko" ? `장바구니에 ${this.number(quantity)}잔` : `${this.number(quantity)} in the basket`;
+  }
 
   removing(name) { return this.language === "ko" ? `${name} 빼기` : `Remove ${name}`; }
 
@@ -202,7 +220,7 @@ export class Words {
   }
 
   refused(code) {
-    const why = this.text({ wrongToken: "tokenRefused", editingIsOff: "editingOff", unknownStore: "noStore" }[code] ?? code);
+    const why = this.text({ signedOut: "signedOut", editingIsOff: "editingOff", unknownStore: "noStore" }[code] ?? "reload");
     return this.language === "ko" ? `보낼 수 없어요: ${why}` : `It could not be sent: ${why}`;
   }
 
@@ -218,10 +236,6 @@ export class Words {
       ? `${koreanShort(names)} 모자라요.` : `Not enough ${englishList(names)}.`;
   }
 
-  shortQuestion(missing) {
-    return `${this.short(missing)} ${this.language === "ko" ? "재고를 수정할까요?" : "Edit the stock?"}`;
-  }
-
   shortDetail(missing) {
     return missing.map((one) => this.language === "ko"
       ? `${this.fruit(one.fruit)} ${this.number(one.needed)}개 필요, ${this.number(one.inStock)}개 남음`
@@ -234,9 +248,8 @@ export class Words {
   }
 
   rejected(answer) {
-    const why = this.reason(answer.reason);
-    // The service's message names the fruit, perhaps in another language.
-    const said = why === undefined ? isolated(answer.message) : `${why} (${isolated(answer.message)})`;
+    // The service's message may be in another language, and stands only for a reason that the page does not know.
+    const said = this.reason(answer.reason) ?? isolated(answer.message);
     return this.language === "ko" ? `처리하지 못했어요: ${said}` : `Not done: ${said}`;
   }
 

@@ -2,6 +2,8 @@
 struct Failure: Error, Equatable {
     /// The exit status; values from 64 on are those of `sysexits.h`.
     enum Status: Int32 {
+        /// What was asked for is not there.
+        case notFound = 1
         /// The order was answered: out of stock.
         case outOfStock = 2
         /// The command was answered: rejected.
@@ -12,6 +14,8 @@ struct Failure: Error, Equatable {
         case unavailable = 69
         /// Any other error.
         case software = 70
+        /// Standard output cannot be written.
+        case output = 74
         /// A setting, a file or the topics are wrong.
         case configuration = 78
     }
@@ -46,13 +50,4 @@ struct Deadline {
 
     /// The time left, capped to a polling step.
     func step(_ longest: Duration = .milliseconds(100)) -> Duration { min(remaining, longest) }
-}
-
-extension Duration {
-    /// `10 s`, `0.5 s`.
-    var inSeconds: String {
-        let milliseconds = Int((self / Duration.milliseconds(1)).rounded())
-        guard milliseconds % 1000 != 0 else { return "\(milliseconds / 1000) s" }
-        return "\(Double(milliseconds) / 1000) s"
-    }
 }

@@ -25,10 +25,29 @@ struct KafkaClients: Sendable {
     var properties: [String: String] = [:]
     /// Receives librdkafka's log at level debug.
     let logger: Logger
-    private let lastClientError = LastClientError()
+    /// Learns from all clients why no broker answers.
+    let watch: BrokerWatch
+
+    /// - Parameter watchLogger: receives a line when brokers stop to answer, and one when they answer again. By default none is
+    ///   logged: a command that needs brokers now ends with an error.
+    init(
+        bootstrapServers: String, origin: Origin = .configured, topics: TopicNames = TopicNames(),
+        properties: [String: String] = [:], logger: Logger, watchLogger: Logger? = nil
+    ) {
+        (self.bootstrapServers, self.origin, self.topics) = (bootstrapServers, origin, topics)
+        (self.properties, self.logger) = (properties, logger)
+        watch = BrokerWatch(bootstrapServers: bootstrapServers, logger: watchLogger ?? .lines(level: .critical) { _ in })
+    }
 }
 
 extension KafkaClients {
+    /// The same, with changes of the brokers' state in the log of a command that waits for them.
+    func watching(_ logger: Logger) -> KafkaClients {
+        KafkaClients(
+            bootstrapServers: bootstrapServers, origin: origin, topics: topics, properties: properties, logger: self.logger,
+            watchLogger: logger)
+    }
+
     init(_ settings: Settings, runFiles: RunFiles = .ofThisUser()) throws(Failure) {
         let logger = try settings.logger(default: .warning)
         let (servers, origin): (String, Origin)
@@ -109,9 +128,9 @@ extension KafkaClients {
     func admin() throws(Failure) -> Admin { try made(try Admin(configuration: base, hooks: hooks)) }
 
     /// Creates an admin client, and waits until a broker answers.
-    func admin(reachedWithin timeout: Duration) throws(Failure) -> Admin {
+    func admin(reachedUntil deadline: Deadline) throws(Failure) -> Admin {
         let admin = try admin()
-        try reach(admin, deadline: Deadline(after: timeout))
+        try reach(admin, deadline: deadline)
         return admin
     }
 
@@ -128,7 +147,7 @@ extension KafkaClients {
         // Permanent errors end the command with their own message; the rest of librdkafka's log is noise.
         var logger = logger
         if logger.logLevel > .debug { logger.logLevel = .critical }
-        return ClientHooks(logger: logger, onError: { [lastClientError] in lastClientError.record($0) })
+        return ClientHooks(logger: logger, onError: watch.noticed)
     }
 
     /// Creates a client. If librdkafka refuses the configuration, the user has to fix it.
@@ -153,32 +172,46 @@ extension KafkaClients {
                 _ = try client.metadata(topics: [], timeout: deadline.step(timeout))
                 return
             } catch {
-                if isRefused || deadline.isOver || error.remedy != .retry { throw failure(error) }
+                guard error.remedy == .retry else { throw failure(error) }
+                if deadline.isOver || watch.fault?.code.isRefusal ?? false { throw unavailable }
             }
             timeout *= 2
         }
     }
 
-    /// Calls Kafka, and turns an error into a message for the user.
-    func ask<Answer>(_ call: @autoclosure () throws(KafkaError) -> Answer) throws(Failure) -> Answer {
+    /// Makes a call, and turns an error into a message for the user.
+    func call<Answer>(_ call: @autoclosure () throws(KafkaError) -> Answer) throws(Failure) -> Answer {
         do throws(KafkaError) { return try call() } catch { throw failure(error) }
     }
 
-    /// Asks with a consumer, and again while the error is one that passes: a new topic may not have leaders yet.
+    /// Looks something up, and again while the error is one that passes: a new topic has no leaders for a moment.
+    ///
+    /// - Parameter client: one that the lookup uses, if it can be asked for metadata.
     func ask<Answer>(
-        _ consumer: Consumer, until deadline: Deadline, _ call: () throws(KafkaError) -> Answer
+        _ client: (any MetadataClient)?, until deadline: Deadline, _ lookup: () throws(KafkaError) -> Answer
     ) throws(Failure) -> Answer {
         while true {
             do throws(KafkaError) {
-                return try call()
+                return try lookup()
             } catch {
+                // Serves the client's hooks: what it tells the watch says more than a timeout.
+                _ = try? client?.metadata(topics: [], timeout: .zero)
                 guard error.remedy == .retry, !deadline.isOver else { throw failure(error) }
-                _ = try? consumer.poll(maxRecords: 1, timeout: deadline.step(.milliseconds(50)))
+                Thread.sleep(forTimeInterval: deadline.step(.milliseconds(50)) / .seconds(1))
             }
         }
     }
 
-    /// The message for the user that explains a Kafka error.
+    /// How many partitions a topic has. A producer would wait for a topic that does not exist; this throws.
+    func partitionCount(of topic: String, asking client: some MetadataClient, until deadline: Deadline) throws(Failure) -> Int {
+        try ask(client, until: deadline) { () throws(KafkaError) in
+            let description = try client.metadata(topics: [topic], timeout: deadline.remaining).topics.first
+            if let error = description?.error { throw error }
+            return description?.partitionCount ?? 0
+        }
+    }
+
+    /// The message for the user that explains a Kafka error. After a timeout it asks whether a broker answers at all.
     func failure(_ error: KafkaError) -> Failure {
         switch error.code {
         case .unknownTopicOrPartition, .unknownTopic, .unknownPartition:
@@ -186,41 +219,39 @@ extension KafkaClients {
                 .configuration, "the topics do not exist: \(error.message)",
                 hint: "`juice topics create` creates them, `juice topics check` shows what is missing")
         case .invalidArgument: Failure(.configuration, error.message)
+        case _ where error.code.exceededLimit != nil: Failure(.configuration, error.description)
         case _ where error.code.isDenial:
             Failure(.software, error.description, hint: "docs/SECURITY.md lists the permissions that each command needs")
-        case _ where error.remedy == .retry || error.code == .timedOut || lastClientError.value != nil: unavailable
+        case _ where error.remedy == .retry || error.code == .timedOut || error.code == .messageTimedOut:
+            error.code.isFromBroker || isAnswered ? late(error) : unavailable
         default: Failure(.software, error.description)
         }
     }
 
-    /// Whether the brokers refuse this client's configuration, for example its credentials.
-    private var isRefused: Bool { lastClientError.value?.code.isRefusal ?? false }
+    /// Whether a broker answers a new client at once.
+    private var isAnswered: Bool {
+        guard let admin = try? admin() else { return false }
+        return (try? admin.metadata(topics: [], timeout: .seconds(1))) != nil
+    }
 
-    /// The failure when no broker answers, with the most specific hint.
-    var unavailable: Failure {
-        let last = lastClientError.value
-        if isRefused { return Failure(.unavailable, "no connection to \(bootstrapServers): \(last?.message ?? "")") }
+    /// The failure when a broker answers, but not what it was asked, for example because its address for clients cannot be reached.
+    private func late(_ error: KafkaError) -> Failure {
+        let beginning = "Kafka answers at \(bootstrapServers), but not all in time"
+        guard watch.fault != nil, !error.code.isFromBroker else {
+            return Failure(.unavailable, "\(beginning): \(error)", hint: "a longer --timeout may help")
+        }
+        return Failure(
+            .unavailable, "\(beginning): \(watch.reason)", hint: "a broker's address for clients is in its advertised.listeners")
+    }
+
+    /// The failure when no broker answers, with the reason and the most specific hint.
+    private var unavailable: Failure {
         let hint: String? =
             switch origin {
-            case .configured: last?.suspectsConfiguration ?? false ? last?.message : nil
+            case .configured: nil
             case .embedded(let processID): "it should be the embedded broker of process \(processID)"
             case .fallback: "set --bootstrap-servers, or start an embedded broker with `juice serve`"
             }
-        return Failure(.unavailable, "no Kafka broker answers at \(bootstrapServers)", hint: hint)
-    }
-}
-
-/// The last error that librdkafka reported. Its threads call ``record(_:)``.
-private final class LastClientError: Sendable {
-    private let mutex = Mutex<KafkaError?>(nil)
-
-    var value: KafkaError? { mutex.withLock { $0 } }
-
-    func record(_ error: KafkaError) {
-        mutex.withLock { last in
-            // Keep a refusal or a suspected misconfiguration: the broken connections that follow say less.
-            if let last, last.code.isRefusal || last.suspectsConfiguration && !error.code.isRefusal { return }
-            last = error
-        }
+        return Failure(.unavailable, watch.explanation, hint: hint)
     }
 }

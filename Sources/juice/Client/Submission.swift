@@ -9,10 +9,17 @@ struct Submission {
     private let clients: KafkaClients
     private let waits, printsJSON: Bool
     private let timeout: Duration
+    private let language: Language
+    /// Whether the store was given, and can be mistyped.
+    private let isStoreGiven: Bool
+    /// The menu that answers are told by, if a language was given: the service may speak another one.
+    private let menu: Menu?
 
     init(_ settings: Settings) throws(Failure) {
         clients = try KafkaClients(settings)
         (waits, printsJSON, timeout) = (try settings[.wait], try settings[.json], try settings[.timeout])
+        (language, isStoreGiven) = (try settings[.language], try settings[.store] != nil)
+        menu = try settings.all(.language).isEmpty ? nil : settings.menu()
     }
 
     /// The id of a command: the configured one, or a new one.
@@ -25,24 +32,27 @@ struct Submission {
     /// - Throws: `ExitCode` for an answer other than made, restocked or cancelled; ``Failure`` without an answer.
     func run(_ command: OutgoingCommand) throws {
         let deadline = Deadline(after: timeout)
-        let answers = waits ? try clients.newAnswers(timeout: timeout) : nil
+        let answers = waits ? try told { () throws(Failure) in try clients.newAnswers(timeout: timeout) } : nil
+        if isStoreGiven, let warning = clients.warning(aboutNew: command.store, language, deadline: deadline) {
+            StandardError.write("juice: \(warning)\n")
+        }
         let delivery = try send(command, deadline: deadline)
         if !printsJSON {
-            StandardOutput.line(
-                "sent \(command.kind) \(command.id.printable) for store \(command.store.printable): "
-                    + "\(clients.topics[command.kind.topic]) partition \(delivery.partition)"
-                    + (delivery.offset.map { " offset \($0)" } ?? ""))
+            StandardOutput.line(sent(command, delivery))
         } else if !waits {
             StandardOutput.line(receipt(command, delivery))
         }
         guard let answers else { return }
-        guard let (answer, record) = try answers.answer(to: command, deadline: deadline) else {
-            throw Self.noAnswer(to: command, within: timeout)
+        let found = try told { () throws(Failure) in try answers.answer(to: command, deadline: deadline) }
+        guard let (answer, line) = found else {
+            throw Self.noAnswer(to: command, within: timeout, language)
         }
         if printsJSON {
-            StandardOutput.write(StandardOutput.jsonLine(record))
+            StandardOutput.write(StandardOutput.jsonLine(line))
         } else {
-            StandardOutput.line(answer.message.printable + (answer.isDuplicate ? " (repeated: answered before)" : ""))
+            let message = menu.map { answer.message(in: language, menu: $0) } ?? answer.message
+            let repeated = language.text(" (repeated: answered before)", " (다시 보낸 요청: 전에 응답했어요)")
+            StandardOutput.line(message.printable + (answer.isDuplicate ? repeated : ""))
         }
         switch answer.outcome {
         case .juiceMade, .restocked, .cancelled: return
@@ -51,21 +61,44 @@ struct Submission {
         }
     }
 
-    static func noAnswer(to command: OutgoingCommand, within timeout: Duration) -> Failure {
-        Failure(
-            .unavailable, "no answer to \(command.kind) \(command.id.printable) within \(timeout.inSeconds)",
-            hint: "it is written and will be answered once the service runs: see `juice results`")
+    private func sent(_ command: OutgoingCommand, _ delivery: Producer.Delivery) -> String {
+        let (id, store, topic) = (command.id.printable, StoreID.visible(command.store), clients.topics[command.kind.topic])
+        let offset = delivery.offset.map { language.text(" offset \($0)", " 오프셋 \($0)") } ?? ""
+        return language.text(
+            "sent \(command.kind) \(id) for store \(store): \(topic) partition \(delivery.partition)",
+            "\(command.kind.korean) \(id) 보냄 (매장 \(store)): \(topic) 파티션 \(delivery.partition)") + offset
+    }
+
+    static func noAnswer(to command: OutgoingCommand, within timeout: Duration, _ language: Language = .english) -> Failure {
+        let (id, timeout) = (command.id.printable, DurationText.text(timeout))
+        return Failure(
+            .unavailable,
+            language.text(
+                "no answer to \(command.kind) \(id) within \(timeout)",
+                "\(timeout) 안에 응답이 없어요: \(command.kind.korean) \(id)"),
+            hint: language.text(
+                "it is written and will be answered once the service runs: `juice show` tells",
+                "요청은 기록되었고 서비스가 실행되면 응답해요: `juice show`로 확인해 주세요"))
     }
 
     private func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
-        do throws(Failure) { return try clients.send(command, deadline: deadline) } catch  where error.status == .unavailable {
+        do throws(Failure) {
+            return try told { () throws(Failure) in try clients.send(command, deadline: deadline) }
+        } catch  where error.status == .unavailable {
             var failure = error
             let id = command.id.printable
-            let option = command.kind == .cancel ? "for \(id)" : "with --\(command.kind)-id \(id)"
-            let again = "it may have been written all the same: send it again \(option), and it is carried out once"
+            let again = language.text(
+                "it may have been written all the same: send it again "
+                    + (command.kind == .cancel ? "for \(id)" : "with --\(command.kind)-id \(id)") + ", and it is carried out once",
+                "그래도 기록되었을 수 있어요. 같은 id로 다시 보내면 한 번만 처리돼요: \(id)")
             failure.hint = [error.hint, again].compactMap(\.self).joined(separator: "\n")
             throw failure
         }
+    }
+
+    /// Makes a call to Kafka, and tells of its failure in the user's language.
+    private func told<Answer>(_ call: () throws(Failure) -> Answer) throws(Failure) -> Answer {
+        do throws(Failure) { return try call() } catch { throw language == .korean ? error.inKorean : error }
     }
 
     private func receipt(_ command: OutgoingCommand, _ delivery: Producer.Delivery) -> String {
@@ -83,6 +116,30 @@ struct Submission {
     }
 }
 
+extension Failure {
+    /// What a failure of Kafka means to a till. Its reason, for whoever mends it, follows as it is.
+    var inKorean: Failure {
+        let summary =
+            switch status {
+            case .unavailable: "Kafka가 응답하지 않아요"
+            case .configuration: "Kafka의 토픽이나 설정이 맞지 않아요"
+            default: "Kafka가 요청을 받아들이지 않았어요"
+            }
+        return Failure(status, summary, hint: [message, hint].compactMap(\.self).joined(separator: "\n"))
+    }
+}
+
+extension CommandKind {
+    /// The name in Korean; the English one is the description.
+    fileprivate var korean: String {
+        switch self {
+        case .order: "주문"
+        case .restock: "재고 수정"
+        case .cancel: "주문 취소"
+        }
+    }
+}
+
 extension KafkaClients {
     /// Sends one command, and waits until a broker has stored it.
     ///
@@ -90,7 +147,8 @@ extension KafkaClients {
     func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
         let producer = try producer(timeout: deadline.remaining)
         try reach(producer, deadline: deadline)
-        return try ask(
+        _ = try partitionCount(of: topics[command.kind.topic], asking: producer, until: deadline)
+        return try call(
             try producer.send(
                 topic: topics[command.kind.topic], key: Array(command.store.utf8), value: command.value,
                 timeout: deadline.remaining))
@@ -107,10 +165,10 @@ extension KafkaClients {
 extension TopicReader {
     /// Waits for the answer to a command.
     ///
-    /// - Returns: the answer and the record's value; nil if there is none before the deadline.
+    /// - Returns: the answer and its line of JSON; nil if there is none before the deadline.
     func answer(
         to command: OutgoingCommand, deadline: Deadline
-    ) throws(Failure) -> (answer: Answer, record: [UInt8])? {
+    ) throws(Failure) -> (answer: Answer, line: [UInt8])? {
         let decoder = AnswerDecoder()
         var found: (Answer, [UInt8])?
         while found == nil, !deadline.isOver {
@@ -118,7 +176,9 @@ extension TopicReader {
                 guard found == nil, let value = record.value, let answer = try? decoder.decode(value) else { return }
                 // An order and its cancel have one id.
                 guard answer.command == command.kind, Name(answer.id) == Name(command.id) else { return }
-                if Name(answer.store) == Name(command.store) { found = (answer, Array(value)) }
+                if Name(answer.store) == Name(command.store) {
+                    found = (answer, RecordLine.json(RecordPlace(record), record: Array(value)))
+                }
             }
         }
         return found

@@ -23,6 +23,8 @@ final class TopicReader {
     private var fullPolls = 0
 
     private static let mostRecords = 1000
+    /// How many offsets ``readBackwards(_:_:)`` reads first. That usually holds a position note of each partition of the results.
+    private static let firstWindow: Offset = 4096
     /// How many polls that find as many records as they may pass between two requests to fetch on. librdkafka's queue holds more.
     private static let pollsToFetchOn = 16
 
@@ -58,7 +60,7 @@ final class TopicReader {
 
     /// Assigns these partitions, and no others, from these offsets on.
     func start(at offsets: [TopicPartition: Offset]) throws(Failure) {
-        try clients.ask(try consumer.assign(offsets))
+        try clients.call(try consumer.assign(offsets))
         assigned = Array(offsets.keys)
     }
 
@@ -70,7 +72,7 @@ final class TopicReader {
     /// - Returns: the partitions whose end was reached, with the next offset.
     @discardableResult
     func poll(timeout: Duration, _ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) -> [TopicPartition: Offset] {
-        let batch = try clients.ask(try consumer.poll(maxRecords: Self.mostRecords, timeout: timeout))
+        let batch = try clients.call(try consumer.poll(maxRecords: Self.mostRecords, timeout: timeout))
         if batch.count == Self.mostRecords {
             fullPolls += 1
             if fullPolls % Self.pollsToFetchOn == 0 { consumer.fetchOn(from: assigned) }
@@ -80,7 +82,7 @@ final class TopicReader {
             switch element {
             case .record(let record): try body(record)
             case .endOfPartition(let partition, let next): ends[partition] = next
-            case .failure(_, let error) where error.remedy == .retry: continue
+            case .failure(_, let error) where error.remedy == .retry: clients.watch.noticed(error)
             // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
             case .failure(_, let error) where error.code == .groupAuthorizationFailed: continue
             case .failure(_, let error): throw clients.failure(error)
@@ -89,15 +91,22 @@ final class TopicReader {
         return ends
     }
 
-    /// Reads what follows the ends in ``watermarks`` until asked to stop. Shows what was found among the records at hand.
+    /// Reads what follows the ends in ``watermarks`` until asked to stop. Shows what was found among the records at hand, and tells
+    /// on standard error since when no broker answers, so that nobody takes old data for new.
     func follow<Found>(
         until stop: StopSignal, _ find: (ConsumedRecord) -> Found?, show: ([Found]) -> Void
     ) throws(Failure) {
         try startAtEnds()
+        var notice = OutageNotice(watch: clients.watch)
         while !stop.isRequested {
             var found: [Found] = []
-            try poll(timeout: .milliseconds(100)) { record in if let new = find(record) { found.append(new) } }
+            let ends = try poll(timeout: .milliseconds(100)) { record in
+                notice.heard()
+                if let new = find(record) { found.append(new) }
+            }
+            if !ends.isEmpty { notice.heard() }
             if !found.isEmpty { show(found) }
+            notice.update(asking: consumer)
         }
     }
 
@@ -120,55 +129,234 @@ final class TopicReader {
             if hasRead || !ends.isEmpty {
                 deadline = Deadline(after: timeout)
             } else if deadline.isOver {
-                throw clients.unavailable
+                let reason = "nothing more of \(topic) has come for \(DurationText.text(timeout))"
+                throw clients.failure(KafkaError(code: .timedOut, message: reason, isRetriable: true))
             }
         }
     }
 
     /// Reads everything up to the ends in ``watermarks``, in order within each partition.
-    ///
-    /// - Parameter time: begins in each partition with the first record at or after this, in milliseconds since 1970; nil begins at
-    ///   the start.
-    func readAll(since time: Int64? = nil, _ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) {
-        guard let time else { return try read(watermarks, body) }
-        let starts = try starts(since: time)
-        let later = watermarks.map { ($0, $1.clamped(to: (starts[$0] ?? $1.upperBound)..<Offset.max)) }
-        var begun: Set<Int32> = []
-        try read(Dictionary(uniqueKeysWithValues: later)) { record throws(Failure) in
-            guard begun.contains(record.partition) || record.timestamp ?? time >= time else { return }
-            begun.insert(record.partition)
-            try body(record)
-        }
-    }
+    func readAll(_ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) { try read(watermarks, body) }
 
-    /// The offset of each partition's first record at or after a time, and none for a partition without one. From a broker that
-    /// finds no offsets by time, the starts of the partitions.
-    private func starts(since time: Int64) throws(Failure) -> [TopicPartition: Offset] {
-        guard clients.capabilities.findsOffsetsByTime else { return watermarks.mapValues(\.lowerBound) }
-        let times = watermarks.mapValues { _ in time }
-        let deadline = Deadline(after: timeout)
-        return try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
-            try consumer.offsets(since: times, timeout: deadline.remaining)
+    /// Reads windows of logs from their ends back to their starts, each eight times as long as the one before.
+    ///
+    /// - Parameter isEnough: reads a window, and returns whether no more is wanted.
+    func readBackwards(
+        _ logs: [TopicPartition: Range<Offset>],
+        _ isEnough: (_ window: [TopicPartition: Range<Offset>]) throws(Failure) -> Bool
+    ) throws(Failure) {
+        var (rest, size) = (logs, Self.firstWindow)
+        while !rest.values.allSatisfy(\.isEmpty) {
+            let window = rest.mapValues { max($0.lowerBound, $0.upperBound - size)..<$0.upperBound }
+            if try isEnough(window) { return }
+            rest = rest.reduce(into: [:]) { $0[$1.key] = $1.value.lowerBound..<(window[$1.key] ?? $1.value).lowerBound }
+            size *= 8
         }
     }
 
     /// Finds the last `count` matching records.
     ///
     /// Transaction markers and other records take offsets too, so it is unknown how far back the matches are. The window before the
-    /// ends grows until it holds enough of them, or the whole log.
+    /// ends grows until each partition has enough of them in it, or is in it whole.
     ///
-    /// - Parameter find: reads a window and returns its matches, oldest first.
+    /// - Parameters:
+    ///   - logs: what to search.
+    ///   - find: reads a window and returns its matches with their partitions, oldest first.
     func last<Found>(
-        _ count: Int, _ find: (_ window: [TopicPartition: Range<Offset>]) throws(Failure) -> [Found]
+        _ count: Int, of logs: [TopicPartition: Range<Offset>],
+        _ find: (_ window: [TopicPartition: Range<Offset>]) throws(Failure) -> [(partition: Int32, found: Found)]
     ) throws(Failure) -> [Found] {
         guard count > 0 else { return [] }
         var size = Offset(clamping: count) * 2 + 64
         while true {
-            let window = watermarks.mapValues { max($0.lowerBound, $0.upperBound - size)..<$0.upperBound }
+            let window = logs.mapValues { max($0.lowerBound, $0.upperBound - size)..<$0.upperBound }
             let found = try find(window)
-            let isAll = watermarks.allSatisfy { window[$0.key]?.lowerBound == $0.value.lowerBound }
-            if found.count >= count || isAll { return found.suffix(count) }
+            let counts = found.reduce(into: [:]) { $0[$1.partition, default: 0] += 1 }
+            let isEnough = logs.allSatisfy { partition, log in
+                window[partition]?.lowerBound == log.lowerBound || counts[partition.partition, default: 0] >= count
+            }
+            if isEnough { return found.suffix(count).map(\.found) }
             size *= 8
         }
     }
+}
+
+/// Tells on standard error since when no broker answers, and since when one does again.
+private struct OutageNotice {
+    let watch: BrokerWatch
+    private var isOut = false
+    private var heardAt = ContinuousClock.now
+
+    /// A broker that hangs breaks no connection. So brokers are asked after they were silent for this long.
+    private static let longestSilence = Duration.seconds(2)
+
+    init(watch: BrokerWatch) { self.watch = watch }
+
+    /// Something has come from a broker.
+    mutating func heard() { heardAt = .now }
+
+    mutating func update(asking consumer: Consumer) {
+        guard watch.needsProbe || .now - heardAt > Self.longestSilence else { return }
+        if watch.probe(consumer, timeout: .seconds(1)) { heard() }
+        let outage = watch.outage
+        guard (outage != nil) != isOut else { return }
+        isOut = outage != nil
+        StandardError.write("since \(ClockTime.now) \(outage ?? "Kafka answers again")\n")
+    }
+}
+
+// MARK: - By time
+
+extension TopicReader {
+    /// Some time, in milliseconds since 1970.
+    typealias Period = Range<Int64>
+
+    /// All times that a record can have.
+    static let always: Period = 0..<Int64.max
+
+    /// Reads the records of a period in the order of time.
+    ///
+    /// A topic of millions need not fit into memory: it is read and sorted in windows of time.
+    ///
+    /// - Parameters:
+    ///   - find: makes something of a record, or nothing.
+    ///   - body: receives what was found.
+    func read<Found>(
+        in period: Period = always, _ find: (ConsumedRecord) -> Found?, _ body: (Found) -> Void
+    ) throws(Failure) {
+        let logs = try logs(in: period)
+        guard clients.capabilities.findsOffsetsByTime else {
+            return try found(in: logs, of: period, find).forEach { body($0.found) }
+        }
+        var windows = TimeWindows(of: logs, since: period.lowerBound)
+        while let window = try windows.next(offsets) { try found(in: window, of: period, find).forEach { body($0.found) } }
+    }
+
+    /// The last matching records of a period, oldest first.
+    func last<Found>(_ count: Int, in period: Period, _ find: (ConsumedRecord) -> Found?) throws(Failure) -> [Found] {
+        try last(count, of: logs(in: period)) { window throws(Failure) in try found(in: window, of: period, find) }
+    }
+
+    /// The offsets of a period. All of them, if the broker finds no offsets by time.
+    func logs(in period: Period) throws(Failure) -> [TopicPartition: Range<Offset>] {
+        guard clients.capabilities.findsOffsetsByTime else { return watermarks }
+        var logs = watermarks
+        if period.lowerBound > Self.always.lowerBound {
+            logs = TimeWindows.split(logs, at: try offsets(since: period.lowerBound)).after
+        }
+        if period.upperBound < Self.always.upperBound {
+            logs = TimeWindows.split(logs, at: try offsets(since: period.upperBound)).before
+        }
+        return logs
+    }
+
+    /// What is found in a window, in the order of time.
+    private func found<Found>(
+        in window: [TopicPartition: Range<Offset>], of period: Period, _ find: (ConsumedRecord) -> Found?
+    ) throws(Failure) -> [(partition: Int32, found: Found)] {
+        // If the broker finds offsets by time, all of the window is of the period.
+        var timeline = Timeline<Found>(from: clients.capabilities.findsOffsetsByTime ? period.lowerBound : Self.always.lowerBound)
+        try read(window) { record in
+            let time = timeline.time(of: record.timestamp ?? 0, partition: record.partition)
+            guard period.contains(time), let found = find(record) else { return }
+            timeline.add(found, at: time, partition: record.partition, offset: record.offset)
+        }
+        return timeline.sorted
+    }
+
+    /// The offset of each partition's first record at or after a time; the end of a partition without one.
+    private func offsets(since time: Int64) throws(Failure) -> [TopicPartition: Offset] {
+        let times = watermarks.mapValues { _ in time }
+        let deadline = Deadline(after: timeout)
+        let found = try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
+            try consumer.offsets(since: times, timeout: deadline.remaining)
+        }
+        return watermarks.mapValues(\.upperBound).merging(found) { $1 }
+    }
+}
+
+/// Puts what is found in several partitions in the order of time.
+///
+/// A record counts as no older than those before it in its partition: clocks may differ, but a partition keeps its order.
+struct Timeline<Found> {
+    private let start: Int64
+    private var latest: [Int32: Int64] = [:]
+    private var all: [(key: (time: Int64, partition: Int32, offset: Offset), found: Found)] = []
+
+    /// - Parameter start: no record counts as older, in milliseconds since 1970.
+    init(from start: Int64) { self.start = start }
+
+    /// The time that the partition's next record counts as.
+    mutating func time(of timestamp: Int64, partition: Int32) -> Int64 {
+        let time = max(timestamp, latest[partition] ?? start)
+        latest[partition] = time
+        return time
+    }
+
+    mutating func add(_ found: Found, at time: Int64, partition: Int32, offset: Offset) {
+        all.append(((time, partition, offset), found))
+    }
+
+    var sorted: [(partition: Int32, found: Found)] {
+        all.sorted { $0.key < $1.key }.map { ($0.key.partition, $0.found) }
+    }
+}
+
+/// Cuts logs at points in time, so that each window holds few enough offsets to be sorted in memory.
+///
+/// The first record at or after a time is also the first that counts as that in a ``Timeline``. So what is in a later window is
+/// later.
+struct TimeWindows {
+    private var rest: [TopicPartition: Range<Offset>]
+    private var start: Int64
+    private var span = longestSpan
+    private let most: Int
+
+    /// Longer than any topic, in milliseconds.
+    private static let longestSpan = Int64(1) << 42
+
+    /// - Parameters:
+    ///   - logs: the offsets of some period.
+    ///   - start: the start of that period, in milliseconds since 1970.
+    ///   - most: how many offsets a window may hold. Only a single millisecond may have more.
+    init(of logs: [TopicPartition: Range<Offset>], since start: Int64, ofAtMost most: Int = 50_000) {
+        (rest, self.start, self.most) = (logs, start, most)
+    }
+
+    /// The next window; nil if there is none.
+    ///
+    /// - Parameter offsets: finds the offset of each partition's first record at or after a time.
+    mutating func next(
+        _ offsets: (_ time: Int64) throws(Failure) -> [TopicPartition: Offset]
+    ) throws(Failure) -> [TopicPartition: Range<Offset>]? {
+        while Self.count(rest) > most {
+            let end = min(start, .max - span) + span
+            let (window, later) = Self.split(rest, at: try offsets(end))
+            let count = Self.count(window)
+            guard count <= most || span == 1 else {
+                span /= 2
+                continue
+            }
+            (rest, start) = (later, end)
+            if count * 2 < most { span = min(span * 2, Self.longestSpan) }
+            if count > 0 { return window }
+        }
+        defer { rest = [:] }
+        return Self.count(rest) > 0 ? rest : nil
+    }
+
+    /// What of the ranges is before these offsets, and what is not.
+    static func split(
+        _ ranges: [TopicPartition: Range<Offset>], at offsets: [TopicPartition: Offset]
+    ) -> (before: [TopicPartition: Range<Offset>], after: [TopicPartition: Range<Offset>]) {
+        var parts = (before: ranges, after: ranges)
+        for (partition, range) in ranges {
+            let middle = min(max(range.lowerBound, offsets[partition] ?? range.upperBound), range.upperBound)
+            parts.before[partition] = range.lowerBound..<middle
+            parts.after[partition] = middle..<range.upperBound
+        }
+        return parts
+    }
+
+    private static func count(_ ranges: [TopicPartition: Range<Offset>]) -> Int { ranges.values.reduce(0) { $0 + $1.count } }
 }

@@ -18,12 +18,17 @@ struct AnchorCommand: ParsableCommand {
             Moving back answers commands again: those of the last hour, or of --duplicate-window, as repeats, and older ones \
             anew. Moving forward leaves commands without an answer. --dry-run shows which.
 
+            With --copied it is how to go on in another cluster that the topics were copied to, once for each partition of \
+            orders and of restocks, before the service starts there. A copy has other offsets. So the last records that were \
+            handled are looked up in it, and the note says that what is before it goes by the offsets of the other cluster.
+
             Exit status: 0 moved (or shown), 64 usage, 69 no broker, 70 failed, 78 no such partition or offset.
 
             Examples:
               juice anchor --topic orders --partition 3 --earliest --dry-run
               juice anchor --topic orders --partition 3 --offset 17 --reason "orders made anew, INC-42"
               juice anchor --topic restocks --partition 0 --after bot-1-42
+              juice anchor --topic orders --partition 3 --copied --reason "lost the first cluster, INC-43"
             """
     )
 
@@ -34,6 +39,9 @@ struct AnchorCommand: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Go on at the oldest record.") var earliest: Bool?
     @Flag(inversion: .prefixedNo, help: "Go on behind the newest record: skip all that waits.") var latest: Bool?
     @Option(.after, value: "id", help: "Go on behind the order or restock with this id, which was answered.") var after: String?
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Go on behind what was handled in the cluster that the topics were copied from.") var copied: Bool?
     @Option(.reason, value: "text", help: "Why, for whoever reads the journal.") var reason: String?
     @Flag(inversion: .prefixedNo, help: "Only show what would be skipped and what would be read again.") var dryRun: Bool?
     @Flag(inversion: .prefixedNo, help: "Print a JSON object.") var json: Bool?
@@ -51,7 +59,7 @@ struct AnchorCommand: ParsableCommand {
         let (group, isDryRun, printsJSON) = (try settings[.group], try settings[.dryRun], try settings[.json])
         let author = "\(NSUserName())@\(ProcessInfo.processInfo.hostName)"
         // Reports a broker that cannot be reached the way all commands do.
-        _ = try clients.admin(reachedWithin: timeout)
+        _ = try clients.admin(reachedUntil: Deadline(after: timeout))
         let move: PositionAnchor.Move
         do throws(ServiceError) {
             let anchor = try PositionAnchor(
@@ -60,7 +68,7 @@ struct AnchorCommand: ParsableCommand {
                     topics: clients.topics, kafkaProperties: clients.properties, capabilities: clients.capabilities),
                 topic: input.topic, partition: input.partition, author: author, timeout: timeout, logger: clients.logger)
             move = try anchor.look(destination)
-            if !isDryRun { try anchor.move(to: move.to, reason: reason) }
+            if !isDryRun { try anchor.move(to: move.to, reason: reason, copied: move.copied) }
         } catch { throw Failure(error) }
         let report = Report(move, of: input, isDryRun: isDryRun)
         StandardOutput.line(printsJSON ? JSONText.line(report) : report.text)
@@ -79,9 +87,10 @@ struct AnchorCommand: ParsableCommand {
         let given: [PositionAnchor.Destination?] = [
             try settings[.offset].map { .offset(Offset($0)) }, try settings[.earliest] ? .earliest : nil,
             try settings[.latest] ? .latest : nil, try settings[.after].map { .after(id: $0) },
+            try settings[.copied] ? .copied : nil,
         ]
         guard let destination = given.compactMap(\.self).first, given.count(where: { $0 != nil }) == 1 else {
-            throw Failure(.usage, "give one of --offset, --earliest, --latest and --after")
+            throw Failure(.usage, "give one of --offset, --earliest, --latest, --after and --copied")
         }
         return destination
     }
@@ -96,11 +105,16 @@ struct AnchorCommand: ParsableCommand {
         let skipped: [Offset]?
         /// The first and the last offset that are read a second time; nil if there are none.
         let readAgain: [Offset]?
+        /// The next offset in the cluster that the topics were copied from; nil if they were not.
+        let copied: Offset?
+        /// How many records were handled there that the copy lacks; nil if none.
+        let lacking: Int?
         let moved: Bool
 
         init(_ move: PositionAnchor.Move, of input: InputPartition, isDryRun: Bool) {
             (topic, partition, moved) = ("\(input.topic.name)", input.partition, !isDryRun)
-            (from, to) = (move.from, move.to)
+            (from, to, copied) = (move.from, move.to, move.copied)
+            lacking = move.lacking > 0 ? move.lacking : nil
             func ends(_ start: Offset, _ end: Offset) -> [Offset]? { start < end ? [start, end - 1] : nil }
             skipped = move.from.flatMap { ends(max($0, move.log.lowerBound), move.to) }
             readAgain = move.from.flatMap { ends(move.to, min($0, move.log.upperBound)) }
@@ -109,6 +123,8 @@ struct AnchorCommand: ParsableCommand {
         var text: String {
             var text = "\(topic) [\(partition)] \(moved ? "goes on" : "would go on") at offset \(to)"
             if let from { text += ", was at \(from)" }
+            if let copied { text += ", which was \(copied) in the other cluster" }
+            if let lacking { text += "\n  the copy lacks the last records that were handled there: \(lacking)" }
             if let skipped { text += "\n  skipped, without an answer: offsets \(skipped[0]) to \(skipped[1])" }
             if let readAgain { text += "\n  read again: offsets \(readAgain[0]) to \(readAgain[1])" }
             return text

@@ -4,6 +4,7 @@ import JuiceAudit
 import JuiceDomain
 import JuiceEngine
 import JuiceMessages
+import JuiceService
 import Kafka
 import Synchronization
 
@@ -21,6 +22,9 @@ struct AuditCommand: ParsableCommand {
             beginning of a topic has expired, it says from where on it could judge. Commands that are not answered yet are no \
             violation.
 
+            With --copied it audits topics that were copied from another cluster, where offsets differ, once `juice anchor \
+            --copied` has written where the copy goes on. It then names what the copy lacks.
+
             Exit status: 0 clean, 1 a violation, 69 no broker.
 
             Examples:
@@ -30,7 +34,8 @@ struct AuditCommand: ParsableCommand {
     )
 
     @Flag(inversion: .prefixedNo, help: "Print the report as JSON.") var json: Bool?
-    @Option(help: ArgumentHelp("The service's duplicate window. (default: 3600)", valueName: "seconds")) var duplicateWindow: Int?
+    @Flag(inversion: .prefixedNo, help: "The topics were copied from another cluster, and anchored.") var copied: Bool?
+    @Option(.duplicateWindow, help: "The service's duplicate window.") var duplicateWindow: String?
     @Option(help: ArgumentHelp("How many ids per partition the service remembers for that. (default: 1000000)", valueName: "count"))
     var duplicateIds: Int?
 
@@ -59,8 +64,10 @@ struct AuditCommand: ParsableCommand {
         let source = try KafkaAuditSource(clients, topicPrefix, timeout: settings[.timeout], onProgress: onProgress)
         let rules = AuditRules(
             partitionCount: try AuditSession.storePartitionCount(of: source), memoryWindow: window.age, memoryCount: window.count,
-            topicPrefix: topicPrefix, menu: AuditMenu(try settings.menu()), allowsOpen: true)
-        let session = AuditSession(source, by: rules)
+            topicPrefix: topicPrefix, menu: AuditMenu(try settings.menu()), allowsOpen: true,
+            keepsTimes: Self.keepsTimes(clients, timeout: try settings[.timeout]))
+        let audited: any AuditSource = try settings[.copied] ? CopiedTopics(source, topicPrefix: topicPrefix) : source
+        let session = AuditSession(audited, by: rules)
         // All lanes at the same time, until one fails.
         let failure = Mutex<(any Error)?>(nil)
         DispatchQueue.concurrentPerform(iterations: source.laneCount) { lane in
@@ -75,6 +82,14 @@ struct AuditCommand: ParsableCommand {
         }
         if let failure = failure.withLock({ $0 }) { throw failure }
         return AuditReport(session.finish(), topicPrefix: topicPrefix)
+    }
+
+    /// Whether the topics let a forwarded command keep its time. Without the right to describe them nobody knows.
+    private static func keepsTimes(_ clients: KafkaClients, timeout: Duration) -> Bool {
+        let check = TopicCheck(
+            names: clients.topics, bootstrapServers: clients.bootstrapServers, capabilities: clients.capabilities)
+        let findings = try? check.findings(clients.admin(), reader: nil, timeout: timeout)
+        return findings.map { $0.oldestForward == nil } ?? false
     }
 }
 
@@ -226,22 +241,33 @@ struct AuditReport: Encodable {
         let problem: String
     }
 
-    struct Owner: Encodable {
+    /// A record of the results.
+    struct Moment: Encodable {
+        let time: String
         let partition: Int
+        let offset: Int64
+
+        init(_ moment: AuditMoment) {
+            (time, partition, offset) = (DateTime.utc(milliseconds: moment.timestamp), moment.partition, moment.offset)
+        }
+    }
+
+    struct Owner: Encodable {
         let group, instance: String
-        let fromOffset, fromTimestamp: Int64
+        let from: Moment
         /// Nil if it owns the partition still.
-        let toOffset, toTimestamp: Int64?
+        let to: Moment?
     }
 
     struct Anchor: Encodable {
-        let at: AuditMoment
+        let at: Moment
         let topic: String
         let partition: Int
         let from: Int64?
         let to: Int64
         let by: String
         let reason: String?
+        let copied: Int64?
         let skipped: Int
     }
 
@@ -253,7 +279,7 @@ struct AuditReport: Encodable {
     let owners: [Owner]
     let anchors: [Anchor]
     /// Where the audit begins in partitions whose beginning has expired.
-    let judgedFrom: [AuditMoment]
+    let judgedFrom: [Moment]
 
     init(_ audit: Audit, topicPrefix: String) {
         (missing, doubled, wrong) = (audit.count(of: .missing), audit.count(of: .doubled), audit.count(of: .wrong))
@@ -263,16 +289,15 @@ struct AuditReport: Encodable {
                 category: fault.category.rawValue, topic: topicPrefix + fault.place.topic.rawValue,
                 partition: fault.place.partition, offset: fault.place.offset, problem: fault.problem)
         }
-        (counts, judgedFrom) = (audit.counts, audit.starts)
+        (counts, judgedFrom) = (audit.counts, audit.starts.map(Moment.init))
         owners = audit.owners.map { owner in
             Owner(
-                partition: owner.from.partition, group: owner.group, instance: owner.instance, fromOffset: owner.from.offset,
-                fromTimestamp: owner.from.timestamp, toOffset: owner.to?.offset, toTimestamp: owner.to?.timestamp)
+                group: owner.group, instance: owner.instance, from: Moment(owner.from), to: owner.to.map(Moment.init))
         }
         anchors = audit.anchors.map { anchor in
             Anchor(
-                at: anchor.at, topic: topicPrefix + anchor.topic.rawValue, partition: anchor.partition, from: anchor.from,
-                to: anchor.to, by: anchor.by, reason: anchor.reason, skipped: anchor.skipped)
+                at: Moment(anchor.at), topic: topicPrefix + anchor.topic.rawValue, partition: anchor.partition, from: anchor.from,
+                to: anchor.to, by: anchor.by, reason: anchor.reason, copied: anchor.copied, skipped: anchor.skipped)
         }
     }
 
@@ -287,25 +312,29 @@ struct AuditReport: Encodable {
             }, of: missing + doubled + wrong)
         lines += Self.cut(
             owners.map { owner in
-                let end = owner.toOffset.map { " to \($0) (\(Self.time(owner.toTimestamp ?? 0)))" } ?? " on"
-                return "partition \(owner.partition): \(owner.instance) of group \(owner.group) from \(owner.fromOffset)"
-                    + " (\(Self.time(owner.fromTimestamp)))\(end)"
+                let end = owner.to.map { " to \($0.offset) (\($0.time))" } ?? " on"
+                return "partition \(owner.from.partition): \(owner.instance) of group \(owner.group) from \(owner.from.offset)"
+                    + " (\(owner.from.time))\(end)"
             }, of: owners.count)
         lines += Self.cut(
             anchors.map { anchor in
                 "\(anchor.topic) \(anchor.partition): moved from \(anchor.from.map(String.init) ?? "nowhere") to \(anchor.to)"
-                    + " by \(anchor.by) (\(Self.time(anchor.at.timestamp))), \(anchor.skipped) passed over"
+                    + (anchor.copied.map { ", in the other cluster \($0)," } ?? "")
+                    + " by \(anchor.by) (\(anchor.at.time)), \(anchor.skipped) passed over"
                     + (anchor.reason.map { ": \($0)" } ?? "")
             }, of: anchors.count)
         lines += judgedFrom.map { "partition \($0.partition): the beginning has expired, judged from record \($0.offset) on" }
         lines.append(
-            "\(counts.commands) commands of \(counts.stores) stores, \(counts.answers) answers "
-                + "(\(counts.duplicates) duplicates), \(counts.deadLetters) dead letters, \(counts.forwarded) forwarded")
-        if counts.open > 0 { lines.append("\(counts.open) of the latest commands are not answered yet") }
+            "\(counts.commands.counted("command")) of \(counts.stores.counted("store")), \(counts.answers.counted("answer")) "
+                + "(\(counts.duplicates.counted("duplicate"))), \(counts.deadLetters.counted("dead letter")), "
+                + "\(counts.forwarded) forwarded")
+        if counts.open > 0 { lines.append("\(counts.open.counted("latest command")) not answered yet") }
         if counts.skipped > 0 {
-            lines.append("\(counts.skipped) records were passed over, by an operator or when the results began")
+            lines.append("\(counts.skipped.counted("record")) passed over, by an operator or when the results began")
         }
-        if counts.unjudged > 0 { lines.append("\(counts.unjudged) records cannot be judged, since what they go with has expired") }
+        if counts.unjudged > 0 {
+            lines.append("\(counts.unjudged.counted("record")) not judged, since what belongs to them has expired")
+        }
         let violated = "violated: \(missing) missing, \(doubled) doubled, \(wrong) wrong"
         return lines + [isClean ? "clean: nothing is missing, doubled or wrong" : violated]
     }
@@ -314,9 +343,5 @@ struct AuditReport: Encodable {
     private static func cut(_ lines: [String], of count: Int) -> [String] {
         let shown = lines.prefix(Self.shown).map(\.printable)
         return count > shown.count ? shown + ["… and \(count - shown.count) more: see --json"] : shown
-    }
-
-    private static func time(_ timestamp: Int64) -> String {
-        Date(timeIntervalSince1970: Double(timestamp) / 1000).formatted(.iso8601)
     }
 }

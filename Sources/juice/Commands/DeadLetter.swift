@@ -1,4 +1,5 @@
 import Foundation
+import JuiceDomain
 import JuiceMessages
 import Kafka
 
@@ -120,6 +121,18 @@ extension DeadLetter {
 
 // MARK: - For programs
 
+extension DeadLetter.Source: Encodable {
+    private enum Member: CodingKey { case topic, partition, offset }
+
+    /// Writes numbers, as far as the headers have some.
+    func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Member.self)
+        try members.encode(topic, forKey: .topic)
+        try members.encodeIfPresent(Int32(partition), forKey: .partition)
+        try members.encodeIfPresent(Int64(offset), forKey: .offset)
+    }
+}
+
 extension DeadLetter {
     /// All of it as a line of JSON. Bytes that are not UTF-8 are base64.
     var json: String {
@@ -127,15 +140,10 @@ extension DeadLetter {
             let name: String
             let value, valueBase64: String?
         }
-        struct Source: Encodable {
-            let topic: String
-            let partition: Int32?
-            let offset: Int64?
-        }
         struct Object: Encodable {
             let partition: Int32
             let offset: Offset
-            let timestamp: Int64?
+            let time: String?
             let code, message: String
             let source: Source
             let truncatedFrom: String?
@@ -143,23 +151,26 @@ extension DeadLetter {
             let key, keyBase64, value, valueBase64: String?
             let headers: [Header]
         }
-        func text(_ bytes: [UInt8]?) -> String? { bytes.flatMap { String(validating: $0, as: UTF8.self) } }
-        func base64(_ bytes: [UInt8]?) -> String? { text(bytes) == nil ? bytes.map { Data($0).base64EncodedString() } : nil }
+        let (key, value) = (BytesText(key), BytesText(value))
+        let headers = sendersHeaders.map { header in
+            let value = BytesText(header.value)
+            return Header(name: header.name, value: value.text, valueBase64: value.base64)
+        }
         return JSONText.line(
             Object(
-                partition: position.partition, offset: position.offset, timestamp: timestamp, code: code, message: message,
-                source: Source(topic: source.topic, partition: Int32(source.partition), offset: Int64(source.offset)),
-                truncatedFrom: truncatedFrom, resent: isResent, key: text(key), keyBase64: base64(key), value: text(value),
-                valueBase64: base64(value),
-                headers: sendersHeaders.map { Header(name: $0.name, value: text($0.value), valueBase64: base64($0.value)) }))
+                partition: position.partition, offset: position.offset, time: timestamp.map(DateTime.utc), code: code,
+                message: message,
+                source: source,
+                truncatedFrom: truncatedFrom, resent: isResent, key: key.text, keyBase64: key.base64, value: value.text,
+                valueBase64: value.base64, headers: headers))
     }
 }
 
 // MARK: - For people
 
 extension DeadLetter {
-    /// A line with the titles, and one for each dead letter.
-    static func table(_ letters: [DeadLetter], paint: Paint) -> [String] {
+    /// A row for each dead letter.
+    static func table(_ letters: [DeadLetter]) -> Table {
         var table = Table([
             .init(title: "position"), .init(title: "when", width: 19), .init(title: "store", width: 8),
             .init(title: "code", width: 10), .init(title: "source", width: 18), .init(title: "resent"),
@@ -173,7 +184,7 @@ extension DeadLetter {
                 .init(beginning(of: letter.value)), .init(letter.message.printable),
             ])
         }
-        return table.lines(paint: paint)
+        return table
     }
 
     /// The start of a value, as much as fits into a table.
@@ -197,7 +208,7 @@ extension DeadLetter {
         ]
         if let truncatedFrom { rows.append(("cut", "from \(truncatedFrom) bytes")) }
         rows += sendersHeaders.map { ("header", "\($0.name): \($0.value.map(text) ?? "null")") }
-        rows.append(("value", value.map { "\($0.count) bytes" } ?? "none"))
+        rows.append(("value", value.map { $0.count.counted("byte") } ?? "none"))
         let lines = rows.map { name, value in paint(.faint, DisplayWidth.pad(name, to: 8)) + "  " + value.printable }
         return (lines + body).joined(separator: "\n") + "\n"
     }
@@ -210,11 +221,4 @@ extension DeadLetter {
     }
 
     private var time: String { timestamp.map(DateTime.text) ?? "-" }
-}
-
-/// The local date and time, as `2026-01-31 12:34:56`.
-enum DateTime {
-    static func text(milliseconds: Int64) -> String {
-        ClockTime.of(secondsSince1970: Int(milliseconds / 1000), format: "%F %T")
-    }
 }

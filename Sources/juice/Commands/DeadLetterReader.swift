@@ -46,13 +46,17 @@ final class DeadLetterReader {
         reader = try TopicReader(clients, topic: clients.topics.deadLetters, upTo: end, timeout: timeout)
     }
 
-    /// All dead letters, oldest first.
-    func all() throws(Failure) -> [DeadLetter] { try read(reader.watermarks) }
+    /// All matching dead letters, oldest first.
+    func all(where isMeant: (DeadLetter) -> Bool = { _ in true }) throws(Failure) -> [DeadLetter] {
+        try read(reader.watermarks, where: isMeant)
+    }
 
     /// The last matching dead letters, oldest first.
     func last(_ count: Int, where isMeant: (DeadLetter) -> Bool) throws(Failure) -> [DeadLetter] {
         // Whether a letter was resent is known once all is read.
-        try reader.last(count) { window throws(Failure) in try read(window).filter(isMeant) }
+        try reader.last(count, of: reader.watermarks) { window throws(Failure) in
+            try read(window).filter(isMeant).map { ($0.position.partition, $0) }
+        }
     }
 
     /// The dead letters at these positions, oldest first, and the positions without one. One that stands twice is found where it
@@ -78,10 +82,14 @@ final class DeadLetterReader {
         return Failure(.usage, "there is no dead letter at \(position.text)", hint: hint)
     }
 
-    private func read(_ ranges: [TopicPartition: Range<Offset>]) throws(Failure) -> [DeadLetter] {
+    private func read(
+        _ ranges: [TopicPartition: Range<Offset>], where isMeant: (DeadLetter) -> Bool = { _ in true }
+    ) throws(Failure) -> [DeadLetter] {
         log = LetterLog()
         var letters: [DeadLetter] = []
-        try reader.read(ranges) { record in if let letter = log.letter(DeadLetter(record)) { letters.append(letter) } }
+        try reader.read(ranges) { record in
+            if let letter = log.letter(DeadLetter(record)), isMeant(letter) { letters.append(letter) }
+        }
         return log.marked(letters).sorted { ($0.timestamp ?? 0, $0.position) < ($1.timestamp ?? 0, $1.position) }
     }
 }

@@ -63,9 +63,9 @@ struct DeadLetterResend: ParsableCommand {
 
     private static func asks(_ count: Int) throws(Failure) -> Bool {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
-            throw Failure(.usage, "sending \(count) dead letters again needs --yes without a terminal")
+            throw Failure(.usage, "sending \(count.counted("dead letter")) again needs --yes without a terminal")
         }
-        StandardError.write("Send \(count) dead letters again? [y/N] ")
+        StandardError.write("Send \(count.counted("dead letter")) again? [y/N] ")
         return ["y", "yes"].contains((readLine() ?? "").lowercased())
     }
 }
@@ -249,7 +249,7 @@ struct Resend {
     private mutating func letters() throws(Failure) -> [DeadLetter] {
         let reader = try DeadLetterReader(clients, upTo: .highWatermark, timeout: timeout)
         do throws(Failure) {
-            guard let positions = request.positions else { return try reader.all().filter(request.filter) }
+            guard let positions = request.positions else { return try reader.all(where: request.filter) }
             let (letters, missing) = try reader.at(positions)
             if positions.count == 1, let position = missing.first { throw reader.missing(position) }
             for position in missing { settle(position, .refused, reason: "there is no dead letter") }
@@ -257,7 +257,7 @@ struct Resend {
         } catch {
             guard error.status == .unavailable else { throw error }
             throw Failure(
-                .unavailable, "the dead letters cannot be read to their end within \(timeout.inSeconds)",
+                .unavailable, "the dead letters cannot be read to their end within \(DurationText.text(timeout))",
                 hint: "a transaction of an instance that died may be undecided for some 20 s: try again")
         }
     }
@@ -274,10 +274,10 @@ struct Resend {
     }
 
     private func partitionCount() throws(Failure) -> Int32 {
-        let admin = try clients.admin(reachedWithin: timeout)
-        let orders = try clients.ask(try admin.metadata(topics: [clients.topics.orders], timeout: timeout)).topics.first
-        if let error = orders?.error { throw clients.failure(error) }
-        return Int32(clamping: max(1, orders?.partitionCount ?? 1))
+        let deadline = Deadline(after: timeout)
+        let admin = try clients.admin(reachedUntil: deadline)
+        let count = try clients.partitionCount(of: clients.topics.orders, asking: admin, until: deadline)
+        return Int32(clamping: max(1, count))
     }
 
     private func failure(_ error: KafkaError) -> Failure {
@@ -313,10 +313,9 @@ struct DeadLetterSender {
         topics = [clients.topics.orders, clients.topics.restocks, deadLetters]
         let session = clients.transactionSession(id: deadLetters + "/resend", topics: topics)
         self.session = session
-        try clients.ask(
-            try retrying(while: { !deadline.isOver }) { () throws(KafkaError) in
-                _ = try session.initTransactions(timeout: Self.callTimeout)
-            })
+        try clients.ask(nil, until: deadline) { () throws(KafkaError) in
+            _ = try session.initTransactions(timeout: Self.callTimeout)
+        }
     }
 
     /// Sends records for letters that have no note yet: all of them or none.

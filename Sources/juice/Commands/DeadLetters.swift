@@ -94,11 +94,9 @@ struct DeadLetterList: ParsableCommand {
     private static func show(_ letters: [DeadLetter], asJSON: Bool, withTitles: Bool) {
         guard !letters.isEmpty else { return }
         guard !asJSON else { return letters.forEach { StandardOutput.line($0.json) } }
-        let lines = DeadLetter.table(letters, paint: .forStandardOutput())
-        let columns = StandardOutput.isTerminal ? LiveTerminal.size.columns : nil
-        for line in lines.dropFirst(withTitles ? 0 : 1) {
-            StandardOutput.line(columns.map { ANSI.clip(line, to: $0) } ?? line)
-        }
+        let lines = DeadLetter.table(letters).lines(
+            paint: .forStandardOutput(), fitting: LiveTerminal.columns, withTitles: withTitles)
+        StandardOutput.line(lines.joined(separator: "\n"))
     }
 }
 

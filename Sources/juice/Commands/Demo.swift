@@ -15,8 +15,8 @@ struct DemoCommand: ParsableCommand {
             On a terminal it shows the stores' stock and the latest answers until Ctrl-C; otherwise it prints a line \
             for each answer. With --orders it runs as fast as it can and ends after that many answers.
 
-            With --kiosk it also serves the web page of `juice kiosk`. Without --staff-token-file it creates a token for this \
-            run and prints it.
+            With --kiosk it also serves the web page of `juice kiosk`. Without --staff-token-file or --staff-pin-file it makes a \
+            PIN for this run and prints it.
 
             The last line is `orders N, juice made X, out of stock Y, rejected Z, cancelled C`, where N = X + Y + Z.
 
@@ -49,7 +49,7 @@ struct DemoCommand: ParsableCommand {
         let run = DemoRun(
             display: display, plan: plan, menu: try settings.menu(), language: try settings[.language],
             kiosk: try settings[.kiosk]
-                ? DemoKiosk(settings: settings, stores: plan.stores, token: KioskPlan.staffToken(settings)) : nil,
+                ? DemoKiosk(settings: settings, stores: plan.stores, secrets: KioskPlan.staffSecrets(settings)) : nil,
             logger: display == .live
                 ? Logger.lines(level: level, format: format, sink: heldLines.hold) : Logger.lines(level: level, format: format))
         // Log lines would disturb the live view, so they are held back until it ends.
@@ -113,7 +113,7 @@ struct DemoRun {
         let terminal = LiveTerminal()
         try run(session, service, interruption) { answers in
             view.add(answers, time: ClockTime.now)
-            _ = try stock.follow(timeout: .zero)
+            try stock.update()
             guard ContinuousClock.now >= nextFrame else { return }
             nextFrame = .now + .milliseconds(100)
             let (columns, rows) = LiveTerminal.size
@@ -149,21 +149,20 @@ struct DemoRun {
 struct DemoKiosk {
     let settings: Settings
     let stores: [String]
-    /// The token in a file; without one, each run makes its own.
-    let token: StaffToken?
+    /// Those in files; without one, each run makes a PIN of its own.
+    let secrets: [StaffSecret]
 
     /// Starts the kiosk and waits until it accepts connections. It blocks, so do not call it on Swift's cooperative pool.
     ///
-    /// - Returns: what runs, and a line with the URL of the page and, if it was made for this run, the staff token.
+    /// - Returns: what runs, and a line with the URL of the page and, if it was made for this run, the staff PIN.
     /// - Throws: ``Failure`` if it cannot listen.
     func start(_ clients: KafkaClients, logger: Logger) throws -> (group: BackgroundGroup<HTTPAddress>, welcome: String) {
-        let made = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
-        // Small random numbers have fewer digits.
-        let padded = String(repeating: "0", count: max(0, StaffToken.minimumLength - made.count)) + made
-        let plan = try KioskPlan(clients, settings, stores: stores, staffToken: token ?? StaffToken(padded))
+        let pin = (0..<6).map { _ in String(Int.random(in: 0...9)) }.joined()
+        let own = secrets.isEmpty ? [StaffSecret(pin: pin)].compactMap(\.self) : secrets
+        let plan = try KioskPlan(clients, settings, stores: stores, staffSecrets: own)
         let group = BackgroundGroup { onListening in plan.group(logger: logger, onListening: onListening) }
         let address = try group.waitUntilUp()
-        return (group, "the page: \(KioskPlan.url(address))" + (token == nil ? "; the staff token is \(padded)" : ""))
+        return (group, "the page: \(KioskPlan.url(address))" + (secrets.isEmpty ? "; the staff PIN is \(pin)" : ""))
     }
 }
 
@@ -190,7 +189,7 @@ struct DemoView {
         let table = StockTable(menu: menu, language: language).fitted(to: columns, stock)
         var lines = [paint(.bold, "juice demo") + "  an embedded Kafka broker at \(bootstrapServers); Ctrl-C ends it"]
         lines += [note, ""].compactMap(\.self)
-        lines += table.lines(stock, paint: paint)
+        lines += table.lines(stock, paint: paint, fitting: columns)
         lines += ["", counters(tally, inFlight), speed(tally, ordersPerSecond), ""]
         // The newest answer is at the bottom, as in any log.
         return lines + latest.suffix(max(0, rows - lines.count))
@@ -207,7 +206,7 @@ struct DemoView {
     private func speed(_ tally: Tally, _ ordersPerSecond: Double) -> String {
         guard let times = tally.answerTimes else { return "the service joins its consumer group, which takes some seconds" }
         let rate = ordersPerSecond < 10 ? "\((ordersPerSecond * 10).rounded() / 10)" : "\(Int(ordersPerSecond.rounded()))"
-        return "\(tally.orders) orders, \(rate) a second, half answered within \(times.median.inMilliseconds),"
+        return "\(tally.orders.counted("order")), \(rate) a second, half answered within \(times.median.inMilliseconds),"
             + " 99 of 100 within \(times.p99.inMilliseconds)"
     }
 }

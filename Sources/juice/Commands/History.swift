@@ -9,19 +9,18 @@ struct HistoryCommand: ParsableCommand {
             Reads the store's answers: each change has a revision, and the newest is last. Revisions that are missing are \
             shown as missing, in their place.
 
-            --since is how long ago, such as 90s, 10m, 2h or 7d, or a date, with or without a time: 2026-01-31, \
-            2026-01-31T12:34 or 2026-01-31T12:34:56Z.
+            \(TimeText.help)
 
             Examples:
               juice history --store gangnam
               juice history --store gangnam --since 2h
-              juice history --store gangnam --json | jq -c '[.revision, .left]'
+              juice history --store gangnam --json | jq -c '[.time, .record.revision, .record.left]'
             """
     )
 
     @Option(.store, value: "store", help: "The store. (default: main)") var store: String?
-    @Option(.since, value: "time", help: "Start with the first change at or after this time.") var since: String?
-    @Flag(inversion: .prefixedNo, help: "Print the answers' records unchanged, and missing revisions as objects, one per line.")
+    @OptionGroup var period: PeriodOptions
+    @Flag(inversion: .prefixedNo, help: "Print each answer's record as a line of JSON, with its time, partition and offset.")
     var json: Bool?
 
     @OptionGroup var timeout: TimeoutOption
@@ -29,13 +28,13 @@ struct HistoryCommand: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let (since, store) = (try settings[.since], try settings[.store] ?? StoreID.main)
+        let (period, store) = (try settings.period(), try settings[.store] ?? StoreID.main)
         let printer = AnswerPrinter(HistoryFormat(paint: .forStandardOutput()), printsJSON: try settings[.json])
         defer { printer.flush() }
-        try ResultsReader(KafkaClients(settings), store: store, timeout: settings[.timeout]).readAll(since: since, printer.print)
+        try ResultsReader(KafkaClients(settings), store: store, timeout: settings[.timeout]).read(in: period, printer.print)
         if printer.isEmpty {
-            let period = since == nil ? "yet" : "since then"
-            StandardError.write("the stock of \(store.printable) has not changed \(period)\n")
+            let then = period == TopicReader.always ? "yet" : "in that time"
+            StandardError.write("the stock of \(store.printable) has not changed \(then)\n")
         }
     }
 }
@@ -53,7 +52,7 @@ struct HistoryFormat: AnswerFormat {
     func line(_ entry: ResultsReader.Entry) -> String {
         guard let answer = entry.answer, let change = change(answer) else { return "" }
         let columns = [
-            paint(.faint, DisplayWidth.pad(entry.timestamp.map(DateTime.text) ?? "", to: Self.timeWidth)),
+            paint(.faint, DisplayWidth.pad(entry.place.timestamp.map(DateTime.text) ?? "", to: Self.timeWidth)),
             paint(.bold, DisplayWidth.pad(answer.revision.map(String.init) ?? "", to: Self.revisionWidth, .right)),
             change.cause.printable, change.amounts.map { paint(.cyan, $0.printable) }, "left \(change.left.text)".printable,
         ]

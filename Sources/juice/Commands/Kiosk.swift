@@ -3,6 +3,7 @@ import CoreMetrics
 import Foundation
 import JuiceHTTP
 import JuiceKiosk
+import JuiceMessages
 import Kafka
 import Logging
 import ServiceLifecycle
@@ -19,6 +20,10 @@ struct KioskOptions: ParsableArguments {
         .staffTokenFile, value: "file", help: "A file with the token that staff need to edit stock. (default: editing is off)",
         completion: .file())
     var staffTokenFile: String?
+
+    @Option(
+        .staffPINFile, value: "file", help: "The same with a PIN, 6 to 15 digits, for people. (default: none)", completion: .file())
+    var staffPinFile: String?
 
     @Option(
         help: ArgumentHelp("Host names of the page, besides localhost and IP addresses, separated by commas.", valueName: "names"))
@@ -44,6 +49,7 @@ struct KioskOptions: ParsableArguments {
 
 extension Setting<String?> {
     static var staffTokenFile: Self { Self("staff-token-file") }
+    static var staffPINFile: Self { Self("staff-pin-file") }
 }
 
 extension Setting<[String]> {
@@ -81,8 +87,9 @@ struct KioskCommand: AsyncParsableCommand {
 
             Anyone who can reach the page can order, for the store main and every store that has stock, or for those in \
             --stores; orders for other stores are refused, because they would create those stores. Editing stock, which \
-            can also create a store, requires the token in --staff-token-file. The page is served over HTTP without TLS: \
-            for other machines put a TLS proxy in front, and configure --host-names and --trusted-proxies.
+            can also create a store, requires the token in --staff-token-file or the PIN in --staff-pin-file. The page is \
+            served over HTTP without TLS: for other machines put a TLS proxy in front, and configure --host-names and \
+            --trusted-proxies.
 
             With --admin-http it serves health and metrics at a separate address, which visitors need not reach. It is ready \
             while a broker answers and all stock has been read.
@@ -100,7 +107,9 @@ struct KioskCommand: AsyncParsableCommand {
 
     @OptionGroup var options: KioskOptions
 
-    @Option(.stores, value: "names", help: "Only these stores, separated by commas. (default: main and all that have stock)")
+    @Option(
+        .stores, value: "names|@file",
+        help: "Only these stores, separated by commas, or one a line in a file. (default: main and all that have stock)")
     var stores: String?
 
     @Flag(inversion: .prefixedNo, help: "Accept orders for any store, so that anyone who can reach the page can create stores.")
@@ -110,20 +119,25 @@ struct KioskCommand: AsyncParsableCommand {
     var group: String?
 
     @Option(
-        .duplicateWindow, value: "seconds",
-        help: "The service's duplicate window: how long after an order the page offers to cancel it.")
-    var duplicateWindow: Int?
+        .duplicateWindow, help: "The service's duplicate window: how long after an order the page offers to cancel it.")
+    var duplicateWindow: String?
 
     @OptionGroup var admin: AdminOptions
     @OptionGroup var menu: MenuOptions
-    @OptionGroup var language: LanguageOptions
+    @Option(
+        help: ArgumentHelp(
+            "The page's language until a visitor picks another: en or ko. (default: the browser's)", valueName: "en|ko"),
+        completion: .list(Language.allCases.map(\.rawValue)))
+    var language: String?
     @OptionGroup var kafka: KafkaOptions
 
     @MainActor
     func run() async throws {
         let settings = try Settings(self)
         let plan = try KioskPlan(settings)
-        let group = plan.group(logger: try settings.logger(default: .notice), signals: [.sigterm, .sigint]) { address in
+        let logger = try settings.logger(default: .notice)
+        try logger.started("kiosk", brokers: KafkaClients(settings).bootstrapServers, settings, ["group": "\(settings[.group])"])
+        let group = plan.group(logger: logger, signals: [.sigterm, .sigint]) { address in
             StandardOutput.line("The kiosk is at \(KioskPlan.url(address))")
         }
         try await group.runForUser()
@@ -142,24 +156,25 @@ struct KioskPlan {
     let limits = ConnectionLimits.pages
 
     init(_ settings: Settings) throws(Failure) {
-        try self.init(KafkaClients(settings), settings, stores: settings[.stores], staffToken: Self.staffToken(settings))
+        try self.init(KafkaClients(settings), settings, stores: settings.stores(), staffSecrets: Self.staffSecrets(settings))
     }
 
     /// - Parameters:
     ///   - stores: the ids of the stores to show; nil shows `main` and every store that has stock.
-    ///   - staffToken: the token that staff need to edit stock; nil disables editing.
-    init(_ clients: KafkaClients, _ settings: Settings, stores: [String]?, staffToken: StaffToken?) throws(Failure) {
+    ///   - staffSecrets: each lets staff edit stock; without one nobody can.
+    init(_ clients: KafkaClients, _ settings: Settings, stores: [String]?, staffSecrets: [StaffSecret]) throws(Failure) {
         // Creating a consumer reports invalid librdkafka properties before anything starts.
         _ = try clients.consumer()
         var configuration = KioskConfiguration(
             kafka: clients.base.merging(["client.id": "juice-kiosk"]).merging(clients.properties).merging([
                 "bootstrap.servers": clients.bootstrapServers
             ]), topics: clients.topics, group: try settings[.group], capabilities: clients.capabilities,
-            menu: try settings.menu(), stores: stores, takesAnyStore: try settings[.anyStore], language: try settings[.language],
-            staffToken: staffToken, hostNames: try settings[.hostNames],
+            menu: try settings.menu(), stores: stores, takesAnyStore: try settings[.anyStore],
+            language: settings.all(.language).isEmpty ? nil : try settings[.language],
+            staffSecrets: staffSecrets, hostNames: try settings[.hostNames],
             limits: OrderLimits(inAll: try settings[.orderRate], perAddress: try settings[.addressRate]),
             trustedProxies: try settings[.trustedProxies])
-        configuration.duplicateWindow = .seconds(try settings[.duplicateWindow])
+        configuration.duplicateWindow = try settings[.duplicateWindow]
         // Leave connections for the requests of open pages, and for loading the page's files.
         configuration.mostPages = min(configuration.mostPages, limits.connections * 3 / 4)
         self.configuration = configuration
@@ -196,19 +211,35 @@ struct KioskPlan {
         return "http://\(isAnywhere ? HTTPAddress(host: "127.0.0.1", port: address.port) : address)/"
     }
 
-    /// The token in the configured file; nil if no file is configured.
-    static func staffToken(_ settings: Settings) throws(Failure) -> StaffToken? {
-        guard let path = try settings[.staffTokenFile] else { return nil }
+    /// The secrets in the configured files.
+    static func staffSecrets(_ settings: Settings) throws(Failure) -> [StaffSecret] {
+        var secrets: [StaffSecret] = []
+        if let path = try settings[.staffTokenFile] {
+            let lengths = StaffSecret.tokenLengths
+            let form = "\(lengths.lowerBound) to \(lengths.upperBound) characters of ASCII, without spaces"
+            secrets.append(
+                try secret(path, "token", form, make: "openssl rand -hex 16 > \(path.printable)", StaffSecret.init(token:)))
+        }
+        if let path = try settings[.staffPINFile] {
+            let form = "\(StaffSecret.pinLengths.lowerBound) to \(StaffSecret.pinLengths.upperBound) digits"
+            secrets.append(
+                try secret(
+                    path, "PIN", form, make: "shuf -r -n 6 -i 0-9 | tr -d '\\n' > \(path.printable)", StaffSecret.init(pin:)))
+        }
+        return secrets
+    }
+
+    private static func secret(
+        _ path: String, _ name: String, _ form: String, make: String, _ parse: (String) -> StaffSecret?
+    ) throws(Failure) -> StaffSecret {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.configuration, "the staff token's file \(path.printable) cannot be read")
+            throw Failure(.configuration, "the staff \(name)'s file \(path.printable) cannot be read")
         }
         let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        guard let token = StaffToken(text) else {
-            let lengths = "\(StaffToken.minimumLength) to \(StaffToken.maximumLength)"
+        guard let secret = parse(text) else {
             throw Failure(
-                .configuration, "the staff token in \(path.printable) must have \(lengths) characters of ASCII, without spaces",
-                hint: "make one with: openssl rand -hex 16 > \(path.printable)")
+                .configuration, "the staff \(name) in \(path.printable) must have \(form)", hint: "make one with: \(make)")
         }
-        return token
+        return secret
     }
 }

@@ -28,9 +28,10 @@ struct MenuCommand: ParsableCommand {
             MenuFile.encode(menu, into: &buffer)
             StandardOutput.write(buffer.bytes)
         } else {
-            let paint = Paint.forStandardOutput()
-            let lines = Self.fruits(of: menu).lines(paint: paint) + [""] + Self.juices(of: menu).lines(paint: paint)
-            StandardOutput.line(lines.joined(separator: "\n"))
+            let tables = [Self.fruits(of: menu), Self.juices(of: menu)].map { table in
+                table.lines(paint: .forStandardOutput(), fitting: LiveTerminal.columns).joined(separator: "\n")
+            }
+            StandardOutput.line(tables.joined(separator: "\n\n"))
         }
     }
 

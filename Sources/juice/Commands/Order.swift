@@ -27,7 +27,7 @@ struct OrderCommand: ParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "A juice's id, name or alias, and how many of it, from 1 to 100; at most 20 of these. (default: 1)",
-            valueName: "juice[:count]"), completion: .list(Menu.standard.juices.map(\.id))) var juices: [String]
+            valueName: "juice[:count]"), completion: .juices) var juices: [String]
 
     @Option(.quantity, value: "count", help: "How many of a single juice, from 1 to 100. (default: 1)") var quantity: Int?
     @Option(.orderID, value: "id", help: "The order's id, of 1 to 128 bytes. (default: a new one)") var orderId: String?
@@ -36,7 +36,7 @@ struct OrderCommand: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let names = try settings[.unchecked] ? nil : MenuNames(menu: settings.menu())
+        let names = try settings[.unchecked] ? nil : MenuNames(menu: settings.menu(), language: settings[.language])
         let items = try OrderItems(juices, settings, names).items
         try Submission(settings).run(
             .order(id: Submission.id(settings, .orderID), store: settings[.store] ?? StoreID.main, items))

@@ -21,7 +21,7 @@ struct RestockCommand: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp("What to change: FRUIT=+N, FRUIT=-N or FRUIT=N.", valueName: "fruit=amount"),
-        completion: .list(Menu.standard.fruits.map { "\($0.id)=+" })) var amounts: [String]
+        completion: .amounts) var amounts: [String]
 
     @Option(.restockID, value: "id", help: "The restock's id, of 1 to 128 bytes. (default: a new one)") var restockId: String?
     @OptionGroup var options: CommandOptions
@@ -29,7 +29,9 @@ struct RestockCommand: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         var amounts = try RestockAmounts(amounts)
-        if try !settings[.unchecked] { amounts = try amounts.resolved(by: MenuNames(menu: settings.menu())) }
+        if try !settings[.unchecked] {
+            amounts = try amounts.resolved(by: MenuNames(menu: settings.menu(), language: settings[.language]))
+        }
         try Submission(settings).run(
             .restock(
                 id: Submission.id(settings, .restockID), store: settings[.store] ?? StoreID.main, amounts.kind, amounts.amounts))

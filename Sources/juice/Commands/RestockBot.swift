@@ -32,7 +32,7 @@ struct RestockBotCommand: ParsableCommand {
               juice restock-bot
               juice restock-bot --bootstrap-servers kafka:9092 --low 10 --target 100
               juice restock-bot --stores 강남,홍대 --fruits strawberry,mango --json
-              juice restock-bot --once --timeout 60
+              juice restock-bot --once --timeout 1m
             """
     )
 
@@ -42,17 +42,18 @@ struct RestockBotCommand: ParsableCommand {
     @Option(.target, value: "count", help: "The level to refill up to; more than --low.")
     var target: Int?
 
-    @Option(.stores, value: "names", help: "Only these stores, separated by commas. (default: all)")
+    @Option(
+        .stores, value: "names|@file", help: "Only these stores, separated by commas, or one a line in a file. (default: all)")
     var stores: String?
 
-    @Option(.fruits, value: "names", help: "Only these fruits of the menu, by id or name. (default: all)")
+    @Option(.fruits, value: "names", help: "Only these fruits of the menu, by id or name. (default: all)", completion: .fruits)
     var fruits: String?
 
     @Flag(inversion: .prefixedNo, help: "Exit once nothing is short and every refill is answered.")
     var once: Bool?
 
-    @Option(.timeout, value: "seconds", help: "The time limit of --once.")
-    var timeout: Double?
+    @Option(.timeout, help: "The time limit of --once.")
+    var timeout: String?
 
     @Option(.botGroup, value: "name", help: "The group of bots that share the stores.")
     var botGroup: String?
@@ -69,8 +70,10 @@ struct RestockBotCommand: ParsableCommand {
         let plan = try RestockBotPlan(settings)
         let paint = Paint.forStandardOutput()
         let interruption = StopSignal.onInterruption()
+        let (clients, logger) = (try KafkaClients(settings), try settings.logger(default: .notice))
+        try logger.started("restock-bot", brokers: clients.bootstrapServers, settings, ["group": "\(plan.group)"])
         try RestockBotRun(
-            clients: try KafkaClients(settings), plan: plan, logger: try settings.logger(default: .notice),
+            clients: clients, plan: plan, logger: logger,
             isEnded: { interruption.isRequested },
             show: { refill in
                 let text = RefillLine.text(refill, time: ClockTime.now, paint: paint)
@@ -134,7 +137,7 @@ extension RestockBotPlan {
     }
 
     private static func rules(_ settings: Settings) throws(Failure) -> RefillRules {
-        let (low, target, stores) = (try settings[.low], try settings[.target], try settings[.stores])
+        let (low, target, stores) = (try settings[.low], try settings[.target], try settings.stores())
         var fruits = try settings[.fruits]
         if let given = fruits {
             let menu = MenuNames(menu: try settings.menu())
@@ -150,6 +153,7 @@ extension RestockBotPlan {
 
 /// One run of a restock bot, on the thread that calls ``run()``.
 struct RestockBotRun {
+    /// Its watch logs to `logger`.
     let clients: KafkaClients
     let plan: RestockBotPlan
     let logger: Logger
@@ -158,8 +162,15 @@ struct RestockBotRun {
     /// Receives each refill once it is written.
     let show: (Refill) -> Void
 
+    init(
+        clients: KafkaClients, plan: RestockBotPlan, logger: Logger, isEnded: @escaping () -> Bool, show: @escaping (Refill) -> Void
+    ) {
+        (self.clients, self.plan, self.logger) = (clients.watching(logger), plan, logger)
+        (self.isEnded, self.show) = (isEnded, show)
+    }
+
     func run() throws {
-        let watch = BrokerWatch(bootstrapServers: clients.bootstrapServers, logger: logger)
+        let watch = clients.watch
         guard let address = plan.adminAddress else { return try run(watch, BotMonitor { watch.outage }) }
         let metrics = Metrics(BotMetric.allCases.map { .init($0.rawValue, help: $0.help) })
         let monitor = BotMonitor(factory: metrics.registry) { watch.outage }
@@ -188,7 +199,10 @@ struct RestockBotRun {
             if case .sent(let refills) = event { refills.forEach(show) }
         }
         // Where no broker answers, a commit would wait for one.
-        defer { if watch.needsProbe { bot.leave() } else { bot.commitAndLeave() } }
+        defer {
+            logger.notice("stopping: leaving the group")
+            if watch.needsProbe { bot.leave() } else { bot.commitAndLeave() }
+        }
         while !isEnded() {
             if let deadline {
                 if bot.isSettled { return }
@@ -207,7 +221,7 @@ struct RestockBotRun {
     private static func unsettled(_ underway: Int) -> Failure {
         let hint = "they are written, and are answered once the service runs; sent again they count once"
         return underway > 0
-            ? Failure(.unavailable, "\(underway) refills are not answered yet", hint: hint)
+            ? Failure(.unavailable, "\(underway.counted("refill")) not answered yet", hint: hint)
             : Failure(.unavailable, "not done in time; a longer --timeout may help")
     }
 
@@ -271,7 +285,7 @@ final class BotLogger {
             (waitingSince, hasWarned) = (nil, false)
         } else if !hasWarned, now - (waitingSince ?? now) >= .seconds(30) {
             hasWarned = true
-            logger.warning("\(underway) refills have no answer for 30 s: is the service running?")
+            logger.warning("\(underway.counted("refill")) without an answer for 30 s: is the service running?")
         } else {
             waitingSince = waitingSince ?? now
         }
@@ -289,8 +303,8 @@ enum RefillLine {
         return columns.compactMap { $0 }.joined(separator: "  ")
     }
 
-    /// `{"refill":[{"added":25,"fruit":"kiwi","level":5}],"restockId":"…","store":"gangnam"}`.
-    static func json(_ refill: Refill) -> String {
+    /// `{"refill":[{"added":25,"fruit":"kiwi","level":5}],"restockId":"…","store":"gangnam","time":"2026-01-31T12:34:56.789Z"}`.
+    static func json(_ refill: Refill, time: Date = .now) -> String {
         struct Line: Encodable {
             struct Fruit: Encodable {
                 let fruit: String
@@ -300,8 +314,10 @@ enum RefillLine {
             let restockId: String
             let store: String
             let refill: [Fruit]
+            let time: String
         }
         let fruits = refill.entries.map { Line.Fruit(fruit: $0.fruit, level: $0.level, added: $0.amount) }
-        return JSONText.line(Line(restockId: refill.id, store: refill.store, refill: fruits))
+        let utc = DateTime.utc(milliseconds: Int64(time.timeIntervalSince1970 * 1000))
+        return JSONText.line(Line(restockId: refill.id, store: refill.store, refill: fruits, time: utc))
     }
 }

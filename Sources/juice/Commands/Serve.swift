@@ -20,9 +20,8 @@ struct ServeOptions: ParsableArguments {
     @Option(.workers, value: "count", help: "Workers in this process, each with its own thread.")
     var workers: Int?
 
-    @Option(
-        .duplicateWindow, value: "seconds", help: "How long a repeated order or restock gets the answer to the first one.")
-    var duplicateWindow: Int?
+    @Option(.duplicateWindow, help: "How long a repeated order or restock gets the answer to the first one.")
+    var duplicateWindow: String?
 
     @Option(
         .duplicateIDs, value: "count",
@@ -39,6 +38,15 @@ struct ServeOptions: ParsableArguments {
 
     @OptionGroup var topics: TopicOptions
     @OptionGroup var menu: MenuOptions
+
+    @Option(
+        .stores, value: "names|@file",
+        help: """
+            The only stores to serve, separated by commas, or one a line in a file. Commands to others are rejected. \
+            (default: all, so that a mistyped name is a new store)
+            """)
+    var stores: String?
+
     @OptionGroup var language: LanguageOptions
 
     @Flag(inversion: .prefixedNo, help: "Create the topics that are missing.")
@@ -104,15 +112,27 @@ struct ServeCommand: AsyncParsableCommand {
 
     @MainActor
     func run() async throws {
-        var plan = try ServicePlan(Settings(self))
+        let settings = try Settings(self)
+        var plan = try ServicePlan(settings)
         let readyFile = try plan.readyFile.map { path throws(Failure) in try ReadyFile(path: path) }
-        guard plan.configuration.bootstrapServers.isEmpty else { return try await plan.group(readyFile).runForUser() }
+        guard plan.configuration.bootstrapServers.isEmpty else { return try await serve(plan, settings, readyFile) }
         let embedded = try EmbeddedKafka(
             topics: plan.configuration.topics, partitions: plan.partitions, runFiles: .ofThisUser(), logger: plan.logger)
         defer { embedded.stop() }
         plan.configuration.bootstrapServers = embedded.bootstrapServers
         plan.configuration.capabilities = .embedded
         StandardOutput.write(Self.welcome(embedded.bootstrapServers, topics: plan.configuration.topics))
+        try await serve(plan, settings, readyFile)
+    }
+
+    private func serve(_ plan: ServicePlan, _ settings: Settings, _ readyFile: ReadyFile?) async throws {
+        let configuration = plan.configuration
+        try plan.logger.started(
+            "serve", brokers: configuration.bootstrapServers, settings,
+            [
+                "group": "\(configuration.group)", "instance": "\(configuration.instanceID)",
+                "workers": "\(configuration.workers)",
+            ])
         try await plan.group(readyFile).runForUser()
     }
 
@@ -156,7 +176,8 @@ struct ServicePlan {
             // Without brokers the command starts an embedded one, and names it and its capabilities here.
             bootstrapServers: try settings[.bootstrapServers] ?? "", group: try settings[.group],
             instanceID: try settings[.instanceID], workers: try settings[.workers], topics: clients.topics,
-            menu: try settings.menu(), language: try settings[.language], kafkaProperties: clients.properties,
+            menu: try settings.menu(), stores: try settings.stores().map { ByteKeyTable(keys: $0) },
+            language: try settings[.language], kafkaProperties: clients.properties,
             duplicateWindow: try DuplicateWindow(settings),
             answerBytes: try settings[.answerBytes])
         if !configuration.bootstrapServers.isEmpty { configuration.capabilities = clients.capabilities }
@@ -192,7 +213,7 @@ struct ServicePlan {
 
 extension DuplicateWindow {
     init(_ settings: Settings) throws(Failure) {
-        self.init(age: Int64(try settings[.duplicateWindow]) * 1000, count: try settings[.duplicateIDs])
+        self.init(age: Int64(try settings[.duplicateWindow] / .milliseconds(1)), count: try settings[.duplicateIDs])
     }
 }
 

@@ -15,13 +15,13 @@ struct StockCommand: ParsableCommand {
               juice stock
               juice stock --store gangnam
               juice stock --watch
-              juice stock --json | jq .stock.mango
+              juice stock --json | jq .record.stock.mango
             """
     )
 
     @Option(.store, value: "store", help: "Only this store.") var store: String?
     @Flag(inversion: .prefixedNo, help: "Keep showing changes.") var watch: Bool?
-    @Flag(inversion: .prefixedNo, help: "Print each record unchanged, one per line.") var json: Bool?
+    @Flag(inversion: .prefixedNo, help: "Print each record as a line of JSON, with its time, partition and offset.") var json: Bool?
 
     @OptionGroup var timeout: TimeoutOption
     @OptionGroup var menu: MenuOptions
@@ -39,11 +39,7 @@ struct StockCommand: ParsableCommand {
         try reader.readAll()
         view.show(reader.latest)
         guard let interruption else { return }
-        try reader.startFollowing()
-        while !interruption.isRequested {
-            let changes = try reader.follow(timeout: .milliseconds(100))
-            if !changes.isEmpty { view.show(changes: changes, latest: reader.latest) }
-        }
+        try reader.follow(until: interruption) { view.show(changes: $0, latest: reader.latest) }
     }
 }
 
@@ -56,14 +52,21 @@ private struct StockView {
     /// Prints what was read first.
     func show(_ entries: [StockReader.Entry]) {
         if let store, entries.isEmpty {
-            printsJSON ? StandardOutput.line(initialRecord(of: store)) : printTable([.initial(of: store, table.menu)])
-            StandardError.write("no order or restock has changed \(store.printable) yet: this is the initial stock\n")
+            if printsJSON {
+                StandardOutput.write(StandardOutput.jsonLine(RecordLine.json(nil, record: initialRecord(of: store))))
+            } else {
+                printTable([.initial(of: store, table.menu)])
+            }
+            StandardError.write("no order or restock has changed \(StoreID.visible(store)) yet: this is the initial stock\n")
         } else if printsJSON {
             printRecords(entries)
         } else if entries.isEmpty {
             StandardError.write("no order or restock has changed any store yet\n")
         } else {
             printTable(entries.map(\.record))
+            for ids in StoreID.alike(entries.map(\.record.store)).values where ids.count > 1 {
+                StandardError.write("these stores look alike: \(ids.map(StoreID.visible).joined(separator: ", "))\n")
+            }
         }
     }
 
@@ -75,41 +78,44 @@ private struct StockView {
             StandardOutput.write(ANSI.clear)
             printTable(latest.map(\.record))
         } else {
-            for entry in changes { StandardOutput.line("\(entry.record.store): \(entry.record.stock.text)".printable) }
+            for entry in changes {
+                StandardOutput.line("\(StoreID.visible(entry.record.store)): \(entry.record.stock.text.printable)")
+            }
         }
     }
 
     private func printTable(_ records: [StockRecord]) {
-        let columns = StandardOutput.isTerminal ? LiveTerminal.size.columns : 100
-        let lines = table.fitted(to: columns, records).lines(records, paint: .forStandardOutput())
+        let columns = LiveTerminal.columns
+        let lines = table.fitted(to: columns ?? 100, records).lines(records, paint: .forStandardOutput(), fitting: columns)
         StandardOutput.line(lines.joined(separator: "\n"))
     }
 
     private func printRecords(_ entries: [StockReader.Entry]) {
-        StandardOutput.write(Array(entries.map { StandardOutput.jsonLine($0.bytes) }.joined()))
+        StandardOutput.write(Array(entries.map { StandardOutput.jsonLine(RecordLine.json($0.place, record: $0.bytes)) }.joined()))
     }
 
-    private func initialRecord(of store: String) -> String {
+    private func initialRecord(of store: String) -> [UInt8] {
         var buffer = OutputBuffer()
         BorrowedText.withText(store) { name in
             AnswerEncoder(menu: table.menu).stock(store: name, revision: 0, levels: FruitStore(menu: table.menu), into: &buffer)
         }
-        return buffer.text
+        return buffer.bytes
     }
 }
 
 /// Reads the stock of all stores, or of one, from the stock topic.
 final class StockReader {
-    /// A store's latest record, and its bytes.
+    /// A store's latest record, its bytes and its place.
     struct Entry {
         let record: StockRecord
         let bytes: [UInt8]
+        let place: RecordPlace
     }
 
     private let reader: TopicReader
     private let decoder = StockDecoder()
     private let store: String?
-    private var entries: [String: Entry] = [:]
+    private var entries: [Name: Entry] = [:]
 
     /// - Parameter store: nil reads all stores.
     init(_ clients: KafkaClients, store: String?, timeout: Duration) throws(Failure) {
@@ -123,15 +129,16 @@ final class StockReader {
     /// Reads the topic from its start to its current end.
     func readAll() throws(Failure) { try reader.readAll { record in apply(record) } }
 
-    /// Starts to read after that end. Call it once, before ``follow(timeout:)``.
+    /// Shows the changes that come after that end, in order, until asked to stop.
+    func follow(until stop: StopSignal, show: ([Entry]) -> Void) throws(Failure) {
+        try reader.follow(until: stop, apply, show: show)
+    }
+
+    /// Starts to read after that end. Call it once, before ``update()``.
     func startFollowing() throws(Failure) { try reader.startAtEnds() }
 
-    /// The changes at hand, in order, after waiting up to `timeout` for the first.
-    func follow(timeout: Duration) throws(Failure) -> [Entry] {
-        var changes: [Entry] = []
-        try reader.poll(timeout: timeout) { record in if let entry = apply(record) { changes.append(entry) } }
-        return changes
-    }
+    /// Applies the changes at hand, without waiting for more.
+    func update() throws(Failure) { try reader.poll(timeout: .zero) { record in apply(record) } }
 
     /// Applies a record. It skips invalid stock records: one of them must not stop a monitor.
     ///
@@ -139,14 +146,14 @@ final class StockReader {
     @discardableResult
     private func apply(_ record: ConsumedRecord) -> Entry? {
         guard let key = record.key else { return nil }
-        let name = String(decoding: key, as: UTF8.self)
-        if let store, store != name { return nil }
+        let name = Name(String(decoding: key, as: UTF8.self))
+        if let store, Name(store) != name { return nil }
         guard let value = record.value else {
             entries[name] = nil
             return nil
         }
         guard let stock = try? decoder.decode(value) else { return nil }
-        let entry = Entry(record: stock, bytes: Array(value))
+        let entry = Entry(record: stock, bytes: Array(value), place: RecordPlace(record))
         entries[name] = entry
         return entry
     }
@@ -169,8 +176,9 @@ struct StockTable {
 
     /// The lines of the table. Fruits are in menu order, followed by those that are only in the records.
     ///
-    /// A fruit's bar is full at its initial stock, or at the highest level of any listed store.
-    func lines(_ records: [StockRecord], paint: Paint) -> [String] {
+    /// A fruit's bar is full at its initial stock, or at the highest level of any listed store. `width` is as in
+    /// ``Table/lines(paint:fitting:withTitles:)``.
+    func lines(_ records: [StockRecord], paint: Paint, fitting width: Int? = nil) -> [String] {
         let fruits = fruits(in: records)
         var table = Table(
             [.init(title: language == .korean ? "가게" : "store")]
@@ -182,9 +190,9 @@ struct StockTable {
                 let bar = Bar.text(level, full: fruit.full, columns: barColumns)
                 return [.init(String(level)), .init(bar, colour(level, of: fruit))]
             }
-            table.add([.init(record.store.printable, .bold)] + cells)
+            table.add([.init(StoreID.visible(record.store), .bold)] + cells)
         }
-        return table.lines(paint: paint)
+        return table.lines(paint: paint, fitting: width)
     }
 
     private struct ShownFruit {

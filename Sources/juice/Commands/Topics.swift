@@ -1,4 +1,5 @@
 import ArgumentParser
+import JuiceDomain
 import JuiceMessages
 import JuiceService
 import Kafka
@@ -39,18 +40,20 @@ struct TopicsCommand: ParsableCommand {
             let plan = TopicPlan(
                 names: clients.topics, partitionCount: try settings[.partitions],
                 replicationFactor: try settings[.replicationFactor])
-            let timeout = try settings[.timeout]
+            let deadline = Deadline(after: try settings[.timeout])
             guard clients.capabilities.managesTopics else {
                 throw Failure(
                     .unavailable, "the embedded broker at \(clients.bootstrapServers) cannot create topics on request",
                     hint: "it creates them at its start: `juice serve --partitions N`")
             }
-            let admin = try clients.admin(reachedWithin: timeout)
-            let created = try clients.ask(try admin.create(plan.topics, timeout: timeout))
+            let admin = try clients.admin(reachedUntil: deadline)
+            let created = try clients.ask(admin, until: deadline) { () throws(KafkaError) in
+                try admin.create(plan.topics, timeout: deadline.remaining)
+            }
             let results = clients.topics.all.map { Result(name: $0, created: created.contains($0)) }
             if try settings[.json] { return StandardOutput.line(try JSONText.indented(results)) }
             for result in results {
-                let outcome = result.created ? "created with \(plan.partitionCount) partitions" : "exists"
+                let outcome = result.created ? "created with \(plan.partitionCount.counted("partition"))" : "exists"
                 StandardOutput.line("\(result.name): \(outcome)")
             }
         }
@@ -83,15 +86,19 @@ struct TopicsCommand: ParsableCommand {
         func run() throws {
             let settings = try Settings(self)
             let clients = try KafkaClients(settings)
-            let timeout = try settings[.timeout]
-            let admin = try clients.admin(reachedWithin: timeout)
+            let deadline = Deadline(after: try settings[.timeout])
+            let admin = try clients.admin(reachedUntil: deadline)
             let check = TopicCheck(
                 names: clients.topics, bootstrapServers: clients.bootstrapServers, capabilities: clients.capabilities)
             let reader = try clients.consumer(isolation: "read_uncommitted")
             defer { reader.close() }
-            let findings = try clients.ask(try check.findings(admin, reader: reader, timeout: timeout))
-            let topics = try clients.ask(try admin.metadata(topics: clients.topics.all, timeout: timeout)).topics
-                .filter { $0.partitionCount > 0 }
+            let (findings, metadata) = try clients.ask(admin, until: deadline) { () throws(KafkaError) in
+                (
+                    try check.findings(admin, reader: reader, timeout: deadline.remaining),
+                    try admin.metadata(topics: clients.topics.all, timeout: deadline.remaining)
+                )
+            }
+            let topics = metadata.topics.filter { $0.partitionCount > 0 }
             if try settings[.json] {
                 StandardOutput.line(try JSONText.indented(Report(topics, findings)))
                 if !findings.problems.isEmpty { throw ExitCode(Failure.Status.configuration.rawValue) }

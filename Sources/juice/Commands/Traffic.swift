@@ -42,7 +42,8 @@ struct TrafficOptions: ParsableArguments {
     @Option(help: ArgumentHelp("End after this many answered orders. (default: at Ctrl-C)", valueName: "count")) var orders: Int?
     @Option(
         help: ArgumentHelp(
-            "The stores, separated by commas, or their number. (default: gangnam,hongdae,jamsil)", valueName: "names|count"))
+            "The stores, separated by commas, one a line in a file, or their number. (default: gangnam,hongdae,jamsil)",
+            valueName: "names|@file|count"))
     var stores: String?
     @Option(help: ArgumentHelp("The seed of the orders, to repeat another run. (default: a new seed)", valueName: "number"))
     var seed: UInt64?
@@ -58,16 +59,16 @@ struct TrafficPlan {
     init(_ settings: Settings) throws(Failure) {
         orders = try settings[.orders]
         stores =
-            try settings.value(.stores, "names of 1 to 128 bytes, or a number up to 1000", Self.storeNames)
+            try settings.value(.stores, "\(Setting.stores.expectation), or a number up to 1000", Self.storeList)?.names()
             ?? ["gangnam", "hongdae", "jamsil"]
         seed =
             try settings.value(.seed, "a whole number that is not negative") { UInt64($0) } ?? .random(in: 0...UInt64(UInt32.max))
     }
 
     /// Parses a list of store ids, or a number of generated ones.
-    static func storeNames(_ text: String) -> [String]? {
-        if let count = Int(text) { return (1...1000).contains(count) ? (1...count).map { "store-\($0)" } : nil }
-        return StoreID.names(text).flatMap { Set($0).count == $0.count ? $0 : nil }
+    static func storeList(_ text: String) -> StoreList? {
+        guard let count = Int(text) else { return StoreList(text) }
+        return (1...1000).contains(count) ? .names((1...count).map { "store-\($0)" }) : nil
     }
 }
 
@@ -221,7 +222,9 @@ final class TrafficSession {
         }
         if !answers.isEmpty || inFlight == 0 { lastAnswerAt = .now }
         guard ContinuousClock.now - lastAnswerAt < Self.answerTimeout else {
-            throw Failure(.unavailable, "no answer for \(Self.answerTimeout.inSeconds), with \(inFlight) commands in flight")
+            throw Failure(
+                .unavailable,
+                "no answer for \(DurationText.text(Self.answerTimeout)), with \(inFlight.counted("command")) in flight")
         }
         return answers
     }
@@ -260,7 +263,7 @@ final class TrafficSession {
 
     private func send(_ command: OutgoingCommand) throws(Failure) {
         let topic = clients.topics[command.kind.topic]
-        try clients.ask(
+        try clients.call(
             try producer.produce(topic: topic, key: Array(command.store.utf8), value: command.value) { [weak self] in
                 if case .failure(let error) = $0 { self?.failedDelivery = error }
             })

@@ -44,17 +44,24 @@ enum KafkaProperties {
     static func checkNames(_ properties: [String: String]) throws(Failure) {
         guard let unknown = properties.keys.sorted().first(where: { !KafkaConfiguration.isKnown($0) }) else { return }
         let names = NearestNames.of(unknown, among: KafkaConfiguration.knownNames)
-        // A name without similar ones may be part of a value that was split into lines, so it is not quoted.
-        let name = names.isEmpty ? " of a name that was given" : " \"\(unknown.printable)\""
+        // What does not even look like a property's name may be part of a value that was split into lines, so it is not quoted.
+        let looksLikeName = unknown.contains(".") && unknown.wholeMatch(of: /[a-z0-9._-]+/) != nil
+        let name = names.isEmpty && !looksLikeName ? " of a name that was given" : " \"\(unknown.printable)\""
         throw Failure(.configuration, "there is no Kafka property\(name)\(NearestNames.question(names))")
     }
 
     /// Reports errors for which librdkafka's message would not name the cause.
     static func check(_ properties: [String: String]) throws(Failure) {
         if let name = properties.keys.sorted().first(where: ServiceConfiguration.reservedProperties.contains) {
-            throw Failure(
-                .configuration, "Kafka property \"\(name)\" is not yours to set: juice sets it itself",
-                hint: name == "bootstrap.servers" ? "use --bootstrap-servers" : nil)
+            let hint: String? =
+                switch name {
+                case "bootstrap.servers": "use --bootstrap-servers"
+                // Brokers would spread orders and restocks over the members without regard to each other.
+                case "group.protocol", "group.remote.assignor":
+                    "its consumers share out partitions themselves, which only the classic protocol allows"
+                default: nil
+                }
+            throw Failure(.configuration, "Kafka property \"\(name)\" is not yours to set: juice sets it itself", hint: hint)
         }
         for (name, path) in properties.sorted(by: { $0.key < $1.key }) {
             // librdkafka looks for the system's certificates where ssl.ca.location is "probe".

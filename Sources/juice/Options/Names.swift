@@ -1,16 +1,19 @@
 import Foundation
 import JuiceDomain
+import JuiceMessages
 
 /// Finds juices and fruits by what people call them.
 struct MenuNames {
     let menu: Menu
+    /// The language of messages.
+    var language = Language.english
 
     /// The id of the juice with this id, name or alias: in any language and case, with or without spaces.
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if the text means no juice or several.
     func juice(_ text: String) throws(Failure) -> String {
         try find(
-            text, "juice", menu.juices(called: text).map(\.id),
+            text, ("juice", "쥬스예요"), menu.juices(called: text).map(\.id),
             in: menu.juices.map { Entry(id: $0.id, names: [$0.id] + $0.name.all + $0.aliases) })
     }
 
@@ -19,7 +22,7 @@ struct MenuNames {
     /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if the text means no fruit or several.
     func fruit(_ text: String) throws(Failure) -> String {
         try find(
-            text, "fruit", menu.fruits(called: text).map(\.id),
+            text, ("fruit", "과일이에요"), menu.fruits(called: text).map(\.id),
             in: menu.fruits.map { Entry(id: $0.id, names: [$0.id] + $0.name.all) })
     }
 
@@ -28,22 +31,32 @@ struct MenuNames {
         let names: [String]
     }
 
-    /// The only id of those found, or a failure that names the ids to choose from.
-    private func find(_ text: String, _ kind: String, _ found: [String], in entries: [Entry]) throws(Failure) -> String {
+    /// The only id of those found, or a failure with the names to choose from. A similar name is suggested as the menu has it, so
+    /// that a name in Korean is suggested for one in Korean.
+    private func find(
+        _ text: String, _ kind: (english: String, korean: String), _ found: [String], in entries: [Entry]
+    ) throws(Failure) -> String {
         if found.count == 1 { return found[0] }
         guard found.isEmpty else {
             throw Failure(
-                .usage, "more than one \(kind) is called \"\(text.printable)\"\(NearestNames.question(found))",
-                hint: "give the \(kind)'s id")
+                .usage,
+                language.text(
+                    "more than one \(kind.english) is called \"\(text.printable)\"",
+                    "이름만으로 알 수 없는 \(kind.korean): \"\(text.printable)\"")
+                    + NearestNames.question(found, in: language),
+                hint: language.text("give the \(kind.english)'s id", "id를 적어 주세요"))
         }
-        var suggestions: [String] = []
+        var suggestions: [(name: String, id: String)] = []
         for name in NearestNames.of(text, among: entries.flatMap(\.names)) {
-            guard let entry = entries.first(where: { $0.names.contains(name) }) else { continue }
-            if !suggestions.contains(entry.id) { suggestions.append(entry.id) }
+            guard let id = entries.first(where: { $0.names.contains(name) })?.id else { continue }
+            if !suggestions.contains(where: { $0.id == id }) { suggestions.append((name, id)) }
         }
         throw Failure(
-            .usage, "no \(kind) is called \"\(text.printable)\"\(NearestNames.question(suggestions))",
-            hint: suggestions.isEmpty ? "`juice menu` lists them" : nil)
+            .usage,
+            language.text(
+                "no \(kind.english) is called \"\(text.printable)\"", "메뉴에 없는 \(kind.korean): \"\(text.printable)\"")
+                + NearestNames.question(suggestions.map(\.name), in: language),
+            hint: suggestions.isEmpty ? language.text("`juice menu` lists them", "`juice menu`로 볼 수 있어요") : nil)
     }
 }
 
@@ -68,10 +81,12 @@ enum NearestNames {
     }
 
     /// `; did you mean a, b or c?`, or an empty text.
-    static func question(_ names: [String]) -> String {
+    static func question(_ names: [String], in language: Language = .english) -> String {
         guard let last = names.last else { return "" }
         let others = names.dropLast().joined(separator: ", ")
-        return "; did you mean \(others.isEmpty ? last : "\(others) or \(last)")?"
+        return language.text(
+            "; did you mean \(others.isEmpty ? last : "\(others) or \(last)")?",
+            ". 혹시 \(names.joined(separator: ", "))인가요?")
     }
 
     private static func parts(of text: String) -> [Unicode.Scalar] {

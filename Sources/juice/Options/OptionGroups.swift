@@ -3,12 +3,20 @@ import JuiceMessages
 import Logging
 
 extension Option {
-    /// An option that gives a setting. Its help ends with the setting's default.
+    /// An option that gives a setting. Its help ends with the setting's default. Stores are completed wherever they are named.
     init<Given: ExpressibleByArgument>(
         _ setting: Setting<some Sendable>, value: String, help: String, completion: CompletionKind? = nil
     ) where Value == Given? {
         let standard = setting.show(setting.standard).map { " (default: \($0))" } ?? ""
-        self.init(help: ArgumentHelp("\(help)\(standard)", valueName: value), completion: completion)
+        let stores: [String: CompletionKind] = ["store": .stores, "stores": .storeList]
+        self.init(help: ArgumentHelp("\(help)\(standard)", valueName: value), completion: completion ?? stores[setting.name])
+    }
+}
+
+extension Option where Value == String? {
+    /// An option that gives a duration. Its help shows how to write one.
+    init(_ setting: Setting<Duration>, help: String) {
+        self.init(setting, value: "duration", help: "\(help) Such as \(DurationText.examples).")
     }
 }
 
@@ -105,23 +113,28 @@ struct AdminOptions: ParsableArguments {
 
 /// The option for how long to wait for Kafka.
 struct TimeoutOption: ParsableArguments {
-    @Option(.timeout, value: "seconds", help: "How long to wait for the broker.")
-    var timeout: Double?
+    @Option(.timeout, help: "How long to wait for the broker.")
+    var timeout: String?
 }
 
 /// The options of commands that send something to a store.
 struct SubmissionOptions: ParsableArguments {
-    @Option(.store, value: "store", help: "The store. (default: main)")
+    @Option(.store, value: "store", help: "The store. One that no command has changed is warned of. (default: main)")
     var store: String?
 
     @Flag(inversion: .prefixedNo, help: "Wait for the answer and print it.")
     var wait: Bool?
 
-    @Option(.timeout, value: "seconds", help: "How long to wait for the broker and the answer.")
-    var timeout: Double?
+    @Option(.timeout, help: "How long to wait for the broker and the answer.")
+    var timeout: String?
 
-    @Flag(inversion: .prefixedNo, help: "Print JSON: with --wait the unchanged value of the answer's record.")
+    @Flag(inversion: .prefixedNo, help: "Print JSON: where the command stands, or with --wait the answer and where it stands.")
     var json: Bool?
+
+    @Option(
+        .language, value: "en|ko", help: "The language of messages: en or ko. Unless given, answers are in the service's.",
+        completion: .list(Language.allCases.map(\.rawValue)))
+    var language: String?
 
     @OptionGroup var kafka: KafkaOptions
 }

@@ -74,6 +74,19 @@ extension Setting<Int> {
     }
 }
 
+extension Setting<Duration> {
+    /// A duration within a range, with units.
+    init(_ name: String, in range: ClosedRange<Duration>, default standard: Duration) {
+        let bounds = "from \(DurationText.text(range.lowerBound)) to \(DurationText.text(range.upperBound))"
+        self.init(
+            name, default: standard, "a duration \(bounds) with its units, such as \(DurationText.examples)",
+            show: DurationText.text
+        ) { text in
+            DurationText.parse(text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+}
+
 extension Setting<String> {
     init(_ name: String, default standard: String) { self.init(name, default: standard, "a text") { $0 } }
 }
@@ -128,11 +141,11 @@ extension Setting<Language> {
 
 extension Setting<Duration> {
     /// How long to wait for brokers and answers.
-    static var timeout: Self {
-        let expectation = "a number of seconds above 0, at most 86400"
-        return Self("timeout", default: .seconds(10), expectation, show: { "\(Int($0 / .seconds(1)))" }) { text in
-            Double(text).flatMap { $0 > 0 && $0 <= 86400 ? .milliseconds(Int(($0 * 1000).rounded(.up))) : nil }
-        }
+    static var timeout: Self { Self("timeout", in: .milliseconds(1) ... .seconds(86_400), default: .seconds(10)) }
+    /// How long a repeat gets the answer to the first command.
+    static var duplicateWindow: Self {
+        Self(
+            "duplicate-window", in: .zero ... .seconds(365 * 86_400), default: .milliseconds(DuplicateWindow.standard.age))
     }
 }
 
@@ -146,23 +159,7 @@ extension Setting<HTTPAddress?> {
     }
 }
 
-extension Setting<[String]?> {
-    static var stores: Self { Self("stores", "names of 1 to \(StoreID.maximumLength) bytes", StoreID.names) }
-}
-
-extension StoreID {
-    /// Parses a comma-separated list of store ids; nil if one of them is invalid.
-    @Sendable static func names(_ list: String) -> [String]? {
-        let names = list.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        return names.allSatisfy { (1...maximumLength).contains($0.utf8.count) } ? names : nil
-    }
-}
-
 extension Setting<Int> {
-    /// How long a repeat gets the answer to the first command, in seconds.
-    static var duplicateWindow: Self {
-        Self("duplicate-window", in: 0...31_536_000, default: Int(DuplicateWindow.standard.age / 1000))
-    }
     /// The partitions of each topic that is created.
     static var partitions: Self { Self("partitions", in: 1...10_000, default: 4) }
 }
@@ -200,8 +197,11 @@ extension Setting<String?> {
 
 extension Setting<Int64?> {
     /// A point in time, in milliseconds since 1970.
-    static var since: Self {
-        Self("since", "how long ago, such as 10m, 2h or 7d, or a date, such as 2026-01-31 or 2026-01-31T12:34") {
+    static var since: Self { time("since") }
+    static var until: Self { time("until") }
+
+    private static func time(_ name: String) -> Self {
+        Self(name, "how long ago, such as 10m, 2h or 7d, a time of today, such as 12:34, or a date, such as 2026-01-31T12:34") {
             TimeText.milliseconds($0)
         }
     }
@@ -224,33 +224,62 @@ extension Setting<Bool> {
     static var yes: Self { Self("yes") }
     static var earliest: Self { Self("earliest") }
     static var latest: Self { Self("latest") }
+    static var copied: Self { Self("copied") }
     static var dryRun: Self { Self("dry-run") }
     static var kiosk: Self { Self("kiosk") }
 }
 
 // MARK: - Times
 
-/// A point in time as people write it: how long ago, or a date with or without a time of day.
+/// A duration as people write it: whole numbers with units, the largest first, such as `1h30m`.
+///
+/// A number without a unit is refused: `--timeout 500` would be seconds to one reader and milliseconds to another.
+enum DurationText {
+    /// Completes "such as …".
+    static let examples = "500ms, 30s or 1h30m"
+
+    private static let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)]
+
+    /// Parses a duration; nil if the text is none. Zero needs no unit.
+    static func parse(_ text: String) -> Duration? {
+        guard text != "0" else { return .zero }
+        let pattern = /(?:([0-9]{1,9})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,9})s)?(?:([0-9]{1,9})ms)?/
+        guard !text.isEmpty, let match = text.wholeMatch(of: pattern) else { return nil }
+        let counts = [match.1, match.2, match.3, match.4, match.5].map { $0.flatMap { Int($0) } ?? 0 }
+        return .milliseconds(zip(counts, units).reduce(0) { $0 + $1.0 * $1.1.1 })
+    }
+
+    /// The shortest text that means the same, to the millisecond.
+    static func text(_ duration: Duration) -> String {
+        var rest = Int((duration / .milliseconds(1)).rounded())
+        guard rest > 0 else { return "0s" }
+        return units.reduce(into: "") { text, unit in
+            if rest >= unit.1 { text += "\(rest / unit.1)\(unit.0)" }
+            rest %= unit.1
+        }
+    }
+}
+
+/// A point in time as people write it: how long ago, a time of today, or a date with or without a time of day.
 enum TimeText {
-    private static let secondsOfUnits: [Substring: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86400]
+    /// What the help of a command says of its times.
+    static let help = """
+        A time is how long ago, such as 90s, 10m, 1h30m or 7d, a time of today, such as 12:34, or a date, with or without a time: \
+        2026-01-31, 2026-01-31T12:34 or 2026-01-31T12:34:56Z.
+        """
 
     /// Parses a time.
     ///
     /// - Parameters:
-    ///   - text: such as `90s`, `2h`, `2026-01-31`, `2026-01-31T12:34` or `2026-01-31T12:34:56Z`.
+    ///   - text: such as `90s`, `1h30m`, `12:34`, `2026-01-31`, `2026-01-31T12:34` or `2026-01-31T12:34:56Z`.
     ///   - now: what the text counts back from.
-    ///   - zone: the time zone of a date that names none.
+    ///   - zone: the time zone of today, and of a date that names none.
     /// - Returns: milliseconds since 1970; nil if the text is no time.
     static func milliseconds(_ text: String, now: Date = .now, zone: TimeZone = .current) -> Int64? {
-        let seconds = ago(text, now) ?? date(text, zone)
+        let today = now.formatted(Date.ISO8601FormatStyle(timeZone: zone).year().month().day())
+        let ago = DurationText.parse(text).map { now.timeIntervalSince1970 - $0 / .seconds(1) }
+        let seconds = ago ?? date(text, zone) ?? date("\(today)T\(text)", zone)
         return seconds.map { Int64($0 * 1000) }
-    }
-
-    private static func ago(_ text: String, _ now: Date) -> Double? {
-        guard let match = text.wholeMatch(of: /([0-9]{1,9})([smhd])/), let count = Double(match.1),
-            let unit = secondsOfUnits[match.2]
-        else { return nil }
-        return now.timeIntervalSince1970 - count * unit
     }
 
     private static func date(_ text: String, _ zone: TimeZone) -> Double? {

@@ -187,7 +187,7 @@ private enum ConfigFile {
 
     /// What stands between the items of those settings that may be lists.
     private static let separators = [
-        Setting<String?>.kafkaProperty.name: "\n", Setting<[String]?>.stores.name: ",", Setting<[String]?>.fruits.name: ",",
+        Setting<String?>.kafkaProperty.name: "\n", Setting<StoreList?>.stores.name: ",", Setting<[String]?>.fruits.name: ",",
         Setting<[String]>.hostNames.name: ",",
     ]
 }

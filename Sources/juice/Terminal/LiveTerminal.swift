@@ -12,6 +12,9 @@ struct LiveTerminal: ~Copyable {
         StandardOutput.isTerminal && ProcessInfo.processInfo.environment["TERM"] != "dumb"
     }
 
+    /// How wide a line on standard output may be; nil if it is no terminal.
+    static var columns: Int? { StandardOutput.isTerminal ? size.columns : nil }
+
     /// The terminal's current size; 80 × 24 if unknown.
     static var size: (columns: Int, rows: Int) {
         var size = winsize()
@@ -96,23 +99,28 @@ enum ANSI {
     static let hideCursor = "\u{1B}[?25l"
     static let showCursor = "\u{1B}[?25h"
 
-    /// A line with colours, truncated to a number of columns.
+    /// A line with colours, truncated to a number of columns, with "…" at the end if anything is missing.
     static func clip(_ line: String, to columns: Int) -> String {
+        let pieces = pieces(of: line)
+        guard pieces.reduce(0, { $0 + $1.width }) > columns else { return line }
         var clipped = ""
-        var used = 0
-        var isSequence = false
-        for character in line {
-            if character == "\u{1B}" { isSequence = true }
-            if isSequence {
-                clipped.append(character)
-                if character.isLetter { isSequence = false }
-                continue
-            }
-            let width = DisplayWidth.of(String(character))
-            if used + width > columns { return clipped + "\u{1B}[0m" }
+        var room = columns - 1
+        for (character, width) in pieces {
+            room -= width
+            guard room >= 0 else { break }
             clipped.append(character)
-            used += width
         }
-        return clipped
+        return clipped + "…\u{1B}[0m"
+    }
+
+    /// The characters of a line and their columns: none for those of a sequence.
+    private static func pieces(of line: String) -> [(Character, width: Int)] {
+        var isSequence = false
+        return line.map { character in
+            if character == "\u{1B}" { isSequence = true }
+            guard isSequence else { return (character, DisplayWidth.of(String(character))) }
+            if character.isLetter { isSequence = false }
+            return (character, 0)
+        }
     }
 }

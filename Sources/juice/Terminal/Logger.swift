@@ -1,4 +1,5 @@
 import Foundation
+import Kafka
 import Logging
 
 /// The format of log lines.
@@ -21,6 +22,15 @@ extension Logger {
         logger.logLevel = level
         return logger
     }
+
+    /// Logs the first line of a command that runs until it is stopped: what runs, and what it works on.
+    func started(_ command: String, brokers: String, _ settings: Settings, _ own: Logger.Metadata) throws(Failure) {
+        let common: Logger.Metadata = [
+            "version": "\(JuiceCommand.currentVersion)", "librdkafka": "\(KafkaLibrary.version)", "brokers": "\(brokers)",
+            "topics": "\(try settings[.topicPrefix])*", "menu": "\(try settings[.menu] ?? "built-in")",
+        ]
+        notice("juice \(command)", metadata: common.merging(own) { $1 })
+    }
 }
 
 /// Writes each event as one line.
@@ -40,25 +50,24 @@ struct LineLogHandler: LogHandler {
         let provided = metadataProvider?.get() ?? [:]
         let all = metadata.merging(provided) { _, new in new }.merging(event.metadata ?? [:]) { _, new in new }
         switch format {
-        case .text: sink(Self.line(time: ClockTime.now, event.level, "\(event.message)", all))
+        case .text: sink(Self.line(time: .now, event.level, "\(event.message)", all))
         case .json: sink(Self.object(time: .now, event.level, "\(event.message)", all))
         }
     }
 
-    /// `12:34:56 notice ready partitions=0,1`.
-    static func line(time: String, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
+    /// `2026-03-01T12:34:56.789Z notice ready partitions=0,1`.
+    static func line(time: Date, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
         let pairs = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        return "\(time) \(level) \(message)\(pairs)".printable
+        return "\(text(time)) \(level) \(message)\(pairs)".printable
     }
+
+    private static func text(_ time: Date) -> String { time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
 
     /// `{"time":"2026-03-01T12:34:56.789Z","level":"notice","message":"ready","partitions":"0,1"}`.
     ///
     /// Metadata with the name of one of the first three members is dropped, so that programs can rely on those.
     static func object(time: Date, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
-        let head = [
-            ("time", time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))), ("level", level.rawValue),
-            ("message", message),
-        ]
+        let head = [("time", text(time)), ("level", level.rawValue), ("message", message)]
         let names = Set(head.map(\.0))
         let rest = metadata.sorted { $0.key < $1.key }.filter { !names.contains($0.key) }
             .map { ($0.key, "\($0.value)") }

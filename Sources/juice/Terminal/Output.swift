@@ -15,13 +15,18 @@ enum StandardOutput {
         return (toTerminal ? Array(String(decoding: record, as: UTF8.self).printableJSON.utf8) : record) + end
     }
 
-    /// Writes all bytes. If the reader has closed the pipe, ends the process with SIGPIPE, as `head` expects.
+    /// Writes all bytes, or ends the process: with SIGPIPE if the reader has closed the pipe, as `head` expects, and with
+    /// ``Failure/Status/output`` if for example the disk is full. A result that is not written must not look like success.
     static func write(_ bytes: [UInt8]) {
-        guard writeAll(bytes, to: STDOUT_FILENO) || errno != EPIPE else {
+        guard !writeAll(bytes, to: STDOUT_FILENO) else { return }
+        let code = errno
+        if code == EPIPE {
             signal(SIGPIPE, SIG_DFL)
             raise(SIGPIPE)
-            return
         }
+        StandardError.write(Failure(.output, "standard output cannot be written: \(String(cString: strerror(code)))").report)
+        // Without the library's handlers, which other threads may be in need of.
+        _exit(Failure.Status.output.rawValue)
     }
 }
 

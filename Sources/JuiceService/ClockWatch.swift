@@ -1,0 +1,93 @@
+import JuiceEngine
+import JuiceMessages
+import Logging
+import Metrics
+import Synchronization
+
+/// Compares the times of commands with this machine's clock. Repeats are recognised by these times: a clock that is wrong, here or
+/// where they are set, moves the duplicate window, and its correction moves it back.
+///
+/// An old command need not come from a clock that is behind, since it may have waited in the log. So only a command counts that was
+/// written after the service last looked where its partition ends, which it does every 3 s. It was sent between then and now, and
+/// by how much its time lies outside is the difference. Each second one command is compared. The median of the last ones decides,
+/// so that no single sender does.
+final class ClockWatch: Sendable {
+    private struct State {
+        /// Where each partition ended, and when that was asked.
+        var ends: [InputPartition: (offset: Offset, time: Timestamp)] = [:]
+        var comparedAt: Timestamp?
+        /// By how much the times of the last commands lie ahead of this clock, or behind it if negative; the oldest first.
+        var differences: [Timestamp] = []
+        var isTold = false
+
+        var median: Timestamp { differences.count < fewest ? 0 : differences.sorted()[differences.count / 2] }
+    }
+
+    /// Differences up to this are normal, in milliseconds.
+    static let tolerance: Timestamp = 60_000
+    private static let interval: Timestamp = 1_000
+    /// How many commands tell anything, and how many are looked at.
+    private static let (fewest, most) = (5, 15)
+
+    private let gauge: Gauge?
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    init(metrics: (any MetricsFactory)?, logger: Logger) {
+        gauge = metrics?.gauge(.clockDifference, [])
+        gauge?.record(0)
+        self.logger = logger
+    }
+
+    /// These are the ends of the logs, which were asked for at this time.
+    func found(_ extents: [PartitionExtents], at time: Timestamp) {
+        state.withLock { state in
+            for (input, log) in extents.lazy.flatMap(\.inputs) { state.ends[input] = (log.upperBound, time) }
+        }
+    }
+
+    /// Compares the time of a command that was read now, if one is due.
+    func compare(_ command: CommandRecord, at now: Timestamp, headers: () -> [MessageHeader]) {
+        guard let time = command.timestamp else { return }
+        state.withLock { state in
+            if let last = state.comparedAt, last..<last + Self.interval ~= now { return }
+            let input = InputPartition(topic: command.topic, partition: command.partition)
+            guard let end = state.ends[input], command.offset >= end.offset,
+                // It may have waited in another partition.
+                !headers().contains(where: { $0.name == HeaderName.forwardedFrom })
+            else { return }
+            state.comparedAt = now
+            state.differences.append(time > now ? time - now : min(0, max(0, time) - end.time))
+            if state.differences.count > Self.most { state.differences.removeFirst() }
+            tell(&state)
+        }
+    }
+
+    /// Called under the lock, so that two changes cannot be logged in the wrong order.
+    private func tell(_ state: inout State) {
+        let difference = state.median
+        gauge?.record(Double(difference) / 1000)
+        let isWrong = difference.magnitude > Self.tolerance
+        guard isWrong != state.isTold else { return }
+        state.isTold = isWrong
+        guard isWrong else { return logger.notice("the times of most commands agree with this machine's clock again") }
+        logger.warning(
+            """
+            the times of most commands lie \(Self.text(difference.magnitude)) \(difference > 0 ? "ahead of" : "behind") this \
+            machine's clock. One of the clocks is wrong, and repeats are recognized by these times: see \
+            docs/OPERATIONS.md#juiceclocksdiffer
+            """)
+    }
+
+    /// `90 s`, `45 min`, `26 h` or `12 days`.
+    private static func text(_ milliseconds: UInt64) -> String {
+        let (unit, name): (UInt64, String) =
+            switch milliseconds {
+            case ..<120_000: (1_000, "s")
+            case ..<7_200_000: (60_000, "min")
+            case ..<172_800_000: (3_600_000, "h")
+            default: (86_400_000, "days")
+            }
+        return "\((milliseconds + unit / 2) / unit) \(name)"
+    }
+}

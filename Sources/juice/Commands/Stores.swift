@@ -1,0 +1,254 @@
+import ArgumentParser
+import Foundation
+import JuiceDomain
+import JuiceMessages
+import Kafka
+
+/// `juice stores`: lists the stores.
+struct StoresCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stores", abstract: "List the stores.",
+        discussion: """
+            Reads the stock topic: a row for each store that an order or restock has changed, with the number of changes and \
+            the time of the last one. A name with anything that cannot be seen is quoted, and names that look alike are marked.
+
+            With --stores it says which of them the service would not serve, and which of the list were never changed. To begin \
+            such a list:
+              juice stores --json | jq .store > stores.txt
+
+            Examples:
+              juice stores
+              juice stores --stores @stores.txt
+              juice stores --json | jq -r 'select(.revision < 3) | .store'
+            """
+    )
+
+    @Option(.stores, value: "names|@file", help: "The stores that the service is to serve. (default: all)") var stores: String?
+    @Flag(inversion: .prefixedNo, help: "Print a line of JSON for each store.") var json: Bool?
+
+    @OptionGroup var timeout: TimeoutOption
+    @OptionGroup var kafka: KafkaOptions
+
+    func run() throws {
+        let settings = try Settings(self)
+        let known = try settings.stores()
+        let rows = try StoreRow.all(StoreRecord.all(KafkaClients(settings), timeout: settings[.timeout]), known: known)
+        if try settings[.json] {
+            var output = BatchedOutput()
+            for row in rows { output.line(JSONText.line(row)) }
+            return output.flush()
+        }
+        guard !rows.isEmpty else { return StandardError.write("no order or restock has changed any store yet\n") }
+        StandardOutput.line(StoreRow.table(rows).lines(paint: .forStandardOutput()).joined(separator: "\n"))
+        StandardError.write("\(rows.count) \(rows.count == 1 ? "store" : "stores")\n")
+    }
+}
+
+/// The last record of a store in the stock topic.
+struct StoreRecord {
+    let store: String
+    /// How often the store was changed.
+    let revision: Int
+    let partition: Int32
+    let offset: Offset
+    /// Milliseconds since 1970.
+    let timestamp: Int64?
+
+    /// Reads the last records of all stores, sorted by name.
+    ///
+    /// - Parameter most: throws if the topic has more records than this.
+    static func all(_ clients: KafkaClients, most: Int = .max, timeout: Duration) throws(Failure) -> [StoreRecord] {
+        let reader = try TopicReader(clients, topic: clients.topics.stock, timeout: timeout)
+        guard reader.watermarks.values.reduce(0, { $0 + $1.count }) <= most else {
+            throw Failure(.unavailable, "\(clients.topics.stock) has more than \(most) records")
+        }
+        let decoder = StockDecoder()
+        var records: [Name: StoreRecord] = [:]
+        try reader.readAll { record in
+            guard let key = record.key else { return }
+            let name = Name(String(decoding: key, as: UTF8.self))
+            guard let value = record.value else {
+                records[name] = nil
+                return
+            }
+            guard let stock = try? decoder.decode(value) else { return }
+            records[name] = StoreRecord(
+                store: name.text, revision: stock.revision, partition: record.partition, offset: record.offset,
+                timestamp: record.timestamp)
+        }
+        return records.values.sorted { ($0.store, $0.partition, $0.offset) < ($1.store, $1.partition, $1.offset) }
+    }
+}
+
+/// A store as `juice stores` shows it.
+struct StoreRow: Encodable, Equatable {
+    let store: String
+    let revision: Int
+    let partition: Int32?
+    let offset: Offset?
+    let time: String?
+    /// Other stores whose names look the same, at most three.
+    let looksLike: [String]
+    /// Whether the list has it; nil without a list.
+    let isKnown: Bool?
+    private let timestamp: Int64?
+
+    private enum CodingKeys: String, CodingKey { case store, revision, partition, offset, time, looksLike, isKnown }
+
+    /// - Parameter known: the stores of the list; nil if there is none.
+    static func all(_ records: [StoreRecord], known: [String]?) -> [StoreRow] {
+        let listed = known.map { Set($0.map(Name.init)) }
+        let changed = Set(records.map { Name($0.store) })
+        let unchanged = (known ?? []).filter { !changed.contains(Name($0)) }
+        let alike = StoreID.alike(records.map(\.store) + unchanged)
+        func row(_ store: String, _ record: StoreRecord?) -> StoreRow {
+            let others = (alike[StoreID.look(of: store)] ?? []).lazy.filter { Name($0) != Name(store) }.prefix(3)
+            return StoreRow(
+                store: store, revision: record?.revision ?? 0, partition: record?.partition, offset: record?.offset,
+                time: record?.timestamp.map {
+                    Date(timeIntervalSince1970: Double($0) / 1000).formatted(
+                        Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+                }, looksLike: Array(others), isKnown: listed?.contains(Name(store)),
+                timestamp: record?.timestamp)
+        }
+        return records.map { row($0.store, $0) } + unchanged.sorted().map { row($0, nil) }
+    }
+
+    static func table(_ rows: [StoreRow]) -> Table {
+        var table = Table([
+            .init(title: "store"), .init(title: "changes", alignment: .right), .init(title: "last change"),
+            .init(title: "partition", alignment: .right), .init(title: ""),
+        ])
+        for row in rows {
+            var notes: [Table.Cell] = []
+            if row.isKnown == false { notes.append(.init("not on the list", .red)) }
+            if !row.looksLike.isEmpty {
+                notes.append(.init("looks like \(row.looksLike.map(StoreID.visible).joined(separator: ", "))", .yellow))
+            }
+            table.add([
+                .init(StoreID.visible(row.store), .bold), .init(String(row.revision)),
+                .init(row.timestamp.map(DateTime.text) ?? "never"), .init(row.partition.map(String.init) ?? ""),
+                .init(notes.map(\.text).joined(separator: "; "), notes.first?.colour),
+            ])
+        }
+        return table
+    }
+}
+
+// MARK: - Lists of stores
+
+/// Stores that a setting names, or the file that does.
+enum StoreList: Sendable, Equatable {
+    case names([String])
+    case file(String)
+
+    /// Parses ids separated by commas, or `@` and a path; nil if an id is invalid, is there twice, or has what cannot be seen.
+    init?(_ text: String) {
+        if text.hasPrefix("@"), text.count > 1 {
+            self = .file(String(text.dropFirst()))
+            return
+        }
+        let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        let areVisible = names.allSatisfy { StoreID.isValid($0) && StoreID.visible($0) == $0 }
+        guard areVisible, Set(names.map(Name.init)).count == names.count else { return nil }
+        self = .names(names)
+    }
+
+    /// The ids.
+    func names() throws(Failure) -> [String] {
+        switch self {
+        case .file(let path): return try Self.read(path)
+        case .names(let names):
+            // A store of such a name is less likely than a forgotten sign.
+            if names.count == 1, FileManager.default.fileExists(atPath: names[0]) {
+                throw Failure(.configuration, "\(names[0]) is a file: write @\(names[0]) for the stores in it")
+            }
+            return names
+        }
+    }
+
+    /// Reads a file of ids, one a line. A line in quotes is a JSON string.
+    private static func read(_ path: String) throws(Failure) -> [String] {
+        func fault(_ problem: String, hint: String? = nil) -> Failure {
+            Failure(.configuration, "the list of stores \(path.printable) \(problem)", hint: hint)
+        }
+        guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
+            throw fault("cannot be read")
+        }
+        var names: [String] = []
+        var places: [Name: Int] = [:]
+        // Some editors begin a file with a byte order mark.
+        let lines = text.trimmingPrefix("\u{FEFF}").split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (index, line) in lines.enumerated() {
+            let line = line.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
+            guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+            let isQuoted = line.hasPrefix("\"")
+            let name = isQuoted ? try? JSONDecoder().decode(String.self, from: Data(line.utf8)) : line
+            guard let name, StoreID.isValid(name) else { throw fault("has no store's id in line \(index + 1)") }
+            guard isQuoted || StoreID.visible(name) == name else {
+                throw fault(
+                    "has characters in line \(index + 1) that cannot be seen, or two for one",
+                    hint: "if the store is called so, write \(StoreID.visible(name))")
+            }
+            if let first = places.updateValue(index + 1, forKey: Name(name)) {
+                throw fault("names \(StoreID.visible(name)) twice, in lines \(first) and \(index + 1)")
+            }
+            names.append(name)
+        }
+        guard !names.isEmpty else { throw fault("names no store") }
+        return names
+    }
+}
+
+extension StoreList: CustomStringConvertible {
+    /// As it was given.
+    var description: String {
+        switch self {
+        case .names(let names): names.joined(separator: ",")
+        case .file(let path): "@\(path)"
+        }
+    }
+}
+
+extension Setting<StoreList?> {
+    static var stores: Self {
+        Self(
+            "stores", "stores' ids with commas in between, each once and without spaces around it, or @ and a file of them",
+            { StoreList($0) })
+    }
+}
+
+extension Settings {
+    /// The stores that are named, or those in the file that is; nil if none are.
+    func stores() throws(Failure) -> [String]? { try self[.stores]?.names() }
+}
+
+extension StoreID {
+    /// The ids by how they look.
+    static func alike(_ ids: [String]) -> [String: [String]] { Dictionary(grouping: ids, by: look) }
+
+    fileprivate static func isValid(_ id: String) -> Bool { (1...maximumLength).contains(id.utf8.count) }
+}
+
+// MARK: - Names that may be mistyped
+
+extension KafkaClients {
+    /// The most records of the stock topic that are read for a warning.
+    private static let mostRecordsForWarning = 50_000
+
+    /// What to say before a command to a store that no command has changed, though some have changed others: a mistyped name finds
+    /// the stock that every store has at first. Nil also if that cannot be told soon.
+    func warning(aboutNew store: String, _ language: Language, deadline: Deadline) -> String? {
+        let timeout = min(deadline.remaining, .seconds(2))
+        guard let records = try? StoreRecord.all(self, most: Self.mostRecordsForWarning, timeout: timeout), !records.isEmpty,
+            !records.contains(where: { Name($0.store) == Name(store) })
+        else { return nil }
+        let similar = NearestNames.of(store, among: records.map(\.store)).map(StoreID.visible)
+        let name = StoreID.visible(store)
+        return switch language {
+        case .english: "store \(name) is new, no command has changed it yet\(NearestNames.question(similar))"
+        case .korean:
+            "\(name): 아직 주문이나 재고 수정이 없던 새 매장이에요" + (similar.isEmpty ? "" : ". 혹시 \(similar.joined(separator: ", "))인가요?")
+        }
+    }
+}

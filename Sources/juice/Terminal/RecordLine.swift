@@ -1,0 +1,85 @@
+import Foundation
+import JuiceMessages
+import Kafka
+
+/// Where a record stands in its topic, and when it was written.
+struct RecordPlace: Equatable {
+    /// Milliseconds since 1970; nil if the broker stored none.
+    let timestamp: Int64?
+    let partition: Int32
+    let offset: Offset
+}
+
+extension RecordPlace {
+    init(_ record: ConsumedRecord) {
+        self.init(timestamp: record.timestamp, partition: record.partition, offset: record.offset)
+    }
+}
+
+/// A line of `--json` about a record: an object with its `time`, `partition` and `offset`, and then the `record`, unchanged.
+enum RecordLine {
+    /// - Parameters:
+    ///   - place: nil for a record that is not in its topic.
+    ///   - members: others that stand before the record, as name and JSON.
+    ///   - record: the record's value; nil if it is unknown.
+    ///   - isJSON: whether the value is known to be JSON.
+    static func json(
+        _ place: RecordPlace?, _ members: [(name: String, json: String)] = [], record: [UInt8]?, isJSON: Bool = true
+    ) -> [UInt8] {
+        var head: [(name: String, json: String)] = []
+        if let time = place?.timestamp { head.append(("time", "\"\(DateTime.utc(milliseconds: time))\"")) }
+        if let place { head += [("partition", "\(place.partition)"), ("offset", "\(place.offset)")] }
+        var line = Array("{\((head + members).map { "\"\($0.name)\":\($0.json)" }.joined(separator: ","))".utf8)
+        if let record {
+            line += Array("\(line.count > 1 ? "," : "")".utf8) + value(record, isJSON)
+        }
+        return line + [UInt8(ascii: "}")]
+    }
+
+    /// The member with the record. One that is not JSON is text or base64, as of a dead letter.
+    private static func value(_ bytes: [UInt8], _ isJSON: Bool) -> [UInt8] {
+        if isJSON || (try? JSONSerialization.jsonObject(with: Data(bytes))) != nil { return Array("\"record\":".utf8) + bytes }
+        let bytes = BytesText(bytes)
+        let (name, value) = bytes.text.map { ("value", $0) } ?? ("valueBase64", bytes.base64 ?? "")
+        return Array("\"\(name)\":\(JSONText.line(value))".utf8)
+    }
+}
+
+/// Bytes in JSON: text if they are UTF-8, otherwise base64.
+struct BytesText {
+    let text, base64: String?
+
+    init(_ bytes: [UInt8]?) {
+        text = bytes.flatMap { String(validating: $0, as: UTF8.self) }
+        base64 = text == nil ? bytes.map { Data($0).base64EncodedString() } : nil
+    }
+}
+
+/// A point in time, from milliseconds since 1970.
+enum DateTime {
+    /// The local date and time, as `2026-01-31 12:34:56`.
+    static func text(milliseconds: Int64) -> String {
+        ClockTime.of(secondsSince1970: Int(milliseconds / 1000), format: "%F %T")
+    }
+
+    /// The same with milliseconds.
+    static func exactText(milliseconds: Int64) -> String { text(milliseconds: milliseconds) + "." + fraction(milliseconds) }
+
+    /// The local day of `now`, in milliseconds since 1970.
+    static func today(now: Date = .now) -> Range<Int64> {
+        let day = Calendar.current.dateInterval(of: .day, for: now) ?? DateInterval(start: now, duration: 0)
+        return Int64(day.start.timeIntervalSince1970 * 1000)..<Int64(day.end.timeIntervalSince1970 * 1000)
+    }
+
+    /// In RFC 3339 and UTC, as `2026-01-31T12:34:56.789Z`.
+    static func utc(milliseconds: Int64) -> String {
+        var seconds = time_t(milliseconds / 1000)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        var text = [CChar](repeating: 0, count: 64)
+        let length = strftime(&text, text.count, "%FT%T", &parts)
+        return String(decoding: text[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self) + "." + fraction(milliseconds) + "Z"
+    }
+
+    private static func fraction(_ milliseconds: Int64) -> String { String(String(1000 + abs(milliseconds % 1000)).dropFirst()) }
+}

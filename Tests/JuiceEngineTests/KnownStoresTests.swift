@@ -1,0 +1,70 @@
+import JuiceEngine
+import JuiceMessages
+import Testing
+
+@testable import simulate
+
+/// Workers that know their stores, one after another with other lists.
+@Suite struct KnownStoresTests {
+    private let cluster = SimulatedCluster(partitionCount: 1)
+
+    /// Answers what was sent, by a worker that knows these stores; nil knows all.
+    private func run(_ stores: [String]?) { Harness(cluster, stores: stores).runAndLeave() }
+
+    private var stock: String { cluster.values(.stock).last ?? "" }
+
+    @Test func commandsToOtherStoresAreRejectedBeforeAllElse() {
+        for (id, juice) in [("a", "kiwi"), ("b", "durian")] { cluster.order(id, juice) }
+        cluster.cancel("c")
+        cluster.restock("r", #""add":{"kiwi":1}"#)
+        cluster.restock("s", #""add":{}"#)
+        cluster.order("d", "kiwi", store: "hongdae")
+        run(["hongdae"])
+        let reasons = cluster.answerRecords().compactMap(\.answer).map { answer in
+            if case .rejected(let reason) = answer.outcome { "\(answer.id) \(reason)" } else { answer.summary }
+        }
+        #expect(Set(reasons) == Set(["a", "b", "c", "r", "s"].map { "\($0) unknownStore" } + ["juiceMade d"]))
+        #expect(cluster.values(.stock).count == 1 && stock.contains("hongdae"))
+    }
+
+    @Test func whatWasAnsweredBeforeIsRepeatedAndTakenBack() {
+        cluster.order("a", "kiwi", quantity: 2)
+        cluster.order("b", "strawberry")
+        run(nil)
+        cluster.order("a", "kiwi")
+        for id in ["a", "b"] { cluster.cancel(id) }
+        for id in ["a", "e"] { cluster.order(id, "kiwi") }
+        cluster.cancel("e")
+        cluster.order("e", "kiwi")
+        run([])
+        let before = ["juiceMade a", "outOfStock b"]
+        let after = ["juiceMade a again", "cancelled a", "cancelled b", "rejected a", "rejected e", "cancelled e", "rejected e"]
+        #expect(cluster.answers() == before + after)
+        #expect(stock.contains(#""revision":2"#) && stock.contains(#""kiwi":10"#))
+    }
+
+    /// A rejected order is not made for as long as its sender may repeat it. A rejected cancel leaves nothing behind.
+    @Test func aStoreThatIsKnownAgainGoesOn() {
+        cluster.order("a", "kiwi")
+        run(nil)
+        cluster.order("b", "kiwi")
+        for _ in 0..<2 { cluster.cancel("c") }
+        run([])
+        cluster.order("b", "kiwi")
+        cluster.order("c", "kiwi")
+        cluster.cancel("c")
+        cluster.order("d", "kiwi")
+        run(["gangnam"])
+        let first = ["juiceMade a", "rejected b", "rejected c", "rejected c"]
+        #expect(cluster.answers() == first + ["rejected b again", "juiceMade c", "cancelled c", "juiceMade d"])
+        #expect(stock.contains(#""revision":4"#) && stock.contains(#""kiwi":4"#))
+    }
+
+    @Test func theOwnerOfTheStoreDecides() {
+        let cluster = SimulatedCluster(partitionCount: 2)
+        cluster.order("a", "kiwi", store: cluster.store(in: 1))
+        Harness(cluster, stores: []).runAndLeave()
+        #expect(cluster.answers(partition: 1) == ["rejected a"])
+        #expect(cluster.answerValues(partition: 1).first?.contains(#""from":"0/0","reason":"unknownStore""#) == true)
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import JuiceMessages
+import JuiceService
+import Kafka
+import TestSupport
+import Testing
+
+@testable import juice
+
+/// The loss of a cluster whose topics were copied to a second one. Both are embedded, and have no transaction markers. So the copy
+/// lacks the oldest orders instead, as if they had expired: either makes offsets differ. docs/OPERATIONS.md says how to try it on
+/// real brokers.
+@Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
+struct CopiedClusterTests {
+    private static let stores = ["gangnam", "hongdae", "jamsil", "강남"]
+    private static let minute = Duration.seconds(60)
+
+    @Test func theServiceGoesOnInTheCopy() async throws {
+        try await EmbeddedService.run(partitions: 2) { first in
+            let client = TestClient(first, Deadline(after: Self.minute))
+            for round in 0..<4 {
+                for store in Self.stores {
+                    _ = try client.answer(.order(id: "\(store)-\(round)", store: store, juice: "kiwi", quantity: 1))
+                }
+            }
+            let second = try EmbeddedKafka(topics: first.topics, partitions: 2, runFiles: nil, logger: EmbeddedService.quiet)
+            defer { second.stop() }
+            let clients = KafkaClients(
+                bootstrapServers: second.bootstrapServers, origin: .embedded(processID: second.runFile.processID),
+                logger: EmbeddedService.quiet)
+            try Self.copy(first, to: clients)
+            try Self.goOn(clients)
+        }
+    }
+
+    /// Copies all records, but for the first orders of each partition.
+    private static func copy(_ first: KafkaClients, to second: KafkaClients) throws {
+        let producer = try second.producer(timeout: minute)
+        for topic in first.topics.all {
+            var read: [Int32: Int] = [:]
+            var failure: KafkaError?
+            try TopicReader(first, topic: topic, timeout: minute).readAll { record in
+                read[record.partition, default: 0] += 1
+                if topic == first.topics.orders, read[record.partition] ?? 0 <= 2 { return }
+                do throws(KafkaError) {
+                    _ = try producer.send(
+                        topic: topic, partition: record.partition, key: record.key.map { Array($0) },
+                        value: record.value.map { Array($0) }, timestamp: record.timestamp, timeout: minute)
+                } catch { failure = error }
+            }
+            if let failure { throw failure }
+        }
+    }
+
+    private static func goOn(_ clients: KafkaClients) throws {
+        let configuration = ServiceConfiguration(
+            bootstrapServers: clients.bootstrapServers, instanceID: "second", capabilities: .embedded)
+        for topic in InputTopic.allCases {
+            for partition in 0..<Int32(2) {
+                let anchor = try PositionAnchor(
+                    configuration: configuration, topic: topic, partition: partition, author: "somebody", timeout: minute,
+                    logger: EmbeddedService.quiet)
+                let move = try anchor.look(.copied)
+                #expect(move.to == move.log.upperBound)
+                #expect(move.lacking == 0)
+                if topic == .orders { #expect(move.copied == move.to + 2) }
+                try anchor.move(to: move.to, reason: nil, copied: move.copied)
+            }
+        }
+        #expect(try isClean(clients))
+        let service = BackgroundGroup.service(configuration, logger: EmbeddedService.quiet)
+        defer { service.stop() }
+        let client = TestClient(clients, Deadline(after: minute))
+        for store in stores {
+            let again = try client.answer(.order(id: "\(store)-3", store: store, juice: "kiwi", quantity: 1))
+            #expect(again.isDuplicate)
+            // Of 10 kiwis, 3 orders took 3 each.
+            let restock = OutgoingCommand.restock(id: "r", store: store, .add, [FruitAmount(fruit: "kiwi", amount: 1)])
+            #expect(try client.answer(restock).revision == 4)
+        }
+        #expect(try isClean(clients))
+    }
+
+    private static func isClean(_ clients: KafkaClients) throws -> Bool {
+        let report = try AuditCommand.report(on: clients, given(["copied": "true"]))
+        if !report.isClean { Issue.record("\(report.lines)") }
+        return report.isClean
+    }
+}

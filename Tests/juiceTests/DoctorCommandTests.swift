@@ -1,0 +1,95 @@
+import Foundation
+import JuiceMessages
+import JuiceService
+import Kafka
+import TestSupport
+import Testing
+
+@testable import juice
+
+/// `juice doctor` over an embedded broker. It writes nothing.
+@Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
+struct DoctorCommandTests {
+    @Test func aServiceThatAnswersIsWell() async throws {
+        try await EmbeddedService.run(partitions: 2) { clients in
+            let client = TestClient(clients, Deadline(after: .seconds(60)))
+            for id in ["a", "b", "c"] { _ = try client.answer(.order(id: id, store: "강남", juice: "kiwi")) }
+            let report = try DoctorCommand.report(on: clients, given(["timeout": "60s"]))
+            #expect(report.status == 0)
+            #expect(report.lines(.none).first == "all is well", "\(report.lines(.none))")
+            #expect(report.brokers.map(\.answers) == [true])
+            #expect(report.topics.map(\.name) == clients.topics.all)
+            #expect(report.partitions.map(\.instance) == ["test", "test", "test", "test"])
+            let orders = report.partitions.filter { $0.topic == clients.topics.orders && $0.end ?? 0 > 0 }
+            #expect(orders.map(\.next) == [3])
+            #expect(orders.map(\.waiting) == [0])
+            #expect(orders.allSatisfy { $0.lastAnswer.map { abs($0 - report.time) < 60_000 } ?? false })
+            #expect(try JSONText.indented(report).contains(#""status" : 0"#))
+        }
+    }
+
+    private static func ends(_ clients: KafkaClients) throws -> [TopicPartition: Offset] {
+        let consumer = try clients.consumer(isolation: "read_uncommitted")
+        defer { consumer.close() }
+        let partitions = try consumer.partitions(of: clients.topics.all, timeout: .seconds(60))
+        return try consumer.endOffsets(of: partitions, timeout: .seconds(60))
+    }
+
+    private static let claim =
+        #"{"type":"claim","ids":["juice-maker/b/0/0/0"],"since":0,"group":"juice-maker","instance":"b","partitions":1}"#
+    private static let order = #"{"orderId":"a","juice":"kiwi"}"#
+    private static let answer =
+        #"{"type":"juiceMade","orderId":"a","store":"g","offset":0,"juice":"kiwi","quantity":1,"used":{"kiwi":3},"left":"#
+        + #"{"kiwi":7},"revision":1,"message":"m"}"#
+    private static let stock =
+        #"{"store":"g","revision":1,"stock":{"strawberry":10,"banana":10,"pineapple":10,"kiwi":7,"mango":10}}"#
+
+    /// Topics that somebody has damaged, the exit status, and how the worst finding begins.
+    @Test(
+        arguments: [
+            ([.orders: [order], .results: [claim, answer], .stock: [stock]], 0, nil),
+            // The stock may lag behind.
+            ([.orders: [order], .results: [claim, answer]], 0, nil),
+            ([.orders: [order], .stock: [stock]], 78, "partition 0 is stopped: there is stock, but the results have no record"),
+            (
+                [.orders: [#"{"orderId":"z","juice":"kiwi"}"#], .results: [claim, answer], .stock: [stock]], 78,
+                #"partition 0 is stopped: orders [0]: the answer to offset 0 is about order "a" of store "g", but the log has"#
+            ),
+            (
+                [.results: [claim, answer], .stock: [stock]], 78,
+                "partition 0 is stopped: orders [0]: the next offset to read is 1, but the log ends at 0"
+            ),
+            (
+                [.orders: [order], .results: [claim, answer], .stock: ["nope"]], 78,
+                "partition 0 is stopped: stock record at offset 0: "
+            ),
+        ] as [([Topic: [String]], Int32, String?)]
+    )
+    func whatAWorkerWouldNotReadIsFound(records: [Topic: [String]], status: Int32, fault: String?) async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let clients = KafkaClients(
+                bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 0), logger: EmbeddedService.quiet)
+            let producer = try clients.producer(timeout: .seconds(30))
+            for topic in Topic.allCases {
+                try broker.createTopic(clients.topics[topic], partitionCount: 1)
+                for record in records[topic] ?? [] {
+                    let key = record == Self.claim ? nil : Array("g".utf8)
+                    try producer.send(topic: clients.topics[topic], key: key, value: Array(record.utf8), timeout: .seconds(30))
+                }
+            }
+            let before = try Self.ends(clients)
+            let report = try DoctorCommand.report(on: clients, given(["timeout": "60s"]))
+            #expect(try Self.ends(clients) == before)
+            #expect(report.status == status, "\(report.lines(.none))")
+            #expect(report.findings.first?.fault.hasPrefix(fault ?? "") ?? (fault == nil), "\(report.findings)")
+        }
+    }
+
+    @Test func nobodyThereIsUnavailable() throws {
+        let clients = KafkaClients(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
+        let report = try DoctorCommand.report(on: clients, given(["timeout": "300ms"]))
+        #expect(report.status == 69)
+        #expect(report.lines(.none).first?.hasPrefix("critical  no Kafka broker answers at 127.0.0.1:1") == true)
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import JuiceMessages
+import Kafka
+import TestSupport
+import Testing
+
+@testable import juice
+
+/// Tests what `juice show` finds, and what all lines of `--json` have.
+@Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
+struct ShowTests {
+    /// What a search shows, such as `made results/0`.
+    private static func events(
+        _ clients: KafkaClients, _ id: String, _ options: [String: String] = [:]
+    ) throws -> [String] {
+        try CommandSearch(clients, id: id, given(options)).run().flatMap(\.events).map { event in
+            "\(event.word) \(event.topic.dropFirst("juice.".count))/\(event.place.partition)"
+        }
+    }
+
+    @Test func theRecordsOfACommandAreFound() async throws {
+        try await EmbeddedService.run { clients in
+            let client = TestClient(clients, Deadline(after: .seconds(60)))
+            // 강남 lives in partition 0, and b in another.
+            let order = OutgoingCommand.order(id: "a", store: "강남", juice: "kiwi")
+            let others = [
+                OutgoingCommand.cancel(id: "a", store: "강남"), .order(id: "ab", store: "강남", juice: "kiwi"),
+                .restock(id: "a", store: "b", .set, [FruitAmount(fruit: "kiwi", amount: 3)]),
+            ]
+            for command in [order, order] + others { _ = try client.answer(command) }
+            let orders = [
+                "order orders/0", "made results/0", "order orders/0", "made results/0", "cancel orders/0", "cancelled results/0",
+            ]
+            #expect(try Self.events(clients, "a", ["store": "강남"]) == orders)
+            #expect(try Self.events(clients, "a").starts(with: ["restock restocks/"]) == false)
+            #expect(try Self.events(clients, "a").map { $0.prefix { $0 != " " } }.contains("restocked"))
+            #expect(try Self.events(clients, "a", ["until": "1970-01-02"]).isEmpty)
+
+            let producer = try clients.producer(timeout: .seconds(30))
+            func send(_ value: [UInt8]) throws {
+                try producer.send(
+                    topic: clients.topics.orders, partition: 2, key: Array("강남".utf8), value: value, timeout: .seconds(30))
+            }
+            let misplaced = OutgoingCommand.order(id: "misplaced", store: "강남", juice: "kiwi")
+            let answers = try clients.newAnswers(timeout: .seconds(30))
+            try send(misplaced.value)
+            _ = try #require(try answers.answer(to: misplaced, deadline: client.deadline))
+            #expect(try Self.events(clients, "misplaced") == ["order orders/2", "forwarded orders/0", "made results/0"])
+
+            try send(Array(#"{"orderId":"broken","juice":"kiwi""#.utf8))
+            _ = try DeadLetterEndToEndTests.letters(clients, atLeast: 1, client.deadline)
+            #expect(try Self.events(clients, "broken", ["store": "강남"]) == ["dead letter dead-letters/2"])
+            #expect(try Self.events(clients, "broken", ["store": "b"]).isEmpty)
+        }
+    }
+
+    @Test func aCommandThatWaitsIsFound() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let clients = KafkaClients(
+                bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 1), logger: EmbeddedService.quiet)
+            for topic in clients.topics.all { try broker.createTopic(topic, partitionCount: 2) }
+            _ = try clients.send(.order(id: "a", store: "s", juice: "kiwi"), deadline: Deadline(after: .seconds(30)))
+            let stories = try CommandSearch(clients, id: "a", given()).run()
+            #expect(stories.flatMap(\.events).map(\.word) == ["order"])
+            #expect(stories.first?.lines(paint: .none).last?.hasSuffix("(not answered yet)") == true)
+
+            let search = try CommandSearch(clients, id: "b\u{1B}", given(["store": "s"]))
+            #expect(try search.run().isEmpty)
+            #expect(search.notFound.status == .notFound)
+            #expect(search.notFound.message == "there is no order or restock b\u{FFFD} of s")
+            #expect(search.notFound.hint?.contains("juice.results (empty), juice.orders since ") == true)
+        }
+    }
+
+    private static let place = RecordPlace(timestamp: 1_769_862_896_089, partition: 3, offset: 42)
+
+    private static let answer =
+        #"{"type":"restocked","restockId":"d","store":"g","offset":1,"left":{"kiwi":8},"revision":18,"message":"m"}"#
+
+    /// The lines of `juice results`, `history`, `order --wait` and `stock`, of `dead-letters`, and of `show`.
+    private static let lines: [[UInt8]] = [
+        RecordLine.json(place, record: Array(answer.utf8)),
+        RecordLine.json(place, [("missing", "{}")], record: nil),
+        RecordLine.json(place, record: Array("not JSON".utf8), isJSON: false),
+        RecordLine.json(place, record: [0xFF], isJSON: false),
+        Array(
+            DeadLetter(
+                position: LetterPosition(partition: place.partition, offset: place.offset), timestamp: place.timestamp, key: nil,
+                value: nil, headers: []
+            ).json.utf8),
+        CommandEvent(
+            event: "answer", word: "restocked", colour: nil, topic: "juice.results", place: place, text: "m",
+            record: Array(answer.utf8)
+        ).json(store: "g"),
+        CommandEvent(
+            event: "deadLetter", word: "dead letter", colour: nil, topic: "juice.dead-letters", place: place, text: "m",
+            members: [("code", "\"notJSON\"")], record: Array("{".utf8)
+        ).json(store: "g"),
+    ]
+
+    @Test(arguments: lines) func everyLineHasTimePartitionAndOffset(line: [UInt8]) throws {
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any])
+        #expect(object["time"] as? String == "2026-01-31T12:34:56.089Z")
+        #expect(object["partition"] as? Int == 3)
+        #expect(object["offset"] as? Int == 42)
+        let record = object["record"] as? [String: Any]
+        if let record { #expect(record["offset"] as? Int == 1) }
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import JuiceMessages
+import Testing
+
+@testable import juice
+
+/// The list of known stores, and `juice stores`.
+@Suite struct StoresTests {
+    private static let decomposed = "강남".decomposedStringWithCanonicalMapping
+
+    @Test(
+        arguments: [
+            ("a,b", .names(["a", "b"])), ("강남", .names(["강남"])), ("@s.txt", .file("s.txt")), ("a@", .names(["a@"])),
+            ("@", .names(["@"])),
+            ("", nil), ("a,,b", nil), ("a,a", nil), ("a, b", nil), ("a\r", nil), (decomposed, nil), ("a\u{200B}", nil),
+            (String(repeating: "a", count: 129), nil),
+        ] as [(String, StoreList?)])
+    func aListIsOfNamesOrAFile(text: String, list: StoreList?) {
+        #expect(StoreList(text) == list)
+        if let list { #expect(list.description == text) }
+    }
+
+    @Test(arguments: [
+        ("a\nb", ["a", "b"], ""), ("\u{FEFF}# all\r\n\r\n a \r\na b,c\r\n", ["a", "a b,c"], ""),
+        (#""a ""# + "\n" + #""\u1100""# + "\n\"#\"", ["a ", "\u{1100}", "#"], ""),
+        ("a\nb\na", [], "names a twice, in lines 1 and 3"),
+        ("a\n\u{200B}b", [], "in line 2 that cannot be seen"), (decomposed, [], "in line 1"),
+        ("\"a", [], "no store's id in line 1"),
+        (String(repeating: "a", count: 129), [], "no store's id in line 1"), ("\n#a\n", [], "names no store"),
+    ])
+    func aFileHasOneALine(text: String, names: [String], fault: String) throws {
+        let path = NSTemporaryDirectory() + UUID().uuidString
+        try Data(text.utf8).write(to: URL(filePath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let read = Result { try given(["stores": "@\(path)"]).stores() ?? [] }
+        switch read {
+        case .success(let read): #expect(read == names)
+        case .failure(let error):
+            let failure = error as? Failure
+            #expect(!fault.isEmpty && failure?.message.contains(fault) == true && failure?.status == .configuration)
+        }
+        // A forgotten @.
+        #expect(throws: Failure.self) { try given(["stores": path]).stores() }
+        #expect(throws: Failure.self) { try given(["stores": "@\(path).txt"]).stores() }
+    }
+
+    @Test func theServiceKnowsThem() throws {
+        #expect(try ServicePlan(given(["stores": "a,b"])).configuration.stores?.count == 2)
+        #expect(try ServicePlan(given()).configuration.stores == nil)
+    }
+
+    @Test func namesThatLookAlikeAreMarked() {
+        func record(_ store: String, _ revision: Int) -> StoreRecord {
+            StoreRecord(store: store, revision: revision, partition: 3, offset: 7, timestamp: 0)
+        }
+        let records = [record("gangnam", 17), record("gangnam\r", 1), record(Self.decomposed, 2)]
+        let rows = StoreRow.all(records, known: ["gangnam", "강남"])
+        let lines = StoreRow.table(rows).lines(paint: .none).map { $0.replacing(/\d{4}-\S+ \S+/, with: "TIME") }
+        let jamo = #""\u1100\u1161\u11bc\u1102\u1161\u11b7""#
+        #expect(
+            lines.map { $0.split(separator: /[ ]{2,}/).joined(separator: "|") } == [
+                "store|changes|last change|partition", #"gangnam|17|TIME|3|looks like "gangnam\u000d""#,
+                #""gangnam\u000d"|1|TIME|3|not on the list; looks like gangnam"#, "\(jamo)|2|TIME|3|not on the list; looks like 강남",
+                "강남|0|never|looks like \(jamo)",
+            ])
+        #expect(
+            JSONText.line(rows[0])
+                == #"{"isKnown":true,"looksLike":["gangnam\r"],"offset":7,"partition":3,"revision":17,"store":"gangnam","#
+                + #""time":"1970-01-01T00:00:00.000Z"}"#)
+        #expect(StoreRow.all(records, known: nil).allSatisfy { $0.isKnown == nil })
+    }
+}

@@ -1,0 +1,26 @@
+import JuiceDomain
+
+/// Which stores the workers know, in some runs. They have their own random generator, so that runs without them stay the same.
+struct KnownStores {
+    /// More than one while the list is being changed: each worker begins with one of them.
+    private let lists: [[String]]
+    private var random: SeededGenerator
+
+    /// Nil for runs in which all stores are known.
+    ///
+    /// - Parameter isFixed: whether all workers must know the same stores.
+    init?(seed: UInt64, storeCount: Int, isFixed: Bool) {
+        var random = SeededGenerator(seed: seed ^ 0x5709_E5)
+        guard random.chance(10) else { return nil }
+        let stores = ["main"] + (1...storeCount).map { "store-\($0)" }
+        let count = isFixed ? 1 : random.number(1...2)
+        lists = (0..<count).map { _ in stores.filter { _ in random.chance(70) } }
+        self.random = random
+    }
+
+    /// The list of a worker that starts.
+    mutating func next() -> [String]? { random.pick(lists) }
+
+    /// The list for the auditor: nil if it was changed.
+    var only: Set<[UInt8]>? { lists.count == 1 ? Set(lists[0].map { Array($0.utf8) }) : nil }
+}
