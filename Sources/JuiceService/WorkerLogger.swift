@@ -47,7 +47,10 @@ struct WorkerLogger {
                 if isRetrying || isStartingOver { logger.notice("transactions commit again") }
                 (isRetrying, isStartingOver) = (false, false)
             }
-            heldBack.merge(summary.deadLettersByReason) { DeadLetters(first: $0.first, count: $0.count + $1.count) }
+            for letters in summary.deadLettersByReason {
+                let none = DeadLetters(letters.reason, first: letters.first, count: 0)
+                heldBack[letters.reason, default: none].count += letters.count
+            }
             logDueDeadLetters()
             logger.trace("committed", metadata: ["commands": "\(summary.commands)", "stores": "\(summary.storesWritten)"])
         case .retrying(let error, let attempt):

@@ -62,7 +62,7 @@ extension TestMetrics {
         (summary.duplicates, summary.forwarded, summary.answersReadBack) = (6, 8, 9)
         let place = InputPosition(topic: .orders, partition: 0, offset: 0)
         summary.deadLettersByReason = [
-            .notJSON: DeadLetters(first: place, count: 3), .badID: DeadLetters(first: place, count: 4),
+            DeadLetters(.notJSON, first: place, count: 3), DeadLetters(.badID, first: place, count: 4),
         ]
         metrics.record(.committed(summary))
         let results = ["juice_made", "out_of_stock", "restocked", "cancelled", "rejected"]

@@ -22,7 +22,7 @@ import Testing
     private func letters(_ count: Int, _ reason: DeadLetterReason = .notJSON) -> WorkerEvent {
         var summary = TransactionSummary()
         let position = InputPosition(topic: .orders, partition: 0, offset: 7)
-        summary.deadLettersByReason = [reason: DeadLetters(first: position, count: count)]
+        summary.deadLettersByReason = [DeadLetters(reason, first: position, count: count)]
         return .committed(summary)
     }
 

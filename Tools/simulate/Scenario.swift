@@ -7,7 +7,7 @@ struct Scenario {
     let steps: Int
     let partitionCount: Int32
     /// How many partitions an operator adds to each topic, and at which step.
-    let enlargements: [Topic: (Int32, step: Int)]
+    let enlargements: [(topic: Topic, added: Int32, step: Int)]
     let instances: [String]
     /// Whether all instances take all partitions for theirs, and are paused in the middle of taking them over.
     let isContended: Bool
@@ -60,11 +60,11 @@ struct Scenario {
         partitionCount = Int32(random.number(1...(isContended ? 2 : 4)))
         storage = random.chance(20) ? StorageFault(steps: steps, using: &random) : nil
         isTidy = storage.map { $0.topic != .stock && ($0.topic != .results || $0.kind == .anew) } ?? false
-        var enlargements: [Topic: (Int32, step: Int)] = [:]
+        var enlargements: [(topic: Topic, added: Int32, step: Int)] = []
         for topic in Topic.allCases where !isTidy && random.chance(25) {
             // In some runs they are added before anyone begins.
             let step = random.chance(25) ? 0 : random.number(0...steps)
-            enlargements[topic] = (Int32(random.number(1...4)), step)
+            enlargements.append((topic, Int32(random.number(1...4)), step))
         }
         self.enlargements = enlargements
         instances = (1...random.number((isContended ? 3 : 1)...4)).map { "instance-\($0)" }

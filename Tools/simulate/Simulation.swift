@@ -266,7 +266,7 @@ final class Simulation {
 
     /// The groups learn of new partitions later than the senders, and of the topics at different times.
     private func enlarge() {
-        for (topic, (added, step)) in scenario.enlargements where step == time {
+        for (topic, added, step) in scenario.enlargements where step == time {
             cluster.enlarge(topic, to: scenario.partitionCount + added)
         }
         for topic in InputTopic.allCases where random.chance(2) && !cluster.isDown {

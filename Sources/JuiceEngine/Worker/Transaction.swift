@@ -240,7 +240,11 @@ struct Transaction: ~Copyable {
         var letter = deadLetter(of: record)
         letter.headers += reasons
         try leave(letter)
-        summary.deadLettersByReason[reason, default: DeadLetters(first: record.position, count: 0)].count += 1
+        if let index = summary.deadLettersByReason.firstIndex(where: { $0.reason == reason }) {
+            summary.deadLettersByReason[index].count += 1
+        } else {
+            summary.deadLettersByReason.append(DeadLetters(reason, first: record.position, count: 1))
+        }
         return .deadLetter(place(of: record), code: reason.code)
     }
 

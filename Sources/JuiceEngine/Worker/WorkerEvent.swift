@@ -86,11 +86,14 @@ package struct HeldState: Sendable {
 
 /// Records of one transaction that have no answer, all for the same reason.
 package struct DeadLetters: Sendable, Equatable {
+    package let reason: DeadLetterReason
     /// Where the first of them was read.
     package let first: InputPosition
     package var count: Int
 
-    package init(first: InputPosition, count: Int) { (self.first, self.count) = (first, count) }
+    package init(_ reason: DeadLetterReason, first: InputPosition, count: Int) {
+        (self.reason, self.first, self.count) = (reason, first, count)
+    }
 }
 
 /// What one transaction contained: answers of each kind, and records that have none.
@@ -103,7 +106,7 @@ package struct TransactionSummary: Sendable, Equatable {
     /// Repeats, answered with the first answer again.
     package var duplicates = 0
     /// Records that name no command, or whose answer the log refused, by reason.
-    package var deadLettersByReason: [DeadLetterReason: DeadLetters] = [:]
+    package var deadLettersByReason: [DeadLetters] = []
     /// Commands forwarded to the partition that owns their store.
     package var forwarded = 0
     /// Forwarded commands that were here before.
@@ -115,7 +118,7 @@ package struct TransactionSummary: Sendable, Equatable {
 
     package init() {}
 
-    package var deadLetters: Int { deadLettersByReason.values.reduce(0) { $0 + $1.count } }
+    package var deadLetters: Int { deadLettersByReason.reduce(0) { $0 + $1.count } }
 
     /// All records that were handled.
     package var commands: Int {
