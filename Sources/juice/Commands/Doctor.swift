@@ -199,8 +199,7 @@ extension DoctorReport {
     }
 
     private func versionLines(_ paint: Paint) -> [String] {
-        let date = Date(timeIntervalSince1970: Double(time) / 1000).formatted(.iso8601)
-        return ["", "juice \(juice), librdkafka \(librdkafka), \(date) by the clock of this machine"]
+        ["", "juice \(juice), librdkafka \(librdkafka), \(DateTime.utc(milliseconds: time)) by the clock of this machine"]
     }
 
     private func brokerLines(_ paint: Paint) -> [String] {

@@ -105,10 +105,7 @@ struct StoreRow: Encodable, Equatable {
             let others = (alike[StoreID.look(of: store)] ?? []).lazy.filter { Name($0) != Name(store) }.prefix(3)
             return StoreRow(
                 store: store, revision: record?.revision ?? 0, partition: record?.partition, offset: record?.offset,
-                time: record?.timestamp.map {
-                    Date(timeIntervalSince1970: Double($0) / 1000).formatted(
-                        Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-                }, looksLike: Array(others), isKnown: listed?.contains(Name(store)),
+                time: record?.timestamp.map(DateTime.utc), looksLike: Array(others), isKnown: listed?.contains(Name(store)),
                 timestamp: record?.timestamp)
         }
         return records.map { row($0.store, $0) } + unchanged.sorted().map { row($0, nil) }
