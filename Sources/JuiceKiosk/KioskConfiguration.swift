@@ -50,8 +50,8 @@ package struct KioskConfiguration: Sendable {
 
     /// The configuration of the one consumer that reads answers and stock for all pages.
     var feed: KafkaConfiguration {
-        KafkaConfiguration(["fetch.wait.max.ms": "\(capabilities.fetchWait)", "queued.max.messages.kbytes": "16384"])
-            .merging(kafka.properties).merging(reading)
+        KafkaConfiguration(["queued.max.messages.kbytes": "16384"])
+            .merging(capabilities.consumerProperties).merging(kafka.properties).merging(reading)
             // librdkafka requires a group id; without a subscription the consumer joins no group.
             .merging(["group.id": "juice-kiosk"])
     }

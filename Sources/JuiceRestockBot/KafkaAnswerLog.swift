@@ -21,18 +21,17 @@ package final class KafkaAnswerLog: AnswerLog {
     private static let callTimeout = Duration.seconds(2)
 
     /// A log that joins the group at the first poll, as a dynamic member, so that one host can run several bots.
-    ///
-    /// - Parameter fetchWait: how long a broker may hold back an empty fetch, in milliseconds.
     package init(
-        base: KafkaConfiguration, group: String, topics: TopicNames, fetchWait: Int, watch: BrokerWatch, hooks: ClientHooks
+        base: KafkaConfiguration, group: String, topics: TopicNames, capabilities: BrokerCapabilities, watch: BrokerWatch,
+        hooks: ClientHooks
     ) {
         (self.topics, self.watch, self.hooks) = (topics, watch, hooks)
         consumerConfiguration = KafkaConfiguration([
-            "fetch.wait.max.ms": "\(fetchWait)", "queued.max.messages.kbytes": "16384", "session.timeout.ms": "10000",
+            "queued.max.messages.kbytes": "16384", "session.timeout.ms": "10000",
             "heartbeat.interval.ms": "1000", "max.poll.interval.ms": "60000", "socket.timeout.ms": "10000",
             "partition.assignment.strategy": "range", "isolation.level": "read_committed",
         ])
-        .merging(base.properties)
+        .merging(capabilities.consumerProperties).merging(base.properties)
         .merging([
             "group.id": group, "enable.auto.commit": "false", "enable.auto.offset.store": "false",
             "enable.partition.eof": "true", "auto.offset.reset": "error",

@@ -103,10 +103,8 @@ package struct ServiceConfiguration: Sendable {
             // librdkafka uses some 500 bytes for each queued record. Two transactions' worth is enough, since the log makes it
             // fetch on as soon as a poll returns a full batch.
             "queued.min.messages": "80000", "queued.max.messages.kbytes": "16384", "fetch.message.max.bytes": "524288",
-            // After an assignment, the first fetch from a broker often has one partition. The others wait until it is answered.
-            "fetch.wait.max.ms": "\(capabilities.fetchWait)",
         ])
-        .merging(client.properties)
+        .merging(capabilities.consumerProperties).merging(client.properties)
         .merging([
             "group.id": group, "group.instance.id": "\(instanceID)-\(worker)",
             "enable.auto.commit": "false", "enable.auto.offset.store": "false", "isolation.level": "read_committed",
@@ -120,7 +118,7 @@ package struct ServiceConfiguration: Sendable {
 
     /// The consumer that reads the changelog at assignment.
     var changelogConsumer: KafkaConfiguration {
-        KafkaConfiguration([
+        KafkaConfiguration(capabilities.consumerProperties).merging([
             // Each partition is read to its end, which is reported only after a fetch has waited there. And a broker answers one
             // request of a connection after the other, so a dozen lookups wait for such a fetch, too.
             "fetch.wait.max.ms": "1",

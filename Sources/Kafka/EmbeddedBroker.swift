@@ -55,7 +55,13 @@ public enum BrokerCapabilities: Sendable {
     public var findsOffsetsByTime: Bool { self == .full }
     /// Whether it creates topics on request and describes their configuration.
     public var managesTopics: Bool { self == .full }
-    /// How long a broker may hold back a fetch of a client that must not be kept waiting, in milliseconds. The embedded one always
-    /// waits that long, also if there are records.
-    public var fetchWait: Int { self == .full ? 100 : 10 }
+    /// Properties of a consumer that must not be kept waiting. After an assignment, the first fetch from a broker often has one
+    /// partition, and the others wait until it is answered.
+    public var consumerProperties: [String: String] {
+        guard self == .embedded else { return ["fetch.wait.max.ms": "100"] }
+        // The embedded broker always waits that long, also if there are records. From 2.15 on it writes transaction markers without
+        // a checksum.
+        let checks = rd_kafka_version() < 0x020F_0000
+        return ["fetch.wait.max.ms": "10", "check.crcs": "\(checks)"]
+    }
 }

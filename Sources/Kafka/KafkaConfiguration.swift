@@ -35,17 +35,15 @@ public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
 
     /// With this module's defaults, as far as the installed librdkafka knows the properties.
     func completed(for type: rd_kafka_type_t) -> KafkaConfiguration {
-        let isConsumer = type == RD_KAFKA_CONSUMER
-        // Nobody can switch the checks off: without them librdkafka hands out damaged records as data.
-        return KafkaConfiguration(isConsumer ? Self.consumerDefaults : Self.defaults).merging(properties)
-            .merging(isConsumer ? ["check.crcs": "true"] : [:])
+        KafkaConfiguration(type == RD_KAFKA_CONSUMER ? Self.consumerDefaults : Self.defaults).merging(properties)
     }
 
     /// From 2.5 on, clients push metrics about themselves to brokers, and closing a client may wait a second for the last push.
     private static let defaults = known(["enable.metrics.push": "false"])
 
-    /// How long fetching pauses after a consumer's queue was full. The default of a second halves the throughput.
-    private static let consumerDefaults = defaults.merging(known([fetchQueueBackoff: "5"])) { _, new in new }
+    /// Without checksums librdkafka hands out damaged records as data. The default pause of a second after a consumer's queue was
+    /// full halves the throughput.
+    private static let consumerDefaults = defaults.merging(known(["check.crcs": "true", fetchQueueBackoff: "5"])) { _, new in new }
 
     private static let fetchQueueBackoff = "fetch.queue.backoff.ms"
 

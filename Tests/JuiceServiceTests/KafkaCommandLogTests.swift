@@ -144,7 +144,9 @@ import Testing
             }
         }
         try await onThread {
-            let reader = try LogReader(configuration: cluster.serviceConfiguration(), hooks: ClientHooks(logger: quietLogger))
+            var configuration = cluster.serviceConfiguration()
+            configuration.kafkaProperties = ["check.crcs": "true"]
+            let reader = try LogReader(configuration: configuration, hooks: ClientHooks(logger: quietLogger))
             let (orders, restocks) = (
                 InputPartition(topic: .orders, partition: 0), InputPartition(topic: .restocks, partition: 0)
             )

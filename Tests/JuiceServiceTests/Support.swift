@@ -116,7 +116,7 @@ struct TestCluster: Sendable {
             configuration: KafkaConfiguration([
                 "bootstrap.servers": bootstrapServers, "group.id": "reader", "auto.offset.reset": "earliest",
                 "isolation.level": "read_committed",
-            ]), hooks: ClientHooks(logger: quietLogger))
+            ]).merging(serviceConfiguration().capabilities.consumerProperties), hooks: ClientHooks(logger: quietLogger))
         defer { consumer.close() }
         try consumer.assign(Dictionary(uniqueKeysWithValues: (0..<Int32(partitionCount)).map { (topics[topic, $0], 0) }))
         var records: [ReadRecord] = []
@@ -206,9 +206,8 @@ final class Till {
         producer = try cluster.makeProducer()
         consumer = try Consumer(
             configuration: KafkaConfiguration([
-                "bootstrap.servers": cluster.bootstrapServers, "group.id": "till", "fetch.wait.max.ms": "20",
-                "reconnect.backoff.max.ms": "1000",
-            ]), hooks: ClientHooks(logger: quietLogger))
+                "bootstrap.servers": cluster.bootstrapServers, "group.id": "till", "reconnect.backoff.max.ms": "1000",
+            ]).merging(BrokerCapabilities.embedded.consumerProperties), hooks: ClientHooks(logger: quietLogger))
         try consumer.assign([cluster.topics[.results, 0]: 0])
     }
 

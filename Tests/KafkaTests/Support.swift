@@ -42,7 +42,8 @@ extension EmbeddedBroker {
     }
 
     func consumer(_ properties: [String: String] = [:]) throws -> Consumer {
-        try Consumer(configuration: client(properties), hooks: quietHooks)
+        try Consumer(
+            configuration: client(BrokerCapabilities.embedded.consumerProperties.merging(properties) { $1 }), hooks: quietHooks)
     }
 
     /// A member of the group `test`, with its partitions assigned.

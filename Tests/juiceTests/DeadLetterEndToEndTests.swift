@@ -55,7 +55,8 @@ struct DeadLetterEndToEndTests {
     @Test func whoeverMayHaveBeenFencedReadsTheNotesFirst() async throws {
         try await onThread {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
-            let clients = KafkaClients(bootstrapServers: broker.bootstrapServers, logger: EmbeddedService.quiet)
+            let clients = KafkaClients(
+                bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 0), logger: EmbeddedService.quiet)
             let topics = clients.topics
             for topic in topics.all { try broker.createTopic(topic, partitionCount: 1) }
             let sender = try DeadLetterSender(clients, timeout: .seconds(30))

@@ -24,7 +24,8 @@ import Testing
             ]).merging(properties)
             let watch = BrokerWatch(bootstrapServers: broker.bootstrapServers, logger: .quiet)
             let log = KafkaAnswerLog(
-                base: base, group: "bots", topics: TopicNames(), fetchWait: 10, watch: watch, hooks: ClientHooks(logger: .quiet))
+                base: base, group: "bots", topics: TopicNames(), capabilities: .embedded, watch: watch,
+                hooks: ClientHooks(logger: .quiet))
             try test(log, broker)
             log.leave()
         }
@@ -83,7 +84,7 @@ import Testing
     }
 
     @Test func damageEndsTheMembership() async throws {
-        try await withLog { log, broker throws in
+        try await withLog(["check.crcs": "true"]) { log, broker throws in
             try broker.append("before", damaged: nil, to: Self.first)
             try broker.append("damaged", damaged: .bit, to: Self.first)
             let error = #expect(throws: KafkaError.self) { _ = try read(log, toEnd: nil) }

@@ -99,14 +99,12 @@ extension KafkaClients {
     ///
     /// - Parameter isolation: librdkafka's `isolation.level`.
     func consumer(isolation: String = "read_committed") throws(Failure) -> Consumer {
-        let configuration = KafkaConfiguration([
-            "fetch.wait.max.ms": "\(capabilities.fetchWait)", "queued.max.messages.kbytes": "16384",
-        ])
-        .merging(base.properties)
-        .merging([
-            "group.id": "juice-cli", "enable.auto.commit": "false", "isolation.level": isolation,
-            "enable.partition.eof": "true", "auto.offset.reset": "earliest",
-        ])
+        let configuration = KafkaConfiguration(["queued.max.messages.kbytes": "16384"])
+            .merging(capabilities.consumerProperties).merging(base.properties)
+            .merging([
+                "group.id": "juice-cli", "enable.auto.commit": "false", "isolation.level": isolation,
+                "enable.partition.eof": "true", "auto.offset.reset": "earliest",
+            ])
         return try made(try Consumer(configuration: configuration, hooks: hooks))
     }
 

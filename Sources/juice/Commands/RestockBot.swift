@@ -191,7 +191,7 @@ struct RestockBotRun {
         try findTopics(watch, deadline)
         let botLogger = BotLogger(logger: logger, target: plan.rules.target)
         let log = KafkaAnswerLog(
-            base: clients.base, group: plan.group, topics: clients.topics, fetchWait: clients.capabilities.fetchWait,
+            base: clients.base, group: plan.group, topics: clients.topics, capabilities: clients.capabilities,
             watch: watch, hooks: ClientHooks(logger: logger, logCeiling: .info))
         var bot = JuiceRestockBot.RestockBot(log: log, rules: plan.rules, group: plan.group) { [show] event in
             botLogger.log(event)
