@@ -128,3 +128,54 @@ package struct Backoff: Sendable {
 
     package static func pause(after failures: Int) -> Duration { .milliseconds(min(1000, 10 << min(max(failures, 1) - 1, 7))) }
 }
+
+/// A thread for calls to librdkafka that may never return, one at a time. If it is released in the middle of one, it ends when that
+/// call returns, and only then is what the call retains freed.
+final class CallThread: Sendable {
+    typealias Call = @Sendable () throws(KafkaError) -> Void
+    typealias Outcome = Result<Void, KafkaError>
+
+    private final class Slot: Sendable {
+        let state = Mutex((call: Call?.none, outcome: Outcome?.none, isStarted: false))
+        let (wake, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+
+        func serve() {
+            while true {
+                wake.wait()
+                guard let call = state.withLock(\.call) else { return }
+                let outcome = Outcome { () throws(KafkaError) in try call() }
+                state.withLock { $0.outcome = outcome }
+                done.signal()
+            }
+        }
+    }
+
+    private let slot = Slot()
+
+    deinit {
+        slot.state.withLock { $0.call = nil }
+        slot.wake.signal()
+    }
+
+    /// Whether a call has begun and its outcome was not taken yet.
+    var isBusy: Bool { slot.state.withLock { $0.call != nil } }
+
+    /// Begins a call, which starts the thread if it is the first.
+    func begin(_ call: @escaping Call) {
+        let isStarted = slot.state.withLock { state in
+            defer { (state.call, state.isStarted) = (call, true) }
+            return state.isStarted
+        }
+        if !isStarted { DedicatedThread.start("transaction") { [slot] in slot.serve() } }
+        slot.wake.signal()
+    }
+
+    /// The outcome of the call; nil if it has not returned in time.
+    func outcome(within timeout: Duration) -> Outcome? {
+        guard slot.done.wait(timeout: timeout.fromNow) == .success else { return nil }
+        return slot.state.withLock { state in
+            state.call = nil
+            return state.outcome.take()
+        }
+    }
+}
