@@ -52,9 +52,11 @@ final class KafkaCommandLog: CommandLog {
             topics: Topic.allCases.map { (configuration.topics[$0], configuration.producerProperties(of: $0)) },
             inactivityTimeout: .seconds(2)
         ) { (configuration.producer, metrics?.measuring(hooks, producer: $0) ?? hooks) }
-        transactions.prepare()
         reader = try LogReader(configuration: configuration, hooks: hooks)
-        if share == nil { input = try join() }
+        // An anchor may be there only to look, and then must not take the ids of another one that writes.
+        guard share == nil else { return }
+        transactions.prepare()
+        input = try join()
     }
 
     private func join() throws(KafkaError) -> CommandConsumer {

@@ -11,11 +11,13 @@ import Testing
 
 /// The log under a worker, and its parts.
 @Suite(.concurrencyLimited) struct KafkaCommandLogTests {
-    /// A log of one partition that is no member of the group.
-    private static func makeLog(_ configuration: ServiceConfiguration, logger: Logger) throws -> KafkaCommandLog {
+    /// A log of one partition, by default no member of the group.
+    private static func makeLog(
+        _ configuration: ServiceConfiguration, isMember: Bool = false, logger: Logger
+    ) throws -> KafkaCommandLog {
         try KafkaCommandLog(
             configuration: configuration, worker: 0, partitions: .init(stores: 1, inputs: 1, deadLetters: 1),
-            share: InputAssignment(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1),
+            share: isMember ? nil : InputAssignment(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1),
             watch: BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: quietLogger), logger: logger)
     }
 
@@ -27,7 +29,7 @@ import Testing
             let recorder = LogRecorder()
             var configuration = cluster.serviceConfiguration()
             configuration.kafkaProperties["debug"] = "eos"
-            let log = try Self.makeLog(configuration, logger: recorder.makeLogger(level: .debug))
+            let log = try Self.makeLog(configuration, isMember: true, logger: recorder.makeLogger(level: .debug))
             try wait {
                 _ = try log.poll(maxRecords: 1, wait: .never)
                 return recorder.all.count { $0.contains("-> ReadyNotAcked") } == 3

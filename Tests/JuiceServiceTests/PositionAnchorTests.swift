@@ -32,9 +32,12 @@ import Testing
             let broker = cluster.broker
             var configuration = cluster.serviceConfiguration()
             configuration.group = "former"
+            // To look takes no transactional ids over: another anchor may be writing under them.
+            broker.fail(next: .initProducerID, with: [Self.success])
             let anchor = try Self.anchor(configuration)
             let move = try anchor.look(.latest)
             #expect(move == PositionAnchor.Move(from: 0, to: 3, log: 0..<3))
+            #expect(broker.pendingFailures(of: .initProducerID) == 1)
             broker.fail(next: fence.request, with: fence.codes)
             try anchor.move(to: move.to, reason: "a test")
             #expect(broker.pendingFailures(of: fence.request) == 0)
