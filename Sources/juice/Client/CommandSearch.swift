@@ -64,6 +64,8 @@ final class CommandSearch {
     /// The commands of answers, and those that were forwarded.
     private var commands: [InputPosition: Sent] = [:]
     private var letters: [DeadLetter] = []
+    /// Forwarded commands that came twice, of any id, and where the results say so.
+    private var copies: [(command: InputPosition, note: RecordPlace)] = []
     /// How far each partition of the inputs is handled.
     private var positions: [InputPartition: Offset] = [:]
     /// The time of the oldest record that was read of each topic.
@@ -89,7 +91,9 @@ final class CommandSearch {
         defer { bar.clear() }
         try searchAnswers()
         if answers.isEmpty && unanswered.isEmpty { try searchCommands() }
-        try readCommands(of: answers.flatMap { [$0.command, $0.source].compactMap(\.self) } + unanswered.compactMap(\.source))
+        try readCommands(
+            of: answers.flatMap { [$0.command, $0.source].compactMap(\.self) } + unanswered.compactMap(\.source)
+                + copies.map(\.command))
         letters = try DeadLetterReader(clients, timeout: timeout).all { letter in
             note(letter.timestamp, in: clients.topics.deadLetters)
             return isMeant(letter)
@@ -108,14 +112,14 @@ final class CommandSearch {
     var notFound: Failure {
         let topics = clients.topics
         let searched = [topics.results, topics.orders, topics.restocks, topics.deadLetters].map { topic in
-            "\(topic) \(oldest[topic].map { "since \(DateTime.text(milliseconds: $0))" } ?? "(empty)")"
+            "\(topic) \(oldest[topic].map { "since \(DateTime.text(milliseconds: $0))" } ?? "(no records)")"
         }
-        let place = store.map { " of \($0)" } ?? ""
+        let place = store.map { " of \(StoreID.visible($0))" } ?? ""
         let scope = period == TopicReader.always ? "all that is retained was searched" : "searched in that time"
         let hint =
             "\(scope): \(searched.joined(separator: ", "))" + (store == nil ? "" : "\nwithout --store, all stores are searched")
         return Failure(
-            .notFound, "there is no order or restock \(String(decoding: id, as: UTF8.self))\(place)".printable, hint: hint)
+            .notFound, "there is no order or restock \(String(decoding: id, as: UTF8.self).printable)\(place)", hint: hint)
     }
 }
 
@@ -179,8 +183,12 @@ extension CommandSearch {
                 let answer = try? answerDecoder.decode(value)
             else { return nil }
             return Answered(answer: answer, bytes: Array(value), place: RecordPlace(record))
-        case .note(.forwarded(let place, _)), .note(.deadLetter(let place, _)), .note(.copy(let place)), .unknown(let place?):
+        case .note(.forwarded(let place, _)), .note(.deadLetter(let place, _)), .unknown(let place?):
             handled(place.topic, place.partition, next: place.offset + 1)
+        case .note(.copy(let place)):
+            handled(place.topic, place.partition, next: place.offset + 1)
+            let partition = place.partition ?? record.partition
+            copies.append((InputPosition(topic: place.topic, partition: partition, offset: place.offset), RecordPlace(record)))
         case .note(.anchored(let place, _, _, _)): handled(place.topic, place.partition, next: place.offset)
         case .note(.position(let position)):
             for (topic, next) in position.next { handled(topic, nil, next: next) }
@@ -320,6 +328,14 @@ extension CommandSearch {
         for sent in unanswered {
             let first = sent.source.flatMap { commands[$0] }.map { event($0) }
             add([first, event(sent, "  (\(state(of: sent.place)))")].compactMap(\.self), to: sent.key)
+        }
+        for (place, note) in copies {
+            guard let copy = commands[place] else { continue }
+            let remark = CommandEvent(
+                event: "copy", word: "second copy", colour: nil, topic: clients.topics.results, place: note,
+                text: "of \(clients.topics[place.topic.topic]) \(place.partition)@\(place.offset): the first one is answered",
+                record: nil)
+            add([event(copy), remark], to: copy.key)
         }
         for letter in letters {
             add([event(letter)], to: CommandStory.Key(store: Name(letter.store), isRestock: isRestock(letter)))

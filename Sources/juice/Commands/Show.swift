@@ -9,8 +9,8 @@ struct ShowCommand: ParsableCommand {
         commandName: "show", abstract: "Show what became of an order or a restock.",
         discussion: """
             Shows every record about the command with this id, with its time, topic and PARTITION@OFFSET: the command, its \
-            answer, repeats and their answers, a cancel, where a command came in if it was forwarded, and dead letters that \
-            have the id.
+            answer, repeats and their answers, a cancel, where a command came in if it was forwarded, second copies after a \
+            crash, and dead letters that have the id.
 
             It searches the answers from the newest back, until it has the first answer to the command; with --store, only \
             those in the store's partition. If the id was used again later, --until finds an earlier use, and `juice results \
@@ -108,7 +108,7 @@ struct CommandStory {
                 .init("\(event.topic) \(position)"), .init(DisplayWidth.clip(event.text.printable, to: Self.textWidth)),
             ])
         }
-        return [paint(.bold, "\(key.isRestock ? "restock" : "order") \(id) of \(key.store.text)".printable)]
+        return [paint(.bold, "\(key.isRestock ? "restock" : "order") \(id.printable) of \(StoreID.visible(key.store.text))")]
             + table.lines(paint: paint).dropFirst()
     }
 }
