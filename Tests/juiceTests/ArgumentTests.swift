@@ -107,6 +107,16 @@ struct OrderItemsTests {
         #expect(failure?.status == .usage)
     }
 
+    @Test(arguments: [
+        (["kiwi:500"], #"수량은 1부터 100까지의 정수여야 해요: "kiwi:500""#),
+        (Array(repeating: "kiwi", count: 21), "한 번에 20가지까지만 주문할 수 있어요: 21가지"),
+    ])
+    func refusesInKorean(arguments: [String], message: String) {
+        let names = MenuNames(menu: .standard, language: .korean)
+        let failure = #expect(throws: Failure.self) { try Self.items(arguments, names: names) }
+        #expect(failure?.message == message)
+    }
+
     @Test func aQuantityForAllIsAFaultWhereverItIsGiven() throws {
         let settings = try Settings(options: [:], environment: ["JUICE_QUANTITY": "2"])
         let failure = #expect(throws: Failure.self) { try OrderItems(["kiwi", "mango"], settings, Self.menu) }

@@ -52,10 +52,15 @@ struct OrderItems: Equatable {
     ///   - names: finds the juices; nil leaves names and quantities to the service.
     init(_ arguments: [String], _ settings: Settings, _ names: MenuNames?) throws(Failure) {
         let quantities = names == nil ? .min ... .max : JuiceOrder.quantities
+        let language = names?.language ?? .english
         guard names == nil || arguments.count <= JuiceOrder.mostItems else {
+            let most = JuiceOrder.mostItems
             throw Failure(
-                .usage, "an order has at most \(JuiceOrder.mostItems) juices, not \(arguments.count)",
-                hint: "juice:count orders several of one juice")
+                .usage,
+                language.text(
+                    "an order has at most \(most) juices, not \(arguments.count)",
+                    "한 번에 \(most)가지까지만 주문할 수 있어요: \(arguments.count)가지"),
+                hint: language.text("juice:count orders several of one juice", "같은 쥬스 여러 잔은 쥬스:수량으로 적어 주세요"))
         }
         let parsed = try arguments.map { argument throws(Failure) in try Self.parse(argument, quantities, names) }
         let quantity = try settings.integer(.quantity, in: quantities)
@@ -77,8 +82,13 @@ struct OrderItems: Equatable {
             return (try names?.juice(argument) ?? argument, nil)
         }
         guard let quantity = Int(match.2), quantities.contains(quantity) else {
-            let range = "from \(quantities.lowerBound) to \(quantities.upperBound)"
-            throw Failure(.usage, "the count in \"\(argument.printable)\" must be a whole number, \(range)")
+            let (least, most, argument) = (quantities.lowerBound, quantities.upperBound, argument.printable)
+            let language = names?.language ?? .english
+            throw Failure(
+                .usage,
+                language.text(
+                    "the count in \"\(argument)\" must be a whole number, from \(least) to \(most)",
+                    "수량은 \(least)부터 \(most)까지의 정수여야 해요: \"\(argument)\""))
         }
         let name = String(match.1)
         return (try names?.juice(name) ?? name, quantity)
