@@ -50,11 +50,13 @@ import Testing
     }
 
     @Test func namesThatLookAlikeAreMarked() {
-        func record(_ store: String, _ revision: Int) -> StoreRecord {
-            StoreRecord(store: store, revision: revision, partition: 3, offset: 7, timestamp: 0)
+        func entry(_ store: String, _ revision: Int) -> StockReader.Entry {
+            StockReader.Entry(
+                record: StockRecord(store: store, revision: revision, stock: []), bytes: [],
+                place: RecordPlace(timestamp: 0, partition: 3, offset: 7))
         }
-        let records = [record("gangnam", 17), record("gangnam\r", 1), record(Self.decomposed, 2)]
-        let rows = StoreRow.all(records, known: ["gangnam", "강남"])
+        let entries = [entry("gangnam", 17), entry("gangnam\r", 1), entry(Self.decomposed, 2)]
+        let rows = StoreRow.all(entries, known: ["gangnam", "강남"])
         let lines = StoreRow.table(rows).lines(paint: .none).map { $0.replacing(/\d{4}-\S+ \S+/, with: "TIME") }
         let jamo = #""\u1100\u1161\u11bc\u1102\u1161\u11b7""#
         #expect(
@@ -67,6 +69,6 @@ import Testing
             JSONText.line(rows[0])
                 == #"{"isKnown":true,"looksLike":["gangnam\r"],"offset":7,"partition":3,"revision":17,"store":"gangnam","#
                 + #""time":"1970-01-01T00:00:00.000Z"}"#)
-        #expect(StoreRow.all(records, known: nil).allSatisfy { $0.isKnown == nil })
+        #expect(StoreRow.all(entries, known: nil).allSatisfy { $0.isKnown == nil })
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Dispatch
 import Foundation
 import JuiceDomain
+import JuiceMessages
 import Synchronization
 
 /// `juice completions`: prints the script that completes `juice` in a shell.
@@ -103,7 +104,8 @@ struct CompletedLine {
             done.signal()
         }.start()
         _ = done.wait(timeout: .now() + patience / .seconds(1))
-        return found.withLock(\.self).filter { $0 == $0.printable }.sorted()
+        // A name that cannot be read as it stands would be typed by nobody, and some shells take a blank at its end away.
+        return found.withLock(\.self).filter { StoreID.visible($0) == $0 }.sorted()
     }
 
     private func find(within patience: Duration, _ body: (_ store: String, _ exists: Bool) -> Void) throws {

@@ -179,7 +179,7 @@ extension DeadLetter {
         for letter in letters {
             table.add([
                 .init(letter.position.text, .bold), .init(letter.time, .faint),
-                .init(DisplayWidth.clip(letter.store.printable, to: 24)), .init(letter.code.printable, .red),
+                .init(DisplayWidth.clip(StoreID.visible(letter.store), to: 24)), .init(letter.code.printable, .red),
                 .init(letter.source.text.printable), letter.isResent ? .init("yes", .green) : .init("no"),
                 .init(beginning(of: letter.value)), .init(letter.message.printable),
             ])

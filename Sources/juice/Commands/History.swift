@@ -34,7 +34,7 @@ struct HistoryCommand: ParsableCommand {
         try ResultsReader(KafkaClients(settings), store: store, timeout: settings[.timeout]).read(in: period, printer.print)
         if printer.isEmpty {
             let then = period == TopicReader.always ? "yet" : "in that time"
-            StandardError.write("the stock of \(store.printable) has not changed \(then)\n")
+            StandardError.write("the stock of \(StoreID.visible(store)) has not changed \(then)\n")
         }
     }
 }

@@ -297,7 +297,7 @@ enum RefillLine {
     /// `12:34:56  gangnam       juice-restock-bot/0-12  kiwi +25 (5 → 30)`.
     static func text(_ refill: Refill, time: String?, paint: Paint) -> String {
         let amounts = refill.entries.map { "\($0.fruit.printable) +\($0.amount) (\($0.level) → \($0.level + $0.amount))" }
-        let store = DisplayWidth.pad(refill.store.printable, to: 12)
+        let store = DisplayWidth.pad(StoreID.visible(refill.store), to: 12)
         let id = paint(.faint, DisplayWidth.pad(refill.id.printable, to: 24))
         let columns = [time.map { paint(.faint, $0) }, store, id, paint(.cyan, amounts.joined(separator: ", "))]
         return columns.compactMap { $0 }.joined(separator: "  ")

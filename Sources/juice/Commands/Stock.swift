@@ -64,7 +64,7 @@ private struct StockView {
             StandardError.write("no order or restock has changed any store yet\n")
         } else {
             printTable(entries.map(\.record))
-            for ids in StoreID.alike(entries.map(\.record.store)).values where ids.count > 1 {
+            for (_, ids) in StoreID.alike(entries.map(\.record.store)).sorted(by: { $0.key < $1.key }) where ids.count > 1 {
                 StandardError.write("these stores look alike: \(ids.map(StoreID.visible).joined(separator: ", "))\n")
             }
         }
@@ -123,8 +123,13 @@ final class StockReader {
         self.store = store
     }
 
-    /// The latest entry of each store, by name.
-    var latest: [Entry] { entries.values.sorted { $0.record.store < $1.record.store } }
+    /// The latest entry of each store, by name. Spellings of one name, which are equal as texts, differ in length.
+    var latest: [Entry] {
+        entries.values.sorted { ($0.record.store, $0.record.store.utf8.count) < ($1.record.store, $1.record.store.utf8.count) }
+    }
+
+    /// How many records the topic has up to its current end.
+    var recordCount: Int { reader.watermarks.values.reduce(0) { $0 + $1.count } }
 
     /// Reads the topic from its start to its current end.
     func readAll() throws(Failure) { try reader.readAll { record in apply(record) } }

@@ -32,7 +32,9 @@ struct StoresCommand: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let known = try settings.stores()
-        let rows = try StoreRow.all(StoreRecord.all(KafkaClients(settings), timeout: settings[.timeout]), known: known)
+        let reader = try StockReader(KafkaClients(settings), store: nil, timeout: settings[.timeout])
+        try reader.readAll()
+        let rows = StoreRow.all(reader.latest, known: known)
         if try settings[.json] {
             var output = BatchedOutput()
             for row in rows { output.line(JSONText.line(row)) }
@@ -40,43 +42,7 @@ struct StoresCommand: ParsableCommand {
         }
         guard !rows.isEmpty else { return StandardError.write("no order or restock has changed any store yet\n") }
         StandardOutput.line(StoreRow.table(rows).lines(paint: .forStandardOutput()).joined(separator: "\n"))
-        StandardError.write("\(rows.count) \(rows.count == 1 ? "store" : "stores")\n")
-    }
-}
-
-/// The last record of a store in the stock topic.
-struct StoreRecord {
-    let store: String
-    /// How often the store was changed.
-    let revision: Int
-    let partition: Int32
-    let offset: Offset
-    /// Milliseconds since 1970.
-    let timestamp: Int64?
-
-    /// Reads the last records of all stores, sorted by name.
-    ///
-    /// - Parameter most: throws if the topic has more records than this.
-    static func all(_ clients: KafkaClients, most: Int = .max, timeout: Duration) throws(Failure) -> [StoreRecord] {
-        let reader = try TopicReader(clients, topic: clients.topics.stock, timeout: timeout)
-        guard reader.watermarks.values.reduce(0, { $0 + $1.count }) <= most else {
-            throw Failure(.unavailable, "\(clients.topics.stock) has more than \(most) records")
-        }
-        let decoder = StockDecoder()
-        var records: [Name: StoreRecord] = [:]
-        try reader.readAll { record in
-            guard let key = record.key else { return }
-            let name = Name(String(decoding: key, as: UTF8.self))
-            guard let value = record.value else {
-                records[name] = nil
-                return
-            }
-            guard let stock = try? decoder.decode(value) else { return }
-            records[name] = StoreRecord(
-                store: name.text, revision: stock.revision, partition: record.partition, offset: record.offset,
-                timestamp: record.timestamp)
-        }
-        return records.values.sorted { ($0.store, $0.partition, $0.offset) < ($1.store, $1.partition, $1.offset) }
+        StandardError.write("\(rows.count.counted("store"))\n")
     }
 }
 
@@ -95,20 +61,22 @@ struct StoreRow: Encodable, Equatable {
 
     private enum CodingKeys: String, CodingKey { case store, revision, partition, offset, time, looksLike, isKnown }
 
-    /// - Parameter known: the stores of the list; nil if there is none.
-    static func all(_ records: [StoreRecord], known: [String]?) -> [StoreRow] {
+    /// - Parameters:
+    ///   - entries: the last record of each store that was changed.
+    ///   - known: the stores of the list; nil if there is none.
+    static func all(_ entries: [StockReader.Entry], known: [String]?) -> [StoreRow] {
         let listed = known.map { Set($0.map(Name.init)) }
-        let changed = Set(records.map { Name($0.store) })
+        let changed = Set(entries.map { Name($0.record.store) })
         let unchanged = (known ?? []).filter { !changed.contains(Name($0)) }
-        let alike = StoreID.alike(records.map(\.store) + unchanged)
-        func row(_ store: String, _ record: StoreRecord?) -> StoreRow {
+        let alike = StoreID.alike(entries.map(\.record.store) + unchanged)
+        func row(_ store: String, _ entry: StockReader.Entry?) -> StoreRow {
             let others = (alike[StoreID.look(of: store)] ?? []).lazy.filter { Name($0) != Name(store) }.prefix(3)
             return StoreRow(
-                store: store, revision: record?.revision ?? 0, partition: record?.partition, offset: record?.offset,
-                time: record?.timestamp.map(DateTime.utc), looksLike: Array(others), isKnown: listed?.contains(Name(store)),
-                timestamp: record?.timestamp)
+                store: store, revision: entry?.record.revision ?? 0, partition: entry?.place.partition,
+                offset: entry?.place.offset, time: entry?.place.timestamp.map(DateTime.utc), looksLike: Array(others),
+                isKnown: listed?.contains(Name(store)), timestamp: entry?.place.timestamp)
         }
-        return records.map { row($0.store, $0) } + unchanged.sorted().map { row($0, nil) }
+        return entries.map { row($0.record.store, $0) } + unchanged.sorted().map { row($0, nil) }
     }
 
     static func table(_ rows: [StoreRow]) -> Table {
@@ -210,7 +178,8 @@ extension StoreList: CustomStringConvertible {
 extension Setting<StoreList?> {
     static var stores: Self {
         Self(
-            "stores", "stores' ids with commas in between, each once and without spaces around it, or @ and a file of them",
+            "stores",
+            "stores' ids with commas in between, each once and without anything that cannot be seen, or @ and a file of them",
             { StoreList($0) })
     }
 }
@@ -237,15 +206,14 @@ extension KafkaClients {
     /// the stock that every store has at first. Nil also if that cannot be told soon.
     func warning(aboutNew store: String, _ language: Language, deadline: Deadline) -> String? {
         let timeout = min(deadline.remaining, .seconds(2))
-        guard let records = try? StoreRecord.all(self, most: Self.mostRecordsForWarning, timeout: timeout), !records.isEmpty,
-            !records.contains(where: { Name($0.store) == Name(store) })
+        guard let reader = try? StockReader(self, store: nil, timeout: timeout), reader.recordCount <= Self.mostRecordsForWarning,
+            (try? reader.readAll()) != nil
         else { return nil }
-        let similar = NearestNames.of(store, among: records.map(\.store)).map(StoreID.visible)
+        let stores = reader.latest.map(\.record.store)
+        guard !stores.isEmpty, !stores.contains(where: { Name($0) == Name(store) }) else { return nil }
+        let similar = NearestNames.of(store, among: stores).map(StoreID.visible)
         let name = StoreID.visible(store)
-        return switch language {
-        case .english: "store \(name) is new, no command has changed it yet\(NearestNames.question(similar))"
-        case .korean:
-            "\(name): 아직 주문이나 재고 수정이 없던 새 매장이에요" + (similar.isEmpty ? "" : ". 혹시 \(similar.joined(separator: ", "))인가요?")
-        }
+        return language.text("store \(name) is new, no command has changed it yet", "\(name): 아직 주문이나 재고 수정이 없던 새 매장이에요")
+            + NearestNames.question(similar, in: language)
     }
 }
