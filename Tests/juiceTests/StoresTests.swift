@@ -66,9 +66,9 @@ import Testing
                 "강남|0|never|looks like \(jamo)",
             ])
         #expect(
-            JSONText.line(rows[0])
-                == #"{"isKnown":true,"looksLike":["gangnam\r"],"offset":7,"partition":3,"revision":17,"store":"gangnam","#
-                + #""time":"1970-01-01T00:00:00.000Z"}"#)
+            String(decoding: rows[0].json, as: UTF8.self)
+                == #"{"time":"1970-01-01T00:00:00.000Z","partition":3,"offset":7,"store":"gangnam","revision":17,"#
+                + #""looksLike":["gangnam\r"],"isKnown":true}"#)
         #expect(StoreRow.all(entries, known: nil).allSatisfy { $0.isKnown == nil })
     }
 }

@@ -106,7 +106,7 @@ struct TestClient {
     /// Sends a command and waits for its answer.
     func answer(_ command: OutgoingCommand) throws -> Answer {
         let answers = try clients.newAnswers(timeout: deadline.remaining)
-        #expect(try clients.send(command, deadline: deadline).offset != nil)
+        #expect(try clients.send(command, deadline: deadline).delivery.offset != nil)
         return try #require(try answers.answer(to: command, deadline: deadline)).answer
     }
 

@@ -36,11 +36,11 @@ struct Submission {
         if isStoreGiven, let warning = clients.warning(aboutNew: command.store, language, deadline: deadline) {
             StandardError.write("juice: \(warning)\n")
         }
-        let delivery = try send(command, deadline: deadline)
+        let (delivery, timestamp) = try send(command, deadline: deadline)
         if !printsJSON {
             StandardOutput.line(sent(command, delivery))
         } else if !waits {
-            StandardOutput.line(receipt(command, delivery))
+            StandardOutput.write(StandardOutput.jsonLine(receipt(command, delivery, at: timestamp)))
         }
         guard let answers else { return }
         let found = try told { () throws(Failure) in try answers.answer(to: command, deadline: deadline) }
@@ -81,7 +81,9 @@ struct Submission {
                 "요청은 기록되었고 서비스가 실행되면 응답해요: `juice show`로 확인해 주세요"))
     }
 
-    private func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
+    private func send(
+        _ command: OutgoingCommand, deadline: Deadline
+    ) throws(Failure) -> (delivery: Producer.Delivery, timestamp: Int64) {
         do throws(Failure) {
             return try told { () throws(Failure) in try clients.send(command, deadline: deadline) }
         } catch  where error.status == .unavailable {
@@ -101,18 +103,13 @@ struct Submission {
         do throws(Failure) { return try call() } catch { throw language == .korean ? error.inKorean : error }
     }
 
-    private func receipt(_ command: OutgoingCommand, _ delivery: Producer.Delivery) -> String {
-        struct Receipt: Encodable {
-            let orderId, restockId: String?
-            let store, topic: String
-            let partition: Int32
-            let offset: Int64?
-        }
-        let isRestock = command.kind == .restock
-        return JSONText.line(
-            Receipt(
-                orderId: isRestock ? nil : command.id, restockId: isRestock ? command.id : nil, store: command.store,
-                topic: clients.topics[command.kind.topic], partition: delivery.partition, offset: delivery.offset))
+    /// Where the command stands, as JSON. Without time and offset if the broker did not tell the offset.
+    private func receipt(_ command: OutgoingCommand, _ delivery: Producer.Delivery, at timestamp: Int64) -> [UInt8] {
+        let place = delivery.offset.map { RecordPlace(timestamp: timestamp, partition: delivery.partition, offset: $0) }
+        let id = command.kind == .restock ? "restockId" : "orderId"
+        let names = [("topic", clients.topics[command.kind.topic]), ("store", command.store), (id, command.id)]
+        let partition: [(name: String, json: String)] = place == nil ? [("partition", "\(delivery.partition)")] : []
+        return RecordLine.json(place, partition + names.map { ($0, JSONText.line($1)) }, record: nil)
     }
 }
 
@@ -143,15 +140,20 @@ extension CommandKind {
 extension KafkaClients {
     /// Sends one command, and waits until a broker has stored it.
     ///
+    /// - Returns: where it stands, and its time in milliseconds since 1970.
     /// - Throws: ``Failure``; after a timeout the command may have been written all the same.
-    func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
+    func send(
+        _ command: OutgoingCommand, deadline: Deadline
+    ) throws(Failure) -> (delivery: Producer.Delivery, timestamp: Int64) {
         let producer = try producer(timeout: deadline.remaining)
         try reach(producer, deadline: deadline)
         _ = try partitionCount(of: topics[command.kind.topic], asking: producer, until: deadline)
-        return try call(
+        let now = Int64(Date.now.timeIntervalSince1970 * 1000)
+        let delivery = try call(
             try producer.send(
-                topic: topics[command.kind.topic], key: Array(command.store.utf8), value: command.value,
+                topic: topics[command.kind.topic], key: Array(command.store.utf8), value: command.value, timestamp: now,
                 timeout: deadline.remaining))
+        return (delivery, now)
     }
 
     /// A reader of the answers from now on. Create it before sending a command, so that it misses no answer.

@@ -37,7 +37,7 @@ struct StoresCommand: ParsableCommand {
         let rows = StoreRow.all(reader.latest, known: known)
         if try settings[.json] {
             var output = BatchedOutput()
-            for row in rows { output.line(JSONText.line(row)) }
+            for row in rows { output.write(StandardOutput.jsonLine(row.json)) }
             return output.flush()
         }
         guard !rows.isEmpty else { return StandardError.write("no order or restock has changed any store yet\n") }
@@ -47,19 +47,25 @@ struct StoresCommand: ParsableCommand {
 }
 
 /// A store as `juice stores` shows it.
-struct StoreRow: Encodable, Equatable {
+struct StoreRow {
     let store: String
+    /// How often it was changed.
     let revision: Int
-    let partition: Int32?
-    let offset: Offset?
-    let time: String?
+    /// Where its last record stands; nil if it was never changed.
+    let place: RecordPlace?
     /// Other stores whose names look the same, at most three.
     let looksLike: [String]
     /// Whether the list has it; nil without a list.
     let isKnown: Bool?
-    private let timestamp: Int64?
 
-    private enum CodingKeys: String, CodingKey { case store, revision, partition, offset, time, looksLike, isKnown }
+    /// For programs.
+    var json: [UInt8] {
+        var members: [(name: String, json: String)] = [
+            ("store", JSONText.line(store)), ("revision", "\(revision)"), ("looksLike", JSONText.line(looksLike)),
+        ]
+        if let isKnown { members.append(("isKnown", "\(isKnown)")) }
+        return RecordLine.json(place, members, record: nil)
+    }
 
     /// - Parameters:
     ///   - entries: the last record of each store that was changed.
@@ -72,9 +78,8 @@ struct StoreRow: Encodable, Equatable {
         func row(_ store: String, _ entry: StockReader.Entry?) -> StoreRow {
             let others = (alike[StoreID.look(of: store)] ?? []).lazy.filter { Name($0) != Name(store) }.prefix(3)
             return StoreRow(
-                store: store, revision: entry?.record.revision ?? 0, partition: entry?.place.partition,
-                offset: entry?.place.offset, time: entry?.place.timestamp.map(DateTime.utc), looksLike: Array(others),
-                isKnown: listed?.contains(Name(store)), timestamp: entry?.place.timestamp)
+                store: store, revision: entry?.record.revision ?? 0, place: entry?.place, looksLike: Array(others),
+                isKnown: listed?.contains(Name(store)))
         }
         return entries.map { row($0.record.store, $0) } + unchanged.sorted().map { row($0, nil) }
     }
@@ -92,7 +97,8 @@ struct StoreRow: Encodable, Equatable {
             }
             table.add([
                 .init(StoreID.visible(row.store), .bold), .init(String(row.revision)),
-                .init(row.timestamp.map(DateTime.text) ?? "never"), .init(row.partition.map(String.init) ?? ""),
+                .init(row.place.map { $0.timestamp.map(DateTime.text) ?? "-" } ?? "never"),
+                .init(row.place.map { "\($0.partition)" } ?? ""),
                 .init(notes.map(\.text).joined(separator: "; "), notes.first?.colour),
             ])
         }
