@@ -212,19 +212,20 @@ package struct Kiosk: Service {
 }
 
 extension Request {
-    private static let cookieName = "juice-staff"
+    /// Cookies do not tell the ports of a host apart, and each may have a kiosk. So the name has what is a digit in the address.
+    private var cookieName: String { "juice-staff-" + (head.authority ?? "").filter { ("0"..."9").contains($0) } }
 
     /// The cookie of a browser in which staff are signed in. Scripts cannot read it, no other site's page can have it sent, and
     /// where there is TLS it is not sent without.
     fileprivate func staffCookie(_ session: String, maxAge: Int? = nil) -> String {
         let isSecure = headers[.origin]?.lowercased().hasPrefix("https:") ?? false
         let cookie = Cookie(
-            name: Self.cookieName, value: session, maxAge: maxAge, path: "/api", secure: isSecure, httpOnly: true, sameSite: .strict
+            name: cookieName, value: session, maxAge: maxAge, path: "/api", secure: isSecure, httpOnly: true, sameSite: .strict
         )
         return cookie.description
     }
 
-    fileprivate var staffSession: String? { cookies[Self.cookieName]?.value }
+    fileprivate var staffSession: String? { cookies[cookieName]?.value }
 }
 
 /// The context of a request: Hummingbird's own, and the remote address.

@@ -44,7 +44,7 @@ final class StaffAuthenticator: Sendable {
     static let memory = Duration.seconds(600)
     /// The same for a PIN and all addresses together: it is short enough to be guessed from many.
     static let freeTriesOfAll = 100
-    static let memoryOfAll = Duration.seconds(24 * 3600)
+    static let memoryOfAll = Duration.seconds(2 * 3600)
     /// At least this many addresses are remembered.
     static let addresses = 10_000
     /// How long a browser stays signed in after the session was last used.

@@ -88,6 +88,15 @@ struct StaffAuthenticatorTests {
         #expect(enter(staff, pin, from: here) == "in")
     }
 
+    @Test func staffWhoMistypeNowAndThenNeverWait() {
+        let staff = staff()
+        for _ in 0...StaffAuthenticator.freeTriesOfAll {
+            clock.advance(.seconds(3 * 3600))
+            #expect(enter(staff, "000000", from: here) == "wrongToken")
+        }
+        #expect(enter(staff, pin, from: here) == "in")
+    }
+
     @Test func aBrowserStaysSignedInWhileItIsUsed() throws {
         let staff = staff()
         func isIn(_ session: String?) -> Bool { (try? staff.admit(session)) != nil }

@@ -34,7 +34,7 @@ class KioskTest(unittest.TestCase):
         # since it writes them anew at its next event.
         self.driver.get(f"{self.stand.url}api/menu")
         self.driver.execute_script("sessionStorage.clear()")
-        # Otherwise staff stay signed in. Cookies do not tell kiosks on other ports apart.
+        # Otherwise staff stay signed in.
         self.driver.delete_all_cookies()
         self.assertEqual(errors, [])
 
@@ -70,12 +70,15 @@ class KioskTest(unittest.TestCase):
             self.press(juice)
         one(self.driver, "#send-order").click()
 
+    def has_focus(self, selector):
+        return self.driver.execute_script("return document.activeElement.matches(arguments[0])", selector)
+
     def keys(self, *pressed):
         ActionChains(self.driver).send_keys(*pressed).perform()
 
     def tab_to(self, selector):
         for _ in range(60):
-            if self.driver.execute_script("return document.activeElement.matches(arguments[0])", selector):
+            if self.has_focus(selector):
                 return
             self.keys(Keys.TAB)
         self.fail(f"no tab leads to {selector}")

@@ -130,10 +130,11 @@ def size(driver, width, height, scale=1):
     )
 
 
-def prefer(driver, scheme="light", motion="no-preference"):
+def prefer(driver, scheme="light", motion="no-preference", forced="none"):
     features = [
         {"name": "prefers-color-scheme", "value": scheme},
         {"name": "prefers-reduced-motion", "value": motion},
+        {"name": "forced-colors", "value": forced},
     ]
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 

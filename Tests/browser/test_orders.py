@@ -1,5 +1,6 @@
 """Orders, and how pages show them."""
 
+import contextlib
 import json
 import subprocess
 import tempfile
@@ -116,9 +117,8 @@ class OrderTest(KioskTest):
         self.assertEqual(self.count("banana"), "8")
 
     def test_two_pages_see_each_others_orders(self):
-        first = self.driver.current_window_handle
-        self.driver.switch_to.new_window("window")
-        try:
+        with self.windows() as first:
+            self.driver.switch_to.new_window("window")
             visit(self.driver, self.stand.url, self.store)
             self.order("pineapple")
             self.wait_for_card("juiceMade", "pineapple")
@@ -130,6 +130,35 @@ class OrderTest(KioskTest):
             self.wait(lambda: self.count("pineapple") == "6", "another client's order")
             self.driver.switch_to.window(second)
             self.wait(lambda: self.count("pineapple") == "6", "another client's order on both pages")
+
+    def test_tabs_that_are_not_seen_leave_connections_to_others(self):
+        with self.windows() as first:
+            self.hide()
+            self.order("banana")
+            for _ in range(6):
+                self.driver.switch_to.new_window("tab")
+                visit(self.driver, self.stand.url, self.store)
+                self.hide()
+            self.hide(False)
+            self.order("kiwi")
+            self.wait_for_card("juiceMade", "kiwi")
+            # What was answered meanwhile is shown as soon as the tab is seen.
+            self.driver.switch_to.window(first)
+            self.hide(False)
+            self.wait_for_card("juiceMade", "banana")
+
+    def hide(self, is_hidden=True):
+        """What happens when another tab is chosen. A browser without a window shows all its tabs."""
+        self.driver.execute_script(
+            """Object.defineProperty(document, "hidden", { value: arguments[0], configurable: true });
+            document.dispatchEvent(new Event("visibilitychange"))""", is_hidden)
+
+    @contextlib.contextmanager
+    def windows(self):
+        """Closes the windows that a test opens."""
+        first = self.driver.current_window_handle
+        try:
+            yield first
         finally:
             for handle in self.driver.window_handles:
                 if handle != first:

@@ -27,7 +27,7 @@ return broken;
 CUT_OFF = """
 return [...document.querySelectorAll("header *, main *, dialog *")].filter((one) => one.offsetParent
   && one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== "inline"
-  && !one.matches(".hidden, h1 *, select, input")).map((one) => one.outerHTML);
+  && !one.matches(".hidden, h1 *, select, input, .shelf")).map((one) => one.outerHTML);
 """
 # What can be pressed, and is covered by something else while it has the focus.
 COVERED = """
@@ -41,6 +41,10 @@ const covered = [...document.querySelectorAll("button, input, select, a")].filte
 }).map((one) => one.outerHTML);
 document.activeElement.blur();
 return covered;
+"""
+ON_TOP = """
+const box = arguments[0].getBoundingClientRect();
+return arguments[0].contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2));
 """
 
 
@@ -138,14 +142,22 @@ class PageTest(KioskTest):
     def assert_it_fits(self, *screens):
         for language in ("en", "ko"):
             self.speak(language)
-            for width in (320, 360, 768, 1280, 1920):
-                size(self.driver, width, 800)
+            # The last is a window of 1280 × 1024 that is zoomed in to 400 %.
+            for width, height in ((320, 640), (360, 780), (768, 1024), (1280, 800), (1920, 1080), (320, 256)):
+                size(self.driver, width, height)
                 for screen in screens:
                     self.show(screen)
                     wide = self.driver.execute_script("return document.documentElement.scrollWidth")
                     self.assertLessEqual(wide, width, f"{screen} at {width}")
                     for script in (BROKEN_WORDS, CUT_OFF, COVERED):
                         self.assertEqual(self.driver.execute_script(script), [], f"{screen} at {width} in {language}")
+                    # The heading is in the first window, and so is the stock, which is one line.
+                    self.driver.execute_script("scrollTo(0, 0)")
+                    title = one(self.driver, f"#{screen}-title")
+                    self.assertTrue(self.driver.execute_script(ON_TOP, title), f"{screen} at {width}")
+                lines = {round(element.rect["y"]) for element in all_of(self.driver, "#shelf .fruit")}
+                self.assertEqual(len(lines), 1, width)
+                self.assertLess(one(self.driver, "header").rect["height"], 80 if width > 700 else 130, width)
 
     def test_it_fits_every_size_and_has_names_and_contrast(self):
         self.order("kiwi")
@@ -177,6 +189,34 @@ class PageTest(KioskTest):
             for scheme in ("light", "dark"):
                 prefer(self.driver, scheme)
                 self.assertEqual(self.driver.execute_script(CONTRAST), [], f"{screen} {scheme}")
+
+    def test_the_focus_is_never_lost(self):
+        size(self.driver, 360, 780)
+        for language, other in (("ko", "en"), ("en", "ko")):
+            self.tab_to(f"[data-language={language}]")
+            self.keys(Keys.ENTER)
+            self.assertTrue(self.has_focus(f"[data-language={other}]"))
+        self.order("kiwi")
+        self.wait_for_card("juiceMade", "kiwi")
+        self.tab_to("[aria-label=Dismiss]")
+        self.keys(Keys.ENTER)
+        self.assertEqual(all_of(self.driver, ".answer-card"), [])
+        self.assertTrue(self.has_focus("#order-title"))
+
+    def test_only_what_happens_to_this_page_is_announced(self):
+        self.unlock()
+        self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
+        live = self.driver.execute_script(
+            "return [...document.querySelectorAll('[role=status], [role=alert], [aria-live], output')].map((one) => one.className)"
+        )
+        self.assertEqual((live.count("applied"), live.count("count")), (5, 0))
+
+    def test_forced_colors_show_what_is_chosen(self):
+        prefer(self.driver, forced="active")
+        for screen, part in (("order", "nav a"), ("order", ".segments [data-language]"), ("board", "[data-scope]")):
+            self.go(screen)
+            colors = [element.value_of_css_property("background-color") for element in all_of(self.driver, part)]
+            self.assertEqual(colors.count(colors[0]), 1, part)
 
     def test_motion_can_be_reduced(self):
         prefer(self.driver, motion="reduce")

@@ -2,6 +2,8 @@
 
 import threading
 
+from selenium.webdriver.support.ui import Select
+
 from case import KioskTest
 from stand import TOKEN, one, texts, visit
 
@@ -39,6 +41,21 @@ class StoreTest(KioskTest):
             self.wait_for_card("refused", "no orders are taken for it")
             self.order("banana")
             self.wait_for_card("juiceMade", "banana")
+
+    def test_a_link_leads_to_a_store_until_another_is_chosen(self):
+        def shown():
+            return self.driver.execute_script("return document.querySelector('#store').value")
+
+        for name, store in (("a-store", "a-store"), ("", self.store), ("x" * 129, self.store)):
+            self.driver.get(f"{self.stand.url}?store={name}")
+            self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the page is live")
+            self.assertEqual(shown(), store)
+        self.driver.get(f"{self.stand.url}?store=a-store#board")
+        self.wait(lambda: "main" in texts(self.driver, "#store option"), "the stores")
+        Select(one(self.driver, "#store")).select_by_value("main")
+        self.driver.refresh()
+        self.wait(lambda: shown() == "main", "the store that was chosen")
+        self.assertTrue(one(self.driver, "#board").is_displayed())
 
     def test_the_named_stores_come_first(self):
         with self.kiosk("--stores", "zeta,alpha", "--any-store") as url:

@@ -34,7 +34,7 @@ struct KioskPlanTests {
     }
 
     @Test func readsItsSettings() throws {
-        try withFile("0123456789abcdef\n") { path in
+        try withFile("\u{FEFF}0123456789abcdef\r\n") { path in
             let plan = try KioskPlan(
                 settings([
                     "http": "0.0.0.0:80", "admin-http": "127.0.0.1:81", "stores": "강남,hongdae",

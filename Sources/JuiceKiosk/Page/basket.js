@@ -123,8 +123,8 @@ export function showBasket() {
   $("basket-lines").hidden = !isOpen;
   $("basket-open").setAttribute("aria-expanded", String(isOpen));
   $("basket-open").setAttribute("aria-disabled", String(lines.size === 0));
-  say($("basket-open"), words.basket(items(), isFull ? mostItems : undefined));
-  say($("basket-short"), short.length > 0 ? words.basketLacks(short) : "");
+  say($("basket-open"), isFull ? words.basketIsFull(mostItems) : words.basket(items()));
+  say($("basket-short"), words.lacks(short));
   $("basket-short").hidden = short.length === 0;
   // Not `disabled`: the button would lose the focus.
   $("send-order").setAttribute("aria-disabled", String(lines.size === 0 || !known.takesOrders));

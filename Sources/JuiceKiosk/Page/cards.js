@@ -2,7 +2,7 @@
 
 import { itemsOf } from "/commands.js";
 import { itemsOfOrder } from "/orders.js";
-import { $, commands, words } from "/state.js";
+import { $, commands, known, words } from "/state.js";
 import { make } from "/view.js";
 
 // More would cover a phone; the list of orders has the others.
@@ -14,7 +14,7 @@ function cardText(command) {
     case "answered": return words.answer(command.answer);
     case "refused": return words.refused(command.refusal.code);
     case "unsent": return words.unsent();
-    case "limited": return words.limited(command.refusal.code, command.refusal.wait);
+    case "limited": return words.limited(command.refusal.wait);
     case "late": return words.late();
     default: return sendingText(command);
   }
@@ -46,8 +46,11 @@ function makeCard(command) {
 }
 
 function removeCard(key) {
-  cards.get(key)?.element.remove();
+  const element = cards.get(key)?.element;
+  const hadFocus = element?.contains(document.activeElement);
+  element?.remove();
   cards.delete(key);
+  if (hadFocus) $(`${known.screen}-title`).focus({ preventScroll: true });
 }
 
 export function showCard(command) {

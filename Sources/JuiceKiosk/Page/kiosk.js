@@ -6,7 +6,7 @@ import "/find.js";
 import { showCard, showCards } from "/cards.js";
 import { itemsOf } from "/commands.js";
 import { orderChanged, showOrders } from "/orders.js";
-import { $, commands, known, menu, speak, words } from "/state.js";
+import { $, commands, isStore, known, menu, speak, words } from "/state.js";
 import { clearApplied, focusRow, letIn, showApplied, showRows, showStaff } from "/stock.js";
 import { handle, listen } from "/stream.js";
 import { JuiceButton, ShelfItem, make } from "/view.js";
@@ -30,7 +30,10 @@ function commandChanged(command) {
   const isUnmade = command.state === "refused" || command.answer?.type === "outOfStock";
   if (command.kind === "order" && command.store === known.store && isUnmade) putBack(itemsOf(command.content));
   // The kiosk was started anew, and knows no session.
-  if (command.kind === "restock" && command.refusal?.status === 401) letIn(false);
+  if (command.kind === "restock" && command.refusal?.status === 401) {
+    letIn(false);
+    if (known.screen === "stock") $("token").focus();
+  }
   orderChanged(command);
   showCard(command);
   showStock();
@@ -118,6 +121,8 @@ function showStores() {
 function choose(store) {
   known.store = store;
   localStorage.setItem("juice-store", store);
+  // After a reload the choice holds, not the link that led here.
+  history.replaceState(null, "", `/${location.hash}`);
   known.levels = new Map();
   known.takesOrders = true;
   clearApplied();
@@ -137,8 +142,7 @@ $("store").addEventListener("change", () => {
 });
 $("other-form").addEventListener("submit", (event) => {
   const name = $("other-name").value;
-  const length = new TextEncoder().encode(name).length;
-  if (length >= 1 && length <= 128) return choose(name);
+  if (isStore(name)) return choose(name);
   event.preventDefault();
   $("other-said").textContent = words.text("storeTooLong");
 });
@@ -193,6 +197,8 @@ for (const button of document.querySelectorAll("[data-language]")) {
   button.addEventListener("click", () => {
     speak(button.dataset.language);
     showWords();
+    // Where there is room for one language only, the focus moves to the other.
+    if (!button.offsetParent) document.querySelector("[data-language][aria-pressed=false]").focus();
   });
 }
 

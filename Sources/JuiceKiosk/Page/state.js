@@ -6,11 +6,15 @@ import { Words } from "/words.js";
 export const $ = (id) => document.getElementById(id);
 export const menu = await (await fetch("/api/menu")).json();
 
+// Whether the kiosk shows such a store: names have 1 to 128 bytes.
+export const isStore = (name) => Boolean(name) && new TextEncoder().encode(name).length <= 128
+  && (!menu.hasFixedStores || menu.stores.includes(name));
+
 export const known = {
   // The visitor's choice, the kiosk's setting, or the browser's language.
   language: [localStorage.getItem("juice-language"), menu.language, ...navigator.languages.map((one) => one.slice(0, 2)), "en"]
     .find((one) => one === "en" || one === "ko"),
-  store: new URLSearchParams(location.search).get("store") ?? localStorage.getItem("juice-store") ?? menu.stores[0],
+  store: [new URLSearchParams(location.search).get("store"), localStorage.getItem("juice-store"), menu.stores[0]].find(isStore),
   scope: "all",
   stores: [],
   levels: new Map(),
@@ -23,8 +27,6 @@ export const known = {
   // The fruit that the last order was short of; the stock screen highlights it.
   shortFruit: null,
 };
-if (menu.hasFixedStores && !menu.stores.includes(known.store)) known.store = menu.stores[0];
-
 export const commands = new Commands();
 
 export let words = new Words(menu, known.language);

@@ -9,10 +9,11 @@ let handlers = {};
 
 export function handle(all) { handlers = all; }
 
-// Opens a new stream, perhaps for another store, and closes the previous one.
+// Opens a new stream, perhaps for another store, and closes the previous one. A hidden tab waits until it is seen.
 export function listen() {
   stream?.close();
   heardAt = Date.now();
+  if (document.hidden) return;
   // Not URLSearchParams: it encodes a space as a plus sign, which only forms decode.
   const asked = Object.entries({ store: known.store, scope: known.scope, page: commands.page })
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
@@ -33,9 +34,12 @@ export function listen() {
   }
 }
 
+// Browsers open at most six connections to a host, for all tabs together. So only a tab that is seen has a stream.
+document.addEventListener("visibilitychange", listen);
+
 // The kiosk sends an event every second. Silence means a dead connection, which the browser may not notice.
 setInterval(() => {
-  if (Date.now() - heardAt < 6000) return;
+  if (document.hidden || Date.now() - heardAt < 6000) return;
   handlers.unreachable();
   listen();
 }, 1000);

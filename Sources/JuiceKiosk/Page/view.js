@@ -24,7 +24,8 @@ export function say(element, text) {
 
 export const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 
-export const tone = (index) => `tone-${index % 8}`;
+// The colour of a fruit, by its place on the menu.
+const tone = (index) => `var(--tone-${index % 8})`;
 
 // A fruit on the shelf: its name, its count and a bar.
 export class ShelfItem {
@@ -32,8 +33,9 @@ export class ShelfItem {
     this.name = make("span", { className: "name" });
     this.count = make("span", { className: "count" });
     this.fill = make("span", { className: "fill" });
-    this.element = make("li", { className: `fruit ${tone(index)}` }, this.name, this.count,
+    this.element = make("li", { className: "fruit" }, this.name, this.count,
       make("span", { className: "track", "aria-hidden": "true" }, this.fill));
+    this.element.style.setProperty("--tone", tone(index));
   }
 
   show(name, amount, text, full) {
@@ -57,9 +59,8 @@ export class JuiceButton {
     const total = juice.recipe.reduce((sum, part) => sum + part.amount, 0);
     let from = 0;
     const stops = juice.recipe.map((part) => {
-      const color = `var(--tone-${fruits.findIndex((fruit) => fruit.id === part.fruit) % 8})`;
       const to = from + (100 * part.amount) / total;
-      const stop = `${color} ${from}% ${to}%`;
+      const stop = `${tone(fruits.findIndex((fruit) => fruit.id === part.fruit))} ${from}% ${to}%`;
       from = to;
       return stop;
     });
@@ -76,7 +77,7 @@ export class JuiceButton {
   show(words, short, isWaiting, quantity) {
     this.name.textContent = words.juice(this.juice.id);
     this.recipe.textContent = words.recipe(this.juice.recipe);
-    this.state.textContent = short.map((part) => words.missing(part.fruit, part.lack)).join(" · ");
+    this.state.textContent = words.lacks(short);
     // Sighted people see the number; screen readers say what it counts.
     this.chosen.replaceChildren(...(quantity > 0 ? [
       make("span", { text: String(quantity), "aria-hidden": "true" }),
@@ -84,7 +85,6 @@ export class JuiceButton {
     ] : []));
     this.element.classList.toggle("is-short", short.length > 0);
     this.element.classList.toggle("is-waiting", isWaiting);
-    this.element.setAttribute("aria-busy", String(isWaiting));
   }
 }
 
@@ -153,14 +153,16 @@ export class StockRow {
   constructor(fruit, index) {
     this.fruit = fruit;
     this.name = make("label", { className: "name", for: `field-${index}` });
-    this.count = make("output", { className: "count", for: `field-${index}` });
+    // Not an `output`: screen readers would announce every customer's order.
+    this.count = make("span", { className: "count" });
     this.field = make("input", { id: `field-${index}`, type: "text", inputmode: "text", autocomplete: "off",
       maxlength: "11", "aria-describedby": `applied-${index}`, "data-fruit": fruit.id });
     this.less = make("button", { type: "button", text: "−" });
     this.more = make("button", { type: "button", text: "+" });
-    this.applied = make("p", { id: `applied-${index}`, className: "applied" });
-    this.element = make("li", { className: `stock-row ${tone(index)}` }, this.name,
+    this.applied = make("p", { id: `applied-${index}`, className: "applied", role: "status" });
+    this.element = make("li", { className: "stock-row" }, this.name,
       make("div", { className: "stepper" }, this.less, this.count, this.more), this.field, this.applied);
+    this.element.style.setProperty("--tone", tone(index));
   }
 
   // The number in the field; null if it is empty, undefined if it is invalid.

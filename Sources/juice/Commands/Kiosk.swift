@@ -213,32 +213,32 @@ struct KioskPlan {
 
     /// The secrets in the configured files.
     static func staffSecrets(_ settings: Settings) throws(Failure) -> [StaffSecret] {
-        var secrets: [StaffSecret] = []
-        if let path = try settings[.staffTokenFile] {
-            let lengths = StaffSecret.tokenLengths
-            let form = "\(lengths.lowerBound) to \(lengths.upperBound) characters of ASCII, without spaces"
-            secrets.append(
-                try secret(path, "token", form, make: "openssl rand -hex 16 > \(path.printable)", StaffSecret.init(token:)))
-        }
-        if let path = try settings[.staffPINFile] {
-            let form = "\(StaffSecret.pinLengths.lowerBound) to \(StaffSecret.pinLengths.upperBound) digits"
-            secrets.append(
-                try secret(
-                    path, "PIN", form, make: "shuf -r -n 6 -i 0-9 | tr -d '\\n' > \(path.printable)", StaffSecret.init(pin:)))
-        }
-        return secrets
+        let (token, pin) = (StaffSecret.tokenLengths, StaffSecret.pinLengths)
+        let secrets = [
+            try secret(
+                settings[.staffTokenFile], "token",
+                "\(token.lowerBound) to \(token.upperBound) characters of ASCII, without spaces",
+                make: "openssl rand -hex 16", StaffSecret.init(token:)),
+            try secret(
+                settings[.staffPINFile], "PIN", "\(pin.lowerBound) to \(pin.upperBound) digits",
+                make: "shuf -r -n 6 -i 0-9 | tr -d '\\n'", StaffSecret.init(pin:)),
+        ]
+        return secrets.compactMap(\.self)
     }
 
     private static func secret(
-        _ path: String, _ name: String, _ form: String, make: String, _ parse: (String) -> StaffSecret?
-    ) throws(Failure) -> StaffSecret {
+        _ path: String?, _ name: String, _ form: String, make: String, _ parse: (String) -> StaffSecret?
+    ) throws(Failure) -> StaffSecret? {
+        guard let path else { return nil }
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Failure(.configuration, "the staff \(name)'s file \(path.printable) cannot be read")
         }
-        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        // Some editors begin a file with a byte order mark.
+        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines.union(["\u{FEFF}"]))
         guard let secret = parse(text) else {
             throw Failure(
-                .configuration, "the staff \(name) in \(path.printable) must have \(form)", hint: "make one with: \(make)")
+                .configuration, "the staff \(name) in \(path.printable) must have \(form)",
+                hint: "make one with: \(make) > \(path.printable)")
         }
         return secret
     }
