@@ -78,6 +78,8 @@ final class StaffAuthenticator: Sendable {
     private struct State {
         var failures = RecentTable<IPAddress?, Failures>(capacity: addresses)
         var failuresOfAll = Failures(free: freeTriesOfAll, memory: memoryOfAll)
+        /// Where staff signed in. Guesses from elsewhere do not lock them out.
+        var known = RecentTable<IPAddress?, Void>(capacity: addresses)
         /// When each session was last used, by its id.
         var sessions = RecentTable<String, ContinuousClock.Instant>(capacity: mostSessions)
     }
@@ -122,9 +124,10 @@ final class StaffAuthenticator: Sendable {
         let wait = own.wait(at: now)
         guard wait <= .zero else { return .tooManyTries(wait: wait) }
         // Until then a PIN is not compared: the refusal would tell whether it was right.
-        let waitOfPINs = secrets.contains(where: \.isPIN) ? state.failuresOfAll.wait(at: now) : .zero
+        let isStranger = state.known[client] == nil && secrets.contains(where: \.isPIN)
+        let waitOfPINs = isStranger ? state.failuresOfAll.wait(at: now) : .zero
         guard !secrets.contains(where: { (waitOfPINs <= .zero || !$0.isPIN) && $0.matches(given) }) else {
-            state.failures[client] = nil
+            (state.failures[client], state.known[client]) = (nil, ())
             return nil
         }
         own.add(at: now)
