@@ -92,14 +92,17 @@ struct KafkaFeed {
         let brokers = BrokerWatch(bootstrapServers: configuration.kafka["bootstrap.servers"] ?? "", logger: logger)
         let hooks = ClientHooks(logger: logger, logCeiling: .debug, onError: brokers.noticed)
         let consumer = try Consumer(configuration: configuration.monitor, hooks: hooks)
-        var round = 0
+        var (round, restoringRounds) = (0, 0)
         while !stop.isRequested {
             steps.stepped("the watch over brokers")
             if !brokers.probe(consumer, timeout: Self.callTimeout) {
                 let reason = brokers.reason
                 hub.update { $0.failed(reason) }
             } else {
-                hub.update { $0.connection.reached() }
+                let failure = brokers.lastFailure
+                hub.update { $0.connection.reached(failure: failure) }
+                restoringRounds = hub.connection.isRestored ? 0 : restoringRounds + 1
+                if restoringRounds == 10, let failure { logger.warning("the stock cannot be read: \(failure)") }
                 if round.isMultiple(of: 2) {
                     let lag = lag(consumer)
                     hub.update { $0.lag = lag }

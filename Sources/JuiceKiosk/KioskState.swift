@@ -152,7 +152,7 @@ struct ConnectionState: Sendable, Equatable {
     private var isReached: Bool?
     /// Whether the stock has been read to its end.
     var isRestored = false
-    /// Why there is no connection; nil while there is one, or while the reason is unknown.
+    /// Why there is no connection, or why the stock cannot be read over it; nil if that is not known.
     private(set) var reason: String?
 
     var phase: Phase {
@@ -167,13 +167,13 @@ struct ConnectionState: Sendable, Equatable {
     var obstacle: String? {
         switch phase {
         case .connecting, .lost: "no Kafka broker answers" + (reason.map { ": \($0)" } ?? " yet")
-        case .restoring: "the stock is still being read"
+        case .restoring: "the stock is still being read" + (reason.map { ": \($0)" } ?? "")
         case .live: nil
         }
     }
 
-    /// A broker answered.
-    mutating func reached() { (isReached, reason) = (true, nil) }
+    /// A broker answered; others may have failed.
+    mutating func reached(failure: String? = nil) { (isReached, reason) = (true, isRestored ? nil : failure) }
 
     /// No broker answered.
     mutating func failed(_ reason: String) { (isReached, self.reason) = (false, reason) }

@@ -5,20 +5,25 @@ import Synchronization
 /// Tells whether a restock bot is ready and alive, and if not, why; and keeps its metrics through swift-metrics.
 package final class BotMonitor: Sendable {
     private let steps = ThreadWatchdog()
-    private let outage: @Sendable () -> String?
+    private let outage, failure: @Sendable () -> String?
     private let state = Mutex((isReading: false, trouble: KafkaError?.none))
     private let work: [(gauge: Gauge, field: KeyPath<BotWork, Int> & Sendable)]
     private let sent, answered, rejected, restarts: Counter
 
     /// A monitor of a bot that does not run yet: alive, but not ready. Gauges begin at 0.
     ///
-    /// - Parameter outage: returns a description while no broker answers, else nil.
-    package init(factory: any MetricsFactory = NOOPMetricsHandler.instance, outage: @escaping @Sendable () -> String?) {
+    /// - Parameters:
+    ///   - outage: returns a description while no broker answers, else nil.
+    ///   - failure: returns which broker could not be reached last, and why, even if others answer.
+    package init(
+        factory: any MetricsFactory = NOOPMetricsHandler.instance, outage: @escaping @Sendable () -> String?,
+        failure: @escaping @Sendable () -> String? = { nil }
+    ) {
         func gauge(_ metric: BotMetric) -> Gauge { Gauge(label: metric.rawValue, factory: factory) }
         func refills(_ outcome: String) -> Counter {
             Counter(label: BotMetric.refills.rawValue, dimensions: [("outcome", outcome)], factory: factory)
         }
-        self.outage = outage
+        (self.outage, self.failure) = (outage, failure)
         work = [
             (gauge(.partitions), \.partitions), (gauge(.unreadPartitions), \.unreadPartitions),
             (gauge(.shortStores), \.shortStores), (gauge(.underway), \.underway),
@@ -32,7 +37,8 @@ package final class BotMonitor: Sendable {
     package var readiness: [String] {
         let (isReading, trouble) = state.withLock { $0 }
         if let outage = outage() { return [outage] }
-        return isReading ? [] : ["the bot waits for its share of the stores" + (trouble.map { ": \($0.message)" } ?? "")]
+        let reason = trouble?.message ?? failure()
+        return isReading ? [] : ["the bot waits for its share of the stores" + (reason.map { ": \($0)" } ?? "")]
     }
 
     /// Why the bot is not alive: its thread hangs, and only a restart helps.

@@ -73,21 +73,9 @@ final class ClockWatch: Sendable {
         guard isWrong else { return logger.notice("the times of most commands agree with this machine's clock again") }
         logger.warning(
             """
-            the times of most commands lie \(Self.text(difference.magnitude)) \(difference > 0 ? "ahead of" : "behind") this \
-            machine's clock. One of the clocks is wrong, and repeats are recognized by these times: see \
-            docs/OPERATIONS.md#juiceclocksdiffer
+            the times of most commands lie \(spanText(Double(difference.magnitude) / 1000)) \
+            \(difference > 0 ? "ahead of" : "behind") this machine's clock. One of the clocks is wrong, and repeats are recognized \
+            by these times: see docs/OPERATIONS.md#juiceclocksdiffer
             """)
-    }
-
-    /// `90 s`, `45 min`, `26 h` or `12 days`.
-    private static func text(_ milliseconds: UInt64) -> String {
-        let (unit, name): (UInt64, String) =
-            switch milliseconds {
-            case ..<120_000: (1_000, "s")
-            case ..<7_200_000: (60_000, "min")
-            case ..<172_800_000: (3_600_000, "h")
-            default: (86_400_000, "days")
-            }
-        return "\((milliseconds + unit / 2) / unit) \(name)"
     }
 }

@@ -353,6 +353,7 @@ extension LogError {
             switch error.code {
             case _ where error.code.isRefusalOfRecord: .record
             case .transport: .connection
+            case _ where error.code.exceededLimit != nil: .setting
             default: .call
             }
         // What the service writes has the time of its clock.

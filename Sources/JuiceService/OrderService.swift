@@ -113,7 +113,7 @@ package struct OrderService: Service {
             } catch {
                 guard error.remedy == .retry else { throw .failed(error.description + error.code.neededRights) }
                 // Topics just created have no leaders for a moment. A partition without one answers no lookup.
-                let reason = error.code.isFromBroker ? error : watch.fault ?? error
+                let reason = error.code.isFromBroker ? error.description : watch.lastFailure ?? error.description
                 if error.code.isFromBroker { watch.reached() }
                 if error.code.isFromBroker || watch.probe(admin) {
                     if isSettled, !isWaiting { logger.warning("waiting for the topics: \(reason)") }
@@ -214,7 +214,7 @@ package struct OrderService: Service {
             // Pauses are short while stopping, so that the last transaction gets as many attempts as time allows.
             case .backOff(let attempt): stop.wait(for: Backoff.pause(after: attempt), onceRequested: .milliseconds(20))
             case .stopped: return
-            case .failed(let error): throw .failed(error.message)
+            case .failed(let error): throw error.subject == .setting ? .badConfiguration(error.message) : .failed(error.message)
             }
         }
     }
@@ -227,7 +227,7 @@ extension OrderService: CustomStringConvertible {
 
 /// Why the service could not start or continue.
 package enum ServiceError: Error, CustomStringConvertible {
-    /// A setting is invalid; nothing was started.
+    /// A setting is invalid, or the brokers refuse it.
     case badConfiguration(String)
     /// The topics cannot be used as they are.
     case unfitTopics([TopicCheck.Problem])

@@ -40,7 +40,7 @@ package struct TopicPlan: Sendable {
 /// allowed to be as large as the records they quote; and whether the topics survive the loss of a broker.
 package struct TopicCheck: Sendable {
     /// What is wrong with the topics, and the command that fixes it.
-    package struct Problem: Sendable, Equatable, CustomStringConvertible {
+    package struct Problem: Sendable, Equatable, Encodable, CustomStringConvertible {
         package let fault: String
         package let mend: String
 
@@ -86,6 +86,17 @@ package struct TopicCheck: Sendable {
         var claimedPartitions: Int?
         /// A store in the wrong partition of the stock topic; looked for if there are no claims.
         var misplaced: StorePartitions.MisplacedStore?
+
+        init(topics: [String: Description] = [:]) { self.topics = topics }
+
+        /// What metadata says.
+        init(_ metadata: ClusterMetadata) {
+            brokers = metadata.brokers.map(\.address)
+            let described = metadata.topics.filter { $0.error == nil }.map {
+                ($0.name, Description(partitionCount: $0.partitionCount, replicationFactor: $0.replicationFactor))
+            }
+            topics = Dictionary(uniqueKeysWithValues: described)
+        }
 
         subscript(name: String) -> Description? {
             get { topics[name] }
@@ -137,35 +148,29 @@ package struct TopicCheck: Sendable {
 
     // MARK: - Asking the cluster
 
-    /// Asks the cluster and checks its answers: see ``cluster(_:reader:timeout:)``.
-    package func findings(_ admin: Admin, reader: Consumer?, timeout: Duration) throws(KafkaError) -> Findings {
-        findings(of: try cluster(admin, reader: reader, timeout: timeout))
-    }
-
-    /// Asks the cluster about the topics.
+    /// Asks the cluster about the topics, and checks its answers.
     ///
     /// - Parameters:
     ///   - reader: sees past undecided transactions, and reads the claims in the journal. Without it, or without the right to read,
     ///     stores are assumed to live in as many partitions as the stock topic has.
     ///   - timeout: how long to wait for each answer.
     /// - Throws: `KafkaError` when the cluster does not answer.
-    func cluster(_ admin: Admin, reader: Consumer?, timeout: Duration) throws(KafkaError) -> Cluster {
+    package func findings(_ admin: Admin, reader: Consumer?, timeout: Duration) throws(KafkaError) -> Findings {
         let metadata = try admin.metadata(topics: names.all, timeout: timeout)
         let missing: [KafkaError.Code] = [.unknownTopicOrPartition, .unknownTopic]
         for error in metadata.topics.compactMap(\.error) where !missing.contains(error.code) { throw error }
-        var cluster = Cluster(brokers: metadata.brokers.map(\.address), topics: [:])
-        for topic in metadata.topics where topic.error == nil {
-            cluster[topic.name] = Description(partitionCount: topic.partitionCount, replicationFactor: topic.replicationFactor)
-        }
+        var cluster = Cluster(metadata)
         if capabilities.managesTopics, !cluster.topics.isEmpty {
             let configurations = try admin.configurations(ofTopics: cluster.topics.keys.sorted(), timeout: timeout)
             for (name, configuration) in configurations { cluster[name]?.configuration = configuration }
         }
-        if let reader { try lookForStores(StorePartitions(reader: reader, timeout: timeout), in: &cluster) }
-        return cluster
+        if let reader { try lookForStores(reader, timeout: timeout, in: &cluster) }
+        return findings(of: cluster)
     }
 
-    private func lookForStores(_ stores: StorePartitions, in cluster: inout Cluster) throws(KafkaError) {
+    /// Asks in how many partitions stores live: the claims in the journal or, without any, the stock.
+    func lookForStores(_ reader: Consumer, timeout: Duration, in cluster: inout Cluster) throws(KafkaError) {
+        let stores = StorePartitions(reader: reader, timeout: timeout)
         do throws(KafkaError) {
             if let count = cluster[names.results]?.partitionCount {
                 cluster.claimedPartitions = try stores.claimed(in: names.results, partitionCount: count).map(Int.init)

@@ -17,6 +17,8 @@ package final class BrokerWatch: Sendable {
         var phase = Phase.reachable
         /// Why a connection failed: what says most of what clients have told since a broker answered.
         var fault: KafkaError?
+        /// Why a connection to one broker failed last, even if others have answered since.
+        var lastFailure: KafkaError?
         /// Whether the log has a line about this outage.
         var isTold = false
         var recoveredAt: ContinuousClock.Instant?
@@ -61,6 +63,10 @@ package final class BrokerWatch: Sendable {
     /// Why a connection failed; nil if no client has told of one since a broker answered.
     package var fault: KafkaError? { state.withLock(\.fault) }
 
+    /// Which broker could not be reached last, and why, even if others have answered since: a client that waits for it goes on
+    /// waiting.
+    package var lastFailure: String? { state.withLock { state in state.lastFailure.map { reason($0) } } }
+
     /// Why no broker answers.
     package var reason: String { state.withLock { reason($0.fault) } }
 
@@ -82,6 +88,7 @@ package final class BrokerWatch: Sendable {
         let isNews = state.withLock { state in
             if state.phase == .reachable { state.phase = .suspected }
             let (weight, known) = (Weight(error), Weight(state.fault))
+            if weight > .symptom { state.lastFailure = error }
             guard weight > .nothing, weight >= known else { return false }
             state.fault = error
             guard state.phase == .unreachable else { return false }

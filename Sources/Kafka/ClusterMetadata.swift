@@ -26,7 +26,7 @@ public struct ClusterMetadata: Sendable {
     }
 
     /// One partition of a topic, and the ids of its brokers.
-    public struct Partition: Sendable {
+    public struct Partition: Sendable, Encodable {
         /// The number within the topic.
         public let number: Int32
         /// Nil while no broker serves reads and writes.

@@ -3,9 +3,9 @@ import CRdKafka
 // What an operator asks of a cluster, besides its topics: read-only requests of the admin client.
 
 /// A consumer group, as its coordinator describes it.
-public struct ConsumerGroup: Sendable {
+public struct ConsumerGroup: Sendable, Encodable {
     /// A consumer in the group.
-    public struct Member: Sendable {
+    public struct Member: Sendable, Encodable {
         /// Its `client.id`.
         public let clientID: String
         /// Its `group.instance.id`; nil if it is not a static member.

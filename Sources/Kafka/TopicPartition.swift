@@ -4,7 +4,7 @@ import CRdKafka
 public typealias Offset = Int64
 
 /// One partition of one topic.
-public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
+public struct TopicPartition: Hashable, Sendable, Encodable, CustomStringConvertible {
     /// The topic's name.
     public let topic: String
     /// From 0.

@@ -161,6 +161,13 @@ struct HubTests {
         #expect(data("stock", page).first?.contains(#""takesOrders":true"#) == true)
     }
 
+    @Test func aBrokerThatKeepsTheStockIsNamed() {
+        hub.update { $0.connection.reached(failure: "b:1: connection refused") }
+        #expect(hub.connection.obstacle == "the stock is still being read: b:1: connection refused")
+        hub.update { $0.connection.isRestored = true }
+        #expect(hub.connection.obstacle == nil)
+    }
+
     @Test func aLostBrokerIsToldAtOnce() throws {
         hub.update { $0.connection.reached() }
         hub.update { $0.connection.isRestored = true }

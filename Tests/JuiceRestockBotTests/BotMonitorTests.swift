@@ -7,13 +7,19 @@ import Testing
 
 /// When a bot is ready and alive, and why not, and what it counts.
 struct BotMonitorTests {
-    private final class Brokers: Sendable { let outage = Mutex<String?>(nil) }
+    private final class Brokers: Sendable {
+        let outage = Mutex<String?>(nil)
+        let failure = Mutex<String?>(nil)
+    }
 
     @Test func itIsReadyWhileItReadsItsShare() {
         let brokers = Brokers()
-        let monitor = BotMonitor { brokers.outage.withLock { $0 } }
+        let monitor = BotMonitor { brokers.outage.withLock { $0 } } failure: { brokers.failure.withLock { $0 } }
         let waiting = "the bot waits for its share of the stores"
         #expect(monitor.readiness == [waiting])
+        brokers.failure.withLock { $0 = "kafka:9092: the name is not resolved" }
+        #expect(monitor.readiness == ["\(waiting): kafka:9092: the name is not resolved"])
+        brokers.failure.withLock { $0 = nil }
         monitor.stepped(work: BotWork.none)
         #expect(monitor.readiness == [])
         let error = KafkaError(code: .timedOut, isRetriable: true)

@@ -1,3 +1,4 @@
+import Foundation
 import JuiceEngine
 import JuiceMessages
 import Kafka
@@ -10,7 +11,7 @@ import Testing
     typealias Change = @Sendable (inout Observations) -> Void
 
     private static let configuration = ServiceConfiguration(bootstrapServers: "kafka:9092", instanceID: "doctor")
-    private static let now: Timestamp = 1_800_000_000_000
+    private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
     /// Three brokers, and two instances that have answered everything.
     private static var healthy: Observations {
@@ -19,22 +20,21 @@ import Testing
         let copies = (Int32(0)..<2).map {
             ClusterMetadata.Partition(number: $0, leader: $0 + 1, replicas: [1, 2, 3], inSyncReplicas: [1, 2, 3])
         }
-        seen.topics = configuration.topics.all.map {
+        seen.topics = (configuration.topics.all + ["__transaction_state"]).map {
             .init(name: $0, partitions: copies, settings: ["min.insync.replicas": "2"])
         }
-        seen.watched = 2_000
-        seen.group = group(members: ["shop-1-0": 0, "shop-2-0": 1])
+        seen.watched = 2
+        seen.group = group(members: ["shop-1-0": 0, "shop-2-1": 1])
         seen.partitions = (Int32(0)..<2).map { number in
             let inputs = InputTopic.allCases.map { topic in
-                var input = Observations.Input(input: InputPartition(topic: topic, partition: number))
-                (input.next, input.published, input.log, input.decidedEnd) = (10, 10, 0..<10, 10)
-                input.lastHandled = (9, now - 60_000, now - 59_900)
-                input.progress = (10, 0, 0)
+                var input = Observations.Input(TopicPartition(topic: configuration.topics[topic], partition: number))
+                (input.next, input.published, input.end, input.decidedEnd) = (10, 10, 10, 10)
+                (input.lastHandled, input.lastSent, input.lastAnswered) = (9, now - 60, now - 59.9)
+                (input.formerEnd, input.handled) = (10, 0)
                 return input
             }
-            return .init(number: number, owner: ("juice-maker", "shop-\(number + 1)"), inputs: inputs)
+            return .init(number: number, group: "juice-maker", instance: "shop-\(number + 1)", inputs: inputs)
         }
-        seen.stamps = [stamp(.orders, -60_000), stamp(.results, -59_900)]
         return seen
     }
 
@@ -43,15 +43,9 @@ import Testing
             state: state, isStable: state == "Stable", coordinator: 1,
             members: members.map { name, partition in
                 .init(
-                    clientID: "juice", instanceID: name, host: "/10.0.0.1",
+                    clientID: name == "kcat" ? name : "juice", instanceID: name == "kcat" ? nil : name, host: "/10.0.0.1",
                     partitions: [TopicPartition(topic: "juice.orders", partition: partition)])
             })
-    }
-
-    private static func stamp(_ topic: Topic, _ age: Timestamp, isNew: Bool = false) -> Observations.Stamp {
-        .init(
-            place: TopicPartition(topic: configuration.topics[topic], partition: 0), clock: "somebody's", offset: 9, at: now + age,
-            written: isNew ? now - 2_000...now : nil)
     }
 
     /// What is seen otherwise, and the findings: how bad each is and how it begins.
@@ -73,21 +67,29 @@ import Testing
             seen.group = group(members: [:], state: "Dead")
         },
         // MARK: Brokers
-        Case("a lost broker", [(1, "broker 3 is gone")]) { seen in
+        Case("a lost broker", [(1, "topics have copies on broker 3, but")]) { seen in
             seen.brokers.removeLast()
             seen.setCopies(leader: 1, inSync: [1, 2])
         },
-        Case("two lost brokers", [(69, "fewer in-sync replicas than min.insync.replicas"), (1, "brokers 2, 3 are gone")]) { seen in
+        Case(
+            "two lost brokers",
+            [(69, "fewer in-sync replicas than min.insync.replicas"), (1, "topics have copies on brokers 2, 3, but")]
+        ) { seen in
             seen.brokers.removeLast(2)
             seen.setCopies(leader: 1, inSync: [1])
         },
-        Case("no leader", [(69, "no leader"), (1, "broker 3 is gone")]) { seen in
+        Case("no leader", [(69, "no leader"), (1, "topics have copies on broker 3, but")]) { seen in
             seen.brokers.removeLast()
             seen.setCopies(leader: nil, inSync: [3])
             for index in seen.partitions.indices {
                 seen.partitions[index].isServed = false
                 seen.partitions[index].fault = PartitionFault(.leader(topic: "juice.orders"), "juice.orders [0] has no leader")
             }
+        },
+        Case(
+            "a coordinator that cannot write", [(69, "fewer in-sync replicas than min.insync.replicas, so nothing is written: __t")]
+        ) {
+            $0.topics[5].settings = ["min.insync.replicas": "4"]
         },
         Case("a broker that leads nothing does not answer", [(1, "broker 3 at kafka3:9092 does not answer this machine (hung)")]) {
             $0.brokers[2].silence = "hung"
@@ -100,93 +102,139 @@ import Testing
         },
         // MARK: Topics
         Case("topics", [(78, "missing topics: juice.restocks")]) { seen in
-            seen.topicCheck = Self.check(missing: "juice.restocks")
+            seen.problems = Self.check(missing: "juice.restocks").problems
         },
-        Case("what could be better", [(0, "topics juice.orders, ")]) { seen in seen.topicCheck = Self.check(replicationFactor: 1) },
+        Case("what could be better", [(0, "topics juice.orders, ")]) { $0.warnings = Self.check(replicationFactor: 1).warnings },
         // MARK: Group and owners
-        Case("no instance", [(1, "nobody is in the group \"juice-maker\", so no command is answered; up to 5 wait")]) { seen in
+        Case("no instance", [(1, "nobody is in the group \"juice-maker\", so no command is answered (at most 5 wait)")]) { seen in
             seen.group = group(members: [:], state: "Empty")
-            seen.setWaiting(5, since: now - 3_600_000)
+            seen.setWaiting(5, since: now - 3_600)
         },
         Case("a rebalance", [(1, "the group \"juice-maker\" is sharing out its partitions (PreparingRebalance)")]) {
             $0.group = group(members: ["shop-1-0": 0], state: "PreparingRebalance")
         },
-        Case("nobody reads a partition", [(1, "partition 1 is assigned to nobody")]) {
+        Case("nobody reads a partition", [(1, "nobody was assigned partition 1")]) {
             $0.group = group(members: ["shop-1-0": 0])
         },
-        Case("a takeover that does not succeed", [(1, "shop-3 has been assigned partition 1, but has not taken it over")]) {
+        Case("a takeover that does not succeed", [(1, "shop-3 was assigned partition 1, but has not taken")]) {
             $0.group = group(members: ["shop-1-0": 0, "shop-3-1": 1])
         },
-        Case("another group", [(78, "partitions 0, 1 were claimed last by the group \"test\" (instance laptop)")]) { seen in
-            for index in seen.partitions.indices { seen.partitions[index].owner = ("test", "laptop") }
+        Case("a stranger in the group", [(1, "kcat at /10.0.0.1 is in the group")]) {
+            $0.group = group(members: ["shop-1-0": 0, "kcat": 1])
+        },
+        Case(
+            "another group",
+            [(78, "the group \"test\" (instance laptop), not \"juice-maker\", was the last to claim partitions 0, 1")]
+        ) { seen in
+            for index in seen.partitions.indices {
+                (seen.partitions[index].group, seen.partitions[index].instance) = ("test", "laptop")
+            }
         },
         Case("a stopped partition, and what waits there", [(78, "partition 0 is stopped: orders [0]: it was made anew")]) { seen in
             let anchor = InputPosition(topic: .orders, partition: 0, offset: 3)
             seen.partitions[0].fault = PartitionFault(
                 .input(InputPartition(topic: .orders, partition: 0)), "orders [0]: it was made anew", anchors: [anchor])
-            seen.setWaiting(5, since: now - 3_600_000)
-            seen.partitions[0].inputs[0].lastHandled?.sentAt = now + 3_600_000
+            seen.setWaiting(5, since: now - 3_600)
+            seen.partitions[0].inputs[0].lastSent = now + 3_600
         },
         // MARK: Commands that wait
-        Case("a command that came just now") { $0.setWaiting(1, since: now - 1_000) },
-        Case("a stuck command", [(1, "a command waits in juice.orders [0] for 11 s, and none was answered in the 2 s that")]) {
-            $0.setWaiting(1, since: now - 11_000)
+        Case("a command that came just now") { $0.setWaiting(1, since: now - 1) },
+        Case(
+            "a stuck command",
+            [(1, "commands wait in juice.orders [0] (1 at most), the first for 11 s, and none was answered in the 2 s that")]
+        ) {
+            $0.setWaiting(1, since: now - 11)
         },
-        Case("a stuck command from the future", [(1, "a command waits in juice.orders [0] for 0 s")]) {
-            $0.setWaiting(1, since: now + 30_000)
+        Case("a stuck command from the future", [(1, "commands wait in juice.orders [0] (1 at most), the first for 0 s")]) {
+            $0.setWaiting(1, since: now + 30)
         },
-        Case("an old command that came while it looked") { seen in
-            seen.setWaiting(1, since: now - 3_600_000)
-            seen.partitions[0].inputs[0].progress?.formerEnd = 9
+        Case(
+            "an old command that came while it looked",
+            [
+                (
+                    1,
+                    "the command in juice.orders [0] at offset 10 was written just now, but is stamped 60 min before: its sender kept it"
+                )
+            ]
+        ) { seen in
+            seen.setWaiting(1, since: now - 3_600)
+            seen.partitions[0].inputs[0].formerEnd = 9
         },
-        Case("a backlog that shrinks") { $0.setWaiting(50_000, since: now - 60_000, handled: 5_000, growth: -1) },
+        Case("a backlog that shrinks") { $0.setWaiting(50_000, since: now - 60, handled: 5_000, growth: -1) },
         Case("a backlog that takes less than half a minute") {
-            $0.setWaiting(50_000, since: now - 9_000, handled: 5_000, growth: 9)
+            $0.setWaiting(50_000, since: now - 9, handled: 5_000, growth: 9)
         },
-        Case("a backlog that grows", [(1, "up to 90000 commands wait in juice.orders [0], the first for 60 s, and more come")]) {
-            $0.setWaiting(90_000, since: now - 60_000, handled: 5_000, growth: 9)
+        Case("a backlog that grows", [(1, "commands wait in juice.orders [0] (90000 at most), the first for 60 s, and more come")])
+        {
+            $0.setWaiting(90_000, since: now - 60, handled: 5_000, growth: 9)
         },
-        Case("somebody's open transaction", [(1, "another program's transaction is open in juice.orders [0] from offset 10 on")]) {
-            $0.partitions[0].inputs[0].log = 0..<12
+        Case(
+            "an old transaction with traffic behind it",
+            [(1, "another program's transaction is open in juice.orders [0] from offset 10")]
+        ) {
+            $0.partitions[0].inputs[0].end = 12
+            $0.partitions[0].inputs[0].firstUndecided = .init(offset: 10, time: now - 16)
+        },
+        Case("a young transaction") {
+            $0.partitions[0].inputs[0].end = 12
+            $0.partitions[0].inputs[0].firstUndecided = .init(offset: 10, time: now - 14)
         },
         // MARK: Clocks
-        Case("a sender's clock ahead", [(1, "the command in juice.orders [0] at offset 9 is stamped 59 min after its answer")]) {
-            $0.partitions[0].inputs[0].lastHandled?.sentAt = now + 3_500_000
-            $0.stamps = [stamp(.orders, 3_500_000)]
+        Case("a sender's clock ahead", [(1, "the command in juice.orders [0] at offset 9 is stamped 60 min after its answer")]) {
+            $0.partitions[0].inputs[0].lastSent = now + 3_540
         },
-        Case("a sender's clock behind", [(1, "the command in juice.orders [0] at offset 9 is stamped 23 h before its answer")]) {
-            $0.partitions[0].inputs[0].lastHandled?.sentAt = now - 86_300_000
+        Case(
+            "a sender's clock behind, or a command that waited",
+            [(0, "the command in juice.orders [0] at offset 9 is stamped 24 h")]
+        ) {
+            $0.partitions[0].inputs[0].lastSent = now - 86_300
+        },
+        Case(
+            "a sender's clock behind",
+            [(1, "the command in juice.orders [0] at offset 9 was written just now, but is stamped 24 h")]
+        ) {
+            $0.partitions[0].inputs[0].lastSent = now - 86_300
+            $0.partitions[0].inputs[0].formerEnd = 9
         },
         Case(
             "the service's clock a day behind",
-            [(1, "the command in juice.orders [0] at offset 9 is stamped 23 h after its answer")]
+            [(1, "the command in juice.orders [0] at offset 9 is stamped 24 h after its answer")]
         ) {
-            $0.partitions[0].inputs[0].lastHandled?.answeredAt = now - 86_400_000
+            $0.partitions[0].inputs[0].lastAnswered = now - 86_400
         },
         Case("an answer after an outage long ago") {
-            $0.partitions[0].inputs[0].lastHandled = (9, now - 86_300_000, now - 3_600_000)
+            ($0.partitions[0].inputs[0].lastSent, $0.partitions[0].inputs[0].lastAnswered) = (now - 86_300, now - 3_600)
         },
-        Case("the service's clock ahead", [(1, "the record in juice.results [0] at offset 9 is stamped 2 h in the future of this")])
-        {
-            $0.stamps = [stamp(.results, 7_200_000)]
+        Case(
+            "the clocks of service and senders ahead",
+            [(1, "the answer to the command in juice.orders [0] at offset 9 is stamped 2 h in")]
+        ) {
+            ($0.partitions[0].inputs[0].lastSent, $0.partitions[0].inputs[0].lastAnswered) = (now + 7_199, now + 7_200)
         },
-        Case("the service's clock behind", [(1, "the record in juice.results [0] at offset 9 was written just now, but is")]) {
-            $0.stamps = [stamp(.results, -7_200_000, isNew: true)]
+        Case(
+            "a command from the future that waits",
+            [(1, "commands wait"), (1, "the command in juice.orders [0] at offset 10 is stamped 2 h")]
+        ) {
+            $0.setWaiting(1, since: now + 7_200)
         },
         // MARK: What is not known
-        Case("no right to describe the group", [(1, "the group: not known: denied")]) { seen in
+        Case("no right to describe the group", [(1, "not known: the group (denied)")]) { seen in
             seen.group = nil
             seen.failures = [.init(part: "the group", reason: "denied", isDenial: true)]
         },
         Case("too little time", [(1, "stock and answers are not checked to the end: stock [1]")]) { $0.unread = "stock [1]" },
         Case(
-            "the worst comes first", [(78, "missing topics"), (69, "broker 1"), (1, "nobody is in"), (1, "the clocks: not known")]
+            "the worst comes first",
+            [
+                (78, "missing topics"), (69, "broker 1"), (1, "nobody is in"),
+                (1, "not known: the clocks (no answer), the group (no answer)"),
+            ]
         ) {
             seen in
-            seen.failures = [.init(part: "the clocks", reason: "no answer")]
+            seen.failures = ["the clocks", "the group"].map { .init(part: $0, reason: "no answer") }
             seen.group = group(members: [:], state: "Empty")
             seen.brokers[0].silence = "hung"
-            seen.topicCheck = Self.check(missing: "juice.orders")
+            seen.problems = Self.check(missing: "juice.orders").problems
         },
     ]
 
@@ -229,11 +277,21 @@ extension Observations {
     }
 
     /// Lets orders wait in partition 0.
-    fileprivate mutating func setWaiting(_ count: Offset, since time: Timestamp, handled: Offset = 0, growth: Offset = 0) {
+    fileprivate mutating func setWaiting(_ count: Offset, since time: Date, handled: Offset = 0, growth: Offset = 0) {
         let end = 10 + count
-        partitions[0].inputs[0].log = 0..<end
-        partitions[0].inputs[0].decidedEnd = end
-        partitions[0].inputs[0].firstWaiting = (10, time)
-        partitions[0].inputs[0].progress = (end - growth - handled, handled, growth)
+        (partitions[0].inputs[0].end, partitions[0].inputs[0].decidedEnd, partitions[0].inputs[0].waiting) = (end, end, count)
+        partitions[0].inputs[0].firstWaiting = .init(offset: 10, time: time)
+        (partitions[0].inputs[0].formerEnd, partitions[0].inputs[0].handled) = (end - growth - handled, handled)
     }
+}
+
+/// Spans are rounded, so that none seems shorter by nearly a unit.
+@Suite struct SpanTests {
+    @Test(
+        arguments: [
+            (-1, "0 s"), (0.4, "0 s"), (119.4, "119 s"), (119.6, "2 min"), (7_169, "119 min"), (7_170, "2 h"), (10_799, "3 h"),
+            (170_999, "47 h"), (171_001, "2 days"), (864_000, "10 days"),
+        ] as [(TimeInterval, String)]
+    )
+    func spansAreRounded(seconds: TimeInterval, text: String) { #expect(spanText(seconds) == text) }
 }

@@ -66,6 +66,8 @@ import Testing
 
     @Test(arguments: [
         (KafkaError.Code.messageTooLarge, LogError.Subject.record), (.transport, .connection), (.timedOut, .call), (.fenced, .call),
+        // The service ends with the status for bad configuration.
+        (.invalidSessionTimeout, .setting), (.invalidTransactionTimeout, .setting),
     ])
     func anErrorTellsWhatFailed(code: KafkaError.Code, subject: LogError.Subject) {
         #expect(LogError(KafkaError(code: code, requiresAbort: true)).subject == subject)

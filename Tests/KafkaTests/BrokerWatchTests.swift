@@ -55,5 +55,9 @@ import Testing
         watch.noticed(KafkaError(code: .transport, message: "connection refused").with(\.broker, "b:2"))
         watch.failed()
         #expect(watch.outage == "no Kafka broker answers at a:1,b:2: b:2: connection refused")
+        // Whoever waits for that broker goes on waiting.
+        watch.reached()
+        #expect(watch.outage == nil)
+        #expect(watch.lastFailure == "b:2: connection refused")
     }
 }

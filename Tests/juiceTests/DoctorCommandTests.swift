@@ -17,13 +17,14 @@ struct DoctorCommandTests {
             let report = try DoctorCommand.report(on: clients, given(["timeout": "60s"]))
             #expect(report.status == 0)
             #expect(report.lines(.none).first == "all is well", "\(report.lines(.none))")
-            #expect(report.brokers.map(\.answers) == [true])
-            #expect(report.topics.map(\.name) == clients.topics.all)
-            #expect(report.partitions.map(\.instance) == ["test", "test", "test", "test"])
-            let orders = report.partitions.filter { $0.topic == clients.topics.orders && $0.end ?? 0 > 0 }
-            #expect(orders.map(\.next) == [3])
-            #expect(orders.map(\.waiting) == [0])
-            #expect(orders.allSatisfy { $0.lastAnswer.map { abs($0 - report.time) < 60_000 } ?? false })
+            #expect(report.seen.brokers.map { $0.silence == nil } == [true])
+            #expect(report.seen.topics.map(\.name) == clients.topics.all)
+            #expect(report.seen.partitions.map(\.instance) == ["test", "test"])
+            let inputs = report.seen.partitions.flatMap(\.inputs).filter { $0.end > 0 }
+            #expect(inputs.map(\.place.topic) == [clients.topics.orders])
+            #expect(inputs.map(\.next) == [3])
+            #expect(inputs.map(\.waiting) == [0])
+            #expect(inputs.allSatisfy { $0.lastAnswered.map { abs($0.timeIntervalSince(report.seen.time)) < 60 } ?? false })
             #expect(try JSONText.indented(report).contains(#""status" : 0"#))
         }
     }

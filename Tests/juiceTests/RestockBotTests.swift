@@ -96,6 +96,16 @@ struct RestockBotPlanTests {
         log.update(underway: 1, now: start + .seconds(92))
         #expect(lines.all.count == 2)
     }
+
+    @Test func aBrokerThatKeepsItWaitingIsNamedOnce() {
+        let lines = LogLines()
+        let log = BotLogger(logger: lines.logger, target: 30)
+        let start = ContinuousClock.now
+        for (seconds, isReading) in [(0, false), (9, true), (10, false), (20, false), (21, false), (60, false)] {
+            log.update(isReading: isReading, failure: "b:1: connection refused", now: start + .seconds(seconds))
+        }
+        #expect(lines.all == ["waiting for a share of the stores: b:1: connection refused"])
+    }
 }
 
 /// Tests the bot with the service, over TCP, on an embedded broker.

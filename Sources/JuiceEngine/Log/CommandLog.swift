@@ -135,6 +135,8 @@ package struct LogError: Error, Equatable {
         case record
         /// The connection to a broker. What was sent over it is not to blame.
         case connection
+        /// A setting of this process, which the brokers refuse.
+        case setting
     }
 
     package let remedy: Remedy

@@ -1,11 +1,13 @@
+import Foundation
+import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 import Kafka
 
 /// Something that an operator should know, and what to do about it.
-package struct Finding: Sendable, Equatable {
+package struct Finding: Sendable, Encodable {
     /// How bad it is, as the exit status of `juice doctor`.
-    package enum Severity: Int32, Sendable {
+    package enum Severity: Int32, Sendable, Encodable {
         /// Nothing fails, but something could be better.
         case notice = 0
         /// Something is late, or about to fail.
@@ -23,6 +25,11 @@ package struct Finding: Sendable, Equatable {
             case .unavailable, .stopped: "critical"
             }
         }
+
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(word)
+        }
     }
 
     package let severity: Severity
@@ -30,342 +37,295 @@ package struct Finding: Sendable, Equatable {
     package let fault: String
     /// A command, or a sentence that says where to look.
     package let mend: String
-
-    package init(_ severity: Severity, _ fault: String, mend: String) {
-        (self.severity, self.fault, self.mend) = (severity, fault, mend)
-    }
 }
 
 extension Observations {
-    /// What follows from what was seen: the worst first, and of the same kind what explains the others first.
+    /// What follows from what was seen: the worst first, and of the same severity what explains the others first.
     ///
     /// - Parameter configuration: for the commands in the findings.
     package func findings(_ configuration: ServiceConfiguration) -> [Finding] {
-        if let outage { return [Finding(.unavailable, outage, mend: "docs/OPERATIONS.md#juicekafkaunreachable")] }
-        let service = ServiceFindings(seen: self, configuration: configuration)
-        let findings =
-            brokerFindings + topicFindings + service.findings
-            + ClockFindings(seen: self, topics: configuration.topics).findings
-            + failures.map { failure in
-                let isDenied = "the rights that it needs are in docs/SECURITY.md"
-                return Finding(
-                    .warning, "\(failure.part): not known: \(failure.reason)",
-                    mend: failure.isDenial ? isDenied : "look again, or longer with --timeout 60s")
-            }
+        var diagnosis = Diagnosis(seen: self, configuration: configuration)
+        diagnosis.judge()
         // Stable within a severity.
-        return findings.enumerated().sorted {
+        return diagnosis.findings.enumerated().sorted {
             ($1.element.severity.rawValue, $0.offset) < ($0.element.severity.rawValue, $1.offset)
+        }.map(\.element)
+    }
+}
+
+/// Judges what was seen.
+private struct Diagnosis {
+    let seen: Observations
+    let configuration: ServiceConfiguration
+    private(set) var findings: [Finding] = []
+
+    /// How long a command may wait, in seconds, before somebody should look: less is a rebalance.
+    private static let patience: TimeInterval = 10
+    /// After how long an open transaction is taken for a stuck one: the service's own end after 10 s.
+    private static let longestTransaction: TimeInterval = 15
+    /// How far clocks may differ, in seconds. Records say nothing more exact.
+    private static let tolerance: TimeInterval = 60
+    /// How long ago, by the later clock, an answer may be to tell of the clocks of now, and not of an outage.
+    private static let recent: TimeInterval = 600
+
+    init(seen: Observations, configuration: ServiceConfiguration) { (self.seen, self.configuration) = (seen, configuration) }
+
+    private mutating func add(_ severity: Finding.Severity, _ fault: String, mend: String) {
+        findings.append(Finding(severity: severity, fault: fault, mend: mend))
+    }
+
+    mutating func judge() {
+        if let outage = seen.outage { return add(.unavailable, outage, mend: "docs/OPERATIONS.md#juicekafkaunreachable") }
+        judgeBrokers()
+        for problem in seen.problems { add(.stopped, problem.fault, mend: problem.mend) }
+        for warning in seen.warnings { add(.notice, warning.fault, mend: warning.mend) }
+        judgePartitions()
+        if let group = seen.group { judge(group) }
+        judgeWaiting()
+        judgeClocks()
+        for isDenial in [true, false] {
+            let failures = seen.failures.filter { $0.isDenial == isDenial }.map { "\($0.part) (\($0.reason))" }
+            guard !failures.isEmpty else { continue }
+            add(
+                .warning, "not known: \(failures.joined(separator: ", "))",
+                mend: isDenial ? "the rights that it needs are in docs/SECURITY.md" : "look again, or longer with --timeout 60s")
         }
-        .map(\.element)
     }
 
     // MARK: - Brokers
 
-    private var brokerFindings: [Finding] {
-        let alive = Set(brokers.map(\.id))
-        let copies = topics.flatMap { topic in topic.partitions.map { (topic: topic, partition: $0) } }
+    private mutating func judgeBrokers() {
+        let alive = Set(seen.brokers.map(\.id))
+        let copies = seen.topics.flatMap { topic in topic.partitions.map { (topic: topic, partition: $0) } }
+        func names(where isMeant: ((topic: Observations.Topic, partition: ClusterMetadata.Partition)) -> Bool) -> String? {
+            let meant = copies.filter(isMeant)
+            return meant.isEmpty ? nil : short(meant.map { "\($0.topic.name) [\($0.partition.number)]" })
+        }
         let lost = Set(copies.flatMap(\.partition.replicas)).subtracting(alive).sorted()
-        let leaderless = copies.filter { $0.partition.leader == nil }
-        let unwritable = copies.filter { copy in
-            let least = copy.topic.settings?["min.insync.replicas"].flatMap(Int.init) ?? 1
-            return copy.partition.leader != nil && copy.partition.inSyncReplicas.count < least
+        let mend = lost.isEmpty ? "look at the brokers' logs" : "start \(list("broker", lost)) again"
+        if let names = names(where: { $0.partition.leader == nil }) {
+            add(.unavailable, "no leader, so nothing is read or written: \(names)", mend: mend)
         }
-        let behind = copies.filter { copy in
-            alive.isSuperset(of: copy.partition.replicas) && copy.partition.inSyncReplicas.count < copy.partition.replicas.count
+        let unwritable = names { topic, partition in
+            let least = topic.settings?["min.insync.replicas"].flatMap(Int.init) ?? 1
+            return partition.leader != nil && partition.inSyncReplicas.count < least
         }
-        func list(_ copies: [(topic: Topic, partition: ClusterMetadata.Partition)]) -> String {
-            shortList(copies.map { "\($0.topic.name) [\($0.partition.number)]" })
-        }
-        var findings: [Finding] = []
-        if !leaderless.isEmpty {
-            findings.append(
-                Finding(
-                    .unavailable, "no leader, so nothing is read or written: \(list(leaderless))",
-                    mend: lost.isEmpty ? "look at the brokers' logs" : "start \(brokerNames(lost)) again"))
-        }
-        if !unwritable.isEmpty {
-            findings.append(
-                Finding(
-                    .unavailable, "fewer in-sync replicas than min.insync.replicas, so nothing can be written: \(list(unwritable))",
-                    mend: lost.isEmpty ? "look at the brokers' logs" : "start \(brokerNames(lost)) again"))
+        if let unwritable {
+            add(.unavailable, "fewer in-sync replicas than min.insync.replicas, so nothing is written: \(unwritable)", mend: mend)
         }
         if !lost.isEmpty {
-            findings.append(
-                Finding(
-                    .warning,
-                    "\(brokerNames(lost)) \(lost.count == 1 ? "is" : "are") gone: the cluster does not count"
-                        + " \(lost.count == 1 ? "it" : "them") as alive, but topics have copies there",
-                    mend: "start \(lost.count == 1 ? "it" : "them") again, under the same id; until then copies are missing"))
+            add(
+                .warning, "topics have copies on \(list("broker", lost)), but the cluster does not count that as alive",
+                mend: "start \(list("broker", lost)) again, under the same id; until then copies are missing")
         }
-        for broker in brokers {
+        for broker in seen.brokers {
             guard let silence = broker.silence else { continue }
-            let led = copies.filter { $0.partition.leader == broker.id }
-            let consequence = led.isEmpty ? "" : "; nothing is read or written of what it leads: \(list(led))"
-            findings.append(
-                Finding(
-                    led.isEmpty ? .warning : .unavailable,
-                    "broker \(broker.id) at \(broker.address) does not answer this machine (\(silence))\(consequence)",
-                    mend: "look at that broker, and at name resolution and network from here to \(broker.address)"))
+            let led = names { $0.partition.leader == broker.id }
+            add(
+                led == nil ? .warning : .unavailable,
+                "broker \(broker.id) at \(broker.address) does not answer this machine (\(silence))"
+                    + (led.map { "; nothing is read or written of what it leads: \($0)" } ?? ""),
+                mend: "look at that broker, and at name resolution and network from here to \(broker.address)")
         }
-        if !behind.isEmpty {
-            findings.append(
-                Finding(
-                    .warning, "copies that are not in sync: \(list(behind))",
-                    mend: "wait if a broker has just started; otherwise look at the brokers' disks and network"))
+        let behind = names {
+            alive.isSuperset(of: $0.partition.replicas) && $0.partition.inSyncReplicas.count < $0.partition.replicas.count
         }
-        return findings
-    }
-
-    private func brokerNames(_ ids: [Int32]) -> String {
-        (ids.count == 1 ? "broker " : "brokers ") + ids.map(String.init).joined(separator: ", ")
-    }
-
-    private var topicFindings: [Finding] {
-        (topicCheck?.problems ?? []).map { Finding(.stopped, $0.fault, mend: $0.mend) }
-            + (topicCheck?.warnings ?? []).map { Finding(.notice, $0.fault, mend: $0.mend) }
-    }
-}
-
-/// Judges the timestamps of records. Kafka tells nobody the time on a broker, so they are all there is to compare.
-private struct ClockFindings {
-    let seen: Observations
-    let topics: TopicNames
-
-    /// How far clocks may differ, in milliseconds. Records say nothing more exact.
-    private static let tolerance: Timestamp = 60_000
-    /// How long ago, by the later clock, an answer may be to tell of the clocks of now, and not of an outage.
-    private static let recent: Timestamp = 600_000
-    private static let mend =
-        "compare `date -u` on the machines, and look at their time synchronisation; repeats and latencies depend on it"
-
-    var findings: [Finding] {
-        [Topic.orders, .restocks, .results].flatMap { topic in
-            let stamps = seen.stamps.filter { $0.place.topic == topics[topic] }
-            // What the answers say of a sender's clock is said by the newest records again.
-            if let answered = InputTopic.allCases.first(where: { $0.topic == topic }).flatMap(fromAnswers) { return [answered] }
-            return [ahead(stamps), behind(stamps)].compactMap(\.self)
+        if let behind {
+            add(
+                .warning, "copies that are not in sync: \(behind)",
+                mend: "wait if a broker has just started; otherwise look at the brokers' disks and network")
         }
     }
 
-    /// What the timestamps of commands say, next to those of their answers.
-    private func fromAnswers(of topic: InputTopic) -> Finding? {
-        // If another log stands where the answered one was, these are other commands.
-        let inputs = seen.partitions.filter { $0.fault == nil }.flatMap(\.inputs)
-        let answered = inputs.compactMap { input -> (input: Observations.Input, delay: Timestamp)? in
-            guard input.input.topic == topic, let last = input.lastHandled, let sent = last.sentAt, let answer = last.answeredAt
-            else { return nil }
-            return max(sent, answer) > seen.time - Self.recent ? (input, answer - sent) : nil
-        }
-        func command(_ input: Observations.Input) -> String {
-            "the command in \(topics[topic]) [\(input.input.partition)] at offset \(input.lastHandled?.offset ?? 0)"
-        }
-        if let worst = answered.min(by: { $0.delay < $1.delay }), worst.delay < -Self.tolerance {
-            return Finding(
-                .warning,
-                "\(command(worst.input)) is stamped \(spanText(-worst.delay)) after its answer: its sender's clock is"
-                    + " ahead, or the service's is behind", mend: Self.mend)
-        }
-        guard let worst = answered.max(by: { $0.delay < $1.delay }), worst.delay > Self.tolerance else { return nil }
-        return Finding(
-            .warning,
-            "\(command(worst.input)) is stamped \(spanText(worst.delay)) before its answer: it waited that long, or its"
-                + " sender's clock is behind", mend: "if nothing waited, \(Self.mend)")
-    }
+    // MARK: - Partitions and members
 
-    private func ahead(_ stamps: [Observations.Stamp]) -> Finding? {
-        guard let worst = stamps.max(by: { $0.at < $1.at }), worst.at - seen.time > Self.tolerance else { return nil }
-        return Finding(
-            .warning,
-            "\(record(worst)) is stamped \(spanText(worst.at - seen.time)) in the future of this machine:"
-                + " \(worst.clock) clock is ahead, or this machine's is behind", mend: Self.mend)
-    }
-
-    private func behind(_ stamps: [Observations.Stamp]) -> Finding? {
-        let measured = stamps.compactMap { stamp in stamp.written.map { (stamp: stamp, by: $0.lowerBound - stamp.at) } }
-        guard let worst = measured.max(by: { $0.by < $1.by }), worst.by > Self.tolerance else { return nil }
-        return Finding(
-            .warning,
-            "\(record(worst.stamp)) was written just now, but is stamped \(spanText(worst.by)) before:"
-                + " \(worst.stamp.clock) clock is behind, or this machine's is ahead", mend: Self.mend)
-    }
-
-    private func record(_ stamp: Observations.Stamp) -> String {
-        "the record in \(stamp.place.topic) [\(stamp.place.partition)] at offset \(stamp.offset)"
-    }
-}
-
-/// The first few of a list, and how many more there are.
-private func shortList(_ items: [String]) -> String {
-    let most = 6
-    return items.prefix(most).joined(separator: ", ") + (items.count > most ? " and \(items.count - most) more" : "")
-}
-
-/// Judges the group, the owners and the commands that wait.
-private struct ServiceFindings {
-    let seen: Observations
-    let configuration: ServiceConfiguration
-
-    /// How long a command may wait, in milliseconds, before somebody should look: less is a rebalance.
-    private static let patience: Timestamp = 10_000
-    /// After how long a program's open transaction is taken for a stuck one: the service's own end after 10 s.
-    private static let longestTransaction: Timestamp = 15_000
-
-    var findings: [Finding] { stopped + foreign + members + waiting + unfinished }
-
-    // MARK: - Partitions
-
-    private var stopped: [Finding] {
-        seen.partitions.compactMap { partition in
-            guard let fault = partition.fault else { return nil }
+    private mutating func judgePartitions() {
+        for partition in seen.partitions {
+            guard let fault = partition.fault else { continue }
             // It is among those without a leader, unless its topic is gone.
-            if case .leader = fault.kind { return nil }
-            return Finding(
-                .stopped, "partition \(partition.number) is stopped: \(fault.reason)",
-                mend: configuration.mend(fault))
+            if case .leader = fault.kind { continue }
+            add(.stopped, "partition \(partition.number) is stopped: \(fault.reason)", mend: configuration.mend(fault))
         }
-    }
-
-    /// Partitions that another group has claimed last.
-    private var foreign: [Finding] {
-        let claims = seen.partitions.filter { $0.owner.map { $0.group != configuration.group } ?? false }
-        return Set(claims.compactMap(\.owner?.group)).sorted().map { group in
-            let numbers = claims.filter { $0.owner?.group == group }.map(\.number)
-            let instances = Set(claims.filter { $0.owner?.group == group }.compactMap(\.owner?.instance)).sorted()
-            let isOurs = seen.group?.members.isEmpty ?? true
-            return Finding(
+        let claims = Dictionary(grouping: seen.partitions.filter { $0.group != nil }) { $0.group ?? "" }
+        for (group, partitions) in claims.sorted(by: { $0.key < $1.key }) where group != configuration.group {
+            let instances = Set(partitions.compactMap(\.instance)).sorted().joined(separator: ", ")
+            add(
                 .stopped,
-                "\(partitions(numbers)) \(numbers.count == 1 ? "was" : "were") claimed last by the group \"\(group)\""
-                    + " (instance \(instances.joined(separator: ", "))), not by \"\(configuration.group)\"",
-                mend: isOurs
+                "the group \"\(group)\" (instance \(instances)), not \"\(configuration.group)\", was the last to claim"
+                    + " \(list("partition", partitions.map(\.number)))",
+                mend: seen.group?.members.isEmpty ?? true
                     ? "look at that group: add --group \(group)"
                     : "stop the group that does not belong there: docs/OPERATIONS.md#two-groups-on-the-same-topics")
         }
-    }
-
-    private var unfinished: [Finding] {
-        guard let unread = seen.unread else { return [] }
-        return [
-            Finding(
+        if let unread = seen.unread {
+            add(
                 .warning, "stock and answers are not checked to the end: \(unread)",
                 mend: "look again, with --timeout 60s. If it stays, a transaction is open: docs/OPERATIONS.md#a-stuck-transaction")
-        ]
+        }
     }
 
-    // MARK: - Members
-
-    private var members: [Finding] {
-        guard let group = seen.group else { return [] }
+    private mutating func judge(_ group: ConsumerGroup) {
+        let name = "the group \"\(configuration.group)\""
         guard !group.members.isEmpty else {
             let waiting = seen.inputs.reduce(0) { $0 + $1.waiting }
-            return [
-                Finding(
-                    .warning,
-                    "nobody is in the group \"\(configuration.group)\", so no command is answered"
-                        + (waiting > 0 ? "; \(waiting == 1 ? "one waits" : "up to \(waiting) wait")" : ""),
-                    mend: "start the instances again under their ids; the last lines of their logs say why they ended:"
-                        + " docs/OPERATIONS.md#juicenoneready")
-            ]
+            return add(
+                .warning,
+                "nobody is in \(name), so no command is answered" + (waiting > 0 ? " (at most \(waiting) wait)" : ""),
+                mend: "start the instances again under their ids; the last lines of their logs say why they ended:"
+                    + " docs/OPERATIONS.md#juicenoneready")
+        }
+        for stranger in group.members where stranger.instanceID == nil {
+            add(
+                .warning,
+                "\(stranger.clientID) at \(stranger.host) is in \(name), but is no instance of the service, and keeps partitions"
+                    + " from those that are", mend: "stop that program, or give it another group")
         }
         guard group.isStable else {
-            return [
-                Finding(
-                    .warning, "the group \"\(configuration.group)\" is sharing out its partitions (\(group.state))",
-                    mend: "look again in 20 s. If it stays, an instance comes and goes or hangs: see the instances' logs")
-            ]
+            return add(
+                .warning, "\(name) is sharing out its partitions (\(group.state))",
+                mend: "look again in 20 s. If it stays, an instance comes and goes or hangs: see the instances' logs")
         }
-        return assignments(group)
-    }
-
-    /// What the assignment and the claims say of each other.
-    private func assignments(_ group: ConsumerGroup) -> [Finding] {
-        var readers: [Int32: String] = [:]
+        var readers: [Int32: ConsumerGroup.Member] = [:]
         for member in group.members {
-            for place in member.partitions where place.topic == configuration.topics.orders {
-                readers[place.partition] = member.instance
-            }
+            for place in member.partitions where place.topic == configuration.topics.orders { readers[place.partition] = member }
         }
-        let numbers = seen.partitions.map(\.number)
-        let unread = numbers.filter { readers[$0] == nil }
-        var findings: [Finding] = []
+        let unread = seen.partitions.map(\.number).filter { readers[$0] == nil }
         if !unread.isEmpty {
-            findings.append(
-                Finding(
-                    .warning, "\(partitions(unread)) \(unread.count == 1 ? "is" : "are") assigned to nobody",
-                    mend: "docs/OPERATIONS.md#juicepartitionunread"))
+            add(.warning, "nobody was assigned \(list("partition", unread))", mend: "docs/OPERATIONS.md#juicepartitionunread")
         }
         let late = seen.partitions.filter { partition in
-            guard let reader = readers[partition.number], partition.fault == nil else { return false }
-            return partition.owner.map { $0.group == configuration.group && $0.instance != reader } ?? true
+            guard let reader = readers[partition.number], reader.instanceID != nil, partition.isServed, partition.fault == nil
+            else {
+                return false
+            }
+            return partition.group ?? configuration.group == configuration.group && partition.instance != reader.instance
         }
-        for reader in Set(late.compactMap { readers[$0.number] }).sorted() {
-            let numbers = late.filter { readers[$0.number] == reader }.map(\.number)
-            findings.append(
-                Finding(
-                    .warning,
-                    "\(reader) has been assigned \(partitions(numbers)), but has not taken"
-                        + " \(numbers.count == 1 ? "it" : "them") over",
-                    mend: "look again in 20 s. If it stays: what does /health/ready of \(reader) say, and the end of its log?"))
+        for (reader, partitions) in Dictionary(grouping: late, by: { readers[$0.number]?.instance ?? "" }).sorted(by: {
+            $0.key < $1.key
+        }) {
+            add(
+                .warning, "\(reader) was assigned \(list("partition", partitions.map(\.number))), but has not taken that over",
+                mend: "look again in 20 s. If it stays: what does /health/ready of \(reader) say, and the end of its log?")
         }
-        return findings
-    }
-
-    private func partitions(_ numbers: [Int32]) -> String {
-        (numbers.count == 1 ? "partition " : "partitions ") + shortList(numbers.map(String.init))
     }
 
     // MARK: - Commands that wait
 
-    private var waiting: [Finding] {
+    private mutating func judgeWaiting() {
+        let inputs = seen.partitions.filter { $0.fault == nil && $0.isServed }.flatMap(\.inputs)
         // What nobody reads, or is stopped, waits anyway.
-        let isRead = seen.group.map { !$0.members.isEmpty } ?? true
-        let inputs = seen.partitions.filter { $0.fault == nil }.flatMap(\.inputs)
-        let stuck = inputs.filter { input in
-            guard let first = input.firstWaiting, let progress = input.progress, progress.handled == 0 else { return false }
-            // What was sent in the future says nothing of how long it waits.
-            return first.offset < progress.formerEnd && !(0...Self.patience).contains(seen.time - first.sentAt)
+        if !(seen.group?.members.isEmpty ?? false) {
+            report(
+                inputs.filter { input in
+                    guard let first = input.firstWaiting, let end = input.formerEnd, input.handled == 0 else { return false }
+                    // What was sent in the future says nothing of how long it waits.
+                    return first.offset < end && !(0...Self.patience).contains(seen.time.timeIntervalSince(first.time))
+                }, "none was answered in the \(spanText(seen.watched)) that this looked", guide: "juicepartitionstuck")
+            report(
+                inputs.filter { input in
+                    guard let handled = input.handled, let end = input.formerEnd, handled > 0, input.end - end > handled else {
+                        return false
+                    }
+                    // As in the alert JuiceLagGrowing: it takes more than half a minute to work off.
+                    return Double(input.waiting) * seen.watched > Double(handled) * 30
+                }, "more come than are answered", guide: "juicelaggrowing")
         }
-        let growing = inputs.filter { input in
-            guard let progress = input.progress, progress.handled > 0, progress.growth > 0, seen.watched > 0 else { return false }
-            // As in the alert JuiceLagGrowing: it takes more than half a minute to work off.
-            return input.waiting > progress.handled * 30_000 / seen.watched
-        }
-        let blocked = inputs.filter { input in
-            guard input.firstWaiting == nil, input.decidedEnd < input.log.upperBound else { return false }
-            return input.next ?? 0 >= input.decidedEnd && input.progress?.handled == 0 && seen.watched > 0
-        }
-        return (isRead ? [found(stuck, isGrowing: false), found(growing, isGrowing: true)].compactMap(\.self) : []) + open(blocked)
-    }
-
-    private func found(_ inputs: [Observations.Input], isGrowing: Bool) -> Finding? {
-        guard let oldest = inputs.compactMap(\.firstWaiting?.sentAt).min() else { return nil }
-        let count = inputs.reduce(0) { $0 + $1.waiting }
-        let places = shortList(inputs.map { "\(configuration.topics[$0.input.topic]) [\($0.input.partition)]" })
-        let text =
-            (count == 1 ? "a command waits in \(places)" : "up to \(count) commands wait in \(places), the first")
-            + " for \(spanText(seen.time - oldest))"
-        return isGrowing
-            ? Finding(.warning, "\(text), and more come than are answered", mend: "docs/OPERATIONS.md#juicelaggrowing")
-            : Finding(
-                .warning, "\(text), and none was answered in the \(spanText(seen.watched)) that this looked",
-                mend: "what does the owner's /health/ready say, and the end of its log? docs/OPERATIONS.md#juicepartitionstuck")
-    }
-
-    /// Inputs that end in somebody's open transaction.
-    private func open(_ inputs: [Observations.Input]) -> [Finding] {
-        let old = inputs.filter { input in
-            let stamp = seen.stamps.first { $0.place == configuration.topics[input.input] }
-            return stamp.map { seen.time - $0.at > Self.longestTransaction } ?? false
-        }
-        guard let first = old.first else { return [] }
-        let name = configuration.topics[first.input.topic]
-        return [
-            Finding(
+        for input in inputs where input.next ?? 0 >= input.decidedEnd {
+            guard let open = input.firstUndecided, seen.time.timeIntervalSince(open.time) > Self.longestTransaction else {
+                continue
+            }
+            add(
                 .warning,
-                "another program's transaction is open in \(name) [\(first.input.partition)] from offset"
-                    + " \(first.decidedEnd) on, and what comes after it waits",
+                "another program's transaction is open in \(name(input)) from offset \(input.decidedEnd) on, for"
+                    + " \(spanText(seen.time.timeIntervalSince(open.time))), and what comes after it waits",
                 mend: "docs/OPERATIONS.md#a-stuck-transaction")
-        ]
+        }
     }
+
+    private mutating func report(_ inputs: [Observations.Input], _ what: String, guide: String) {
+        guard let oldest = inputs.compactMap(\.firstWaiting?.time).min() else { return }
+        add(
+            .warning,
+            "commands wait in \(short(inputs.map(name))) (\(inputs.reduce(0) { $0 + $1.waiting }) at most), the first for"
+                + " \(spanText(seen.time.timeIntervalSince(oldest))), and \(what)",
+            mend: "what do the owner's /health/ready and the end of its log say? docs/OPERATIONS.md#\(guide)")
+    }
+
+    // MARK: - Clocks
+
+    private typealias ClockFault = (seconds: TimeInterval, text: String)
+
+    /// Compares the times of records with each other, and with this machine's clock.
+    private mutating func judgeClocks() {
+        let mend = "compare `date -u` on the machines, and look at their time synchronisation; repeats and latencies depend on it"
+        // If another log stands where the answered one was, these are other commands.
+        let inputs = seen.partitions.filter { $0.fault == nil }.flatMap(\.inputs)
+        for topic in InputTopic.allCases.map({ configuration.topics[$0] }) {
+            let inputs = inputs.filter { $0.place.topic == topic }
+            func worst(_ faults: (Observations.Input) -> [ClockFault]) -> String? {
+                inputs.flatMap(faults).filter { $0.seconds > Self.tolerance }.max { $0.seconds < $1.seconds }?.text
+            }
+            if let fault = worst(clockFaults) {
+                add(.warning, fault, mend: mend)
+            } else if let delay = worst(delays) {
+                add(.notice, delay, mend: "if nothing waited, \(mend)")
+            }
+        }
+    }
+
+    private func clockFaults(_ input: Observations.Input) -> [ClockFault] {
+        let waiting = input.firstWaiting.map { faults(of: $0.time, input, $0.offset, "the command", "its sender") } ?? []
+        guard let (last, sent, answered) = lastHandled(input) else { return waiting }
+        let after = sent.timeIntervalSince(answered)
+        let fault = "is stamped \(spanText(after)) after its answer: its sender's clock is ahead, or the service's is behind"
+        return waiting + faults(of: sent, input, last, "the command", "its sender")
+            + faults(of: answered, input, last, "the answer to the command", "the service")
+            + [(after, "the command in \(name(input)) at offset \(last) \(fault)")]
+    }
+
+    private func delays(_ input: Observations.Input) -> [ClockFault] {
+        guard let (last, sent, answered) = lastHandled(input) else { return [] }
+        let delay = answered.timeIntervalSince(sent)
+        let fault = "is stamped \(spanText(delay)) before its answer: it waited that long, or its sender's clock is behind"
+        return [(delay, "the command in \(name(input)) at offset \(last) \(fault)")]
+    }
+
+    /// The last command that was handled, unless that is so long ago that it tells of an outage.
+    private func lastHandled(_ input: Observations.Input) -> (offset: Offset, sent: Date, answered: Date)? {
+        guard let last = input.lastHandled, let sent = input.lastSent, let answered = input.lastAnswered,
+            seen.time.timeIntervalSince(max(sent, answered)) < Self.recent
+        else { return nil }
+        return (last, sent, answered)
+    }
+
+    /// Compares a record's time with this machine's.
+    private func faults(
+        of time: Date, _ input: Observations.Input, _ offset: Offset, _ what: String, _ writer: String
+    ) -> [ClockFault] {
+        let record = "\(what) in \(name(input)) at offset \(offset)"
+        let ahead = time.timeIntervalSince(seen.time)
+        let future = "is stamped \(spanText(ahead)) in the future of this machine: the clock of \(writer) is ahead"
+        let behind = seen.time.timeIntervalSince(time) - seen.watched
+        let past =
+            "was written just now, but is stamped \(spanText(behind)) before: \(writer) kept it, or has a clock that is behind"
+        let isNew = input.formerEnd.map { offset >= $0 } ?? false
+        return [(ahead, "\(record) \(future), or this machine's is behind")]
+            + (isNew ? [(behind, "\(record) \(past), or this machine's is ahead")] : [])
+    }
+
+    // MARK: - Texts
+
+    private func name(_ input: Observations.Input) -> String { "\(input.place.topic) [\(input.place.partition)]" }
+}
+
+/// The first few of a list, and how many more there are.
+private func short(_ items: [String]) -> String {
+    let most = 6
+    return items.prefix(most).joined(separator: ", ") + (items.count > most ? " and \(items.count - most) more" : "")
+}
+
+private func list(_ noun: String, _ numbers: [Int32]) -> String {
+    "\(noun)\(numbers.count > 1 ? "s" : "") \(short(numbers.map(String.init)))"
 }
 
 extension ConsumerGroup.Member {

@@ -1,19 +1,19 @@
+import Foundation
 import JuiceEngine
 import JuiceMessages
 import Kafka
 
-/// What an ``Examination`` saw of a cluster and of the service on it, without any judgement.
-package struct Observations: Sendable {
+/// What an ``Examination`` saw of a cluster and of the service on it, without any judgement. `juice doctor --json` prints it.
+package struct Observations: Sendable, Encodable {
     /// A part that could not be seen, and why.
-    package struct Failure: Sendable {
-        package let part: String
-        package let reason: String
+    package struct Failure: Sendable, Encodable {
+        package let part, reason: String
         /// Whether a right is missing.
         package var isDenial = false
     }
 
     /// A broker that the cluster counts as alive.
-    package struct Broker: Sendable {
+    package struct Broker: Sendable, Encodable {
         package let id: Int32
         package let address: String
         /// Why it does not answer this machine; nil if it does.
@@ -22,61 +22,50 @@ package struct Observations: Sendable {
         package var version: String?
     }
 
-    /// A topic that exists.
-    package struct Topic: Sendable {
+    /// A topic that exists: one of the service's, or one in which Kafka keeps groups and transactions.
+    package struct Topic: Sendable, Encodable {
         package let name: String
         package var partitions: [ClusterMetadata.Partition] = []
-        /// Its settings by Kafka's names; nil if the brokers do not say.
+        /// By Kafka's names; nil if the brokers do not say.
         package var settings: [String: String]?
+    }
 
-        /// Whether brokers stamp its records, and not whoever writes them.
-        package var isStampedByBrokers: Bool { settings?["message.timestamp.type"] == "LogAppendTime" }
+    /// A place in a log, and when what is there was written.
+    package struct Record: Sendable, Encodable {
+        package let offset: Offset
+        package let time: Date
     }
 
     /// An input partition, and how far it is handled.
-    package struct Input: Sendable {
-        package let input: InputPartition
-        /// The next offset, as far as the journal says.
-        package var next: Offset?
-        /// The next offset that the group has published; nil if none.
-        package var published: Offset?
-        /// From the oldest record to behind the newest one, undecided transactions included.
-        package var log: Range<Offset> = 0..<0
-        /// Where the undecided transactions begin, or the log's end.
-        package var decidedEnd: Offset = 0
-        /// The first command that waits, and when it was sent; nil if none waits.
-        package var firstWaiting: (offset: Offset, sentAt: Timestamp)?
-        /// The last record that was handled, when it was sent, and when it was answered.
-        package var lastHandled: (offset: Offset, sentAt: Timestamp?, answeredAt: Timestamp?)?
-        /// Where the log ended at the first look, and how many offsets were handled and how many more wait since; nil if it looked
-        /// only once.
-        package var progress: (formerEnd: Offset, handled: Offset, growth: Offset)?
-
+    package struct Input: Sendable, Encodable {
+        package let place: TopicPartition
+        /// The next offset by the journal, and the one that the group has published for monitors.
+        package var next, published: Offset?
+        /// Where the log begins and ends, undecided transactions included; and where those begin.
+        package var start: Offset = 0, end: Offset = 0, decidedEnd: Offset = 0
         /// How many commands wait at most: markers of transactions count, too.
-        package var waiting: Offset { firstWaiting == nil ? 0 : max(0, decidedEnd - (next ?? log.lowerBound)) }
+        package var waiting: Offset = 0
+        /// The first command that waits, and the first record of an undecided transaction.
+        package var firstWaiting, firstUndecided: Record?
+        /// The last record that was handled, when it was sent, and when it was answered.
+        package var lastHandled: Offset?
+        package var lastSent, lastAnswered: Date?
+        /// Where the log ended at the first look, and how many offsets have been handled since; nil if it looked only once.
+        package var formerEnd, handled: Offset?
+
+        package init(_ place: TopicPartition) { self.place = place }
     }
 
     /// A partition that stores live in.
-    package struct Partition: Sendable {
+    package struct Partition: Sendable, Encodable {
         package let number: Int32
-        /// Who claimed it last; nil if nobody has.
-        package var owner: (group: String, instance: String)?
+        /// The group and the instance of the last claim; nil if nobody has claimed it.
+        package var group, instance: String?
         package var inputs: [Input] = []
         /// Whether its logs have leaders that answer. Otherwise nothing is known of it.
         package var isServed = true
         /// Why an instance that takes it over now would not read it.
         package var fault: PartitionFault?
-    }
-
-    /// The newest record of a partition.
-    package struct Stamp: Sendable {
-        package let place: TopicPartition
-        /// Whose clock it is of: `a sender's`, `the service's` or `a broker's`.
-        package let clock: String
-        package let offset: Offset
-        package let at: Timestamp
-        /// If it was written while this looked: between which times, by this machine's clock.
-        package var written: ClosedRange<Timestamp>?
     }
 
     /// Why nothing else was seen: no broker answers.
@@ -87,32 +76,39 @@ package struct Observations: Sendable {
     package var controller: Int32?
     package var brokers: [Broker] = []
     package var topics: [Topic] = []
-    package var topicCheck: TopicCheck.Findings?
+    package var problems: [TopicCheck.Problem] = []
+    package var warnings: [TopicCheck.Problem] = []
     package var group: ConsumerGroup?
     package var partitions: [Partition] = []
-    /// Why the partitions are not checked to the end, in words; nil if they are.
+    /// Why the partitions are not checked to the end; nil if they are.
     package var unread: String?
-    package var stamps: [Stamp] = []
-    /// When it was done, by this machine's clock, in milliseconds since 1970.
-    package var time: Timestamp
-    /// How long the two looks at the partitions were apart, in milliseconds.
-    package var watched: Timestamp = 0
+    /// When it was done, by this machine's clock.
+    package var time: Date
+    /// How long the two looks at the partitions were apart, in seconds; 0 if it looked only once.
+    package var watched: TimeInterval = 0
 
-    package init(time: Timestamp) { self.time = time }
+    package init(time: Date) { self.time = time }
 
     /// The inputs of the partitions of which something is known.
-    package var inputs: [Input] { partitions.filter(\.isServed).flatMap(\.inputs) }
-
-    subscript(topic name: String) -> Topic? { topics.first { $0.name == name } }
+    var inputs: [Input] { partitions.filter(\.isServed).flatMap(\.inputs) }
 }
 
-/// A time span for people, of so many milliseconds: `3 s`, `5 min`, `2 h`, `4 d`.
-package func spanText(_ milliseconds: Timestamp) -> String {
-    let seconds = max(0, milliseconds) / 1000
-    return switch seconds {
-    case ..<120: "\(seconds) s"
-    case ..<7_200: "\(seconds / 60) min"
-    case ..<172_800: "\(seconds / 3_600) h"
-    default: "\(seconds / 86_400) d"
+extension PartitionFault: Encodable {
+    /// Only the reason: the rest is in the finding.
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(reason)
     }
+}
+
+/// A time span for people, in whole units: `90 s`, `45 min`, `26 h`, `12 days`.
+package func spanText(_ seconds: TimeInterval) -> String {
+    let (unit, name): (TimeInterval, String) =
+        switch seconds {
+        case ..<119.5: (1, "s")
+        case ..<(119.5 * 60): (60, "min")
+        case ..<(47.5 * 3_600): (3_600, "h")
+        default: (86_400, "days")
+        }
+    return "\(Int((max(0, seconds) / unit).rounded())) \(name)"
 }

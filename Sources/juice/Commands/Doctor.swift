@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import JuiceDomain
 import JuiceMessages
 import JuiceService
 import Kafka
@@ -40,7 +41,8 @@ struct DoctorCommand: ParsableCommand {
         let report = try Self.report(on: KafkaClients(settings), settings)
         let paint = Paint.forStandardOutput()
         StandardOutput.line(
-            try settings[.json] ? JSONText.indented(report) : report.lines(paint).joined(separator: "\n"))
+            try settings[.json]
+                ? JSONText.indented(report) : report.lines(paint, fitting: LiveTerminal.columns).joined(separator: "\n"))
         if report.status != 0 { throw ExitCode(report.status) }
     }
 
@@ -50,250 +52,131 @@ struct DoctorCommand: ParsableCommand {
         let configuration = ServiceConfiguration(
             bootstrapServers: clients.bootstrapServers, group: try settings[.group], instanceID: "doctor", topics: clients.topics,
             menu: try settings.menu(), kafkaProperties: clients.properties, capabilities: clients.capabilities)
-        var seen = Observations(time: Int64(Date().timeIntervalSince1970 * 1000))
+        var seen = Observations(time: .now)
         do throws(Failure) {
             let admin = try clients.admin(reachedUntil: Deadline(after: timeout))
-            seen = Examination(configuration: configuration, admin: admin, timeout: timeout, logger: clients.logger).observe()
+            seen = Examination(
+                configuration: configuration, admin: admin, watch: clients.watch, timeout: timeout, logger: clients.logger
+            ).observe()
         } catch {
             guard error.status == .unavailable else { throw error }
             seen.outage = [error.message, error.hint].compactMap(\.self).joined(separator: ": ")
         }
-        return DoctorReport(seen, configuration)
+        let findings = seen.findings(configuration)
+        return DoctorReport(status: findings.map(\.severity.rawValue).max() ?? 0, findings: findings, seen: seen)
     }
 }
 
 /// What was found and seen, as JSON and as text for people.
 struct DoctorReport: Encodable {
-    struct Finding: Encodable {
-        let severity, fault, mend: String
-    }
-
-    struct Broker: Encodable {
-        let id: Int32
-        let address: String
-        let answers: Bool
-        let version: String?
-    }
-
-    struct Topic: Encodable {
-        let name: String
-        let partitions, replicationFactor, inSyncReplicas: Int
-        /// Those that matter to the service, by Kafka's names.
-        let settings: [String: String]
-    }
-
-    struct Member: Encodable {
-        let instance, clientID, host: String
-        let partitions: [Int32]
-    }
-
-    struct Group: Encodable {
-        let name, state: String
-        let coordinator: Int32?
-        let members: [Member]
-    }
-
-    struct Partition: Encodable {
-        let topic: String
-        let partition: Int32
-        /// The instance and the group that claimed it last.
-        let instance, group: String?
-        /// The next offset by the journal, and the one that the group has published.
-        let next, published: Int64?
-        let end, waiting: Int64?
-        let waitingSince, lastAnswer: Int64?
-        /// Why it is not read; nil if nothing is wrong with it.
-        let stopped: String?
-    }
-
-    struct Clock: Encodable {
-        let topic: String
-        let partition: Int32
-        let offset: Int64
-        /// Whose clock it is of.
-        let clock: String
-        let timestamp: Int64
-        /// Whether it was written while this looked, so that it says how the clocks differ.
-        let isNew: Bool
-    }
-
     let status: Int32
-    let juice: String
-    let librdkafka: String
-    let bootstrapServers: String
-    let time: Int64
-    let clusterID: String?
-    let controller: Int32?
     let findings: [Finding]
-    let brokers: [Broker]
-    let topics: [Topic]
-    let group: Group?
-    let partitions: [Partition]
-    let clocks: [Clock]
+    let seen: Observations
+    private(set) var juice = JuiceCommand.currentVersion
+    private(set) var librdkafka = KafkaLibrary.version
 
-    private static let shownSettings = [
-        "cleanup.policy", "retention.ms", "min.insync.replicas", "max.message.bytes", "message.timestamp.type",
-    ]
-
-    init(_ seen: Observations, _ configuration: ServiceConfiguration) {
-        let found = seen.findings(configuration)
-        status = found.map(\.severity.rawValue).max() ?? 0
-        (juice, librdkafka) = (JuiceCommand.currentVersion, KafkaLibrary.version)
-        (bootstrapServers, time) = (configuration.bootstrapServers, seen.time)
-        (clusterID, controller) = (seen.clusterID, seen.controller)
-        findings = found.map { Finding(severity: $0.severity.word, fault: $0.fault, mend: $0.mend) }
-        brokers = seen.brokers.map { Broker(id: $0.id, address: $0.address, answers: $0.silence == nil, version: $0.version) }
-        topics = seen.topics.map { topic in
-            Topic(
-                name: topic.name, partitions: topic.partitions.count,
-                replicationFactor: topic.partitions.first?.replicas.count ?? 0,
-                inSyncReplicas: topic.partitions.map(\.inSyncReplicas.count).min() ?? 0,
-                settings: (topic.settings ?? [:]).filter { Self.shownSettings.contains($0.key) })
-        }
-        group = seen.group.map { group in
-            let members = group.members.map { member in
-                let orders = member.partitions.filter { $0.topic == configuration.topics.orders }
-                return Member(
-                    instance: member.instanceID ?? member.clientID, clientID: member.clientID, host: member.host,
-                    partitions: orders.map(\.partition).sorted())
-            }
-            return Group(
-                name: configuration.group, state: group.state, coordinator: group.coordinator,
-                members: members.sorted { $0.instance < $1.instance })
-        }
-        partitions = seen.partitions.flatMap { partition in
-            partition.inputs.map { input in
-                Partition(
-                    topic: configuration.topics[input.input.topic.topic], partition: input.input.partition,
-                    instance: partition.owner?.instance, group: partition.owner?.group, next: input.next,
-                    published: input.published, end: partition.isServed ? input.log.upperBound : nil,
-                    waiting: partition.isServed ? input.waiting : nil,
-                    waitingSince: input.firstWaiting?.sentAt, lastAnswer: input.lastHandled?.answeredAt,
-                    stopped: partition.fault?.reason)
-            }
-        }
-        clocks = seen.stamps.map { stamp in
-            Clock(
-                topic: stamp.place.topic, partition: stamp.place.partition, offset: stamp.offset, clock: stamp.clock,
-                timestamp: stamp.at, isNew: stamp.written != nil)
-        }
-    }
-}
-
-// MARK: - For people
-
-extension DoctorReport {
     /// The findings, and then what was seen.
-    func lines(_ paint: Paint) -> [String] {
-        findingLines(paint) + versionLines(paint) + brokerLines(paint) + topicLines(paint) + groupLines(paint)
-            + partitionLines(paint)
-            + clockLines(paint)
-    }
-
-    private func findingLines(_ paint: Paint) -> [String] {
-        guard !findings.isEmpty else { return [paint(.green, "all is well")] }
-        return findings.flatMap { finding in
-            let colour: Paint.Colour = finding.severity == "critical" ? .red : finding.severity == "warning" ? .yellow : .faint
-            return [paint(colour, finding.severity) + "  " + finding.fault] + ["  to mend it: \(finding.mend)"]
+    func lines(_ paint: Paint, fitting width: Int? = nil) -> [String] {
+        let well = findings.isEmpty ? [paint(.green, "all is well")] : []
+        let found = findings.flatMap { finding in
+            let colour: Paint.Colour =
+                switch finding.severity {
+                case .notice: .faint
+                case .warning: .yellow
+                case .unavailable, .stopped: .red
+                }
+            return [paint(colour, finding.severity.word) + "  " + finding.fault, "  to mend it: \(finding.mend)"]
         }
+        let time = DateTime.utc(milliseconds: Int64(seen.time.timeIntervalSince1970 * 1000))
+        let versions = ["", "juice \(juice), librdkafka \(librdkafka), \(time) by the clock of this machine"]
+        let tables = [brokerTable, topicTable, groupTable, inputTable].filter { !$0.table.rows.isEmpty || $0.title != nil }
+        return well + found + versions
+            + tables.flatMap {
+                [""] + [$0.title].compactMap(\.self) + ($0.table.rows.isEmpty ? [] : $0.table.lines(paint: paint, fitting: width))
+            }
     }
 
-    private func versionLines(_ paint: Paint) -> [String] {
-        ["", "juice \(juice), librdkafka \(librdkafka), \(DateTime.utc(milliseconds: time)) by the clock of this machine"]
+    private typealias TitledTable = (title: String?, table: Table)
+
+    private static func table(_ left: [String], right: [String] = [], _ last: [String] = []) -> Table {
+        Table((left.map { .init(title: $0) }) + right.map { .init(title: $0, alignment: .right) } + last.map { .init(title: $0) })
     }
 
-    private func brokerLines(_ paint: Paint) -> [String] {
-        guard !brokers.isEmpty else { return [] }
-        var table = Table([
-            .init(title: "broker", alignment: .right), .init(title: "address"), .init(title: "answers"), .init(title: "version"),
-        ])
-        for broker in brokers {
+    private var brokerTable: TitledTable {
+        var table = Self.table([], right: ["broker"], ["address", "answers", "version"])
+        for broker in seen.brokers {
             table.add([
-                .init("\(broker.id)", .bold), .init(broker.address), broker.answers ? .init("yes") : .init("no", .red),
+                .init("\(broker.id)", .bold), .init(broker.address), broker.silence == nil ? .init("yes") : .init("no", .red),
                 .init(broker.version ?? "unknown"),
             ])
         }
         // With KRaft, brokers name any one of them.
-        let cluster =
-            (clusterID.map { " of the cluster \($0)" } ?? "") + (controller.map { ", controller by way of broker \($0)" } ?? "")
-        return ["", "\(brokers.count.counted("broker"))\(cluster)"] + table.lines(paint: paint)
+        let details = [
+            seen.clusterID.map { " of the cluster \($0)" }, seen.controller.map { ", controller by way of broker \($0)" },
+        ]
+        let title = seen.brokers.count.counted("broker") + details.compactMap(\.self).joined()
+        return (seen.brokers.isEmpty ? nil : title, table)
     }
 
-    private func topicLines(_ paint: Paint) -> [String] {
-        guard !topics.isEmpty else { return [] }
-        var table = Table(
-            [.init(title: "topic")] + ["partitions", "replicas", "in sync"].map { .init(title: $0, alignment: .right) }
-                + Self.shownSettings.map { .init(title: $0) })
-        for topic in topics {
-            let copies: Table.Cell = .init(
-                "\(topic.inSyncReplicas)", topic.inSyncReplicas < topic.replicationFactor ? .yellow : nil)
-            table.add(
-                [.init(topic.name, .bold), .init("\(topic.partitions)"), .init("\(topic.replicationFactor)"), copies]
-                    + Self.shownSettings.map { .init(topic.settings[$0] ?? "unknown") })
-        }
-        return [""] + table.lines(paint: paint)
-    }
-
-    private func groupLines(_ paint: Paint) -> [String] {
-        guard let group else { return [] }
-        let coordinator = group.coordinator.map { ", coordinated by broker \($0)" } ?? ""
-        let title = "group \(group.name): \(group.state)\(coordinator)"
-        guard !group.members.isEmpty else { return ["", title + ", without members"] }
-        var table = Table([
-            .init(title: "member"), .init(title: "client"), .init(title: "host"), .init(title: "partitions of the orders"),
-        ])
-        for member in group.members {
-            table.add([
-                .init(member.instance, .bold), .init(member.clientID), .init(member.host),
-                .init(member.partitions.map(String.init).joined(separator: ", ")),
-            ])
-        }
-        return ["", title] + table.lines(paint: paint)
-    }
-
-    private func partitionLines(_ paint: Paint) -> [String] {
-        guard !partitions.isEmpty else { return [] }
-        func text(_ number: Int64?) -> String { number.map(String.init) ?? "–" }
-        // Only monitors read what the group has published, so it is shown if it would mislead somebody.
-        let showsPublished = partitions.contains { $0.published != nil && $0.published != $0.next }
-        var table = Table(
-            [.init(title: "input"), .init(title: "owner")]
-                + ["next", "end", "waiting"].map { .init(title: $0, alignment: .right) }
-                + (showsPublished ? [.init(title: "published", alignment: .right)] : [])
-                + [.init(title: "last answer"), .init(title: "")])
-        for input in partitions {
+    private var topicTable: TitledTable {
+        let settings = [
+            "cleanup.policy", "retention.ms", "min.insync.replicas", "max.message.bytes", "message.timestamp.type",
+        ]
+        var table = Self.table(["topic"], right: ["partitions", "replicas", "in sync"], settings)
+        for topic in seen.topics {
+            let replicas = topic.partitions.first?.replicas.count ?? 0
+            let inSync = topic.partitions.map(\.inSyncReplicas.count).min() ?? 0
             table.add(
                 [
-                    .init("\(input.topic) [\(input.partition)]", .bold),
-                    .init(input.instance ?? (input.end == nil ? "–" : "nobody")),
-                    .init(text(input.next)), .init(text(input.end)),
-                    .init(text(input.waiting), input.waiting ?? 0 > 0 ? .yellow : nil),
-                ] + (showsPublished ? [.init(text(input.published))] : []) + [
-                    .init(input.lastAnswer.map { "\(spanText(time - $0)) ago" } ?? "–"),
-                    input.stopped == nil ? .init("") : .init(input.end == nil ? "no leader" : "stopped", .red),
-                ])
+                    .init(topic.name, .bold), .init("\(topic.partitions.count)"), .init("\(replicas)"),
+                    .init("\(inSync)", inSync < replicas ? .yellow : nil),
+                ] + settings.map { .init(topic.settings?[$0] ?? "unknown") })
         }
-        return [""] + table.lines(paint: paint)
+        return (nil, table)
     }
 
-    /// The newest record of each topic.
-    private func clockLines(_ paint: Paint) -> [String] {
-        var table = Table([
-            .init(title: "newest record"), .init(title: "stamped by"), .init(title: "against this machine's clock"),
-        ])
-        for topic in topics.map(\.name) {
-            let stamps = clocks.filter { $0.topic == topic }
-            guard
-                let newest = stamps.filter(\.isNew).max(by: { $0.timestamp < $1.timestamp })
-                    ?? stamps.max(by: { $0.timestamp < $1.timestamp })
-            else { continue }
-            let difference = newest.timestamp - time
-            let age = difference > 1_000 ? "\(spanText(difference)) ahead" : "\(spanText(-difference)) ago"
+    private var groupTable: TitledTable {
+        var table = Self.table(["member", "client", "host", "partitions"])
+        let members = (seen.group?.members ?? []).map { (name: $0.instanceID ?? "no instance", member: $0) }
+        for (name, member) in members.sorted(by: { $0.name < $1.name }) {
+            let numbers = Set(member.partitions.map(\.partition)).sorted()
             table.add([
-                .init("\(newest.topic) [\(newest.partition)]", .bold), .init("\(newest.clock) clock"),
-                .init(age + (newest.isNew ? ", and written while this looked" : "")),
+                .init(name, .bold), .init(member.clientID), .init(member.host),
+                .init(numbers.map(String.init).joined(separator: ", ")),
             ])
         }
-        return table.rows.isEmpty ? [] : [""] + table.lines(paint: paint)
+        let title = seen.group.map { group in
+            "group: \(group.state), \(group.members.count.counted("member"))"
+                + (group.coordinator.map { ", coordinated by broker \($0)" } ?? "")
+        }
+        return (title, table)
+    }
+
+    private var inputTable: TitledTable {
+        func text(_ number: Int64?) -> String { number.map(String.init) ?? "–" }
+        func age(_ time: Date?) -> String {
+            guard let age = time.map({ seen.time.timeIntervalSince($0) }) else { return "–" }
+            return age < -1 ? "\(spanText(-age)) ahead" : "\(spanText(age)) ago"
+        }
+        let rows = seen.partitions.flatMap { partition in partition.inputs.map { (partition: partition, input: $0) } }
+        // Only monitors read what the group has published, so it is shown if it would mislead somebody.
+        let showsPublished = rows.contains { $0.input.published != nil && $0.input.published != $0.input.next }
+        var table = Self.table(
+            ["input", "owner"], right: ["next", "end", "waiting"] + (showsPublished ? ["published"] : []),
+            ["last sent", "last answer", ""])
+        for (partition, input) in rows {
+            let isServed = partition.isServed
+            table.add(
+                [
+                    .init("\(input.place.topic) [\(input.place.partition)]", .bold),
+                    .init(partition.instance ?? (isServed ? "nobody" : "–")), .init(text(input.next)),
+                    .init(text(isServed ? input.end : nil)),
+                    .init(text(isServed ? input.waiting : nil), input.waiting > 0 ? .yellow : nil),
+                ] + (showsPublished ? [.init(text(input.published))] : []) + [
+                    .init(age(input.lastSent)), .init(age(input.lastAnswered)),
+                    partition.fault == nil ? .init("") : .init(isServed ? "stopped" : "no leader", .red),
+                ])
+        }
+        return (nil, table)
     }
 }

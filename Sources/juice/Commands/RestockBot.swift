@@ -173,7 +173,11 @@ struct RestockBotRun {
         let watch = clients.watch
         guard let address = plan.adminAddress else { return try run(watch, BotMonitor { watch.outage }) }
         let metrics = Metrics(BotMetric.allCases.map { .init($0.rawValue, help: $0.help) })
-        let monitor = BotMonitor(factory: metrics.registry) { watch.outage }
+        let monitor = BotMonitor(factory: metrics.registry) {
+            watch.outage
+        } failure: {
+            watch.lastFailure
+        }
         let admin = BackgroundGroup<HTTPAddress> { onListening in
             .of([
                 metrics.server(
@@ -210,6 +214,7 @@ struct RestockBotRun {
             }
             let step = bot.step()
             monitor.stepped(work: bot.work)
+            botLogger.update(isReading: bot.work != nil, failure: watch.lastFailure, now: .now)
             switch step {
             case .worked: botLogger.update(underway: bot.underway, now: .now)
             case .backOff(let pause): Thread.sleep(forTimeInterval: pause / .seconds(1))
@@ -247,6 +252,8 @@ final class BotLogger {
     private var fruitsBeyondTarget: Set<String> = []
     private var waitingSince: ContinuousClock.Instant?
     private var hasWarned = false
+    private var idleSince: ContinuousClock.Instant?
+    private var hasToldWhyIdle = false
     private var failures = 0
 
     init(logger: Logger, target: Int) { (self.logger, self.target) = (logger, target) }
@@ -276,6 +283,15 @@ final class BotLogger {
         case .answered: update(underway: 0, now: .now)
         case .sent: break
         }
+    }
+
+    /// Warns once if the bot has no share of the stores for 10 s, and a broker that it may wait for cannot be reached.
+    func update(isReading: Bool, failure: @autoclosure () -> String?, now: ContinuousClock.Instant) {
+        let since = idleSince ?? now
+        idleSince = isReading ? nil : since
+        guard !isReading, !hasToldWhyIdle, now - since > .seconds(10), let failure = failure() else { return }
+        hasToldWhyIdle = true
+        logger.warning("waiting for a share of the stores: \(failure)")
     }
 
     /// Warns if refills have had no answer for 30 s: the service may not be running.

@@ -87,6 +87,10 @@ enum JSONText {
     private static func text(_ value: some Encodable, _ formatting: JSONEncoder.OutputFormatting) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = formatting.union([.sortedKeys, .withoutEscapingSlashes])
+        encoder.dateEncodingStrategy = .custom { date, encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(DateTime.utc(milliseconds: Int64(date.timeIntervalSince1970 * 1000)))
+        }
         return String(decoding: try encoder.encode(value), as: UTF8.self).printableJSON
     }
 }
