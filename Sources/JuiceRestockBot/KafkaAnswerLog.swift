@@ -17,11 +17,8 @@ package final class KafkaAnswerLog: AnswerLog {
     private var ends: EndTracker?
     /// Nil after a record was not acknowledged: a producer that expired or met a fatal error would deliver none any more.
     private var producer: Producer?
-    private var probedAt = ContinuousClock.now
 
     private static let callTimeout = Duration.seconds(2)
-    /// A broker that hangs breaks no connection, so brokers are asked this often. They are asked twice before they count as gone.
-    private static let (probeInterval, probeTimeout) = (Duration.seconds(1), Duration.milliseconds(1500))
 
     /// A log that joins the group at the first poll, as a dynamic member, so that one host can run several bots.
     package init(
@@ -58,10 +55,6 @@ package final class KafkaAnswerLog: AnswerLog {
         producer?.poll(timeout: .zero)
         do throws(KafkaError) {
             let member = try joined()
-            if watch.needsProbe || ends != nil && .now - probedAt > Self.probeInterval {
-                watch.probe(member.consumer, timeout: Self.probeTimeout)
-                probedAt = .now
-            }
             // A rebalance does not end a poll that waits for records, so polls are short until the first assignment.
             let wait = !member.hasAssignment ? 10 : ends == nil ? 0 : 100
             switch try member.poll(maxRecords: 10_000, timeout: .milliseconds(wait)) {

@@ -26,8 +26,6 @@ package struct OrderService: Service {
     private static let settlingTime = Duration.seconds(2)
     /// The pause between two attempts to use the topics.
     private static let pause = Duration.milliseconds(200)
-    /// How often the brokers are probed, and how long they may take to answer. They are asked twice, within the time to stop.
-    private static let (probeInterval, probeTimeout) = (Duration.seconds(1), Duration.milliseconds(1500))
 
     /// A service that does not run yet.
     ///
@@ -155,18 +153,14 @@ package struct OrderService: Service {
 
     // MARK: - Brokers
 
-    /// Probes the brokers every second, as the kiosk does. By themselves clients notice a broker that hangs only when their
-    /// requests time out. A probe says nothing of rebalances and transactions, which may take long while brokers answer.
+    /// Probes the brokers. That says nothing of rebalances and transactions, which may take long while brokers answer.
     private func watchBrokers(_ brokers: [String], _ watch: BrokerWatch, _ stop: StopSignal) throws(ServiceError) {
         do throws(KafkaError) {
             let consumer = try Consumer(
                 configuration: configuration.knowing(brokers: brokers).logEndConsumer,
                 hooks: ClientHooks(logger: logger, logCeiling: .debug))
             defer { consumer.close() }
-            while !stop.isRequested {
-                watch.probe(consumer, timeout: Self.probeTimeout)
-                stop.wait(for: Self.probeInterval)
-            }
+            watch.keepProbing(consumer, until: stop)
         } catch { throw .badConfiguration(error.description) }
     }
 

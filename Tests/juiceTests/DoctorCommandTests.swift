@@ -21,7 +21,7 @@ struct DoctorCommandTests {
             #expect(report.seen.topics.map(\.name) == clients.topics.all)
             #expect(report.seen.partitions.map(\.instance) == ["test", "test"])
             let inputs = report.seen.partitions.flatMap(\.inputs).filter { $0.end > 0 }
-            #expect(inputs.map(\.place.topic) == [clients.topics.orders])
+            #expect(inputs.map(\.topic) == [clients.topics.orders])
             #expect(inputs.map(\.next) == [3])
             #expect(inputs.map(\.waiting) == [0])
             #expect(inputs.allSatisfy { $0.lastAnswered.map { abs($0.timeIntervalSince(report.seen.time)) < 60 } ?? false })

@@ -13,8 +13,7 @@ import Testing
 
     /// Runs a test with a log and the broker that it reads one partition of.
     private func withLog(
-        _ properties: [String: String] = [:], watch: BrokerWatch = BrokerWatch(bootstrapServers: "the broker", logger: .quiet),
-        _ test: @escaping @Sendable (KafkaAnswerLog, EmbeddedBroker) throws -> Void
+        _ properties: [String: String] = [:], _ test: @escaping @Sendable (KafkaAnswerLog, EmbeddedBroker) throws -> Void
     ) async throws {
         try await onThread {
             let broker = try EmbeddedBroker(logger: .quiet)
@@ -23,6 +22,7 @@ import Testing
             let base = KafkaConfiguration([
                 "bootstrap.servers": broker.bootstrapServers, "session.timeout.ms": "2500", "heartbeat.interval.ms": "200",
             ]).merging(properties)
+            let watch = BrokerWatch(bootstrapServers: broker.bootstrapServers, logger: .quiet)
             let log = KafkaAnswerLog(
                 base: base, group: "bots", topics: TopicNames(), capabilities: .embedded, watch: watch,
                 hooks: ClientHooks(logger: .quiet))
@@ -53,19 +53,6 @@ import Testing
         let producer = try Producer(
             configuration: KafkaConfiguration(["bootstrap.servers": broker.bootstrapServers]), hooks: ClientHooks(logger: .quiet))
         for value in values { try producer.send(topic: Self.results, key: nil, value: [value], timeout: .seconds(60)) }
-    }
-
-    /// A broker that hangs breaks no connection, and requests time out late.
-    @Test func aBrokerThatHangsIsNoticed() async throws {
-        let watch = BrokerWatch(bootstrapServers: "the broker", logger: .quiet)
-        try await withLog(["socket.timeout.ms": "120000"], watch: watch) { log, broker throws in
-            _ = try read(log, toEnd: 0)
-            broker.setRoundTrip(.seconds(120))
-            let deadline = ContinuousClock.now + .seconds(60)
-            while watch.outage == nil, .now < deadline { _ = try log.poll() }
-            #expect(watch.outage != nil)
-            broker.setRoundTrip(.zero)
-        }
     }
 
     /// After a log has left, a poll joins the group again. An offset that is not in the log is not read from.

@@ -1,3 +1,4 @@
+import BrokerFaults
 import Foundation
 import JuiceDomain
 import JuiceMessages
@@ -131,6 +132,26 @@ struct RestockBotTests {
             #expect(second.refills.isEmpty)
             #expect(try client.level(of: "banana", in: "강남") == 30)
             #expect(try client.level(of: "strawberry", in: "main") == 30)
+        }
+    }
+
+    /// It breaks no connection, and requests time out late.
+    @Test func aBrokerThatHangsIsNoticed() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            for name in TopicNames().all { try broker.createTopic(name, partitionCount: 1) }
+            let clients = KafkaClients(
+                bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 0),
+                properties: ["socket.timeout.ms": "120000"], logger: EmbeddedService.quiet)
+            let lines = LogLines()
+            let bot = RunningBot(clients, .init(rules: try #require(RefillRules(low: 5, target: 30))), logger: lines.logger)
+            lines.waitForFirst(within: .seconds(60))
+            #expect(lines.all == ["watching partitions=0"])
+            broker.setRoundTrip(.seconds(120))
+            lines.waitForFirst(within: .seconds(60))
+            #expect(lines.all.last?.hasPrefix("no Kafka broker answers at ") == true, "\(lines.all)")
+            broker.setRoundTrip(.zero)
+            try bot.stop()
         }
     }
 

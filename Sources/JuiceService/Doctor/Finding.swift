@@ -261,7 +261,7 @@ private struct Diagnosis {
         // If another log stands where the answered one was, these are other commands.
         let inputs = seen.partitions.filter { $0.fault == nil }.flatMap(\.inputs)
         for topic in InputTopic.allCases.map({ configuration.topics[$0] }) {
-            let inputs = inputs.filter { $0.place.topic == topic }
+            let inputs = inputs.filter { $0.topic == topic }
             func worst(_ faults: (Observations.Input) -> [ClockFault]) -> String? {
                 inputs.flatMap(faults).filter { $0.seconds > Self.tolerance }.max { $0.seconds < $1.seconds }?.text
             }
@@ -315,7 +315,7 @@ private struct Diagnosis {
 
     // MARK: - Texts
 
-    private func name(_ input: Observations.Input) -> String { "\(input.place.topic) [\(input.place.partition)]" }
+    private func name(_ input: Observations.Input) -> String { "\(input.topic) [\(input.partition)]" }
 }
 
 /// The first few of a list, and how many more there are.

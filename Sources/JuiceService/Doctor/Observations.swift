@@ -38,7 +38,8 @@ package struct Observations: Sendable, Encodable {
 
     /// An input partition, and how far it is handled.
     package struct Input: Sendable, Encodable {
-        package let place: TopicPartition
+        package let topic: String
+        package let partition: Int32
         /// The next offset by the journal, and the one that the group has published for monitors.
         package var next, published: Offset?
         /// Where the log begins and ends, undecided transactions included; and where those begin.
@@ -53,7 +54,9 @@ package struct Observations: Sendable, Encodable {
         /// Where the log ended at the first look, and how many offsets have been handled since; nil if it looked only once.
         package var formerEnd, handled: Offset?
 
-        package init(_ place: TopicPartition) { self.place = place }
+        package init(_ place: TopicPartition) { (topic, partition) = (place.topic, place.partition) }
+
+        var place: TopicPartition { TopicPartition(topic: topic, partition: partition) }
     }
 
     /// A partition that stores live in.

@@ -168,7 +168,7 @@ struct DoctorReport: Encodable {
             let isServed = partition.isServed
             table.add(
                 [
-                    .init("\(input.place.topic) [\(input.place.partition)]", .bold),
+                    .init("\(input.topic) [\(input.partition)]", .bold),
                     .init(partition.instance ?? (isServed ? "nobody" : "–")), .init(text(input.next)),
                     .init(text(isServed ? input.end : nil)),
                     .init(text(isServed ? input.waiting : nil), input.waiting > 0 ? .yellow : nil),

@@ -193,6 +193,13 @@ struct RestockBotRun {
     private func run(_ watch: BrokerWatch, _ monitor: BotMonitor) throws(Failure) {
         let deadline = plan.onceWithin.map(Deadline.init(after:))
         try findTopics(watch, deadline)
+        let stop = StopSignal()
+        defer { stop.request() }
+        Thread.detachNewThread { [clients] in
+            guard let consumer = try? clients.consumer() else { return }
+            defer { consumer.close() }
+            clients.watch.keepProbing(consumer, until: stop)
+        }
         let botLogger = BotLogger(logger: logger, target: plan.rules.target)
         let log = KafkaAnswerLog(
             base: clients.base, group: plan.group, topics: clients.topics, capabilities: clients.capabilities,
