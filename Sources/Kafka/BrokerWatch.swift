@@ -57,6 +57,9 @@ package final class BrokerWatch: Sendable {
     /// A sentence about the outage while the cluster is known not to answer, as soon as it is logged; otherwise nil.
     package var outage: String? { state.withLock { $0.phase == .unreachable && $0.isTold ? sentence($0.fault) : nil } }
 
+    /// The same, for readiness: at once, whether logged or not.
+    package var obstacle: String? { state.withLock { $0.phase == .unreachable ? sentence($0.fault) : nil } }
+
     /// That no broker answers, and why, as far as clients have told.
     package var explanation: String { state.withLock { sentence($0.fault) } }
 

@@ -55,9 +55,20 @@ import Testing
         watch.noticed(KafkaError(code: .transport, message: "connection refused").with(\.broker, "b:2"))
         watch.failed()
         #expect(watch.outage == "no Kafka broker answers at a:1,b:2: b:2: connection refused")
+        #expect(watch.obstacle == watch.outage)
         // Whoever waits for that broker goes on waiting.
         watch.reached()
         #expect(watch.outage == nil)
         #expect(watch.lastFailure == "b:2: connection refused")
+    }
+
+    /// The log waits for the reason, and whoever routes requests does not.
+    @Test func anOutageIsAnObstacleBeforeItIsLogged() {
+        let watch = BrokerWatch(bootstrapServers: "a:1", logger: .quiet)
+        watch.failed()
+        #expect(watch.outage == nil)
+        #expect(watch.obstacle?.hasPrefix("no Kafka broker answers at a:1: ") == true)
+        watch.reached()
+        #expect(watch.obstacle == nil)
     }
 }

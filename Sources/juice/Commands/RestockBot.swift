@@ -171,10 +171,10 @@ struct RestockBotRun {
 
     func run() throws {
         let watch = clients.watch
-        guard let address = plan.adminAddress else { return try run(watch, BotMonitor { watch.outage }) }
+        guard let address = plan.adminAddress else { return try run(watch, BotMonitor { watch.obstacle }) }
         let metrics = Metrics(BotMetric.allCases.map { .init($0.rawValue, help: $0.help) })
         let monitor = BotMonitor(factory: metrics.registry) {
-            watch.outage
+            watch.obstacle
         } failure: {
             watch.lastFailure
         }
