@@ -187,16 +187,27 @@ extension AuditRecord {
         return digest.value
     }
 
-    /// What the letter of the record may hold. A record that came compressed may be too large for the broker when it is written
-    /// uncompressed: then the letter is cut, or keeps nothing.
+    /// How large it is, as far as it matters to brokers. They may refuse to take what came compressed uncompressed.
+    private var size: Int {
+        headers.reduce((key?.count ?? 0) + (value?.count ?? 0)) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
+    }
+
+    private var mayBeRefused: Bool { size > 2 * Contract.truncatedHalf }
+
+    /// What the copy of a forwarded record may hold: all of it or, if the broker refuses that, no headers but those of traces.
+    var forwards: [UInt64] {
+        let bare = AuditRecord(offset: 0, timestamp: 0, key: key, value: value, headers: traces)
+        return [contents()] + (mayBeRefused ? [bare.contents()] : [])
+    }
+
+    /// What the letter of the record may hold: all of it or, if the broker refuses that, the beginnings, or nothing.
     func letters(_ code: String) -> [UInt64] {
-        let size = headers.reduce((key?.count ?? 0) + (value?.count ?? 0)) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
         let header = AuditHeader(Contract.truncatedFrom, Array("\(size)".utf8))
         let cut = [Contract.truncatedHalf, 0].map { half in
             let (key, value) = (key.map { Array($0.prefix(half)) }, value.map { Array($0.prefix(half)) })
             return AuditRecord(offset: 0, timestamp: 0, key: key, value: value, headers: [header]).contents(code)
         }
-        return [contents(code)] + (size > 2 * Contract.truncatedHalf ? cut : [])
+        return [contents(code)] + (mayBeRefused ? cut : [])
     }
 
     /// The place of the record that this is the letter of, and the code; nil if its headers do not say so.

@@ -93,12 +93,14 @@ package struct CopiedTopics: AuditSource {
                     return
                 }
                 if let was = json.integer("copied") {
+                    journal.end = record.offset
+                    // An operator made sure.
+                    if copied[name] != nil, was == told { return }
                     copied[name] = Input(
                         anchor: record.offset, anchoredAt: record.timestamp, begunAt: starts[name]?.time ?? .min, next: told,
                         told: Int64(was),
                         handled: (handled[name] ?? []).map(\.told)[...], offsets: (handled[name] ?? []).map(\.at)[...])
                     journal.first = max(journal.first, starts[name]?.offset ?? 0)
-                    journal.end = record.offset
                 }
                 (handled[name], starts[name]) = ([], (record.offset + 1, record.timestamp))
             }

@@ -296,7 +296,7 @@ extension PartitionAudit {
         }
         if json.integer("to") != owner { report(record, "\(reading.place) belongs to partition \(owner)") }
         let sent = TransferAudit.Sent(
-            contents: [reading.record.contents()], timestamp: rules.keepsTimes ? reading.record.timestamp : nil, owner: owner,
+            contents: reading.record.forwards, timestamp: rules.keepsTimes ? reading.record.timestamp : nil, owner: owner,
             notedAt: record.timestamp)
         let was = json.integer("was").map {
             Place(topic: reading.place.topic, partition: reading.place.partition, offset: Int64($0))

@@ -9,7 +9,7 @@ struct TransferAudit {
     struct Sent {
         /// What may have come of the record; nil if nobody knows.
         let contents: [UInt64]?
-        /// When a forwarded record was sent; nil if its copy need not have the same time.
+        /// When a forwarded record was sent; nil if its copy need not have the same time. Only a whole one must.
         var timestamp: Int64?
         /// The partition that a record was forwarded to; nil if it became a dead letter.
         var owner: Int?
@@ -30,7 +30,8 @@ struct TransferAudit {
             guard let owner = sent.owner else { return true }
             // The duplicate window counts from this time. An invalid one counts as the moment of reading, when the copy was made.
             return place.partition == owner
-                && sent.timestamp.map { timestamp == SendTimes.effective($0, readAt: timestamp) } ?? true
+                && (contents != sent.contents?.first
+                    || sent.timestamp.map { timestamp == SendTimes.effective($0, readAt: timestamp) } ?? true)
         }
     }
 

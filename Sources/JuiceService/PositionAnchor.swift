@@ -15,8 +15,6 @@ package final class PositionAnchor {
         case latest
         /// Behind the order or restock with this id, which was answered.
         case after(id: String)
-        /// Behind the last record that was handled in the cluster that the topics were copied from.
-        case copied
     }
 
     /// What a move means.
@@ -101,7 +99,11 @@ package final class PositionAnchor {
     }
 
     /// What a move would mean. Nothing is changed.
-    package func look(_ destination: Destination) throws(ServiceError) -> Move {
+    ///
+    /// - Parameters:
+    ///   - destination: nil, in a copy, for behind the last record that was handled.
+    ///   - isCopy: whether the topics were copied from another cluster, by whose offsets the journal goes so far.
+    package func look(_ destination: Destination?, isCopy: Bool = false) throws(ServiceError) -> Move {
         let survey = try asking { () throws(LogError) in try anchoring.survey() }
         // A service takes a claim of another group for a second service on its topics, and stops.
         if let group = survey.group, group != self.group {
@@ -116,16 +118,16 @@ package final class PositionAnchor {
         case .latest: target = log.upperBound
         case .after(let id):
             let place = try place(upTo: id, survey.extents, log)
-            if place.next != place.told { return Move(place, in: log) }
+            if isCopy || place.next != place.told { return Move(place, in: log) }
             target = place.next
-        case .copied: return Move(try place(upTo: nil, survey.extents, log), in: log)
+        case nil: return Move(try place(upTo: nil, survey.extents, log), in: log)
         }
         guard target >= log.lowerBound, target <= log.upperBound else {
             throw .badConfiguration(
                 "\(topics[input.topic]) [\(input.partition)] holds offsets \(log.lowerBound) to"
                     + " \(log.upperBound - 1): \(target) is none to go on at")
         }
-        return Move(from: from, to: target, log: log)
+        return isCopy ? Move(from: nil, to: target, log: log, copied: from ?? 0) : Move(from: from, to: target, log: log)
     }
 
     /// The place behind a command, or behind all that was handled. It is looked up in the input itself: in a copy, the offset in an
@@ -147,7 +149,7 @@ package final class PositionAnchor {
             throw .badConfiguration(
                 "partition \(partition) of \(topics.results) has no answer to \"\(id)\", or none since an anchor")
         }
-        if id == nil { try check(extents.stock, against: revisions) }
+        if id == nil { try check(extents.stock, against: revisions, isWhole: handled.isWhole ?? true) }
         try read(topics[input], log) { record in
             handled.add(
                 CommandRecord(
@@ -167,7 +169,9 @@ package final class PositionAnchor {
         let name = "\(topics[input.topic]) [\(input.partition)]"
         switch mismatch {
         case .nothingToCompare:
-            return .badConfiguration("the results tell of no record of \(name) any more: say where to go on with --offset")
+            return .badConfiguration(
+                "\(topics.results) [\(partition)] does not tell which records of \(name) were handled: is it copied? If that has"
+                    + " expired, say where to go on with --offset")
         case .nowhere:
             return .badConfiguration("\(name) does not hold the last records that were handled: look at it, and use --offset")
         case .ambiguous(let offsets):
@@ -206,19 +210,21 @@ package final class PositionAnchor {
     }
 
     /// The stock is written after the answers. A copy that has more of it would use fruits twice.
-    private func check(_ stock: Range<Offset>, against revisions: [String: Int]) throws(ServiceError) {
+    ///
+    /// - Parameter isWhole: whether no answer has expired.
+    private func check(_ stock: Range<Offset>, against revisions: [String: Int], isWhole: Bool) throws(ServiceError) {
         let decoder = StockDecoder()
         var ahead: (StockRecord, told: Int)?
         try read(topics[.stock, partition], stock) { record in
-            guard let value = record.value, let stock = try? decoder.decode(value), let told = revisions[stock.store] else {
-                return
-            }
+            guard let value = record.value, let stock = try? decoder.decode(value),
+                let told = revisions[stock.store] ?? (isWhole ? 0 : nil)
+            else { return }
             if stock.revision > told { ahead = (stock, told) }
         }
         guard let (stock, told) = ahead else { return }
         throw .badConfiguration(
             "the copy of \(topics.stock) [\(partition)] is ahead of that of \(topics.results): store \"\(stock.store)\" has revision"
-                + " \(stock.revision), but its last answer has revision \(told); see \"Another cluster\" in docs/OPERATIONS.md")
+                + " \(stock.revision), but its last answer has \(told); see \"Another cluster\" in docs/OPERATIONS.md")
     }
 
     /// Reads a partition in parts, each within the timeout.

@@ -138,7 +138,8 @@ extension ServiceConfiguration {
             fault.anchors.isEmpty
                 ? "docs/OPERATIONS.md#topics-made-anew says what can be done"
                 : fault.anchors.map(anchorCommand).joined(separator: " && ")
-                    + " (first with --dry-run, which shows what is skipped and what is read again). See docs/OPERATIONS.md#anchors"
+                    + " (first with --dry-run, which shows what is skipped and what is read again). See docs/OPERATIONS.md#anchors."
+                    + " In topics copied from another cluster run only juice anchor --copied: docs/OPERATIONS.md#another-cluster"
         }
     }
 

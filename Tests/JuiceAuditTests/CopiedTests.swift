@@ -62,16 +62,17 @@ import Testing
         #expect(audit.starts.map(\.partition) == [0])
     }
 
-    /// A copy of a copy is judged from the first one's anchors on.
-    @Test func aCopyIsCopiedAgain() throws {
+    /// A copy of a copy is judged from the first one's anchors on. The same anchors once more say nothing.
+    @Test(arguments: [(1, [0]), (0, [])]) func itIsAnchoredAgain(shift: Int, starts: [Int]) throws {
         var copy = Copy()
         for (topic, next) in [("orders", 6), ("restocks", 3)] {
             let end = (copy.topics[.results][0].last?.offset).map { Int($0) + 1 } ?? 0
-            copy.topics.add("results 0@\(end)", Line.note("anchored", next, topic: topic, #","by":"b","copied":\#(next)"#))
+            let note = #","by":"b","copied":\#(next + shift)"#
+            copy.topics.add("results 0@\(end)", Line.note("anchored", next, topic: topic, note))
         }
         let audit = try copy.audit()
         expect(audit, [])
-        #expect(audit.starts.map(\.partition) == [0])
+        #expect(audit.starts.map(\.partition) == starts)
     }
 
     /// The service goes on by the offsets of the copy.

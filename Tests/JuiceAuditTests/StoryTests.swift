@@ -220,6 +220,12 @@ import Testing
         Case("headers lost", "missing: orders 1@0") {
             $0["orders 0@4"] = $0["orders 0@4"]?.with(headers: [Story.forwarded(from: "1/0")])
         },
+        Case("headers refused") {
+            let large = AuditHeader("large", Array(repeating: 0, count: 300_000))
+            $0["orders 1@0"] = $0["orders 1@0"]?.with(headers: [large] + ($0["orders 1@0"]?.headers ?? []))
+            let traces = $0["orders 1@0"]?.traces ?? []
+            $0["orders 0@4"] = $0["orders 0@4"]?.with(headers: traces + [Story.forwarded(from: "1/0")]).with(timestamp: 1_003)
+        },
         Case("an invalid time counts as the moment of reading") {
             $0["orders 1@0"] = $0["orders 1@0"]?.with(timestamp: 2_000)
             $0["orders 0@4"] = $0["orders 0@4"]?.with(timestamp: 1_003)

@@ -8,6 +8,7 @@ import Testing
 @Suite struct HandledRecordsTests {
     struct Case: CustomTestStringConvertible {
         /// The journal, such as `a5 x6 *7`: the answer to order a at offset 5, a dead letter, anything at offset 7.
+        /// `C5` is a claim that was written at offset 5, `p7` a position, `@1<9` an anchor at 1, which was 9.
         let journal: String
         /// The input, such as `a x b`: orders, and a record that is no command. `.` is an offset without a record.
         let input: String
@@ -27,11 +28,18 @@ import Testing
     }
 
     static let cases = [
-        Case("a0 b1", "a b", 2, 2), Case("a0 b1", "a b c", 2, 2), Case("", "a b", 0, 0), Case("", "", 0, 0),
+        Case("a0 b1", "a b", 2, 2), Case("a0 b1", "a b c", 2, 2), Case("C0", "a b", 0, 0), Case("C0", "", 0, 0),
         // Markers took offsets, or the oldest records had expired.
         Case("a0 b2 c5", "a b c d", 3, 6), Case("a70 b71 c72", "b c d", 2, 73), Case("a0 b1", ". a . b .", 4, 2),
         // The journal's beginning has expired.
         Case("c72", "a b c d", 3, 73),
+        // All has expired but where the journal was; or the journal is not copied, or not from its beginning.
+        Case("C5 p7", "", 0, 7), Case("", "", .nothingToCompare), Case("", "a b", .nothingToCompare),
+        Case("C5", "a b", .nothingToCompare), Case("C0 p7", "a b", .nothingToCompare),
+        // Only what was handled last is still there, or a beginning that looks the same.
+        Case("a0 b1 c2 d3", "c d e f", 2, 4), Case("a0 b1 c2 d3", "d e f g", .nowhere),
+        // A record of the journal was copied twice.
+        Case("a1 a1 b2 x3", "x a b x", .nowhere),
         // Records that the journal says little of.
         Case("a0 x1 b2", "a x b c", 3, 3), Case("a0 *1", "a b c", 2, 2), Case("*1", "a b", .nowhere),
         // The input ends before the journal.
@@ -45,9 +53,12 @@ import Testing
         Case("a0 b2 c3", "a b c d", upTo: "b", 2, 3), Case("a0 b2 a3", "a b a c", upTo: "a", 3, 4),
         Case("a0 b2 c3", "a c d", upTo: "b", .nowhere), Case("a0 b1", "a", upTo: "b", .nowhere),
         // Anchors: of the same log, whose earlier records say nothing, and of a copy.
-        Case("a0 @9 b9", "a b c", 2, 10), Case("a0 @9", "a b", .nothingToCompare), Case("a0 @1<9", "a b", 1, 9),
-        Case("a0 @1<9 b1", "a b c", 2, 2), Case("a0 @1<9 b1", "a b c", upTo: "a", .nothingToCompare),
-        Case("p7", "a b", .nothingToCompare), Case("p0", "a b", 0, 0),
+        Case("a0 @9 b9", "a b c", 2, 10), Case("a0 @9", "a b", .nothingToCompare), Case("a8 @1<9", "a b", 1, 1),
+        // Copied again: its oldest record has expired, or it lacks what it had.
+        Case("a7 b8 @2<9", "b c", 1, 2), Case("a7 b8 @2<9", "a", .nowhere), Case("a7 b8 @1<8", "a c", 1, 1),
+        Case("a7 b8 @2<9 @2<2", "a b c", 2, 2),
+        Case("a8 @1<9 b1", "a b c", 2, 2), Case("a8 @1<9 b1", "a b c", upTo: "a", .nothingToCompare),
+        Case("p7", "a b", .nothingToCompare), Case("C0 p0", "a b", 0, 0),
     ]
 
     @Test(arguments: cases) func thePlaceIsFound(sample: Case) throws {
@@ -101,6 +112,7 @@ import Testing
         switch word.first {
         case "x": return #"{"type":"deadLetter","topic":"orders","offset":\#(number),"code":"notJSON"}"#
         case "*": return #"{"type":"copy","topic":"orders","offset":\#(number)}"#
+        case "C": return #"{"type":"claim","ids":["i"],"since":\#(number),"group":"g","instance":"i","partitions":1}"#
         case "p": return #"{"type":"position","orders":\#(number),"stock":0,"claim":0,"ids":[]}"#
         case "@":
             let parts = number.split(separator: "<")

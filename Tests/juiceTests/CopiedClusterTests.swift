@@ -60,7 +60,7 @@ struct CopiedClusterTests {
                 let anchor = try PositionAnchor(
                     configuration: configuration, topic: topic, partition: partition, author: "somebody", timeout: minute,
                     logger: EmbeddedService.quiet)
-                let move = try anchor.look(.copied)
+                let move = try anchor.look(nil, isCopy: true)
                 #expect(move.to == move.log.upperBound)
                 #expect(move.lacking == 0)
                 if topic == .orders { #expect(move.copied == move.to + 2) }
@@ -82,7 +82,7 @@ struct CopiedClusterTests {
     }
 
     private static func isClean(_ clients: KafkaClients) throws -> Bool {
-        let report = try AuditCommand.report(on: clients, given(["copied": "true"]))
+        let report = try AuditCommand.report(on: clients, given())
         if !report.isClean { Issue.record("\(report.lines)") }
         return report.isClean
     }

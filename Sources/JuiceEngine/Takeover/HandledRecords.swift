@@ -32,9 +32,10 @@ package struct HandledRecords {
     private let reader: CommandReader
     /// What the journal tells of; the content is nil where that may be anything.
     private var told: [Told] = []
-    private var next: Offset = 0
-    /// Where the last anchor moved the position of a copy.
-    private var anchored: Place?
+    /// The next offset by the journal; nil if it does not say.
+    private var next: Offset?
+    /// Whether what is told goes by the offsets of yet another cluster, from which this journal was copied before.
+    private var isOfFormerCluster = false
     private var records: [(offset: Offset, content: LogEvidence.Content, hash: Int)] = []
     /// Hashes of the copies of forwarded records and of dead letters, by the offsets that these name.
     private var copies: [Offset: Set<Int>] = [:]
@@ -55,18 +56,22 @@ package struct HandledRecords {
     /// Whether the command to stop at was answered.
     package private(set) var hasCommand = false
     private var end = 0
+    /// Whether the journal is there from its first claim on; nil if it is empty.
+    package private(set) var isWhole: Bool?
 
     /// Adds the next record of the journal.
     package mutating func add(_ entry: JournalEntry) {
+        if isWhole == nil { isWhole = if case .note(.claim(let claim)) = entry { claim.since == 0 } else { false } }
         switch entry {
         case .note(.anchored(let place, _, _, let copied)) where isOfInput(place):
-            // What was handled before goes by other offsets, or is behind the place in another log.
-            (told, end, next, hasCommand) = ([], 0, place.offset, false)
-            anchored = copied.map { Place(next: place.offset, told: $0, lacking: 0) }
+            // In another log, nothing of what was handled before is before this place. In a copy it is, as far as the copy had it.
+            told = copied.map { copied in isOfFormerCluster ? told : told.filter { $0.offset < copied } } ?? []
+            (end, next, hasCommand, isOfFormerCluster) = (0, place.offset, false, !told.isEmpty)
         case .note(.position(let note)):
             next = (input.partition == home ? note.next[input.topic] : note.added[input]) ?? next
         default:
             guard let place = entry.handled, isOfInput(place) else { return }
+            if isOfFormerCluster { (told, isOfFormerCluster) = ([], false) }
             if told.count >= 2 * Self.most, end == 0 || end > Self.most {
                 told.removeFirst(Self.most)
                 end -= min(end, Self.most)
@@ -122,19 +127,21 @@ package struct HandledRecords {
     package func place(in log: Range<Offset>) throws(Mismatch) -> Place {
         guard id == nil || hasCommand else { throw .nothingToCompare }
         let told = id == nil ? told[...] : told.prefix(end)
-        guard !told.isEmpty else {
-            if let anchored { return anchored }
-            guard next == 0 else { throw .nothingToCompare }
+        guard let last = told.last else {
+            // All that there was has expired, or there was nothing.
+            if records.isEmpty, isWhole != nil { return Place(next: log.upperBound, told: next ?? 0, lacking: 0) }
+            guard isWhole == true, next ?? 0 == 0 else { throw .nothingToCompare }
             return Place(next: log.lowerBound, told: 0, lacking: 0)
         }
+        let end = isOfFormerCluster ? next ?? 0 : last.offset + 1
         var found: [(place: Place, matches: Int)] = []
         var budget = Self.mostComparisons
         for record in records.indices {
             guard let matches = matches(told, upTo: told.endIndex - 1, record, &budget) else { continue }
-            found.append((Place(next: records[record].offset + 1, told: told[told.endIndex - 1].offset + 1, lacking: 0), matches))
+            found.append((Place(next: records[record].offset + 1, told: end, lacking: 0), matches))
         }
         // All of an input that ends before may be handled.
-        if id == nil, !records.isEmpty {
+        if id == nil, !isOfFormerCluster, !records.isEmpty {
             for entry in told.indices.dropLast() {
                 guard let matches = matches(told, upTo: entry, records.count - 1, &budget) else { continue }
                 let lacking = told.endIndex - 1 - entry
@@ -143,7 +150,8 @@ package struct HandledRecords {
         }
         guard budget > 0 else { throw .ambiguous([]) }
         found.sort { $0.matches > $1.matches }
-        guard let best = found.first else { throw .nowhere }
+        // A few that are the same at the beginning or the end prove nothing, if there are more to compare.
+        guard let best = found.first, 2 * best.matches >= min(told.count, records.count) else { throw .nowhere }
         // Clients repeat commands, a few at a time.
         let rivals = found.dropFirst().filter { 2 * $0.matches > best.matches }
         guard rivals.isEmpty else { throw .ambiguous(Set(([best] + rivals).map(\.place.next)).sorted()) }

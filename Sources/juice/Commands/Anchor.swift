@@ -18,9 +18,11 @@ struct AnchorCommand: ParsableCommand {
             Moving back answers commands again: those of the last hour, or of --duplicate-window, as repeats, and older ones \
             anew. Moving forward leaves commands without an answer. --dry-run shows which.
 
-            With --copied it is how to go on in another cluster that the topics were copied to, once for each partition of \
-            orders and of restocks, before the service starts there. A copy has other offsets. So the last records that were \
-            handled are looked up in it, and the note says that what is before it goes by the offsets of the other cluster.
+            With --copied it is how to go on in another cluster that the topics were copied to, before the service starts there. A \
+            copy has other offsets. So the last records that were handled are looked up in it, in all partitions of both topics \
+            unless --topic or --partition names some. The notes say that what is before them goes by the offsets of the other \
+            cluster. Where the records do not show where to go on, nothing is written, and --offset says it. To run it once more \
+            changes nothing.
 
             Exit status: 0 moved (or shown), 64 usage, 69 no broker, 70 failed, 78 no such partition or offset.
 
@@ -28,7 +30,8 @@ struct AnchorCommand: ParsableCommand {
               juice anchor --topic orders --partition 3 --earliest --dry-run
               juice anchor --topic orders --partition 3 --offset 17 --reason "orders made anew, INC-42"
               juice anchor --topic restocks --partition 0 --after bot-1-42
-              juice anchor --topic orders --partition 3 --copied --reason "lost the first cluster, INC-43"
+              juice anchor --copied --reason "lost the first cluster, INC-43"
+              juice anchor --copied --topic restocks --partition 3 --offset 57
             """
     )
 
@@ -41,7 +44,7 @@ struct AnchorCommand: ParsableCommand {
     @Option(.after, value: "id", help: "Go on behind the order or restock with this id, which was answered.") var after: String?
     @Flag(
         inversion: .prefixedNo,
-        help: "Go on behind what was handled in the cluster that the topics were copied from.") var copied: Bool?
+        help: "The topics were copied from another cluster: go on behind what was handled there.") var copied: Bool?
     @Option(.reason, value: "text", help: "Why, for whoever reads the journal.") var reason: String?
     @Flag(inversion: .prefixedNo, help: "Only show what would be skipped and what would be read again.") var dryRun: Bool?
     @Flag(inversion: .prefixedNo, help: "Print a JSON object.") var json: Bool?
@@ -53,46 +56,64 @@ struct AnchorCommand: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let clients = try KafkaClients(settings)
-        let input = try input(settings)
-        let destination = try destination(settings)
+        let (isCopy, destination) = (try settings[.copied], try destination(settings))
+        let (topic, partition) = (try topic(settings), try settings[.partition])
+        if !isCopy, topic == nil || partition == nil { throw Failure(.usage, "--topic and --partition must say which input") }
         let timeout = try settings[.timeout]
-        let (group, isDryRun, printsJSON) = (try settings[.group], try settings[.dryRun], try settings[.json])
-        let author = "\(NSUserName())@\(ProcessInfo.processInfo.hostName)"
+        let (reason, isDryRun, printsJSON) = (try settings[.reason], try settings[.dryRun], try settings[.json])
+        let configuration = ServiceConfiguration(
+            bootstrapServers: clients.bootstrapServers, group: try settings[.group], instanceID: "anchor", topics: clients.topics,
+            kafkaProperties: clients.properties, capabilities: clients.capabilities)
         // Reports a broker that cannot be reached the way all commands do.
-        _ = try clients.admin(reachedUntil: Deadline(after: timeout))
-        let move: PositionAnchor.Move
-        do throws(ServiceError) {
-            let anchor = try PositionAnchor(
-                configuration: ServiceConfiguration(
-                    bootstrapServers: clients.bootstrapServers, group: group, instanceID: "anchor",
-                    topics: clients.topics, kafkaProperties: clients.properties, capabilities: clients.capabilities),
-                topic: input.topic, partition: input.partition, author: author, timeout: timeout, logger: clients.logger)
-            move = try anchor.look(destination)
-            if !isDryRun { try anchor.move(to: move.to, reason: reason, copied: move.copied) }
-        } catch { throw Failure(error) }
-        let report = Report(move, of: input, isDryRun: isDryRun)
-        StandardOutput.line(printsJSON ? JSONText.line(report) : report.text)
+        let admin = try clients.admin(reachedUntil: Deadline(after: timeout))
+        var refused = 0
+        for topic in topic.map({ [$0] }) ?? InputTopic.allCases {
+            let name = clients.topics[topic.topic]
+            let numbers =
+                try partition.map { $0..<$0 + 1 }
+                ?? 0..<clients.partitionCount(of: name, asking: admin, until: Deadline(after: timeout))
+            for number in numbers {
+                let input = InputPartition(topic: topic, partition: Int32(number))
+                do throws(ServiceError) {
+                    let anchor = try PositionAnchor(
+                        configuration: configuration, topic: topic, partition: input.partition, author: Self.author,
+                        timeout: timeout, logger: clients.logger)
+                    let move = try anchor.look(destination, isCopy: isCopy)
+                    if !isDryRun { try anchor.move(to: move.to, reason: reason, copied: move.copied) }
+                    let report = Report(move, of: input, isDryRun: isDryRun)
+                    StandardOutput.line(printsJSON ? JSONText.line(report) : report.text)
+                } catch {
+                    guard case .badConfiguration = error, partition == nil else { throw Failure(error) }
+                    StandardError.write(Failure(error).report)
+                    refused += 1
+                }
+            }
+        }
+        guard refused > 0 else { return }
+        throw Failure(.configuration, "\(refused.counted("partition")) not moved: the service must not start before they are")
     }
 
-    private func input(_ settings: Settings) throws(Failure) -> InputPartition {
-        let name = try settings[.topic]
+    private static let author = "\(NSUserName())@\(ProcessInfo.processInfo.hostName)"
+
+    private func topic(_ settings: Settings) throws(Failure) -> InputTopic? {
+        guard let name = try settings[.topic] else { return nil }
         guard let topic = InputTopic.allCases.first(where: { "\($0.name)" == name }) else {
             throw Failure(.usage, "--topic must be orders or restocks")
         }
-        guard let partition = try settings[.partition] else { throw Failure(.usage, "--partition must say which partition") }
-        return InputPartition(topic: topic, partition: Int32(partition))
+        return topic
     }
 
-    private func destination(_ settings: Settings) throws(Failure) -> PositionAnchor.Destination {
+    /// Nil if the records of a copy say it.
+    private func destination(_ settings: Settings) throws(Failure) -> PositionAnchor.Destination? {
         let given: [PositionAnchor.Destination?] = [
             try settings[.offset].map { .offset(Offset($0)) }, try settings[.earliest] ? .earliest : nil,
             try settings[.latest] ? .latest : nil, try settings[.after].map { .after(id: $0) },
-            try settings[.copied] ? .copied : nil,
         ]
-        guard let destination = given.compactMap(\.self).first, given.count(where: { $0 != nil }) == 1 else {
-            throw Failure(.usage, "give one of --offset, --earliest, --latest, --after and --copied")
+        let (destinations, isCopy) = (given.compactMap(\.self), try settings[.copied])
+        guard destinations.count == 1 || destinations.isEmpty && isCopy else {
+            throw Failure(.usage, "give one of --offset, --earliest, --latest and --after, or --copied")
         }
-        return destination
+        return destinations.first
     }
 
     /// What a move means.
@@ -109,12 +130,15 @@ struct AnchorCommand: ParsableCommand {
         let copied: Offset?
         /// How many records were handled there that the copy lacks; nil if none.
         let lacking: Int?
+        /// How many offsets there are from there on.
+        let waiting: Offset
         let moved: Bool
 
         init(_ move: PositionAnchor.Move, of input: InputPartition, isDryRun: Bool) {
             (topic, partition, moved) = ("\(input.topic.name)", input.partition, !isDryRun)
             (from, to, copied) = (move.from, move.to, move.copied)
             lacking = move.lacking > 0 ? move.lacking : nil
+            waiting = max(0, move.log.upperBound - move.to)
             func ends(_ start: Offset, _ end: Offset) -> [Offset]? { start < end ? [start, end - 1] : nil }
             skipped = move.from.flatMap { ends(max($0, move.log.lowerBound), move.to) }
             readAgain = move.from.flatMap { ends(move.to, min($0, move.log.upperBound)) }
@@ -123,7 +147,7 @@ struct AnchorCommand: ParsableCommand {
         var text: String {
             var text = "\(topic) [\(partition)] \(moved ? "goes on" : "would go on") at offset \(to)"
             if let from { text += ", was at \(from)" }
-            if let copied { text += ", which was \(copied) in the other cluster" }
+            if let copied { text += ", which was \(copied) in the other cluster; up to \(waiting) wait there" }
             if let lacking { text += "\n  the copy lacks the last records that were handled there: \(lacking)" }
             if let skipped { text += "\n  skipped, without an answer: offsets \(skipped[0]) to \(skipped[1])" }
             if let readAgain { text += "\n  read again: offsets \(readAgain[0]) to \(readAgain[1])" }

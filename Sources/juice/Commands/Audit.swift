@@ -22,8 +22,8 @@ struct AuditCommand: ParsableCommand {
             beginning of a topic has expired, it says from where on it could judge. Commands that are not answered yet are no \
             violation.
 
-            With --copied it audits topics that were copied from another cluster, where offsets differ, once `juice anchor \
-            --copied` has written where the copy goes on. It then names what the copy lacks.
+            Topics that were copied from another cluster are read twice: by the notes of `juice anchor --copied` it knows which \
+            offset was which there, and names what the copy lacks.
 
             Exit status: 0 clean, 1 a violation, 69 no broker.
 
@@ -34,7 +34,6 @@ struct AuditCommand: ParsableCommand {
     )
 
     @Flag(inversion: .prefixedNo, help: "Print the report as JSON.") var json: Bool?
-    @Flag(inversion: .prefixedNo, help: "The topics were copied from another cluster, and anchored.") var copied: Bool?
     @Option(.duplicateWindow, help: "The service's duplicate window.") var duplicateWindow: String?
     @Option(help: ArgumentHelp("How many ids per partition the service remembers for that. (default: 1000000)", valueName: "count"))
     var duplicateIds: Int?
@@ -66,13 +65,20 @@ struct AuditCommand: ParsableCommand {
             partitionCount: try AuditSession.storePartitionCount(of: source), memoryWindow: window.age, memoryCount: window.count,
             topicPrefix: topicPrefix, menu: AuditMenu(try settings.menu()), allowsOpen: true,
             keepsTimes: Self.keepsTimes(clients, timeout: try settings[.timeout]))
-        let audited: any AuditSource = try settings[.copied] ? CopiedTopics(source, topicPrefix: topicPrefix) : source
-        let session = AuditSession(audited, by: rules)
-        // All lanes at the same time, until one fails.
+        var found = try audit(source, by: rules, lanes: source.laneCount)
+        if found.anchors.contains(where: { $0.copied != nil }) {
+            found = try audit(CopiedTopics(source, topicPrefix: topicPrefix), by: rules, lanes: source.laneCount)
+        }
+        return AuditReport(found, topicPrefix: topicPrefix)
+    }
+
+    /// Judges all lanes at the same time, until one fails.
+    private static func audit(_ source: some AuditSource, by rules: AuditRules, lanes: Int) throws -> Audit {
+        let session = AuditSession(source, by: rules)
         let failure = Mutex<(any Error)?>(nil)
-        DispatchQueue.concurrentPerform(iterations: source.laneCount) { lane in
+        DispatchQueue.concurrentPerform(iterations: lanes) { lane in
             do {
-                for partition in stride(from: lane, to: session.partitionCount, by: source.laneCount)
+                for partition in stride(from: lane, to: session.partitionCount, by: lanes)
                 where failure.withLock({ $0 == nil }) {
                     try session.audit(partition)
                 }
@@ -81,7 +87,7 @@ struct AuditCommand: ParsableCommand {
             }
         }
         if let failure = failure.withLock({ $0 }) { throw failure }
-        return AuditReport(session.finish(), topicPrefix: topicPrefix)
+        return session.finish()
     }
 
     /// Whether the topics let a forwarded command keep its time. Without the right to describe them nobody knows.
