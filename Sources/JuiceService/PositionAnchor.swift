@@ -167,18 +167,15 @@ package final class PositionAnchor {
 
     private func describe(_ mismatch: HandledRecords.Mismatch) -> ServiceError {
         let name = "\(topics[input.topic]) [\(input.partition)]"
-        switch mismatch {
-        case .nothingToCompare:
-            return .badConfiguration(
-                "\(topics.results) [\(partition)] does not tell which records of \(name) were handled: is it copied? If that has"
-                    + " expired, say where to go on with --offset")
-        case .nowhere:
-            return .badConfiguration("\(name) does not hold the last records that were handled: look at it, and use --offset")
-        case .ambiguous(let offsets):
-            let text = offsets.prefix(5).map(String.init).joined(separator: ", ") + (offsets.count > 5 ? ", …" : "")
-            return .badConfiguration(
-                "what was handled fits into \(name) at several offsets: look at it, and use --offset (\(text))")
-        }
+        let reason =
+            switch mismatch {
+            case .nothingToCompare: "\(topics.results) [\(partition)] does not tell which records of \(name) were handled"
+            case .nowhere: "\(name) does not hold the last records that were handled"
+            case .ambiguous(let offsets):
+                "what was handled fits into \(name) at several offsets ("
+                    + offsets.prefix(5).map(String.init).joined(separator: ", ") + (offsets.count > 5 ? ", …)" : ")")
+            }
+        return .badConfiguration(reason + ": see that all is copied, or add --topic, --partition and --offset")
     }
 
     /// Adds the copies of what was forwarded and put aside, which hold more of it than the journal tells.

@@ -284,7 +284,7 @@ struct AuditReport: Encodable {
     let counts: AuditCounts
     let owners: [Owner]
     let anchors: [Anchor]
-    /// Where the audit begins in partitions whose beginning has expired.
+    /// Where the audit begins in partitions whose beginning has expired, or goes by offsets that nobody knows.
     let judgedFrom: [Moment]
 
     init(_ audit: Audit, topicPrefix: String) {
@@ -329,7 +329,9 @@ struct AuditReport: Encodable {
                     + " by \(anchor.by) (\(anchor.at.time)), \(anchor.skipped) passed over"
                     + (anchor.reason.map { ": \($0)" } ?? "")
             }, of: anchors.count)
-        lines += judgedFrom.map { "partition \($0.partition): the beginning has expired, judged from record \($0.offset) on" }
+        lines += judgedFrom.map {
+            "partition \($0.partition): judged from record \($0.offset) on; what is before has expired, or is of a cluster before the last"
+        }
         lines.append(
             "\(counts.commands.counted("command")) of \(counts.stores.counted("store")), \(counts.answers.counted("answer")) "
                 + "(\(counts.duplicates.counted("duplicate"))), \(counts.deadLetters.counted("dead letter")), "
