@@ -143,8 +143,17 @@ extension Cluster {
     }
 
     /// Whether the group has no members: nobody else may delete it, or commit offsets from outside.
-    var isGroupEmpty: Bool {
-        (try? admin.describe(group: plan.group, timeout: .seconds(2)).members.isEmpty) ?? false
+    var isGroupEmpty: Bool { group?.members.isEmpty ?? false }
+
+    /// The group; nil if nobody describes it. A client keeps asking the broker that was the coordinator once, so if that is another
+    /// one now, a new client asks.
+    var group: ConsumerGroup? {
+        do throws(KafkaError) {
+            return try admin.describe(group: plan.group, timeout: .seconds(2))
+        } catch {
+            guard error.code.rawValue == RD_KAFKA_RESP_ERR_NOT_COORDINATOR.rawValue else { return nil }
+            return try? Admin(configuration: plan.client, hooks: .silent).describe(group: plan.group, timeout: .seconds(2))
+        }
     }
 
     /// Deletes the group with its offsets.
