@@ -14,9 +14,10 @@ import Testing
     private var store: String { cluster.store(in: 1) }
 
     /// Sends an order to partition 1 whose header says that it was read first at a place.
-    private func order(_ id: String, from place: String) {
+    private func order(_ id: String, from place: String, timestamp: Timestamp? = nil) {
         let header = MessageHeader(name: "juice.forwarded.from", value: place)
-        cluster.send(.orders, partition: 1, key: store, #"{"orderId":"\#(id)","juice":"kiwi"}"#, headers: [header])
+        cluster.send(
+            .orders, partition: 1, key: store, #"{"orderId":"\#(id)","juice":"kiwi"}"#, headers: [header], timestamp: timestamp)
     }
 
     @Test func aCommandIsForwardedToItsStoresPartitionAndAnsweredThere() throws {
@@ -131,6 +132,21 @@ import Testing
             harness.run()
         }
         #expect(cluster.answers(partition: 1) == ["cancelled a", "rejected a", "juiceMade other 0", "juiceMade other 1"])
+    }
+
+    /// The partition that it comes from may be down for longer than the window, while the owner starts again.
+    @Test func aSecondCopyIsToldByItsPlaceWhenItsAnswerIsNotRestored() {
+        let sent = cluster.now
+        order("a", from: "0/0", timestamp: sent)
+        for round in 0..<5 {
+            let harness = Harness(cluster, member: "\(round)", window: DuplicateWindow(age: 60_000, count: 1_000))
+            cluster.order("other \(round)", "banana", partition: 1)
+            harness.run()
+            if round == 4 { order("a", from: "0/0", timestamp: sent) }
+            harness.runAndLeave()
+            cluster.now += 50_000
+        }
+        #expect(cluster.answers(partition: 1) == ["juiceMade a"] + (0..<5).map { "juiceMade other \($0)" })
     }
 
     /// Anybody can write the header. A forged one must not keep others' commands from being answered.

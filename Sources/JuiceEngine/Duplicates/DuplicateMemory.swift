@@ -142,8 +142,12 @@ package struct DuplicateMemory {
         return Int32(bitPattern: units(time) &- forgottenUpTo) > 0
     }
 
-    /// Begins empty: answers to commands sent up to this time were not restored.
-    mutating func begin(at time: Timestamp) { forgottenUpTo = units(time) }
+    /// Answers to commands sent up to this time were not restored.
+    mutating func lacks(upTo time: Timestamp) { forgot(units(time)) }
+
+    private mutating func forgot(_ time: UInt32) {
+        if forgottenUpTo.map({ Int32(bitPattern: time &- $0) > 0 }) ?? true { forgottenUpTo = time }
+    }
 
     /// Remembers the first answer to a command that was sent at this time. It replaces one from before the window. A cancel
     /// replaces its order, and counts from the later of both times: otherwise the order could be made again within its own window.
@@ -299,8 +303,7 @@ extension DuplicateMemory {
     private func number(at position: Int) -> Int { next - 1 - ((next - 1 - position) & (ring.count - 1)) }
 
     private mutating func forgetOldest() {
-        let time = ring[position(of: first)].time
-        if forgottenUpTo.map({ Int32(bitPattern: time &- $0) > 0 }) ?? true { forgottenUpTo = time }
+        forgot(ring[position(of: first)].time)
         forget(position: position(of: first))
         first += 1
         guard first < uncommitted else { return }

@@ -22,8 +22,9 @@ struct PartitionRestore {
     private var isAnchored = false
     /// Whether the stock topic is shorter than a position note says. Then the stock must be made from all answers.
     private(set) var hasLostStock = false
-    /// Where the journal is read from, and the offsets of the claims in it.
+    /// Where the journal is read from, when the first record there was written, and the offsets of the claims in it.
     private var start: Offset = 0
+    private var since: Timestamp?
     private var claims: Set<Offset> = []
 
     private static let mostReserved: Offset = 1_000_000
@@ -90,13 +91,14 @@ struct PartitionRestore {
         applied.progress = JournalProgress(positions: InputPositions(home: partition))
         applied.evidence = LogEvidence(partition: partition)
         (hasRecords, isAnchored) = (false, false)
-        (self.start, claims) = (start, [])
+        (self.start, since, claims) = (start, nil, [])
     }
 
     mutating func apply(
         _ entry: JournalEntry, _ record: ChangelogBatch.Record, _ value: UnsafeRawBufferPointer, by reader: JournalReader,
         now: Timestamp
     ) {
+        since = since ?? min(record.timestamp ?? now, now)
         switch entry {
         case .note(.claim): claims.insert(record.offset)
         case .note(.anchored(let place, _, _, let copied)):
@@ -186,7 +188,8 @@ struct PartitionRestore {
     mutating func finish(
         claim: Offset, ids: [String], groupOffsets: [InputPartition: Offset], now: Timestamp
     ) throws(PartitionFault) -> PartitionState {
-        if start > 0, applied.duplicates.count == 0 { applied.duplicates.begin(at: now) }
+        // What was answered before was sent before.
+        if start > 0 { applied.duplicates.lacks(upTo: since ?? now) }
         checkJournalAgainstStock()
         let inputs = share.inputs(of: partition)
         if let fault {
