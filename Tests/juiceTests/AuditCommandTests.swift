@@ -62,7 +62,8 @@ struct AuditCommandTests {
         }
         try await onThread { [records] in
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
-            let clients = KafkaClients(bootstrapServers: broker.bootstrapServers, logger: EmbeddedService.quiet)
+            let clients = KafkaClients(
+                bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 0), logger: EmbeddedService.quiet)
             let producer = try clients.producer(timeout: .seconds(30))
             for (topic, records) in records {
                 try broker.createTopic(clients.topics[topic], partitionCount: 1)
