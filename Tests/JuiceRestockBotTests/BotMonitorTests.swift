@@ -14,7 +14,11 @@ struct BotMonitorTests {
 
     @Test func itIsReadyWhileItReadsItsShare() {
         let brokers = Brokers()
-        let monitor = BotMonitor { brokers.outage.withLock { $0 } } failure: { brokers.failure.withLock { $0 } }
+        let monitor = BotMonitor {
+            brokers.outage.withLock { $0 }
+        } failure: {
+            brokers.failure.withLock { $0 }
+        }
         let waiting = "the bot waits for its share of the stores"
         #expect(monitor.readiness == [waiting])
         brokers.failure.withLock { $0 = "kafka:9092: the name is not resolved" }
