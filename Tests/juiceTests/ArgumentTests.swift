@@ -108,12 +108,14 @@ struct OrderItemsTests {
     }
 
     @Test(arguments: [
-        (["kiwi:500"], #"수량은 1부터 100까지의 정수여야 해요: "kiwi:500""#),
-        (Array(repeating: "kiwi", count: 21), "한 번에 20가지까지만 주문할 수 있어요: 21가지"),
+        (["kiwi:500"], nil, #"수량은 1부터 100까지의 정수여야 해요: "kiwi:500""#),
+        (["kiwi"], "0", "--quantity 옵션은 쥬스 한 가지의 수량이고, 1부터 100까지의 정수여야 해요"),
+        (["kiwi", "mango"], "2", "--quantity 옵션은 쥬스 한 가지의 수량이고, 1부터 100까지의 정수여야 해요"),
+        (Array(repeating: "kiwi", count: 21), nil, "한 번에 20가지까지만 주문할 수 있어요: 21가지"),
     ])
-    func refusesInKorean(arguments: [String], message: String) {
+    func refusesInKorean(arguments: [String], quantity: String?, message: String) {
         let names = MenuNames(menu: .standard, language: .korean)
-        let failure = #expect(throws: Failure.self) { try Self.items(arguments, names: names) }
+        let failure = #expect(throws: Failure.self) { try Self.items(arguments, quantity: quantity, names: names) }
         #expect(failure?.message == message)
     }
 

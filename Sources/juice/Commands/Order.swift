@@ -63,14 +63,27 @@ struct OrderItems: Equatable {
                 hint: language.text("juice:count orders several of one juice", "같은 쥬스 여러 잔은 쥬스:수량으로 적어 주세요"))
         }
         let parsed = try arguments.map { argument throws(Failure) in try Self.parse(argument, quantities, names) }
-        let quantity = try settings.integer(.quantity, in: quantities)
-        if quantity != nil, let source = settings.all(.quantity).first?.source {
-            guard parsed.count == 1, parsed[0].quantity == nil else {
+        let quantity = try Self.quantity(
+            settings, in: quantities, isAlone: parsed.count == 1 && parsed[0].quantity == nil, language)
+        items = parsed.map { OrderedJuice(juice: $0.juice, quantity: $0.quantity ?? quantity ?? 1) }
+    }
+
+    /// The option for the count of a single juice; nil if it was not given.
+    private static func quantity(
+        _ settings: Settings, in range: ClosedRange<Int>, isAlone: Bool, _ language: Language
+    ) throws(Failure) -> Int? {
+        guard let source = settings.all(.quantity).first?.source else { return nil }
+        do throws(Failure) {
+            let quantity = try settings.integer(.quantity, in: range)
+            guard isAlone else {
                 throw .badSetting(
                     .quantity, source, "is for one juice without a count of its own: write juice:count for each instead")
             }
+            return quantity
+        } catch {
+            let fault = "옵션은 쥬스 한 가지의 수량이고, \(range.lowerBound)부터 \(range.upperBound)까지의 정수여야 해요"
+            throw language.text(error, .badSetting(.quantity, source, fault))
         }
-        items = parsed.map { OrderedJuice(juice: $0.juice, quantity: $0.quantity ?? quantity ?? 1) }
     }
 
     /// A name on the menu may end like a count, so the whole argument is looked up first.
