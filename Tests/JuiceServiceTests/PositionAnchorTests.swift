@@ -49,7 +49,7 @@ import Testing
 
     /// A service that is busy finds itself fenced at once.
     @Test(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run this on"))
-    func itMovesThePositionBesideAService() async throws {
+    func itMovesThePositionBesideAServiceOnARealBroker() async throws {
         let cluster = try await TestCluster.real(partitionCount: 1)
         let configuration = cluster.serviceConfiguration()
         try await withRunningService(configuration) { _ in

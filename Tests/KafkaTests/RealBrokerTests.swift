@@ -7,7 +7,7 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
 
 /// Requests that the embedded broker does not support.
 @Suite(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on"))
-struct AdminTests {
+struct RealBrokerAdminTests {
     private func admin() throws -> Admin {
         try Admin(configuration: KafkaConfiguration(["bootstrap.servers": try #require(realBroker)]), hooks: quietHooks)
     }
@@ -39,7 +39,7 @@ struct AdminTests {
 
 /// What only a real broker does: it refuses producers whose transactional id was taken over.
 @Suite(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on"))
-struct RealFenceTests {
+struct RealBrokerFenceTests {
     /// A topic, and sessions that write to it.
     private struct Stand {
         let client: KafkaConfiguration
