@@ -1,10 +1,13 @@
-/* C11 threads in terms of POSIX threads, for runs under ThreadSanitizer.
+/* C11 threads in terms of POSIX threads, and a visible wait for Swift's Mutex, for runs under ThreadSanitizer.
  *
  * librdkafka starts its threads and locks with C11's functions, which ThreadSanitizer does not intercept: it knows nothing
  * of such a thread, and crashes as soon as one runs instrumented code, as every callback does. In glibc the C11 types are
  * the POSIX ones under other names. Loaded before librdkafka (LD_PRELOAD) by `make sanitize`. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <threads.h>
 
@@ -68,4 +71,26 @@ int cnd_wait(cnd_t *condition, mtx_t *mutex) {
 int cnd_timedwait(cnd_t *condition, mtx_t *mutex, const struct timespec *until) {
     int error = pthread_cond_timedwait((pthread_cond_t *)condition, (pthread_mutex_t *)mutex, until);
     return error == ETIMEDOUT ? thrd_timedout : result(error);
+}
+
+/* Swift's Mutex takes and leaves a lock that nobody waits for in code that is compiled into its caller. The rest is in a library
+ * that is not instrumented, so whatever follows a wait would be called a race. */
+#define LOCK_SLOW "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
+#define UNLOCK_SLOW "$s15Synchronization12_MutexHandleV11_unlockSlowyyF"
+#define MUTEX __attribute__((swift_context)) void *mutex
+
+extern void __tsan_acquire(void *address);
+extern void __tsan_release(void *address);
+
+__attribute__((swiftcall)) void lock_slow(uint32_t owner, MUTEX) __asm__(LOCK_SLOW);
+__attribute__((swiftcall)) void unlock_slow(MUTEX) __asm__(UNLOCK_SLOW);
+
+__attribute__((swiftcall)) void lock_slow(uint32_t owner, MUTEX) {
+    ((__attribute__((swiftcall)) void (*)(uint32_t, MUTEX))dlsym(RTLD_NEXT, LOCK_SLOW))(owner, mutex);
+    __tsan_acquire(mutex);
+}
+
+__attribute__((swiftcall)) void unlock_slow(MUTEX) {
+    __tsan_release(mutex);
+    ((__attribute__((swiftcall)) void (*)(MUTEX))dlsym(RTLD_NEXT, UNLOCK_SLOW))(mutex);
 }
