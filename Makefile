@@ -205,7 +205,7 @@ instructions: setup ## The same in instructions, counted by valgrind (Linux; abo
 	@$(SWIFT) build -c release --product bench
 	@./scripts/instructions.sh "$$($(SWIFT) build -c release --show-bin-path)/bench"
 
-# Each sanitizer has its own build. ThreadSanitizer has to learn of librdkafka's threads: see c11threads.c. It does not report
+# Each sanitizer has its own build. ThreadSanitizer has to learn of librdkafka's threads and Swift's Mutex: see c11threads.c. It does not report
 # leaked threads, because a worker that hangs in librdkafka is left behind on purpose when the service stops.
 # Only the tests of modules that meet librdkafka's threads or bare memory run: the engine has no threads, and its simulation would
 # take very long.

@@ -7,9 +7,9 @@ import Testing
 
 @testable import juice
 
-/// The loss of a cluster whose topics were copied to a second one. Both are embedded, and have no transaction markers. So the copy
-/// lacks the oldest orders instead, as if they had expired: either makes offsets differ. docs/OPERATIONS.md says how to try it on
-/// real brokers.
+/// The loss of a cluster whose topics were copied to a second one. Both are embedded, and before librdkafka 2.15 have no
+/// transaction markers. So the copy lacks the oldest orders instead, as if they had expired: either makes offsets differ.
+/// docs/OPERATIONS.md says how to try it on real brokers.
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct CopiedClusterTests {
     private static let stores = ["gangnam", "hongdae", "jamsil", "강남"]
