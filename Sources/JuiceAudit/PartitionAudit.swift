@@ -381,7 +381,6 @@ extension PartitionAudit {
 
     private mutating func judgePosition(_ record: AuditRecord) throws {
         if let problem = owner.check(json, at: moment(record), isWhole: isWhole) { report(record, problem) }
-        if json.integer("stock") ?? -1 < 0 { report(record, "it does not say where the stock ends") }
         let (added, forwarded) = (json.offsets("added"), json.offsets("forwarded"))
         for (number, input) in inputs.enumerated() {
             let topic = input.cursor.topic

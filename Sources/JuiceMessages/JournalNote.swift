@@ -42,26 +42,26 @@ public struct JournalPosition: Sendable, Hashable {
     public var next: [InputTopic: Int64]
     /// The next offsets of the partitions that were added to the inputs later, and are journalled here.
     public var added: [InputPartition: Int64]
-    /// The end of the stock's partition, as far as the owner knew it.
-    public var stock: Int64
     /// The offset of the owner's claim.
     public var claim: Int64
     /// The transactional ids that the owner writes with.
     public var ids: [String]
     /// The offset from which the last command of each partition was forwarded to here.
     public var forwarded: [InputPartition: Int64]
+    /// How much the journal must hold; nil if the note does not say.
+    public var account: JournalAccount?
 
     /// A position.
     public init(
-        next: [InputTopic: Int64], added: [InputPartition: Int64], stock: Int64, claim: Int64, ids: [String],
-        forwarded: [InputPartition: Int64]
+        next: [InputTopic: Int64], added: [InputPartition: Int64], claim: Int64, ids: [String],
+        forwarded: [InputPartition: Int64], account: JournalAccount?
     ) {
         self.next = next
         self.added = added
-        self.stock = stock
         self.claim = claim
         self.ids = ids
         self.forwarded = forwarded
+        self.account = account
     }
 }
 
@@ -128,8 +128,36 @@ extension InputPlace {
 
 extension JournalPosition {
     fileprivate var members: [JSONText] {
-        next.members + [#""stock":\#(stock)"#, #""claim":\#(claim)"#, #""ids":[\#(ids.map { "\($0)" })]"#]
-            + added.member("added") + forwarded.member("forwarded")
+        next.members + [#""claim":\#(claim)"#, #""ids":[\#(ids.map { "\($0)" })]"#]
+            + added.member("added") + forwarded.member("forwarded") + (account?.members ?? [])
+    }
+}
+
+extension JournalAccount {
+    fileprivate var members: [JSONText] {
+        (before.map { [#""before":\#($0)"#] } ?? [])
+            + [#""records":\#(records)"#, #""changes":\#(changes.count)"#, #""sum":\#(String(changes.sum))"#]
+            + (oldest.map { [#""oldest":\#($0)"#] } ?? []) + [#""menu":\#(menu.hex)"#]
+    }
+
+    /// Reads the account in a position note; nil if there is none.
+    fileprivate init?(_ note: JSONObject) throws(MalformedMessage) {
+        if note.member("records").isAbsent { return nil }
+        guard let sum = UInt64(try note.text("sum")), let menu = UInt64(try note.text("menu"), radix: 16) else {
+            throw MalformedMessage("sum", "must be a decimal, and menu a hexadecimal number of 64 bits")
+        }
+        self.init(
+            before: try note.optionalNumber("before"), records: try note.number("records"),
+            changes: StockChanges(count: try note.number("changes"), sum: sum), oldest: try note.optionalNumber("oldest"),
+            menu: menu)
+    }
+}
+
+extension UInt64 {
+    /// All 16 hexadecimal digits.
+    fileprivate var hex: String {
+        let digits = String(self, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }
 
@@ -186,8 +214,8 @@ extension JournalNote {
         case "position":
             self = .position(
                 JournalPosition(
-                    next: try note.next(), added: try note.offsets("added"), stock: try note.number("stock"),
-                    claim: try note.number("claim"), ids: try note.texts("ids"), forwarded: try note.offsets("forwarded")))
+                    next: try note.next(), added: try note.offsets("added"), claim: try note.number("claim"),
+                    ids: try note.texts("ids"), forwarded: try note.offsets("forwarded"), account: try JournalAccount(note)))
         case "claim":
             self = .claim(
                 JournalClaim(
@@ -196,8 +224,8 @@ extension JournalNote {
                     partitions: Int32(try note.integer("partitions", from: 1...Int(Int32.max))), next: try note.next()))
         case "anchored":
             let reason = note.member("reason").isAbsent ? nil : try note.text("reason")
-            let copied: Int64? = note.member("copied").isAbsent ? nil : try note.number("copied")
-            self = .anchored(try InputPlace(note), by: try note.text("by"), reason: reason, copied: copied)
+            self = .anchored(
+                try InputPlace(note), by: try note.text("by"), reason: reason, copied: try note.optionalNumber("copied"))
         default: return nil
         }
     }
@@ -219,6 +247,11 @@ extension JSONObject {
     /// A number from 0 up.
     fileprivate func number<Number: FixedWidthInteger>(_ name: StaticString) throws(MalformedMessage) -> Number {
         Number(try integer(name, from: 0...Int(Number.max)))
+    }
+
+    /// The same; nil if the member is absent.
+    fileprivate func optionalNumber(_ name: StaticString) throws(MalformedMessage) -> Int64? {
+        member(name).isAbsent ? nil : try number(name)
     }
 
     fileprivate func next() throws(MalformedMessage) -> [InputTopic: Int64] {

@@ -222,9 +222,13 @@ final class KafkaCommandLog: CommandLog {
         return undecided
     }
 
-    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset] {
-        try looking { timeout throws(KafkaError) in
-            try reader.answerStarts(at: positions, retention: retention, now: now, timeout: timeout)
+    func answerReaches(
+        at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp
+    ) throws(LogError) -> [Int32: AnswerReach] {
+        guard let share = share ?? input?.share else { throw LogError(.startOver, "the partitions were given up") }
+        return try looking { timeout throws(KafkaError) in
+            try reader.answerReaches(
+                at: positions, handledAt: handledAt, retention: retention, of: share, now: now, timeout: timeout)
         }
     }
 
@@ -275,10 +279,6 @@ final class KafkaCommandLog: CommandLog {
 
     func writtenResults(of partition: Int32) -> [Range<Offset>] {
         transactions.deliveredRanges(of: configuration.topics[.results, partition])
-    }
-
-    func writtenStockEnd(of partition: Int32) -> Offset {
-        transactions.deliveredEnd(of: configuration.topics[.stock, partition]) ?? 0
     }
 
     // MARK: - Calls

@@ -90,50 +90,41 @@ final class LogReader {
         return (extents, leaderless)
     }
 
-    /// The first answer of each partition that a repeat may still ask for. ``AnswerRestoreTime`` tells by the timestamps of a few
-    /// records: the last answers, the last commands already read and the first command not yet read.
+    /// How far back repeats may ask for answers in each partition: ``AnswerRestoreTime`` tells by the first command not yet read.
     ///
-    /// - Parameter positions: those of partitions whose extents were read last.
-    func answerStarts(
-        at positions: [InputPosition], retention: Timestamp, now: Timestamp, timeout: Duration
-    ) throws(KafkaError) -> [Int32: Offset] {
+    /// - Parameters:
+    ///   - positions: those of partitions whose extents were read last.
+    ///   - handledAt: when each partition's last record was handled.
+    func answerReaches(
+        at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp, of share: InputAssignment,
+        now: Timestamp, timeout: Duration
+    ) throws(KafkaError) -> [Int32: AnswerReach] {
         let journals = watermarks.filter { $0.key.topic == topics.results }
-        // A broker that cannot look up times trims its logs soon anyway.
-        guard capabilities.findsOffsetsByTime else {
-            return journals.reduce(into: [:]) { $0[$1.key.partition] = $1.value.lowerBound }
-        }
-
         var ranges: [TopicPartition: Range<Offset>] = [:]
-        func look(at log: TopicPartition, before offset: Offset, in watermarks: Range<Offset>) {
-            let start = max(watermarks.lowerBound, offset - AnswerRestoreTime.lookBack)
-            ranges[log] = start..<max(start, watermarks.upperBound)
-        }
-        for (journal, watermarks) in journals { look(at: journal, before: watermarks.upperBound, in: watermarks) }
-        var inputs: [TopicPartition: InputPosition] = [:]
         for position in positions {
             let log = topics[position.topic.topic, position.partition]
-            guard let watermarks = watermarks[log] else { continue }
-            inputs[log] = position
-            look(at: log, before: position.offset, in: watermarks)
+            if let end = watermarks[log]?.upperBound, end > position.offset { ranges[log] = position.offset..<end }
         }
-        var restoreTimes = journals.keys.reduce(into: [:]) { $0[$1.partition] = AnswerRestoreTime(now: now) }
+        var firstUnread: [Int32: Timestamp] = [:]
         // What cannot be read says nothing of the time.
         try uncommitted.read(ranges, timeout: timeout, skippingDamage: true) { record in
-            guard let position = inputs[TopicPartition(topic: record.topic, partition: record.partition)] else {
-                restoreTimes[record.partition]?.addAnswer(at: record.timestamp)
-                return true
-            }
-            guard record.offset < position.offset else {
-                restoreTimes[record.partition]?.addUnread(position.topic, at: record.timestamp)
-                return false
-            }
-            restoreTimes[record.partition]?.addRead(position.topic, at: record.timestamp)
-            return true
+            let home = record.partition % share.partitionCount
+            firstUnread[home] = min(firstUnread[home] ?? now, CommandTime.effective(record.timestamp, readAt: now))
+            return false
         }
-        let times = journals.keys.reduce(into: [:]) { $0[$1] = restoreTimes[$1.partition]?.start(retention: retention) }
-        let first = try uncommitted.offsets(since: times, timeout: timeout)
-        // If no record is that recent, there is no answer to read.
-        return journals.reduce(into: [:]) { $0[$1.key.partition] = first[$1.key] ?? $1.value.upperBound }
+        let times = journals.keys.reduce(into: [:]) { times, journal in
+            times[journal] = AnswerRestoreTime.start(
+                now: now, handledAt: handledAt[journal.partition], firstUnread: firstUnread[journal.partition], retention: retention
+            )
+        }
+        // A broker that cannot look up times trims its logs soon anyway.
+        let first = capabilities.findsOffsetsByTime ? try uncommitted.offsets(since: times, timeout: timeout) : [:]
+        return journals.reduce(into: [:]) { reaches, journal in
+            // If no record is that recent, there is no answer to read.
+            let none = capabilities.findsOffsetsByTime ? journal.value.upperBound : journal.value.lowerBound
+            reaches[journal.key.partition] = AnswerReach(
+                offset: first[journal.key] ?? none, firstUnread: firstUnread[journal.key.partition])
+        }
     }
 
     // MARK: - Changelogs

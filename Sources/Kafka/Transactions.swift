@@ -287,9 +287,6 @@ public final class TransactionSession {
     /// topic was made anew, or it has lost its end. Says so once. The transaction that first meets such a loss fails.
     public func takeLoss(of place: TopicPartition, endingAt end: Offset) -> Bool { delivered.takeLoss(of: place, endingAt: end) }
 
-    /// The offset after the last record that is known to be written to a partition, committed or not; nil if there is none.
-    public func deliveredEnd(of place: TopicPartition) -> Offset? { delivered.last[place].map { $0 + 1 } }
-
     /// Where the records of the last transaction stand in a partition, in order. Markers of earlier ones may stand between them.
     public func deliveredRanges(of place: TopicPartition) -> [Range<Offset>] { delivered.transaction[place] ?? [] }
 }

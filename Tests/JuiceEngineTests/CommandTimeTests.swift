@@ -24,36 +24,14 @@ import Testing
         }
     }
 
-    private func start(answers: [Timestamp?] = [], read: [Timestamp?] = [], unread: [Timestamp?] = []) -> Timestamp {
-        var restoreTime = AnswerRestoreTime(now: Self.now)
-        for time in answers { restoreTime.addAnswer(at: time) }
-        for time in read { restoreTime.addRead(.orders, at: time) }
-        for time in unread { restoreTime.addUnread(.orders, at: time) }
-        return restoreTime.start(retention: 0) - Self.now
-    }
-
-    @Test func theHorizonIsTheTimeOfTheLastCommands() {
-        #expect(start() == 0)
-        // An outage, in which nothing was read.
-        #expect(start(answers: [Self.now - 900], read: [Self.now - 950]) == -950)
-        // A backlog.
-        #expect(start(answers: [Self.now - 10], read: [Self.now - 810], unread: [Self.now - 800]) == -800)
-        // One clock is behind.
-        #expect(start(read: [Self.now - 90, Self.now - 5_000]) == -90)
-        // One clock is ahead: the last answer bounds the time of its command.
-        #expect(start(answers: [Self.now - 900], read: [Self.now - 10]) == -900)
-    }
-
-    @Test func anInvalidTimeOnlyCountsIfUnread() {
-        #expect(start(read: [Self.now - 90, Self.now + 1, nil, 0, .max]) == -90)
-        #expect(start(read: [Self.now - 90], unread: [Self.now + 1, Self.now - 5_000]) == 0)
-        #expect(start(answers: [.max, Self.now - 90]) == 0)
-    }
-
-    @Test func bothTopicsCount() {
-        var restoreTime = AnswerRestoreTime(now: Self.now)
-        restoreTime.addUnread(.orders, at: Self.now)
-        restoreTime.addRead(.restocks, at: Self.now - 500)
-        #expect(restoreTime.start(retention: 1_000) == Self.now - 1_500)
+    /// When the last record was handled and the first unread one sent, and from when on answers are needed, all before now.
+    @Test(
+        arguments: [
+            (nil, nil, 1_000), (0, nil, 1_000), (900, nil, 1_900), (10, 800, 1_800), (900, 10, 1_900), (-5, nil, 1_000),
+        ] as [(Timestamp?, Timestamp?, Timestamp)])
+    func answersAreNeededFromBeforeAnOutageAndBeforeABacklog(handled: Timestamp?, unread: Timestamp?, start: Timestamp) {
+        let found = AnswerRestoreTime.start(
+            now: Self.now, handledAt: handled.map { Self.now - $0 }, firstUnread: unread.map { Self.now - $0 }, retention: 1_000)
+        #expect(found == Self.now - start)
     }
 }

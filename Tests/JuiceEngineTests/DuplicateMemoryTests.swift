@@ -27,7 +27,7 @@ private final class JournalledMemory {
     func restore(_ answer: Int, to command: CommandFingerprint) {
         let value = "answer \(answer)"
         [UInt8](value.utf8).withUnsafeBytes {
-            memory.restore(.order, command, $0, at: Offset(journal.count), isCancelled: answer.isMultiple(of: 3), answeredAt: 0)
+            memory.restore(command, $0, at: Offset(journal.count), isCancelled: answer.isMultiple(of: 3), answeredAt: 0)
         }
         journal.append(value)
     }
@@ -162,6 +162,33 @@ private final class JournalledMemory {
                 memory.memory.addReadBack($0, at: Offset(offset), of: command(id), isWanted: true)
             }
             #expect(isAdded == isAnswer)
+        }
+    }
+
+    /// Through several turns of the ring, with times that go up and down.
+    @Test(arguments: [5, 3_000, 6_000]) func theOldestAnswerOfATimeIsFound(count: Int) {
+        var random = SeededGenerator(seed: UInt64(count))
+        var memory = DuplicateMemory(window: DuplicateWindow(age: 16_000, count: count), valueLimit: 0)
+        var times: [Timestamp] = []
+        for round in 0..<30 {
+            let first = times.count
+            for _ in 0..<count / 2 {
+                let time = Timestamp(times.count * 16) + Timestamp.random(in: -20_000...0, using: &random) * 16
+                [UInt8]().withUnsafeBytes {
+                    memory.remember(.order, command(times.count), $0, at: times.count - first, sentAt: max(0, time))
+                }
+                times.append(max(0, time))
+            }
+            memory.commit(at: 0, [Offset(first)..<Offset(times.count)])
+            let known = max(0, times.count - count)..<times.count
+            for time in [0, times.last ?? 0, (times.last ?? 0) + 16, Timestamp(round * 16 * count / 2), 1 << 30] {
+                let expected = known.first { times[$0] >> 4 >= time >> 4 }
+                #expect(memory.oldest(since: time) == expected.map(Offset.init), "\(round) \(time)")
+            }
+            let middle = Offset.random(in: Offset(known.lowerBound)...Offset(known.upperBound), using: &random)
+            let last = Int(middle) - 1
+            #expect(
+                memory.lastTime(before: middle, at: 1 << 30) == (known.contains(last) ? (times[last] >> 4) << 4 : nil))
         }
     }
 

@@ -189,15 +189,6 @@ func again(_ answer: String, at offset: Int) -> String {
         #expect(answers(to: "a") == ["juiceMade a", "juiceMade a again", "juiceMade a"])
     }
 
-    @Test func whatNobodyCanRepeatIsForgotten() {
-        let worker = worker()
-        // The window, the delay that is allowed, which is as long here, and a little more.
-        for _ in 0..<2 {
-            pass(20_000, with: worker)
-            #expect((200..<220).contains(worker.held.commands))
-        }
-    }
-
     @Test func aForwardedRepeatKeepsItsTime() {
         let cluster = SimulatedCluster(partitionCount: 2)
         let store = cluster.store(in: 1)

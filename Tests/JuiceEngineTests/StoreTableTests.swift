@@ -68,7 +68,7 @@ import Testing
 
     private func unwritten(_ table: inout StoreTable) -> [String] {
         var visited: [String] = []
-        table.forEachUnwritten { name, store, revision in visited.append("\(String(name)) \(store[1]) \(revision)") }
+        table.writeNext { name, store, revision in visited.append("\(String(name)) \(store[1]) \(revision)") }
         return visited
     }
 }

@@ -10,7 +10,7 @@ import Testing
 
     @Test(arguments: [
         SimulatedLog.Call.initTransactions, .poll, .extents, .openChangelog, .readChangelog, .confirmMembership, .fence,
-        .answerStarts, .readBack, .start, .begin, .commit,
+        .answerReaches, .readBack, .start, .begin, .commit,
     ])
     func aCallThatMayBeMadeAgainIsMadeAgain(call: SimulatedLog.Call) {
         // With something to restore, the changelog is read.

@@ -134,7 +134,11 @@ struct TestCluster: Sendable {
     func leaveSomeStock() throws {
         let claim = JournalClaim(ids: ["former"], since: 0, group: "former", instance: "former", partitions: 1, next: [:])
         let position = JournalPosition(
-            next: [.orders: 0, .restocks: 0], added: [:], stock: 1, claim: 0, ids: ["former"], forwarded: [:])
+            next: [.orders: 0, .restocks: 0], added: [:], claim: 0, ids: ["former"], forwarded: [:],
+            account: JournalAccount(
+                before: nil, records: 1,
+                changes: StockChanges(count: 1, sum: BorrowedText.withText("main") { StockChanges.weight(of: $0.bytes) }),
+                oldest: nil, menu: JournalAccount.digest(of: .standard)))
         let stock = #"{"store":"main","revision":1,"stock":{"kiwi":1000}}"#
         try makeProducer().send([
             (topics.stock, 0, "main", Array(stock.utf8)), (topics.results, 0, nil, JournalNote.claim(claim).bytes),

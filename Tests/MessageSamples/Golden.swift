@@ -348,19 +348,30 @@ package enum GoldenNotes {
         (
             .position(
                 JournalPosition(
-                    next: [.orders: 1235, .restocks: 57], added: [InputPartition(topic: .orders, partition: 9): 43], stock: 881,
-                    claim: 8812, ids: ids,
+                    next: [.orders: 1235, .restocks: 57], added: [InputPartition(topic: .orders, partition: 9): 43], claim: 8812,
+                    ids: ids,
                     forwarded: [
                         InputPartition(topic: .restocks, partition: 1): 7, InputPartition(topic: .orders, partition: 10): 2,
                         InputPartition(topic: .orders, partition: 3): 42,
-                    ])),
-            #"{"type":"position","orders":1235,"restocks":57,"stock":881,"claim":8812,"#
+                    ],
+                    account: JournalAccount(
+                        before: 7980, records: 1292, changes: StockChanges(count: 881, sum: .max), oldest: 7001, menu: 0x0D3E))),
+            #"{"type":"position","orders":1235,"restocks":57,"claim":8812,"#
                 + #""ids":["juice-maker/till-1/0/2/0","juice-maker/till-1/0/2/1"],"#
-                + #""added":{"orders/9":43},"forwarded":{"orders/3":42,"orders/10":2,"restocks/1":7}}"#
+                + #""added":{"orders/9":43},"forwarded":{"orders/3":42,"orders/10":2,"restocks/1":7},"#
+                + #""before":7980,"records":1292,"changes":881,"sum":"18446744073709551615","#
+                + #""oldest":7001,"menu":"0000000000000d3e"}"#
         ),
         (
-            .position(JournalPosition(next: [.restocks: 0], added: [:], stock: 0, claim: 0, ids: [], forwarded: [:])),
-            #"{"type":"position","restocks":0,"stock":0,"claim":0,"ids":[]}"#
+            .position(
+                JournalPosition(
+                    next: [:], added: [:], claim: 0, ids: [], forwarded: [:],
+                    account: JournalAccount(before: nil, records: 0, changes: StockChanges(), oldest: nil, menu: .max))),
+            #"{"type":"position","claim":0,"ids":[],"records":0,"changes":0,"sum":"0","menu":"ffffffffffffffff"}"#
+        ),
+        (
+            .position(JournalPosition(next: [.restocks: 0], added: [:], claim: 0, ids: [], forwarded: [:], account: nil)),
+            #"{"type":"position","restocks":0,"claim":0,"ids":[]}"#
         ),
         (
             .claim(

@@ -38,8 +38,8 @@ package enum RandomSamples {
         case 3:
             return .position(
                 JournalPosition(
-                    next: next(&generator), added: offsets(&generator), stock: number(&generator), claim: number(&generator),
-                    ids: texts(&generator), forwarded: offsets(&generator)))
+                    next: next(&generator), added: offsets(&generator), claim: number(&generator), ids: texts(&generator),
+                    forwarded: offsets(&generator), account: account(&generator)))
         case 4:
             return .claim(
                 JournalClaim(
@@ -47,6 +47,13 @@ package enum RandomSamples {
                     partitions: max(1, number(&generator)), next: next(&generator)))
         default: return .anchored(place, by: text(&generator), reason: Bool.random(using: &generator) ? text(&generator) : nil)
         }
+    }
+
+    private static func account(_ generator: inout SeededGenerator) -> JournalAccount {
+        JournalAccount(
+            before: Bool.random(using: &generator) ? number(&generator) : nil, records: number(&generator),
+            changes: StockChanges(count: number(&generator), sum: number(&generator)),
+            oldest: Bool.random(using: &generator) ? number(&generator) : nil, menu: number(&generator))
     }
 
     /// A partition or an offset: small or large.

@@ -96,7 +96,9 @@ final class DiscardingLog: CommandLog {
         _ ranges: [InputPartition: Range<Offset>]
     ) throws(LogError) -> (records: [CommandRecord], damaged: Set<InputPartition>) { ([], []) }
     func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] { [:] }
-    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset] { [:] }
+    func answerReaches(
+        at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp
+    ) throws(LogError) -> [Int32: AnswerReach] { [:] }
     func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {}
     func initTransactions() throws(LogError) -> [String] { ["bench"] }
     func fence(_ ids: Set<String>) throws(LogError) -> Set<String> { [] }
@@ -108,6 +110,5 @@ final class DiscardingLog: CommandLog {
     func commit() throws(LogError) {}
     func name(of topic: InputTopic) -> String { "" }
     func writtenResults(of partition: Int32) -> [Range<Offset>] { [journalled] }
-    func writtenStockEnd(of partition: Int32) -> Offset { 0 }
     func leave() {}
 }

@@ -72,12 +72,15 @@ struct Restore: BrokerMeasurement {
         let encoder = AnswerEncoder(menu: .standard)
         var buffer = OutputBuffer()
         var random = SeededGenerator(seed: 1)
-        let ends = try site.fill(topics.stock, count: stores) { number in
+        var changes: [Int32: StockChanges] = [:]
+        try site.fill(topics.stock, count: stores) { number in
             let key = OrderGenerator.store(number)
             let fruits = Menu.standard.fruits.map { _ in Int.random(in: 0...10, using: &random) }
             let levels = (try? FruitStore(levels: fruits)) ?? FruitStore(menu: .standard)
             buffer.removeAll()
             key.withUnsafeBytes {
+                let owner = Murmur2.partition(of: $0, count: Int32(clamping: partitions))
+                changes[owner, default: StockChanges()].add(1 + number % 100, ofWeight: StockChanges.weight(of: $0))
                 encoder.stock(store: BorrowedText($0), revision: 1 + number % 100, levels: levels, into: &buffer)
             }
             return (key, buffer.bytes)
@@ -86,8 +89,10 @@ struct Restore: BrokerMeasurement {
             let claim = JournalClaim(
                 ids: ["bench"], since: 0, group: "bench", instance: "bench", partitions: Int32(clamping: partitions), next: [:])
             let position = JournalPosition(
-                next: [.orders: 0, .restocks: 0], added: [:], stock: Int64(ends[partition] ?? 0), claim: 0, ids: ["bench"],
-                forwarded: [:])
+                next: [.orders: 0, .restocks: 0], added: [:], claim: 0, ids: ["bench"], forwarded: [:],
+                account: JournalAccount(
+                    before: nil, records: 1, changes: changes[partition] ?? StockChanges(), oldest: nil,
+                    menu: JournalAccount.digest(of: .standard)))
             let notes = [JournalNote.claim(claim), .position(position)]
             try site.fill(topics.results, partition: partition, count: notes.count) { number in
                 buffer.removeAll()

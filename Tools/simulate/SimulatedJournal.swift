@@ -11,14 +11,12 @@ final class SimulatedJournal {
     private(set) var positions: [Place: Offset] = [:]
     /// The ids of the last claim.
     private(set) var claimer: [String] = []
-    /// The last two position notes.
-    private(set) var notes: [(offset: Offset, position: JournalPosition)] = []
 
     init(_ log: SimulatedPartition, partition: Int32) { (self.log, self.partition) = (log, partition) }
 
     /// Reads what was committed since it was read last.
     func read() {
-        if losses != log.losses { (next, losses, positions, notes) = (0, log.losses, [:], []) }
+        if losses != log.losses { (next, losses, positions) = (0, log.losses, [:]) }
         while next < log.lastStableOffset {
             // What the scheduler knows is not damaged.
             let span = log.read(from: next, ignoringDamage: true)
@@ -39,7 +37,6 @@ final class SimulatedJournal {
             positions[self.place(place.topic, place.partition)] = place.offset + 1
         case .anchored(let place, _, _, _): positions[self.place(place.topic, place.partition)] = place.offset
         case .position(let position):
-            notes = notes.suffix(1) + [(offset, position)]
             for (topic, next) in position.next { positions[place(topic, nil)] = next }
             for (input, next) in position.added { positions[.init(input)] = next }
         case .claim(let claim): claimer = claim.ids

@@ -7,7 +7,7 @@ final class SimulatedLog: CommandLog {
     enum Call: Hashable, CaseIterable {
         case poll, start, readBack
         case extents, groupOffsets, confirmMembership, initTransactions, fence
-        case answerStarts, openChangelog, readChangelog
+        case answerReaches, openChangelog, readChangelog
         case begin, produce, flush, commit
 
         /// Those that may take effect although they fail.
@@ -104,8 +104,6 @@ final class SimulatedLog: CommandLog {
     func writtenResults(of partition: Int32) -> [Range<Offset>] {
         written.transaction(in: Place(topic: .results, partition: partition))
     }
-
-    func writtenStockEnd(of partition: Int32) -> Offset { written.end(of: Place(topic: .stock, partition: partition)) }
 
     func leave() {
         trace?("leave")
@@ -359,40 +357,31 @@ final class SimulatedLog: CommandLog {
             disturbed: disturbed, rewound: Set(rewound))
     }
 
-    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset] {
-        try call(.answerStarts) { () throws(LogError) in
-            let places = places(positions)
-            return Set(positions.map { $0.partition % cluster.partitionCount }).sorted().reduce(into: [:]) {
-                let results = cluster[.results, $1]
-                let time = restoreTime(of: $1, places).start(retention: retention)
-                $0[$1] = flaw == .answersNotReadBack ? results.end : results.firstOffset(since: time) ?? results.end
+    func answerReaches(
+        at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp
+    ) throws(LogError) -> [Int32: AnswerReach] {
+        try call(.answerReaches) { () throws(LogError) in
+            Set(positions.map { $0.partition % cluster.partitionCount }).sorted().reduce(into: [:]) { reaches, partition in
+                let results = cluster[.results, partition]
+                let own = positions.filter { $0.partition % cluster.partitionCount == partition }
+                let unread = own.compactMap(firstUnread).min()
+                // The flaw believes the reader's clock alone.
+                let isFlawed = flaw == .windowByReadersClock
+                let start = AnswerRestoreTime.start(
+                    now: now, handledAt: isFlawed ? nil : handledAt[partition], firstUnread: isFlawed ? nil : unread,
+                    retention: retention)
+                let first = flaw == .answersNotReadBack ? nil : results.firstOffset(since: start)
+                reaches[partition] = AnswerReach(offset: first ?? results.end, firstUnread: unread)
             }
         }
     }
 
-    /// Adds the last answers, the last read commands and the first unread one, all of them committed or not.
-    private func restoreTime(of partition: Int32, _ positions: [Place: Offset]) -> AnswerRestoreTime {
-        var restoreTime = AnswerRestoreTime(now: now)
-        // Without records, the restore time depends on the reader's clock alone.
-        if flaw == .windowByReadersClock { return restoreTime }
-        let results = cluster[.results, partition]
-        for (_, record) in results.read(.uncommitted, from: results.end - AnswerRestoreTime.lookBack).records {
-            restoreTime.addAnswer(at: record.timestamp)
+    /// When the first unread record of an input was sent, be it committed or not.
+    private func firstUnread(at position: InputPosition) -> Timestamp? {
+        let log = cluster[Place(topic: position.topic.topic, partition: position.partition)]
+        return log.read(.uncommitted, from: position.offset, max: 1).records.first.map {
+            CommandTime.effective($0.record.visibleTimestamp, readAt: now)
         }
-        for topic in InputTopic.allCases {
-            let place = Place(topic: topic.topic, partition: partition)
-            let log = cluster[place]
-            let next = positions[place] ?? log.start
-            let span = log.read(.uncommitted, from: next - AnswerRestoreTime.lookBack, max: Int(AnswerRestoreTime.lookBack) + 1)
-            for (offset, record) in span.records {
-                guard offset < next else {
-                    restoreTime.addUnread(topic, at: record.visibleTimestamp)
-                    break
-                }
-                restoreTime.addRead(topic, at: record.visibleTimestamp)
-            }
-        }
-        return restoreTime
     }
 
     func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {

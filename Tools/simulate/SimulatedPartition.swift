@@ -127,13 +127,15 @@ final class SimulatedPartition {
 
     // MARK: - What storage does
 
-    /// Removes aborted records, and those with a later committed record of the same key.
-    func compact() {
+    /// Removes aborted records, those without a key, and those with a later committed record of the same key.
+    ///
+    /// - Parameter end: of the segments that are closed; by default all that is decided.
+    func compact(upTo end: Offset? = nil) {
         guard damaged.isEmpty else { return }
         var seen: Set<[UInt8]> = []
-        for offset in (start..<lastStableOffset).reversed() {
+        for offset in (start..<(end ?? lastStableOffset)).reversed() {
             guard let record = entries[Int(offset)] else { continue }
-            let isLatest = isCommitted(record) && seen.insert(record.key?.bytes ?? []).inserted
+            let isLatest = isCommitted(record) && record.key.map { seen.insert($0.bytes).inserted } ?? false
             if !isLatest { entries[Int(offset)] = nil }
         }
     }
@@ -172,6 +174,12 @@ final class SimulatedPartition {
     private func keepLost(from offset: Offset) {
         for (offset, record) in read(from: offset, ignoringDamage: true).records { lost[offset] = record }
     }
+
+    /// Loses a record.
+    func remove(_ offset: Offset) { entries[Int(offset)] = nil }
+
+    /// Deletes the records that were written before a time, as far as all before them were, too.
+    func expire(before time: Timestamp) { deleteRecords(before: firstOffset(since: time) ?? end) }
 
     /// Deletes all records before an offset.
     func deleteRecords(before offset: Offset) {

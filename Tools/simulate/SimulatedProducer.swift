@@ -187,9 +187,6 @@ final class WrittenOffsets {
     /// Where the records of the last transaction stand.
     func transaction(in place: Place) -> [Range<Offset>] { transaction[place] ?? [] }
 
-    /// The offset after the last record; 0 if there is none.
-    func end(of place: Place) -> Offset { last[place].map { $0 + 1 } ?? 0 }
-
     /// A partition that was found to lack records since this was asked last.
     func takeNews() -> Place? {
         defer { news = nil }

@@ -81,20 +81,10 @@ struct SimulatedStorage {
     /// Whether a worker that takes the partition over can notice that a log was cut, or make it good.
     private func isNoticed(_ place: Place, cutTo end: Offset) -> Bool {
         guard place.partition < cluster.partitionCount else { return place.topic != .results && place.topic != .stock }
-        let journal = cluster.journal(of: place.partition)
         switch place.topic {
-        case .stock:
-            // A stock that is as long as the last note says may lack changes whose answers are not read any more.
-            return journal.notes.last.map { $0.position.stock > end } ?? false
         case .results where end > 0 && !hasData(place, before: end):
             // Of an empty journal, only the stock tells that there was more.
             return cluster[.stock, place.partition].end > 0
-        case .results where end > 0:
-            // A stock that is ahead of the journal is known by an answer that remains.
-            let first = journal.notes.count == 2 && journal.notes[1].offset < end ? journal.notes[0].offset : 0
-            let changes = cluster[place].read(.uncommitted, from: first).records.filter { SimulatedJournal.revision($0.record) > 0 }
-            let told = Set(changes.lazy.filter { $0.offset < end }.compactMap { $0.record.key?.bytes })
-            return changes.allSatisfy { $0.offset < end || told.contains($0.record.key?.bytes ?? []) }
         default: return true
         }
     }

@@ -17,44 +17,17 @@ package enum CommandTime {
     }
 }
 
-/// The time from which on a partition's answers must be restored, so that repeats which are not read yet find theirs.
+/// The time from which on a partition's answers must be known, so that repeats which are not read yet find theirs.
 ///
-/// Answers age by the timestamps of the commands in the same topic, not by the clock: a backlog is answered late, and in an outage
-/// nothing is answered. So the time is the retention before the first unread command or, if all are read, before the last read one.
-package struct AnswerRestoreTime {
-    /// How many offsets to look at before the end of the answers, and before the position in an input. One record is not enough:
-    /// its timestamp may be invalid, or of a clock that is behind.
-    package static let lookBack: Offset = 64
-
-    private let now: Timestamp
-    private var lastAnswer: Timestamp?
-    private var lastRead: [InputTopic: Timestamp] = [:]
-    private var firstUnread: [InputTopic: Timestamp] = [:]
-
-    /// - Parameter now: the time of day, which counts if no record is added.
-    package init(now: Timestamp) { self.now = now }
-
-    /// Adds one of the last answers.
-    package mutating func addAnswer(at timestamp: Timestamp?) {
-        lastAnswer = max(lastAnswer ?? .min, CommandTime.effective(timestamp, readAt: now))
-    }
-
-    /// Adds one of the last commands before the position.
-    package mutating func addRead(_ topic: InputTopic, at timestamp: Timestamp?) {
-        // An invalid time counted as the moment of reading, which is not known any more.
-        guard let time = CommandTime.believed(timestamp, readAt: now) else { return }
-        lastRead[topic] = max(lastRead[topic] ?? .min, time)
-    }
-
-    /// Adds one of the commands from the position on. Only the first of each topic counts.
-    package mutating func addUnread(_ topic: InputTopic, at timestamp: Timestamp?) {
-        if firstUnread[topic] == nil { firstUnread[topic] = CommandTime.effective(timestamp, readAt: now) }
-    }
-
-    /// The time from which on answers are needed.
-    package func start(retention: Timestamp) -> Timestamp {
-        // The clock that sent a read command may have been ahead, but the last answer bounds when it was answered.
-        let times = InputTopic.allCases.map { firstUnread[$0] ?? lastRead[$0] } + [lastAnswer]
-        return times.compactMap { $0 }.reduce(now, min) - retention
-    }
+/// A repeat may come late: in an outage nothing is handled, and a backlog is handled late. So this is the retention before the
+/// first unread command or, if it is earlier, before the last command was handled. Position notes and claims do not count.
+package enum AnswerRestoreTime {
+    /// - Parameters:
+    ///   - now: the time of day.
+    ///   - handledAt: when the last record was handled; nil if none was.
+    ///   - firstUnread: when the next commands were sent, at the earliest; nil if there are none.
+    ///   - retention: how long a repeat may come after its command, in milliseconds.
+    package static func start(
+        now: Timestamp, handledAt: Timestamp?, firstUnread: Timestamp?, retention: Timestamp
+    ) -> Timestamp { min(now, handledAt ?? now, firstUnread ?? now) - retention }
 }

@@ -3,10 +3,10 @@ import JuiceMessages
 
 /// The first answers of one partition's latest commands, found by the commands' fingerprints.
 ///
-/// It is a queue: a new answer is appended, and the oldest are removed once they leave the window, which counts from the first
-/// command. Memory holds the offset of each answer in the journal, in a ring buffer of 20-byte entries, and a hash table of 4-byte
-/// positions in it. So a million commands take 30 bytes each, however long their ids and answers are. Once both have grown to the
-/// window's size, nothing is allocated any more. "Repeats" in docs/JOURNAL.md says where the answers' bytes come from.
+/// It is a queue: a new answer is appended, and the oldest are removed once there are more than the window's count. Memory holds
+/// the offset of each answer in the journal, in a ring buffer of 20-byte entries, and a hash table of 4-byte positions in it. So a
+/// million commands take 30 bytes each, however long their ids and answers are. Once both have grown to the window's size, nothing
+/// is allocated any more. "Repeats" in docs/JOURNAL.md says where the answers' bytes come from.
 ///
 /// A cancel is remembered under its order's fingerprint, so that one lookup tells what became of an order. Only a rejected cancel
 /// has a fingerprint of its own, since its order stays made.
@@ -53,7 +53,8 @@ package struct DuplicateMemory {
     /// Twice as many slots as ring entries keep probes short.
     private var slots: [UInt32]
     private var values: AnswerValues
-    private var ages: AnswerAges
+    /// The latest time in each block of the ring, to find an answer by time without a look at all of them.
+    private var blocks: [UInt32] = [0]
     /// The offset of the oldest answer. All others lie within 2^31 after it.
     private var firstOffset: Offset = 0
     /// The numbers of the oldest answer, of the first uncommitted one, and of the next one.
@@ -66,6 +67,8 @@ package struct DuplicateMemory {
     private var superseded: [Int] = []
 
     private static let smallest = 16
+    /// The entries of a block.
+    private static let block = 4_096
 
     /// - Parameter valueLimit: the most bytes of answers that are at hand, and as many of those that were read back.
     package init(window: DuplicateWindow, valueLimit: Int) {
@@ -76,7 +79,6 @@ package struct DuplicateMemory {
         // Of two times that are both rounded down, the difference is too large by less than one.
         let unit: Timestamp = 1 << Timestamp(droppedBits)
         reach = Int32(clamping: (window.age + unit - 1) / unit)
-        ages = AnswerAges(window: window)
         ring = Array(repeating: .none, count: Self.smallest)
         slots = Array(repeating: 0, count: Self.smallest * 2)
     }
@@ -157,7 +159,6 @@ package struct DuplicateMemory {
         _ kind: CommandKind, _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at place: Int,
         isCancelled: Bool = false, sentAt time: Timestamp
     ) {
-        ages.add(kind, at: time, number: next)
         let time = kind == .cancel ? laterUnits(of: command, time) : units(time)
         append(command, value, place: Offset(place), isCancelled, time)
     }
@@ -165,28 +166,57 @@ package struct DuplicateMemory {
     /// Restores an answer from the journal, which was written at this time. Its command was sent at an unknown earlier time, so a
     /// repeat may be recognised for longer than the window, but never for less. The answer counts as committed.
     mutating func restore(
-        _ kind: CommandKind, _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, isCancelled: Bool,
+        _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, isCancelled: Bool,
         answeredAt time: Timestamp
     ) {
         // Nothing was answered before 1970.
         let time = max(0, time)
-        ages.addRestored(kind, answeredAt: time, number: next)
         forgetFar(from: offset)
         if count == 0 { firstOffset = offset }
         append(command, value, place: offset, isCancelled, units(time))
         makePermanent()
     }
 
-    /// Makes what was remembered since the last commit permanent, and forgets what has left the window: not before, since an undo
-    /// could not restore it.
+    /// Makes what was remembered since the last commit permanent, and forgets what is beyond the window's count: not before, since
+    /// an undo could not restore it.
     ///
     /// - Parameter records: the offsets of the transaction's journal records, at least of all that were remembered.
     package mutating func commit(at time: Timestamp, _ records: [Range<Offset>]) {
         place(in: records)
-        ages.advance(to: time)
-        let oldest = ages.firstToKeep(of: first..<next)
         makePermanent()
-        while first < oldest { forgetOldest() }
+        // Differences of times must fit into 32 bits.
+        while first < uncommitted, !isBefore(units(time) &- 1 << 30, ring[position(of: first)].time) { forgetOldest() }
+    }
+
+    /// The offset of the oldest answer to a command that was sent since a time, if there is one. All must be committed.
+    func oldest(since time: Timestamp) -> Offset? {
+        let (time, newest) = (units(time), position(of: next) / Self.block)
+        var number = first
+        while number < next {
+            let position = position(of: number)
+            // The newest block may still hold the oldest entries, too.
+            if position / Self.block != newest, isBefore(blocks[position / Self.block], time) {
+                number += Self.block - position % Self.block
+            } else if isBefore(ring[position].time, time) {
+                number += 1
+            } else {
+                return answer(at: position).offset
+            }
+        }
+        return nil
+    }
+
+    /// When the last command was sent whose answer stands before an offset; nil if there is none. All must be committed.
+    func lastTime(before offset: Offset, at now: Timestamp) -> Timestamp? {
+        var numbers = first..<next
+        while !numbers.isEmpty {
+            let middle = numbers.lowerBound + numbers.count / 2
+            let isBefore = answer(at: position(of: middle)).offset < offset
+            numbers = isBefore ? middle + 1..<numbers.upperBound : numbers.lowerBound..<middle
+        }
+        guard numbers.lowerBound > first else { return nil }
+        let age = units(now) &- ring[position(of: numbers.lowerBound - 1)].time
+        return now - Timestamp(age) << Timestamp(droppedBits)
     }
 
     /// Replaces indices in the transaction by offsets in the journal.
@@ -214,7 +244,6 @@ package struct DuplicateMemory {
             next -= 1
             forget(position: position(of: next))
         }
-        ages.undo(to: next)
         values.removeAll(from: next)
         // Their commands were not carried out again after all: the earlier answers are found again.
         for number in superseded.reversed() where number < next {
@@ -235,6 +264,8 @@ package struct DuplicateMemory {
     private mutating func forgetFar(from offset: Offset) {
         while first < uncommitted, offset - firstOffset > Offset(Int32.max) { forgetOldest() }
     }
+
+    private func isBefore(_ time: UInt32, _ other: UInt32) -> Bool { Int32(bitPattern: time &- other) < 0 }
 
     private func units(_ time: Timestamp) -> UInt32 { UInt32(truncatingIfNeeded: time >> Timestamp(droppedBits)) }
 
@@ -290,11 +321,18 @@ extension DuplicateMemory {
         let position = position(of: next)
         ring[position] = Entry(
             low: command.low, high: command.high, isCancelled: isCancelled, time: time, place: UInt32(truncatingIfNeeded: place))
+        noteTime(time, at: position)
         let (slot, isFound) = slot(of: command.low, command.high)
         if isFound { superseded.append(number(at: self.position(in: slot))) }
         slots[slot] = content(command.high, at: position)
         values.append(value, number: next)
         next += 1
+    }
+
+    @inline(__always)
+    private mutating func noteTime(_ time: UInt32, at position: Int) {
+        let isFirst = position % Self.block == 0
+        if isFirst || isBefore(blocks[position / Self.block], time) { blocks[position / Self.block] = time }
     }
 
     private func position(of number: Int) -> Int { number & (ring.count - 1) }
@@ -337,10 +375,12 @@ extension DuplicateMemory {
         let old = ring
         ring = Array(repeating: .none, count: old.count * 2)
         slots = Array(repeating: 0, count: ring.count * 2)
+        blocks = Array(repeating: 0, count: max(1, ring.count / Self.block))
         for number in first..<next {
             let position = position(of: number)
             ring[position] = old[number & (old.count - 1)]
             let entry = ring[position]
+            noteTime(entry.time, at: position)
             slots[slot(of: entry.low, entry.high).slot] = content(entry.high, at: position)
         }
     }

@@ -72,10 +72,14 @@ package protocol CommandLog: ReadableLog {
 
     // MARK: - Restoring
 
-    /// The first answer of each partition that a repeat may still ask for, by time: see ``AnswerRestoreTime``.
+    /// How far back repeats may ask for answers in each partition, by time: see ``AnswerRestoreTime``.
     ///
-    /// - Parameter retention: how long a repeat may come after its command, in milliseconds.
-    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset]
+    /// - Parameters:
+    ///   - handledAt: when each partition's last record was handled.
+    ///   - retention: how long a repeat may come after its command, in milliseconds.
+    func answerReaches(
+        at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp
+    ) throws(LogError) -> [Int32: AnswerReach]
 
     // MARK: - Transactions
 
@@ -99,9 +103,6 @@ package protocol CommandLog: ReadableLog {
     /// The offsets of the last transaction's records in the results, in the order in which they were written. Markers of earlier
     /// transactions may stand between them.
     func writtenResults(of partition: Int32) -> [Range<Offset>]
-
-    /// The offset after the last stock record that was written to a partition, committed or not; 0 if none was.
-    func writtenStockEnd(of partition: Int32) -> Offset
 
     /// Leaves the consumer group and closes all clients. No call follows.
     func leave()

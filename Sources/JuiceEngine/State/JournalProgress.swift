@@ -4,6 +4,8 @@ import JuiceMessages
 struct JournalProgress {
     var positions: InputPositions
     var forwards = ForwardedCommands()
+    /// How many records of the inputs were handled, since the journal's beginning and since its last position note.
+    var records: Int64 = 0
     var recordsSinceNote = 0
 
     /// After so many records, the next transaction begins with a position note.

@@ -12,30 +12,41 @@ package final class PartitionState {
     private(set) var ids: [String] = []
     /// The ends of journal and stock that were seen last.
     private(set) var seenResults: Offset = 0
-    private var seenStock: Offset = 0
+    private var seenStock: Range<Offset> = 0..<0
     /// Changelogs that have lost records which this process wrote or saw.
     private(set) var rewound: Set<ChangelogTopic> = []
     private var notedAt = Timestamp.min / 2
+    /// Where the journal's last position note stands, and whether the open transaction has another.
+    private var lastNote: Offset?
+    private var isNoting = false
+    /// When the last transaction was committed.
+    private var committedAt: Timestamp?
     private var stockWrittenAt = Timestamp.min / 2
-    /// Whether stock must be written and committed before the next position note: the note says that the stock has all changes
+    /// How many stores must be written and committed before the next position note: the note says that the stock has all changes
     /// from before the note before it.
-    private var owesStock = false
+    private var owedStores = 0
 
     /// A restored state, under this worker's claim.
-    init(_ applied: AppliedState, claim: Offset, ids: [String], _ extents: PartitionExtents) {
-        (partition, self.applied, committed) = (extents.partition, applied, applied.progress)
-        _ = resume(claim: claim, ids: ids, extents)
+    ///
+    /// - Parameters:
+    ///   - lastNote: where the journal's last position note stands.
+    ///   - handledAt: when the last record was handled.
+    init(
+        _ applied: AppliedState, claim: Offset, ids: [String], lastNote: Offset?, handledAt: Timestamp?, _ extents: PartitionExtents
+    ) {
+        (partition, self.applied, committed, committedAt) = (extents.partition, applied, applied.progress, handledAt)
+        _ = resume(claim: claim, ids: ids, lastNote: lastNote, extents)
     }
 
     /// Goes on under a new claim. Nobody else has written to the journal meanwhile.
     ///
     /// - Returns: whether the stock topic has lost records, and all of it is to be written again.
-    func resume(claim: Offset, ids: [String], _ extents: PartitionExtents) -> Bool {
-        (self.claim, self.ids) = (claim, ids)
+    func resume(claim: Offset, ids: [String], lastNote: Offset?, _ extents: PartitionExtents) -> Bool {
+        (self.claim, self.ids, self.lastNote) = (claim, ids, lastNote)
         see(extents)
         let hasLostStock = rewound.remove(.stock) != nil
         if hasLostStock { applied.stores.rewriteAll() }
-        owesStock = !applied.stores.unwritten.isEmpty
+        owedStores = applied.stores.unwritten.count
         // A note is due, so that the next owner need not read far.
         applied.progress.recordsSinceNote = JournalProgress.recordsPerNote
         (committed, notedAt) = (applied.progress, .min / 2)
@@ -46,11 +57,14 @@ package final class PartitionState {
     func compare(_ extents: PartitionExtents) {
         rewound.formUnion(extents.rewound)
         if extents.results.upperBound < seenResults { rewound.insert(.results) }
-        if extents.stock.upperBound < seenStock { rewound.insert(.stock) }
+        // Compaction leaves the beginning where it is.
+        if extents.stock.upperBound < seenStock.upperBound || extents.stock.lowerBound > seenStock.lowerBound {
+            rewound.insert(.stock)
+        }
     }
 
     /// Remembers the ends of journal and stock.
-    func see(_ extents: PartitionExtents) { (seenResults, seenStock) = (extents.results.upperBound, extents.stock.upperBound) }
+    func see(_ extents: PartitionExtents) { (seenResults, seenStock) = (extents.results.upperBound, extents.stock) }
 
     /// The next record to read of each input.
     var positions: [InputPosition] { applied.progress.positions.all }
@@ -61,26 +75,40 @@ package final class PartitionState {
     ///
     /// It says what is committed, so it comes first in its transaction. That transaction also writes all stock that changed before.
     ///
-    /// - Parameter stockEnd: the end of the stock that this worker has written, 0 if it has written none.
-    func dueNote(at now: Timestamp, interval: Timestamp, stockEnd: @autoclosure () -> Offset) -> JournalNote? {
-        let isDue = applied.progress.recordsSinceNote >= JournalProgress.recordsPerNote || isNoteOld(at: now, interval)
-        guard !owesStock, isDue else { return nil }
+    /// - Parameter firstUnread: the earliest time of the next commands; nil if there are none.
+    func dueNote(at now: Timestamp, _ settings: WorkerSettings, firstUnread: Timestamp?) -> JournalNote? {
+        let isDue = applied.progress.recordsSinceNote >= JournalProgress.recordsPerNote || isNoteOld(at: now, settings.noteInterval)
+        guard owedStores == 0, applied.stores.unwritten.count <= StoreTable.mostWritten, isDue else { return nil }
+        return note(
+            of: JournalAccount(
+                before: lastNote, records: committed.records, changes: applied.stores.changes,
+                oldest: applied.duplicates.oldest(
+                    since: AnswerRestoreTime.start(
+                        now: now, handledAt: committedAt, firstUnread: firstUnread, retention: settings.window.retention)),
+                menu: settings.menuDigest))
+    }
+
+    /// A position note with this account, as of what is applied.
+    func note(of account: JournalAccount) -> JournalNote {
+        let progress = applied.progress
         return .position(
             JournalPosition(
-                next: committed.positions.ofHome, added: committed.positions.added, stock: max(seenStock, stockEnd()), claim: claim,
-                ids: ids, forwarded: committed.forwards.last))
+                next: progress.positions.ofHome, added: progress.positions.added, claim: claim, ids: ids,
+                forwarded: progress.forwards.last, account: account))
     }
 
     /// Whether the last note may expire before another one is due.
     func isNoteOld(at now: Timestamp, _ interval: Timestamp) -> Bool { now - notedAt >= interval }
 
-    func noted(at now: Timestamp) { (applied.progress.recordsSinceNote, applied.journalled, notedAt) = (0, 1, now) }
+    func noted(at now: Timestamp) {
+        (applied.progress.recordsSinceNote, applied.journalled, notedAt, isNoting) = (0, 1, now, true)
+    }
 
     /// How long changes of the stock may wait to be written, in milliseconds, while commands keep coming.
     private static let stockInterval: Timestamp = 250
 
     /// Whether the stock topic is to get the changes that it lacks, even if no note is due.
-    func isStockDue(at now: Timestamp) -> Bool { owesStock || !(stockWrittenAt..<stockWrittenAt + Self.stockInterval ~= now) }
+    func isStockDue(at now: Timestamp) -> Bool { owedStores > 0 || !(stockWrittenAt..<stockWrittenAt + Self.stockInterval ~= now) }
 
     func wroteStock(at now: Timestamp) { stockWrittenAt = now }
 
@@ -95,10 +123,13 @@ package final class PartitionState {
                 .startOver,
                 "results [\(partition)]: brokers said of only \(known) of \(applied.journalled) records where they stand")
         }
+        owedStores -= min(owedStores, applied.stores.writing)
         applied.stores.commit()
         applied.duplicates.commit(at: time, records)
         committed = applied.progress
-        (applied.journalled, owesStock) = (0, false)
+        if isNoting { lastNote = records.first?.lowerBound }
+        if applied.journalled > 0 { committedAt = time }
+        (applied.journalled, isNoting) = (0, false)
     }
 
     /// Reverts everything since the last commit.
@@ -106,7 +137,7 @@ package final class PartitionState {
         applied.stores.undo()
         applied.duplicates.undo()
         applied.evidence.undo(to: committed.positions)
-        (applied.progress, applied.journalled) = (committed, 0)
+        (applied.progress, applied.journalled, isNoting) = (committed, 0, false)
     }
 }
 
@@ -138,6 +169,7 @@ package struct AppliedState {
     /// A record is handled, and the journal has a record of it.
     mutating func applied(_ record: CommandRecord) {
         progress.positions[record.topic, record.partition] = record.offset + 1
+        progress.records += 1
         progress.recordsSinceNote += 1
         journalled += 1
     }

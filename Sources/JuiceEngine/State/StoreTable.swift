@@ -11,19 +11,24 @@ package struct StoreTable {
     private var names = ByteKeyTable()
     private var levels: [Int32] = []
     private var revisions: [Int] = []
+    /// The weight of each store in ``changes``.
+    private var weights: [UInt64] = []
+    /// All changes, those of the open transaction included.
+    private(set) var changes = StockChanges()
+    private var committedChanges = StockChanges()
     /// The store loaded last from `levels`. Reused, because a new store would allocate memory.
     private var current: FruitStore
 
     /// Whether each store changed since the last commit: only its first change saves levels.
     private var isChanged: [Bool] = []
     /// The stores that changed since the last commit, with their revisions and, in `undoLevels`, their levels before.
-    private var changes: [(index: Int, revision: Int)] = []
+    private var changed: [(index: Int, revision: Int)] = []
     private var undoLevels: [Int32] = []
     /// Stores whose committed state the stock topic does not have yet.
     private(set) var unwritten: [Int] = []
     private var isUnwritten: [Bool] = []
-    /// Whether the open transaction writes them.
-    private var isWriting = false
+    /// How many of them the open transaction writes.
+    private(set) var writing = 0
 
     init(menu: Menu) {
         initial = FruitStore(menu: menu)
@@ -35,6 +40,7 @@ package struct StoreTable {
         names.reserveCapacity(capacity)
         levels.reserveCapacity(capacity * initial.fruitCount)
         revisions.reserveCapacity(capacity)
+        weights.reserveCapacity(capacity)
         isChanged.reserveCapacity(capacity)
         isUnwritten.reserveCapacity(capacity)
     }
@@ -54,7 +60,7 @@ package struct StoreTable {
             let index = insert(name)
             saveForUndo(index)
             put(current, at: index)
-            revisions[index] = 1
+            setRevision(1, at: index)
             return 1
         }
         load(index)
@@ -62,7 +68,7 @@ package struct StoreTable {
         if !isChanged[index] { saveForUndo(index) }
         put(current, at: index)
         // A restored revision may already be the largest integer.
-        revisions[index] &+= revisions[index] < .max ? 1 : 0
+        setRevision(revisions[index] + (revisions[index] < .max ? 1 : 0), at: index)
         return revisions[index]
     }
 
@@ -90,10 +96,19 @@ package struct StoreTable {
     mutating func restore(_ name: ByteKeyTable.Key, _ store: FruitStore, revision: Int) {
         let index = insert(name)
         put(store, at: index)
+        setRevision(revision, at: index)
+        committedChanges = changes
+    }
+
+    @inline(__always)
+    private mutating func setRevision(_ revision: Int, at index: Int) {
+        changes.add(revision - revisions[index], ofWeight: weights[index])
         revisions[index] = revision
     }
 
     func revision(at index: Int) -> Int { revisions[index] }
+
+    func weight(at index: Int) -> UInt64 { weights[index] }
 
     func name(at index: Int) -> String { names.withKey(at: index) { String(BorrowedText($0)) } }
 
@@ -101,7 +116,8 @@ package struct StoreTable {
     mutating func restore(at index: Int, revision: Int, _ levels: (_ set: (_ fruit: Int, _ level: Int) -> Void) -> Void) {
         let place = place(of: index)
         levels { fruit, level in self.levels[place + fruit] = Int32(clamping: level) }
-        revisions[index] = revision
+        setRevision(revision, at: index)
+        committedChanges = changes
         markUnwritten(index)
     }
 
@@ -113,13 +129,15 @@ package struct StoreTable {
         return (store, revisions[index])
     }
 
-    /// Calls `body` with each store that the stock topic lacks changes of. Nothing may have changed since the last commit: the
-    /// stock topic must never be ahead of the answers.
-    mutating func forEachUnwritten<Failure: Error>(
-        _ body: (BorrowedText, FruitStore, Int) throws(Failure) -> Void
-    ) throws(Failure) {
-        isWriting = true
-        for index in unwritten {
+    /// The most stores that one transaction writes: a second's worth. More of them are unwritten only after the stock topic has
+    /// lost records.
+    static let mostWritten = 20_000
+
+    /// Calls `body` with the next stores that the stock topic lacks changes of, ``mostWritten`` at most. Nothing may have changed
+    /// since the last commit: the stock topic must never be ahead of the answers.
+    mutating func writeNext<Failure: Error>(_ body: (BorrowedText, FruitStore, Int) throws(Failure) -> Void) throws(Failure) {
+        writing = min(unwritten.count, Self.mostWritten)
+        for index in unwritten[..<writing] {
             load(index)
             try names.withKey(at: index) { (name) throws(Failure) in try body(BorrowedText(name), current, revisions[index]) }
         }
@@ -127,12 +145,11 @@ package struct StoreTable {
 
     /// Makes the changes permanent. The stock topic lacks them now, and no longer what the transaction wrote to it.
     mutating func commit() {
-        if isWriting {
-            for index in unwritten { isUnwritten[index] = false }
-            unwritten.removeAll(keepingCapacity: true)
-            isWriting = false
-        }
-        for change in changes { markUnwritten(change.index) }
+        for index in unwritten[..<writing] { isUnwritten[index] = false }
+        unwritten.removeSubrange(..<writing)
+        writing = 0
+        for change in changed { markUnwritten(change.index) }
+        committedChanges = changes
         forgetChanges()
     }
 
@@ -149,18 +166,19 @@ package struct StoreTable {
 
     /// Reverts every change since the last commit.
     mutating func undo() {
-        isWriting = false
-        for (position, change) in changes.enumerated() {
+        writing = 0
+        for (position, change) in changed.enumerated() {
             let (place, saved) = (place(of: change.index), position * initial.fruitCount)
             for fruit in 0..<initial.fruitCount { levels[place + fruit] = undoLevels[saved + fruit] }
             revisions[change.index] = change.revision
         }
+        changes = committedChanges
         forgetChanges()
     }
 
     private mutating func forgetChanges() {
-        for change in changes { isChanged[change.index] = false }
-        changes.removeAll(keepingCapacity: true)
+        for change in changed { isChanged[change.index] = false }
+        changed.removeAll(keepingCapacity: true)
         undoLevels.removeAll(keepingCapacity: true)
     }
 
@@ -171,7 +189,7 @@ package struct StoreTable {
     private mutating func put(_ store: FruitStore, at index: Int) { store.save(to: &levels, at: place(of: index)) }
 
     private mutating func saveForUndo(_ index: Int) {
-        changes.append((index, revisions[index]))
+        changed.append((index, revisions[index]))
         isChanged[index] = true
         let place = place(of: index)
         undoLevels.append(contentsOf: levels[place..<place + initial.fruitCount])
@@ -183,6 +201,7 @@ package struct StoreTable {
         if isNew {
             initial.save(to: &levels)
             revisions.append(0)
+            weights.append(StockChanges.weight(of: name.bytes))
             isChanged.append(false)
             isUnwritten.append(false)
         }

@@ -1,50 +1,61 @@
 import JuiceMessages
 
 /// Moves the position of an input, for an operator: takes the partition over like a worker, and writes an anchor into its journal.
-/// A running worker finds itself fenced, takes the partition over anew, and goes on from the anchor.
+/// A running worker finds itself fenced, takes the partition over again, and goes on from the anchor.
+///
+/// An anchor is an accounting point: its transaction ends with a position note that begins the account with what is there.
 package struct Anchoring<Log: CommandLog> {
     /// A partition before anything is changed.
-    package struct Survey: Sendable, Equatable {
+    package struct Survey {
         /// The next offset of each input, as far as the journal says.
         package let positions: [InputPosition]
         package let extents: PartitionExtents
         /// The consumer group of the last owner; nil if there was none.
         package let group: String?
+        /// What a worker would not go on with, unless the anchor accepts it; nil if nothing is wrong with journal and stock.
+        package let fault: PartitionFault?
+        /// Whether the last owner had another menu.
+        package let hasOtherMenu: Bool
     }
 
     private let log: Log
     private let share: InputAssignment
     private let context: WorkerContext
     private let partition: Int32
-    private var takeover: Takeover
+    private let isCopy: Bool
     /// Where the claim stands under which the note was first written. It may be committed although that failed.
     private var attempt: Offset?
+    private var takeover: Takeover?
 
     /// - Parameters:
     ///   - log: of a process that is no member of the group.
     ///   - settings: with the name that the claim is to have.
     ///   - share: of one partition that stores live in.
-    package init(log: Log, settings: WorkerSettings, share: InputAssignment) {
-        (self.log, self.share) = (log, share)
+    ///   - isCopy: whether the topics were copied from another cluster, by whose offsets the journal goes so far.
+    package init(log: Log, settings: WorkerSettings, share: InputAssignment, isCopy: Bool = false) {
+        (self.log, self.share, self.isCopy) = (log, share, isCopy)
         partition = share.partitions.first ?? 0
         context = WorkerContext(settings)
-        takeover = Takeover(share: share, ids: [], context: context)
     }
 
-    /// What is known of the partition. Nothing is changed.
+    /// What is known of the partition. Nothing is changed, and nobody is fenced.
     ///
     /// - Throws: ``LogError``; after ``LogError/Remedy/retry`` the same call goes on, after ``LogError/Remedy/startOver`` it does
     ///   so once ``startOver()`` was called.
     package mutating func survey() throws(LogError) -> Survey {
-        while !takeover.isSurveyed { try step() }
-        guard let target = takeover.target(partition), let extents = target.extents else { throw unavailable }
-        return Survey(positions: target.tail.positions.all, extents: extents, group: target.tail.lastClaim?.group)
+        let (target, _) = try restore(isInspection: true)
+        defer { takeover = nil }
+        guard let extents = target.extents, let accepted = takeover?.accepted else { throw unavailable }
+        let menu = target.tail.note?.position.account?.menu
+        return Survey(
+            positions: target.tail.positions.all, extents: extents, group: target.tail.lastClaim?.group, fault: accepted.fault,
+            hasOtherMenu: menu.map { $0 != context.settings.menuDigest } ?? false)
     }
 
-    /// Begins anew, for example because the partition's owner has taken it back in the meantime.
+    /// Begins again, for example because the partition's owner has taken it back in the meantime.
     package mutating func startOver() throws(LogError) {
         try log.start(at: [])
-        takeover = Takeover(share: share, ids: [], context: context)
+        takeover = nil
     }
 
     /// Takes the partition over and writes the note, after ``survey()``. Throws as that does.
@@ -54,13 +65,30 @@ package struct Anchoring<Log: CommandLog> {
         _ place: InputPlace, by author: String, reason: String?, copied: Offset? = nil
     ) throws(LogError) {
         let note = JournalNote.anchored(place, by: author, reason: reason, copied: copied)
-        while !takeover.isOwner { try step() }
-        let claim = takeover.target(partition)?.claim
+        let (target, state) = try restore(isInspection: false)
+        let claim = target.claim
         // Nobody can write the first note any more. A second one would undo what was handled since.
         if let attempt, let claim, try journal(from: attempt, to: claim, has: note) { return }
+        guard let account = takeover?.accepted?.account else { throw unavailable }
         attempt = attempt ?? claim
+        // The account that follows says that the stock has all changes. Before the anchor, more of it is written than one
+        // transaction should have.
+        while state.applied.stores.unwritten.count > StoreTable.mostWritten {
+            try transact { (transaction) throws(LogError) in try transaction.writeStock(of: state) }
+            state.applied.stores.commit()
+        }
+        state.applied.progress.positions.apply(.note(note))
+        try transact { (transaction) throws(LogError) in
+            try transaction.writeStock(of: state)
+            try transaction.writeNote(note, to: partition)
+            try transaction.writeNote(state.note(of: account), to: partition)
+        }
+    }
+
+    private func transact(_ body: (inout Transaction) throws(LogError) -> Void) throws(LogError) {
         try log.begin()
-        try log.produce(note, to: partition)
+        var transaction = Transaction(on: log, context: context, at: log.now, fallback: .none, answersReadBack: 0)
+        try body(&transaction)
         while true {
             do throws(LogError) {
                 return try log.commit()
@@ -69,7 +97,6 @@ package struct Anchoring<Log: CommandLog> {
             }
         }
     }
-
     private func journal(from start: Offset, to end: Offset, has note: JournalNote) throws(LogError) -> Bool {
         let position = ChangelogPosition(topic: .results, partition: partition, offset: start)
         try log.openChangelog([position], isolation: .committed)
@@ -89,10 +116,18 @@ package struct Anchoring<Log: CommandLog> {
         return false
     }
 
-    private mutating func step() throws(LogError) {
-        if let failure = try takeover.step(on: log).first { throw LogError(.stop, failure.fault.reason) }
-        if let refusal = takeover.refusals.first { throw LogError(.stop, refusal.fault.reason) }
-        if takeover.isDone { throw unavailable }
+    /// Restores the partition, as its owner or without a claim.
+    private mutating func restore(isInspection: Bool) throws(LogError) -> (TakeoverTarget, PartitionState) {
+        let takeover =
+            takeover
+            ?? Takeover(share: share, ids: [], isInspection: isInspection, purpose: .anchor(isCopy: isCopy), context: context)
+        self.takeover = takeover
+        while !takeover.isDone {
+            if let failure = try takeover.step(on: log).first { throw LogError(.stop, failure.fault.reason) }
+            if let refusal = takeover.refusals.first { throw LogError(.stop, refusal.fault.reason) }
+        }
+        guard let target = takeover.target(partition), let state = takeover.cached[partition] else { throw unavailable }
+        return (target, state)
     }
 
     private var unavailable: LogError { LogError(.stop, "partition \(partition) cannot be taken over") }

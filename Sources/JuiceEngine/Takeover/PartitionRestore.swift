@@ -9,6 +9,7 @@ struct PartitionRestore {
     let extents: PartitionExtents
     private let share: InputAssignment
     private let initial: FruitStore
+    private let settings: WorkerSettings
     private(set) var applied: AppliedState
     /// The last revision of each store in an answer, by the store's index; 0 if none was read.
     private var toldRevisions: [Int] = []
@@ -20,17 +21,30 @@ struct PartitionRestore {
     private var hasRecords = false
     /// Whether an operator has moved a position.
     private var isAnchored = false
-    /// Whether the stock topic is shorter than a position note says. Then the stock must be made from all answers.
-    private(set) var hasLostStock = false
-    /// Where the journal is read from, when the first record there was written, and the offsets of the claims in it.
+    /// Whether the stock lacks changes that none of the answers which were read has.
+    private var lacksStock = false
+    /// Whether the stock is made from all answers, since the stock topic lacks changes.
+    private let isRebuild: Bool
+    /// Whether the topics were copied from another cluster, where offsets differ: then only the stock is compared with the answers.
+    private let isCopy: Bool
+    /// Where the journal is read from, its first record there, and the offsets of the claims in it.
     private var start: Offset = 0
-    private var since: Timestamp?
+    private var first: (offset: Offset, at: Timestamp)?
     private var claims: Set<Offset> = []
+    private var account: AccountCheck
+    /// Whether an owner of another menu wrote any of it.
+    private var hasOtherMenu = false
+    /// When the last record was handled.
+    private var handledAt: Timestamp?
 
     private static let mostReserved: Offset = 1_000_000
 
-    init(_ extents: PartitionExtents, share: InputAssignment, context: WorkerContext) {
-        (self.extents, self.share) = (extents, share)
+    init(
+        _ extents: PartitionExtents, share: InputAssignment, isRebuild: Bool, for purpose: Takeover.Purpose, context: WorkerContext
+    ) {
+        (self.extents, self.share, settings) = (extents, share, context.settings)
+        (self.isRebuild, isCopy) = (isRebuild, purpose == .anchor(isCopy: true))
+        account = AccountCheck(extents.results, from: 0)
         initial = FruitStore(menu: context.settings.menu)
         applied = AppliedState(
             stores: StoreTable(menu: context.settings.menu), duplicates: context.newMemory,
@@ -91,40 +105,42 @@ struct PartitionRestore {
         applied.progress = JournalProgress(positions: InputPositions(home: partition))
         applied.evidence = LogEvidence(partition: partition)
         (hasRecords, isAnchored) = (false, false)
-        (self.start, since, claims) = (start, nil, [])
+        (self.start, first, claims) = (start, nil, [])
+        (account, lacksStock, hasOtherMenu, handledAt) = (AccountCheck(extents.results, from: start), false, false, nil)
     }
 
     mutating func apply(
         _ entry: JournalEntry, _ record: ChangelogBatch.Record, _ value: UnsafeRawBufferPointer, by reader: JournalReader,
         now: Timestamp
     ) {
-        since = since ?? min(record.timestamp ?? now, now)
+        let time = min(record.timestamp ?? now, now)
+        first = first ?? (record.offset, time)
         switch entry {
         case .note(.claim): claims.insert(record.offset)
         case .note(.anchored(let place, _, _, let copied)):
             (hasRecords, isAnchored) = (true, true)
             if copied != nil { applied.progress.forwards.removeAll(place.topic) }
             if place.partition ?? partition == partition { applied.evidence.removeAll(place.topic) }
-            // Whatever was wrong before, the operator has seen it.
-            (fault, toldRevisions) = (nil, [])
-        case .note(.position(let note)): check(note, at: record.offset)
+        case .note(.position(let note)): check(note, at: record.offset, record.timestamp)
         default: break
         }
         if let place = entry.handled {
             // Nobody writes before a claim.
-            if !hasRecords, start == 0, claims.isEmpty { checkClaim(0, at: 0) }
-            hasRecords = true
+            if !hasRecords, start == 0, claims.isEmpty, !isCopy { checkClaim(0, at: 0) }
+            (hasRecords, handledAt) = (true, time)
+            applied.progress.records += 1
+            account.handled()
             if case .note(let note) = entry, let content = note.evidence, place.partition == nil {
                 applied.evidence.append(place.topic, place.offset, content)
             }
         }
         applied.progress.positions.apply(entry)
-        if case .answer(let answer) = entry { apply(answer, record, value, by: reader, now: now) }
+        if case .answer(let answer) = entry { apply(answer, record, value, by: reader, time) }
     }
 
     private mutating func apply(
         _ answer: JournalAnswer, _ record: ChangelogBatch.Record, _ value: UnsafeRawBufferPointer, by reader: JournalReader,
-        now: Timestamp
+        _ time: Timestamp
     ) {
         let head = answer.head
         let command = CommandFingerprint(head.command.ofID, store: head.store, id: head.id)
@@ -133,18 +149,19 @@ struct PartitionRestore {
         if answer.revision > 0, !head.isDuplicate { applyChange(answer, record, by: reader) }
         guard let remembered = answer.remembered else { return }
         applied.duplicates.restore(
-            head.command, remembered, value, at: record.offset, isCancelled: answer.role == .cancel,
-            answeredAt: min(record.timestamp ?? now, now))
+            remembered, value, at: record.offset, isCancelled: answer.role == .cancel, answeredAt: time)
     }
 
     /// Takes a change that the stock topic lacks from its answer.
     private mutating func applyChange(_ answer: JournalAnswer, _ record: ChangelogBatch.Record, by reader: JournalReader) {
         let store = applied.stores.insert(ByteKeyTable.Key(answer.head.store.bytes))
+        account.changed(storeOfWeight: applied.stores.weight(at: store))
         let stock = applied.stores.revision(at: store)
         while toldRevisions.count <= store { toldRevisions.append(0) }
         toldRevisions[store] = answer.revision
         guard answer.revision > stock else { return }
         if answer.revision > stock + 1 {
+            lacksStock = true
             found(
                 .stock, at: record.offset,
                 "store \"\(String(answer.head.store))\" has revision \(stock) in the stock topic, but the answer at"
@@ -154,18 +171,23 @@ struct PartitionRestore {
         applied.stores.restore(at: store, revision: answer.revision) { reader.forEachLevel($0) }
     }
 
-    private mutating func check(_ note: JournalPosition, at offset: Offset) {
+    private mutating func check(_ note: JournalPosition, at offset: Offset, _ time: Timestamp?) {
         hasRecords = true
-        checkClaim(note.claim, at: offset)
+        if !isCopy { checkClaim(note.claim, at: offset) }
         applied.progress.forwards.restore(note.forwarded)
-        hasLostStock = hasLostStock || note.stock > extents.stock.upperBound
-        if hasLostStock, start > 0 {
-            found(
-                .stock, at: extents.stock.upperBound,
-                "the stock topic ends at offset \(extents.stock.upperBound), but reached \(note.stock) when the journal's"
-                    + " record at \(offset) was written: it was made anew, or lost its end")
-        }
+        let problem = account.add(note, at: offset, time)
+        if let problem, !isCopy { found(.journal, at: offset, "results [\(partition)]: \(problem)") }
+        guard let account = note.account else { return }
+        applied.progress.records = account.records
+        hasOtherMenu = hasOtherMenu || account.menu != settings.menuDigest
+        // Whatever was wrong before, an operator has accepted it.
+        if account.before == nil, isAnchored { (fault, toldRevisions, lacksStock) = (nil, [], false) }
     }
+
+    /// The part of the journal that is still to be counted.
+    var unreadHead: Range<Offset>? { account.head?.range }
+
+    mutating func applyHead(_ entry: JournalEntry, at offset: Offset) { account.addHead(entry, at: offset) }
 
     /// Whoever writes has claimed the partition in the same log. If that claim is gone, so is what was journalled with it.
     private mutating func checkClaim(_ claim: Offset, at offset: Offset) {
@@ -177,47 +199,100 @@ struct PartitionRestore {
     }
 
     private mutating func found(_ kind: PartitionFault.Kind, at offset: Offset? = nil, _ reason: String) {
-        fault = fault ?? PartitionFault(kind, at: offset, reason)
+        guard let former = fault else { return fault = PartitionFault(kind, at: offset, reason) }
+        // Whatever else is wrong of that kind follows from the first.
+        if former.kind != kind { fault = PartitionFault(former.kind, at: former.offset, "\(former.reason); \(reason)") }
     }
 
     // MARK: - The end
 
-    /// The state, once the journal is read up to this worker's claim.
+    /// Whether older answers may make the stock good. Not if it is ahead of them: then something else is wrong.
+    var mayBeRebuilt: Bool { lacksStock && fault?.kind == .stock && !isRebuild }
+
+    /// Closes the account: compares what was read with what there must be.
     ///
-    /// - Parameter groupOffsets: what the group has committed, for inputs that the journal says nothing of.
-    mutating func finish(
-        claim: Offset, ids: [String], groupOffsets: [InputPartition: Offset], now: Timestamp
-    ) throws(PartitionFault) -> PartitionState {
-        // What was answered before was sent before.
-        if start > 0 { applied.duplicates.lacks(upTo: since ?? now) }
-        checkJournalAgainstStock()
-        let inputs = share.inputs(of: partition)
-        if let fault {
-            // Without a journal, nothing else says where to go on with any input.
-            let anchored = fault.kind == .journal ? inputs : Array(inputs.prefix(1))
-            throw fault.anchored(at: anchored.map { anchor(of: $0, groupOffsets) })
+    /// - Parameter reach: how far back repeats may ask for answers; nil if that makes no difference.
+    mutating func close(_ reach: AnswerReach?) {
+        if isCopy { return closeStock() }
+        if let problem = account.closeHead() { found(.journal, "results [\(partition)]: \(problem)") }
+        let results = extents.results
+        if account.last == nil, results.lowerBound > 0 {
+            found(
+                .journal, at: results.lowerBound,
+                "results [\(partition)] begin at offset \(results.lowerBound) without a position note: what they said before is lost"
+            )
         }
-        for input in inputs where applied.progress.positions[input] == nil {
-            guard let position = firstPosition(of: input, groupOffsets) else {
-                let reason = "\(input.text): neither the results nor the group say how far it was read, but there is stock"
-                throw PartitionFault(.input(input), reason, anchors: [anchor(of: input, groupOffsets)])
-            }
-            applied.progress.positions[input] = position
+        let first = first?.offset ?? results.upperBound
+        if let reach, !account.reachesBack(from: first, reach, retention: settings.window.retention) {
+            let oldest = account.last?.account.oldest ?? 0
+            found(
+                .journal, at: results.lowerBound,
+                "results [\(partition)] begin at offset \(results.lowerBound), but repeats may still ask for answers from offset"
+                    + " \(oldest) on: \(results.lowerBound - oldest) records were deleted too early")
         }
-        return PartitionState(applied, claim: claim, ids: ids, extents)
+        closeStock()
     }
 
     /// The stock is written after its answers, so none of it can be ahead of a journal that is whole.
-    private mutating func checkJournalAgainstStock() {
-        if extents.results.lowerBound == 0, !hasRecords, applied.stores.count > 0 {
-            found(.journal, "there is stock, but the results have no record of what changed it: they were made anew")
-        }
+    private mutating func closeStock() {
         for (store, told) in toldRevisions.enumerated() where told > 0 && told < applied.stores.revision(at: store) {
-            return found(
+            found(
                 .journal,
                 "store \"\(applied.stores.name(at: store))\" has revision \(applied.stores.revision(at: store)) in the stock"
-                    + " topic, but its last answer has revision \(told): the results have lost their end")
+                    + " topic, but its last answer has revision \(told): the results have lost their end, or somebody else wrote")
         }
+        if isRebuild, hasOtherMenu {
+            found(.stock, "stock [\(partition)]: changes are missing, and the answers that have them were given by another menu")
+        }
+        guard let expected = account.changes, expected != applied.stores.changes else { return }
+        let (told, found) = (expected.count, applied.stores.changes.count)
+        if found < told {
+            lacksStock = true
+            let reason = "stock [\(partition)]: \(found) of \(told) changes are there"
+            guard let former = fault, former.kind == .stock else { return self.found(.stock, reason) }
+            fault = PartitionFault(.stock, at: former.offset, "\(reason): \(former.reason)")
+        } else {
+            self.found(
+                .journal,
+                "stock [\(partition)] has \(found) changes, but the results tell of \(told): the results have lost records, or"
+                    + " somebody else wrote to the stock")
+        }
+    }
+
+    /// The state, once the journal is read up to this worker's claim and the account is closed, and what is wrong with it. Only an
+    /// operator may go on with a state that has a fault.
+    ///
+    /// - Parameter groupOffsets: what the group has committed, for inputs that the journal says nothing of.
+    consuming func finish(
+        claim: Offset, ids: [String], groupOffsets: [InputPartition: Offset], now: Timestamp
+    ) -> (state: PartitionState, fault: PartitionFault?) {
+        // What was answered before was sent before.
+        if start > 0 { applied.duplicates.lacks(upTo: first?.at ?? now) }
+        let inputs = share.inputs(of: partition)
+        // Without a journal, nothing else says where to go on with any input.
+        let anchored = fault?.kind == .journal ? inputs : Array(inputs.prefix(1))
+        var fault = fault?.anchored(at: anchored.map { anchor(of: $0, groupOffsets) })
+        for input in inputs where applied.progress.positions[input] == nil {
+            let position = firstPosition(of: input, groupOffsets)
+            if position == nil, fault == nil {
+                let reason = "\(input.text): neither the results nor the group say how far it was read, but there is stock"
+                fault = PartitionFault(.input(input), reason, anchors: [anchor(of: input, groupOffsets)])
+            }
+            applied.progress.positions[input] = position ?? anchor(of: input, groupOffsets).offset
+        }
+        let state = PartitionState(
+            applied, claim: claim, ids: ids, lastNote: account.last?.offset, handledAt: handledAt, extents)
+        return (state, fault)
+    }
+
+    /// The account after an operator has moved a position: what is there is accepted.
+    ///
+    /// - Parameter isCopy: whether earlier offsets are those of another cluster.
+    func acceptedAccount(isCopy: Bool) -> JournalAccount {
+        let oldest = isCopy ? extents.results.lowerBound : account.last?.account.oldest.map { max($0, extents.results.lowerBound) }
+        return JournalAccount(
+            before: nil, records: applied.progress.records, changes: applied.stores.changes, oldest: oldest,
+            menu: settings.menuDigest)
     }
 
     /// Where to begin with an input that the journal says nothing of.

@@ -11,15 +11,28 @@ final class Takeover {
         case fencing(Set<String>)
         case beginningClaim, writingClaim, committingClaim
         case extentsAgain, between
-        case answerStarts, stock, journal
+        case answerReaches, stock, journal, head
         case evidence, explaining
         case done
     }
 
+    /// Who takes the partitions over.
+    enum Purpose: Equatable {
+        /// A worker, to read on. It refuses a partition that has a fault.
+        case work
+        /// An operator, to write an anchor, which accepts whatever is wrong with what was restored.
+        case anchor(isCopy: Bool)
+
+        var isAnchor: Bool { self != .work }
+    }
+
     private let share: InputAssignment
     private let context: WorkerContext
+    private let purpose: Purpose
     /// Whether to find out what a takeover would find, and claim nothing.
     private let isInspection: Bool
+    /// For an anchor: the account after it, and what an operator accepts with it.
+    private(set) var accepted: (account: JournalAccount, fault: PartitionFault?)?
     /// States of before, which are used again if nobody has written to their partitions since, and those that are restored.
     private(set) var cached: PartitionTable
     private var stage = Stage.extents
@@ -30,7 +43,8 @@ final class Takeover {
     private var groupOffsets: [InputPartition: Offset] = [:]
     /// Whether the changelogs are open as far as this stage reads them.
     private var isOpen = false
-    /// When anything was read last.
+    /// The time of the present call, and when anything was read last.
+    private var now: Timestamp = 0
     private var readAt: Timestamp?
     private(set) var recordCount = 0
     /// Partitions that must not be read on, and where their journals end.
@@ -59,12 +73,14 @@ final class Takeover {
     ///   - leftOut: partitions that are not to be taken over now.
     ///   - mismatches: places at which an input was found to be another log than the one that was read.
     ///   - isInspection: whether to claim nothing, and restore what the journal says up to its present end.
+    ///   - purpose: who takes them over.
     init(
         share: InputAssignment, ids: [String], cached: PartitionTable = PartitionTable(), leavingOut leftOut: [Int32] = [],
-        claimLimit: Int = .max, mismatches: [InputMismatch] = [], isInspection: Bool = false, context: WorkerContext
+        claimLimit: Int = .max, mismatches: [InputMismatch] = [], isInspection: Bool = false, purpose: Purpose = .work,
+        context: WorkerContext
     ) {
         (self.share, self.ids, self.cached, self.claimLimit, self.context) = (share, ids, cached, claimLimit, context)
-        self.isInspection = isInspection
+        (self.isInspection, self.purpose) = (isInspection, purpose)
         targets = share.partitions.filter { !leftOut.contains($0) }.map { partition in
             TakeoverTarget(partition, mismatch: mismatches.first { $0.input.partition % share.partitionCount == partition })
         }
@@ -100,9 +116,11 @@ final class Takeover {
         case .committingClaim:
             try log.commit()
             claimed()
-        case .answerStarts:
-            let starts = try log.answerStarts(at: knownPositions, retention: context.settings.window.retention)
-            for target in targets { target.answerStart = starts[target.partition] ?? target.results.upperBound }
+        case .answerReaches:
+            let handledAt = targets.reduce(into: [:]) { $0[$1.partition] = $1.tail.handledAt }
+            let reaches = try log.answerReaches(
+                at: knownPositions, handledAt: handledAt, retention: context.settings.window.retention)
+            for target in targets { target.reach = reaches[target.partition] }
             beginStock()
         default: return try look(at: log)
         }
@@ -111,6 +129,7 @@ final class Takeover {
 
     /// Makes the next call on the log if that only reads, as all calls of an inspection do. Returns as ``step(on:)`` does.
     func look(at log: some ReadableLog) throws(LogError) -> [PartitionFailure] {
+        now = log.now
         switch stage {
         case .extents, .extentsAgain:
             let (extents, leaderless) = try log.extents(of: partitions)
@@ -119,9 +138,9 @@ final class Takeover {
                 let reason = "\(topic) [\(partition)] has no leader, or is gone"
                 return (partition, PartitionFault(.leader(topic: topic), reason))
             }
-        case .tail, .claims, .between, .stock, .journal, .explaining:
+        case .tail, .claims, .between, .stock, .journal, .head, .explaining:
             if isOpen {
-                try read(try log.readChangelog(), now: log.now)
+                try read(try log.readChangelog())
             } else {
                 let isolation = stage == .claims ? Isolation.uncommitted : .committed
                 try log.openChangelog(targets.compactMap(\.opening), isolation: isolation)
@@ -136,7 +155,7 @@ final class Takeover {
                 target.mismatch = target.evidence?.mismatch(with: records, damaged: damaged, by: context.commandReaders.0)
             }
             compared()
-        case .membership, .producers, .fencing, .beginningClaim, .writingClaim, .committingClaim, .answerStarts, .done: break
+        case .membership, .producers, .fencing, .beginningClaim, .writingClaim, .committingClaim, .answerReaches, .done: break
         }
         return []
     }
@@ -195,13 +214,13 @@ final class Takeover {
         isOpen = false
         guard targets.allSatisfy({ $0.reading == nil }) else { return }
         // There is nothing to read, so nothing is found that could throw.
-        try? finishReading(now: 0)
+        try? finishReading()
     }
 
     /// The next records of the changelogs.
     ///
     /// - Throws: ``LogError`` if another worker has claimed a partition since, or a topic was made anew.
-    private func read(_ batch: ChangelogBatch, now: Timestamp) throws(LogError) {
+    private func read(_ batch: ChangelogBatch) throws(LogError) {
         if !batch.records.isEmpty || readAt == nil { readAt = now }
         if let readAt, now - readAt > Self.longestRead {
             throw LogError(.startOver, "results or stock do not reach as far as they did a moment ago")
@@ -211,7 +230,7 @@ final class Takeover {
         while let first = rest.first {
             let run = rest.prefix { $0.partition == first.partition && $0.topic == first.topic }
             rest = rest[run.endIndex...]
-            if let target = target(first.partition) { apply(target.wanted(run), to: target, now: now) }
+            if let target = target(first.partition) { apply(target.wanted(run), to: target) }
         }
         for end in batch.ends { target(end.partition)?.reached(end) }
         for (place, reason) in batch.damages {
@@ -220,10 +239,10 @@ final class Takeover {
             refuse(target, PartitionFault(kind, at: place.offset, "\(place.topic) [\(place.partition)]: \(reason)"))
         }
         guard targets.allSatisfy({ $0.reading == nil }) else { return }
-        try finishReading(now: now)
+        try finishReading()
     }
 
-    private func apply(_ run: ArraySlice<ChangelogBatch.Record>, to target: TakeoverTarget, now: Timestamp) {
+    private func apply(_ run: ArraySlice<ChangelogBatch.Record>, to target: TakeoverTarget) {
         if stage == .stock || stage == .journal { recordCount += run.count }
         guard stage != .stock else {
             target.restore?.applyStock(run, by: context.stockRestorer)
@@ -236,6 +255,7 @@ final class Takeover {
             case .claims: target.tail.addUncommitted(entry, at: record.offset)
             case .between: target.addBetween(entry, at: record.offset, ids: ids)
             case .journal: target.restore?.apply(entry, record, value, by: context.journalReader, now: now)
+            case .head: target.restore?.applyHead(entry, at: record.offset)
             case .explaining: target.explain(entry)
             default: break
             }
@@ -243,7 +263,7 @@ final class Takeover {
     }
 
     /// All partitions are read as far as this stage needs.
-    private func finishReading(now: Timestamp) throws(LogError) {
+    private func finishReading() throws(LogError) {
         guard !targets.isEmpty else { return stage = .done }
         switch stage {
         case .tail:
@@ -255,9 +275,14 @@ final class Takeover {
             if inputsWithoutPosition.isEmpty { beginMembership() } else { stage = .groupOffsets }
         case .between: try finishBetween()
         case .stock:
-            for target in targets { target.readJournal(context) }
+            for target in targets { target.readJournal(context, for: purpose) }
             enter(.journal)
-        case .journal: finishJournal(now: now)
+        case .journal:
+            let further = targets.filter { $0.readJournalFurther(context) }
+            if !further.isEmpty { return isOpen = false }
+            for target in targets { target.readHead() }
+            enter(.head)
+        case .head: finishRestore()
         case .explaining:
             for target in targets {
                 if let fault = target.mismatchFault { refuse(target, fault) }
@@ -350,7 +375,13 @@ final class Takeover {
             claims[target.partition] = target.claim
             if let state = cached[target.partition] { resume(state, of: target) }
         }
-        if targets.contains(where: { cached[$0.partition] == nil }) { stage = .answerStarts } else { beginEvidence() }
+        if targets.allSatisfy({ cached[$0.partition] != nil }) {
+            beginEvidence()
+        } else if purpose == .work {
+            stage = .answerReaches
+        } else {
+            beginStock()
+        }
     }
 
     /// Goes on with a state of before if the journal is as it was, and else drops it.
@@ -358,7 +389,8 @@ final class Takeover {
         guard let extents = target.extents, let claim = target.claim else { return }
         // An input may have got partitions.
         if target.isUnchanged(since: state), Set(state.committed.positions.all.map(\.input)) == Set(inputs(of: target)) {
-            if state.resume(claim: claim, ids: ids, extents) { rewritten.append(target.partition) }
+            let isRewritten = state.resume(claim: claim, ids: ids, lastNote: target.tail.note?.offset, extents)
+            if isRewritten { rewritten.append(target.partition) }
         } else {
             cached[target.partition] = nil
             guard let fault = lossFault(of: state, target.tail, extents) else { return }
@@ -367,22 +399,21 @@ final class Takeover {
         }
     }
 
-    /// The fault of a partition whose stock lacks records that no state in memory makes good, or whose journal lacks even this
-    /// worker's last claim. A journal that only lost its end says how far the inputs are handled, and what was lost is answered
-    /// again.
+    /// The fault of a partition whose journal lacks records that this worker wrote, or whose stock lacks records that no state in
+    /// memory makes good.
     private func lossFault(of state: PartitionState, _ tail: JournalTail, _ extents: PartitionExtents) -> PartitionFault? {
-        let lost: (kind: PartitionFault.Kind, name: String, end: Offset)
-        if state.rewound.contains(.stock) {
-            lost = (.stock, "stock", extents.stock.upperBound)
-        } else if state.rewound.contains(.results), !tail.hasClaim(of: state) {
-            lost = (.journal, "results", extents.results.upperBound)
-        } else {
-            return nil
+        let lost = state.committed.records - tail.records
+        if state.rewound.contains(.results), lost > 0 {
+            return PartitionFault(
+                .journal, at: extents.results.upperBound,
+                "results [\(state.partition)] ends at offset \(extents.results.upperBound), and lacks \(lost) records that were"
+                    + " written: the topic was recreated, or lost its end", anchors: state.positions)
         }
+        guard state.rewound.contains(.stock) else { return nil }
         return PartitionFault(
-            lost.kind, at: lost.end,
-            "\(lost.name) [\(state.partition)] ends at offset \(lost.end), and lacks records that were written or read before: the"
-                + " topic was made anew, or lost its end", anchors: state.positions)
+            .stock, at: extents.stock.upperBound,
+            "stock [\(state.partition)] holds offsets \(extents.stock.lowerBound) to \(extents.stock.upperBound), and lacks records"
+                + " that were written or read before: the topic was recreated, or lost a part", anchors: state.positions)
     }
 
     /// The claim of another group that took a partition away from this worker, whose claims stood there.
@@ -397,26 +428,47 @@ final class Takeover {
     // MARK: - Restoring
 
     private func beginStock() {
+        // An anchor answers nobody, but accepts it if the journal does not hold what a worker would look for.
+        if purpose.isAnchor { for target in targets { target.reach = AnswerReach(offset: 0, firstUnread: nil) } }
+        beginStock(of: targets.filter { cached[$0.partition] == nil })
+    }
+
+    private func beginStock(of targets: [TakeoverTarget]) {
         for target in targets {
-            guard cached[target.partition] == nil, let extents = target.extents else { continue }
-            target.readStock(into: PartitionRestore(extents, share: share, context: context))
+            guard let extents = target.extents else { continue }
+            target.readStock(
+                into: PartitionRestore(
+                    extents, share: share, isRebuild: target.mustRestoreFromAnswers, for: purpose, context: context))
         }
         enter(.stock)
     }
 
-    private func finishJournal(now: Timestamp) {
-        let further = targets.filter { $0.readJournalFurther(context) }
-        if !further.isEmpty { return isOpen = false }
-        let incomplete = targets.filter { $0.mustRestoreFromAnswers() }
-        if !incomplete.isEmpty { return beginStock() }
+    /// Closes the accounts. Where the stock lacks changes, it is read again with all answers; the other partitions are done.
+    private func finishRestore() {
+        var incomplete: [TakeoverTarget] = []
         for target in targets {
-            guard let claim = target.claim else { continue }
-            do throws(PartitionFault) {
-                let state = try target.restore?.finish(claim: claim, ids: ids, groupOffsets: groupOffsets, now: now)
-                if let state { cached[target.partition] = state }
-            } catch { refuse(target, error) }
+            guard let restore = target.closedRestore(), let claim = target.claim else { continue }
+            if target.mustRestoreFromAnswers {
+                incomplete.append(target)
+                continue
+            }
+            let account = restore.acceptedAccount(isCopy: purpose == .anchor(isCopy: true))
+            let (state, fault) = restore.finish(claim: claim, ids: ids, groupOffsets: groupOffsets, now: now)
+            if purpose.isAnchor {
+                (cached[target.partition], accepted) = (state, (account, fault))
+            } else if let fault {
+                refuse(target, fault)
+            } else {
+                cached[target.partition] = state
+            }
         }
-        beginEvidence()
+        if !incomplete.isEmpty {
+            beginStock(of: incomplete)
+        } else if purpose.isAnchor {
+            stage = .done
+        } else {
+            beginEvidence()
+        }
     }
 
     private func beginEvidence() {

@@ -29,10 +29,11 @@ final class TakeoverTarget {
     private var formerlyBetween: Set<String> = []
     /// Whether anything but claims was committed since the tail was read.
     private var hasNews = false
-    var answerStart: Offset = 0
+    /// How far back repeats may ask for answers; nil if nobody is to be answered.
+    var reach: AnswerReach?
     private var answerSpan: Offset = 0
-    /// Whether all of the journal is to be read, since the stock topic has lost records.
-    private var needsAllAnswers = false
+    /// Whether the stock is to be made from all answers, since the stock topic has lost records.
+    private(set) var mustRestoreFromAnswers = false
     private(set) var journalStart: Offset?
     var restore: PartitionRestore?
     private(set) var evidence: LogEvidence?
@@ -91,9 +92,9 @@ final class TakeoverTarget {
         if reading == nil { tailEnd = results.upperBound }
     }
 
-    /// Begins again from further back if the last two position notes are not among what was read.
+    /// Begins again from further back if the last position note is not among what was read.
     func readTailFurther() -> Bool {
-        guard tail.notes.count < 2, results.upperBound - tailSpan > results.lowerBound else { return false }
+        guard tail.note == nil, results.upperBound - tailSpan > results.lowerBound else { return false }
         tailSpan *= 8
         readTail()
         return true
@@ -102,11 +103,11 @@ final class TakeoverTarget {
     /// Begins to read the claims that the last position note's writer may not have known, whatever becomes of them.
     func readClaims() {
         since = results.upperBound
-        read(.results, (tail.notes.last ?? results.lowerBound)..<since)
+        read(.results, (tail.note?.offset ?? results.lowerBound)..<since)
     }
 
     /// Goes on to restoring as if the claim stood at the journal's end. What only repeats ask for is not read.
-    func readUnclaimed() { (claim, answerStart) = (since, since) }
+    func readUnclaimed() { claim = since }
 
     // MARK: - After the claim
 
@@ -133,7 +134,7 @@ final class TakeoverTarget {
 
     /// Whether nobody has written to the journal since a state was the last that it says.
     func isUnchanged(since state: PartitionState) -> Bool {
-        guard !hasNews, tail.hasClaim(of: state), !state.rewound.contains(.results) else { return false }
+        guard !hasNews, tail.hasClaim(of: state), tail.records == state.committed.records else { return false }
         return tail.positions.all.allSatisfy { state.committed.positions[$0.input] == $0.offset }
     }
 
@@ -146,12 +147,16 @@ final class TakeoverTarget {
     }
 
     /// Begins to read the journal from where repeats may ask for answers, and from before the changes that the stock may lack.
-    func readJournal(_ context: WorkerContext) {
-        guard let claim else { return }
+    func readJournal(_ context: WorkerContext, for purpose: Takeover.Purpose) {
+        guard let claim, restore != nil else { return }
         // A window that is full by count has large transactions, which leave few markers between the records.
         if answerSpan == 0 { answerSpan = Offset(context.settings.window.count) + Offset(context.settings.window.count / 4) + 1 }
-        let needed = tail.notes.count == 2 ? tail.notes[0] : results.lowerBound
-        let latest = needsAllAnswers ? results.lowerBound : min(needed, max(answerStart, claim - answerSpan))
+        // All of the stock from before the last note but one is written.
+        let needed = tail.note.map { $0.position.account?.before ?? $0.offset } ?? results.lowerBound
+        let isCut = reach != nil && tail.note?.position.account?.oldest ?? .max < results.lowerBound
+        let asked = purpose == .work ? reach.map { max($0.offset, claim - answerSpan) } : nil
+        let readsAll = isCut || mustRestoreFromAnswers || purpose == .anchor(isCopy: true)
+        let latest = readsAll ? results.lowerBound : min(needed, asked ?? claim)
         let start = max(results.lowerBound, latest)
         journalStart = start
         restore?.beginJournal(at: start, duplicates: context.newMemory)
@@ -160,19 +165,26 @@ final class TakeoverTarget {
 
     /// Begins again from further back if there were too few answers: markers and aborted records take offsets, too.
     func readJournalFurther(_ context: WorkerContext) -> Bool {
-        guard let restore, let start = journalStart, start > max(answerStart, results.lowerBound),
+        guard let restore, let start = journalStart, let reach, start > max(reach.offset, results.lowerBound),
             restore.applied.duplicates.count < context.settings.window.count
         else { return false }
         answerSpan *= 2
-        readJournal(context)
+        readJournal(context, for: .work)
         return reading != nil
     }
 
-    /// Restores anew from all answers, if the stock topic has lost records that they may make good.
-    func mustRestoreFromAnswers() -> Bool {
-        guard let restore, restore.hasLostStock, !needsAllAnswers, journalStart ?? 0 > results.lowerBound else { return false }
-        needsAllAnswers = true
-        return true
+    /// Begins to count the records between the first note that was read and the note before it, if that was not read.
+    func readHead() {
+        if let head = restore?.unreadHead { read(.results, head) }
+    }
+
+    /// Closes the account of what was read, and returns that once; nil if nothing was.
+    func closedRestore() -> PartitionRestore? {
+        guard var restore else { return nil }
+        self.restore = nil
+        restore.close(reach)
+        mustRestoreFromAnswers = restore.mayBeRebuilt
+        return restore
     }
 
     // MARK: - Another log
@@ -205,7 +217,7 @@ final class TakeoverTarget {
     /// Begins to look for the answer at a place where an input now holds something else.
     func readExplanation() {
         guard mismatch != nil, let claim else { return }
-        read(.results, (journalStart ?? tail.notes.first ?? results.lowerBound)..<claim)
+        read(.results, (journalStart ?? tail.note?.offset ?? results.lowerBound)..<claim)
     }
 
     func explain(_ entry: JournalEntry) {
@@ -233,6 +245,16 @@ final class TakeoverTarget {
     }
 }
 
+/// How far back a restore must read a partition's journal, so that repeats which are not read yet find their first answers.
+package struct AnswerReach {
+    /// The first record that was written late enough; the journal's end if none was.
+    let offset: Offset
+    /// When the first unread command was sent; nil if there is none.
+    let firstUnread: Timestamp?
+
+    package init(offset: Offset, firstUnread: Timestamp?) { (self.offset, self.firstUnread) = (offset, firstUnread) }
+}
+
 /// What the end of a partition's journal says before this worker claims it: where to restore from, the positions of the inputs, and
 /// whose transactions may still be open.
 struct JournalTail {
@@ -256,8 +278,10 @@ struct JournalTail {
         }
     }
 
-    /// Where the last two position notes stand, or fewer.
-    private(set) var notes: [Offset] = []
+    /// The last position note.
+    private(set) var note: (offset: Offset, position: JournalPosition)?
+    /// How many records the journal has handled, as far as it was read.
+    private(set) var records: Int64 = 0
     /// The next offset of each input, as far as the journal was read.
     private(set) var positions: InputPositions
     private(set) var lastClaim: LastClaim?
@@ -270,6 +294,9 @@ struct JournalTail {
 
     init(partition: Int32) { positions = InputPositions(home: partition) }
 
+    /// When the last record was handled.
+    var handledAt: Timestamp? { lastHandled.values.compactMap(\.at).max() }
+
     /// Whether the last claim is the one that a state belongs to. In a journal that was made anew, another one may stand there.
     func hasClaim(of state: PartitionState) -> Bool { lastClaim.map { ($0.offset, $0.ids) == (state.claim, state.ids) } ?? false }
 
@@ -279,10 +306,11 @@ struct JournalTail {
         if let place = entry.handled {
             let input = InputPartition(topic: place.topic, partition: place.partition ?? positions.home)
             lastHandled[input] = (place.offset, time)
+            records += 1
         }
         switch entry {
         case .note(.position(let note)):
-            notes = notes.suffix(1) + [offset]
+            (self.note, records) = ((offset, note), note.account?.records ?? records)
             if lastClaim.map({ $0.offset < note.claim }) ?? true { lastClaim = LastClaim(of: note) }
             namings.append((offset, note.ids))
         case .note(.claim(let claim)):
@@ -301,7 +329,7 @@ struct JournalTail {
     /// The ids under which somebody may still write. Whoever wrote the last position note had fenced all that was named before,
     /// but for itself.
     var suspects: Set<String> {
-        let first = max(fencedUpTo, notes.last ?? 0)
+        let first = max(fencedUpTo, note?.offset ?? 0)
         return Set(namings.lazy.filter { $0.offset >= first }.flatMap(\.ids))
     }
 }

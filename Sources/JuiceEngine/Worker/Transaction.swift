@@ -298,10 +298,10 @@ struct Transaction: ~Copyable {
         try writeToJournal(partition)
     }
 
-    /// Writes every store whose last committed changes the stock topic lacks. The transaction must not have changed any yet.
+    /// Writes the stores whose last committed changes the stock topic lacks. The transaction must not have changed any yet.
     mutating func writeStock(of state: PartitionState) throws(LogError) {
-        summary.storesWritten += state.applied.stores.unwritten.count
-        try state.applied.stores.forEachUnwritten { (store, levels, revision) throws(LogError) in
+        defer { summary.storesWritten += state.applied.stores.writing }
+        try state.applied.stores.writeNext { (store, levels, revision) throws(LogError) in
             buffer.removeAll()
             context.answerEncoder.stock(store: store, revision: revision, levels: levels, into: &buffer)
             try log.produce(
@@ -338,6 +338,12 @@ struct Batch {
     }
 
     var partitions: [Int32] { firsts.compactMap { $0.first?.partition } }
+
+    /// When the first records of a partition's inputs were sent, at the earliest.
+    func firstTime(in home: Int32, of settings: WorkerSettings, readAt now: Timestamp) -> Timestamp? {
+        runs.lazy.compactMap(\.first).filter { $0.partition % settings.partitionCount == home }
+            .map { CommandTime.effective($0.timestamp, readAt: now) }.min()
+    }
 
     /// The position of its record, if it has only one.
     var onlyRecord: InputPosition? { count == 1 ? runs.first?.first?.position : nil }

@@ -273,7 +273,8 @@ package struct Worker<Log: CommandLog> {
         for state in partitions {
             var note: JournalNote?
             if homes.isEmpty || homes.contains(state.partition) {
-                note = state.dueNote(at: now, interval: settings.noteInterval, stockEnd: log.writtenStockEnd(of: state.partition))
+                let firstUnread = batch.firstTime(in: state.partition, of: settings, readAt: now)
+                note = state.dueNote(at: now, settings, firstUnread: firstUnread)
             }
             if note != nil || batch.count == 0 || state.isStockDue(at: now) {
                 try transaction.writeStock(of: state)

@@ -4,6 +4,7 @@ import JuiceMessages
 /// The configuration of a worker.
 package struct WorkerSettings {
     package let menu: Menu
+    let menuDigest: UInt64
     package let language: Language
     /// The only stores that commands are carried out in; nil carries them out in any.
     package let stores: ByteKeyTable?
@@ -30,6 +31,7 @@ package struct WorkerSettings {
         noteInterval: Timestamp = 24 * 3_600_000, oldestForward: Timestamp? = nil
     ) {
         (self.menu, self.language, self.stores, self.partitionCount) = (menu, language, stores, partitionCount)
+        menuDigest = JournalAccount.digest(of: menu)
         (self.group, self.instance, self.window) = (group, instance, window)
         (self.answerBytes, self.maxBatch, self.noteInterval) = (answerBytes, maxBatch, noteInterval)
         self.oldestForward = oldestForward

@@ -6,7 +6,7 @@
 ///
 /// Source: https://github.com/veorq/SipHash
 public struct SipHash {
-    /// The secret that the hash depends on.
+    /// What the hash depends on: a secret, but for the key of the contract.
     public struct Key: Sendable {
         let low: UInt64
         let high: UInt64

@@ -1,0 +1,172 @@
+import JuiceEngine
+import JuiceMessages
+import Testing
+
+@testable import simulate
+
+/// What journal and stock have lost, at the beginning, in the middle or in a single record: it is restored, or the partition stops
+/// and says how much is missing.
+@Suite struct AccountTests {
+    private static let window = DuplicateWindow(age: 60_000, count: 10_000)
+    private static let retention: Timestamp = 60_000 + 60_000
+    private let cluster = SimulatedCluster(partitionCount: 1)
+
+    /// Answers a change of the store `quiet`, then as many orders of another as make notes follow.
+    private func serve(_ count: Int = 3_000, interval: Timestamp = 0, by member: String = "first") {
+        let harness = Harness(cluster, member: member, window: Self.window)
+        cluster.order("quiet", "banana", store: "quiet")
+        harness.run()
+        for number in 0..<count {
+            cluster.order("\(number)", "kiwi", store: "busy")
+            cluster.now += interval
+            if number % 100 == 99 { harness.run(limit: 10_000) }
+        }
+        harness.runAndLeave()
+    }
+
+    /// What a worker stops for that takes the partition over now.
+    private func takeOver(_ member: String = "second", window: DuplicateWindow = window) -> PartitionFault? {
+        let harness = Harness(cluster, member: member, window: window)
+        harness.run(limit: 10_000)
+        harness.log.leave()
+        return harness.fault
+    }
+
+    // MARK: - The stock
+
+    private static let losses: [@Sendable (SimulatedCluster) -> Void] = [
+        { $0[.stock, 0].deleteRecords(before: 3) },
+        { $0.send(.stock, partition: 0, key: Array("quiet".utf8), value: nil) },
+        { $0[.stock, 0].deleteRecords(before: $0[.stock, 0].end) },
+    ]
+
+    /// A lost stock record is made from the answers, if they are there.
+    @Test(arguments: losses.indices, [true, false]) func aStoreThatTheStockLacksIsRestoredOrStopsThePartition(
+        loss: Int, hasAnswers: Bool
+    ) throws {
+        serve(1_200)
+        cluster.now += 10 * Self.retention
+        serve(1_200, by: "later")
+        Self.losses[loss](cluster)
+        if !hasAnswers { cluster[.results, 0].deleteRecords(before: 10) }
+        let fault = takeOver()
+        if hasAnswers {
+            #expect(fault == nil)
+            #expect(cluster.values(.stock).contains { $0.contains(#""store":"quiet","revision":2"#) })
+        } else {
+            let fault = try #require(fault)
+            let isNumbered = fault.reason.contains("changes are there") || fault.reason.contains("between are gone")
+            #expect(fault.kind == .stock && isNumbered, "\(fault.reason)")
+        }
+    }
+
+    /// A running owner has all of it in memory.
+    @Test func aTrimmedStockIsWrittenAgainByItsOwner() {
+        let harness = Harness(cluster, window: Self.window)
+        cluster.order("quiet", "banana", store: "quiet")
+        harness.run()
+        for number in 0..<10 { harness.order("\(number)", "kiwi") }
+        cluster[.stock, 0].deleteRecords(before: 3)
+        cluster.now += 3_001
+        harness.run()
+        #expect(harness.events.contains { if case .stockRewritten(0) = $0 { true } else { false } })
+        #expect(cluster.values(.stock).contains { $0.contains(#""store":"quiet""#) })
+    }
+
+    @Test func stockThatIsAheadOfItsAnswersIsNotBelieved() throws {
+        serve(10)
+        cluster.send(
+            .stock, key: "invented", #"{"store":"invented","revision":2,"stock":{"kiwi":7}}"#)
+        let fault = try #require(takeOver())
+        #expect(fault.kind == .journal && fault.reason.contains("somebody else wrote"), "\(fault.reason)")
+    }
+
+    // MARK: - The journal
+
+    @Test func aCompactedJournalStopsThePartition() throws {
+        serve(1_500)
+        let end = cluster[.results, 0].end
+        serve(2_200, by: "second")
+        cluster[.results, 0].compact(upTo: end)
+        let fault = try #require(takeOver("third"))
+        #expect(fault.kind == .journal && fault.reason.contains("is gone"), "\(fault.reason)")
+    }
+
+    @Test(arguments: [0, 50, 900]) func aTrimmedJournalStopsThePartition(rest: Offset) throws {
+        serve(2_500)
+        let end = cluster[.results, 0].end
+        cluster[.results, 0].deleteRecords(before: end - rest)
+        let fault = try #require(takeOver())
+        #expect(fault.kind == .journal, "\(fault.reason)")
+        #expect(
+            fault.reason.contains(rest < 900 ? "without a position note" : "repeats may still ask for answers"), "\(fault.reason)")
+    }
+
+    @Test func aSingleRecordThatIsGoneStopsThePartition() throws {
+        serve(2_500)
+        let records = cluster[.results, 0].read().records
+        let offset = try #require(records.first { $0.record.text.contains(#""orderId":"1700""#) }).offset
+        cluster[.results, 0].remove(offset)
+        let fault = try #require(takeOver())
+        #expect(fault.kind == .journal || fault.kind == .stock, "\(fault.reason)")
+        #expect(fault.reason.contains("1 records are missing"), "\(fault.reason)")
+    }
+
+    /// The owner's memory says what there must be, also while it goes on after a loss.
+    @Test func aLossIsNotBlessedByTheNextNote() throws {
+        let harness = Harness(cluster, member: "first", window: Self.window)
+        for number in 0..<200 { cluster.order("\(number)", "kiwi") }
+        harness.run()
+        cluster[.results, 0].deleteRecords(before: cluster[.results, 0].end - 1)
+        for number in 200..<2_500 { cluster.order("\(number)", "kiwi") }
+        harness.run(limit: 10_000)
+        harness.log.leave()
+        let fault = try #require(takeOver())
+        #expect(fault.reason.contains("repeats may still ask for answers"), "\(fault.reason)")
+    }
+
+    // MARK: - No false alarm
+
+    /// What retention, time and operators do, in turn with workers.
+    @Test(arguments: [0, 1, 10, 100] as [Timestamp]) func retentionStopsNothing(interval: Timestamp) {
+        for round in 0..<8 {
+            serve(700, interval: interval, by: "member-\(round)")
+            // Twice the window and the delay that is allowed.
+            cluster[.results, 0].expire(before: cluster.now - 2 * Self.retention)
+            if round % 3 == 2 { cluster.now += Self.retention / 2 }
+            #expect(takeOver("look-\(round)") == nil)
+        }
+    }
+
+    @Test(arguments: [1_000, 60_000, 3_600_000] as [Timestamp], [3, 1_000, 100_000])
+    func anotherWindowStopsNothing(age: Timestamp, count: Int) {
+        serve(1_500, interval: 100)
+        cluster[.results, 0].expire(before: cluster.now - 2 * Self.retention)
+        #expect(takeOver(window: DuplicateWindow(age: age, count: count)) == nil)
+    }
+
+    @Test func anIdlePartitionGoesOn() {
+        serve(10)
+        let harness = Harness(cluster, member: "second", window: Self.window)
+        for _ in 0..<30 {
+            cluster.now += Self.retention / 4
+            harness.run()
+        }
+        harness.log.leave()
+        #expect(takeOver("third") == nil)
+    }
+
+    /// An operator accepts what is there. From then on it is the account.
+    @Test func anAnchorAcceptsALoss() throws {
+        serve(1_200)
+        Self.losses[1](cluster)
+        cluster[.results, 0].deleteRecords(before: 10)
+        let fault = try #require(takeOver())
+        for anchor in fault.anchors { try cluster.anchor(anchor) }
+        let harness = Harness(cluster, member: "third", window: Self.window)
+        harness.order("next", "banana")
+        harness.log.leave()
+        #expect(takeOver("fourth") == nil)
+        #expect(cluster.answers().last == "juiceMade next")
+    }
+}
