@@ -167,6 +167,10 @@ final class KafkaCommandLog: CommandLog {
         return found
     }
 
+    func openTransactions(in extents: [PartitionExtents]) throws(LogError) -> [ChangelogPosition] {
+        try looking { timeout throws(KafkaError) in try reader.openTransactions(in: extents, timeout: timeout) }
+    }
+
     /// How long a topic may be missing. One that was made anew, or that a broker does not know yet, is there again by then.
     static let longestAbsence = Duration.seconds(30)
 

@@ -1,3 +1,4 @@
+import Foundation
 import JuiceEngine
 import JuiceMessages
 import Kafka
@@ -88,6 +89,27 @@ final class LogReader {
                     stock: try range(topics[.stock, partition]), disturbed: Set(disturbed)))
         }
         return (extents, leaderless)
+    }
+
+    /// Where the first transaction begins that is still open in the changelogs of these extents, before their ends. Waits a moment if
+    /// there is one: brokers may be about to end it.
+    func openTransactions(in extents: [PartitionExtents], timeout: Duration) throws(KafkaError) -> [ChangelogPosition] {
+        var ends: [TopicPartition: (log: ChangelogTopic, end: Offset)] = [:]
+        for extent in extents {
+            for log in ChangelogTopic.allCases {
+                let end = log == .stock ? extent.stock.upperBound : extent.results.upperBound
+                ends[topics[log.topic, extent.partition]] = (log, end)
+            }
+        }
+        // With read_committed, the end is the last stable offset.
+        let stable = try committed.endOffsets(of: Array(ends.keys), timeout: timeout)
+        let open = stable.compactMap { place, offset in
+            ends[place].flatMap {
+                offset < $0.end ? ChangelogPosition(topic: $0.log, partition: place.partition, offset: offset) : nil
+            }
+        }
+        if !open.isEmpty { Thread.sleep(forTimeInterval: 0.02) }
+        return open.sorted { $0.partition < $1.partition }
     }
 
     /// How far back repeats may ask for answers in each partition: ``AnswerRestoreTime`` tells by the first command not yet read.

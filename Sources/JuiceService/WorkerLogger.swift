@@ -64,13 +64,17 @@ struct WorkerLogger {
             isStartingOver = true
         case .partitionStopped(let partition, let fault):
             logger.critical(
-                "partition stopped, its commands wait: \(fault.reason). To go on: \(configuration.mend(fault))",
+                "partition stopped, its commands wait: \(fault.reason). To go on: \(configuration.mend(fault, of: partition))",
                 metadata: place(partition, fault)
             )
         case .partitionFailing(let partition, let fault):
             failing.insert(partition)
+            var end = ""
+            if case .transaction = fault.kind {
+                end = ". It ends with its timeout, or with: \(configuration.mend(fault, of: partition))"
+            }
             logger.critical(
-                "partition only fails, its commands wait and are tried again now and then: \(fault.reason)",
+                "partition only fails, its commands wait and are tried again now and then: \(fault.reason)\(end)",
                 metadata: place(partition, fault))
         case .partitionRecovered(let partition):
             failing.remove(partition)
@@ -117,6 +121,7 @@ struct WorkerLogger {
             case .stock: topics.stock
             case .record(let topic): topics[topic]
             case .leader(let topic): topic
+            case .transaction(let topic): topics[topic.topic]
             }
         var place: Logger.Metadata = ["partition": "\(partition)", "topic": "\(topic)"]
         place["offset"] = fault.offset.map { "\($0)" }
@@ -131,9 +136,12 @@ struct WorkerLogger {
 extension ServiceConfiguration {
     /// What an operator can do about a partition that is stopped: mostly to write an anchor, having seen what would be skipped or
     /// read again.
-    func mend(_ fault: PartitionFault) -> String {
+    func mend(_ fault: PartitionFault, of partition: Int32) -> String {
         switch fault.kind {
         case .record, .leader: "mend what the reason names"
+        case .transaction(let topic):
+            "kafka-transactions.sh --bootstrap-server \(bootstrapServers) abort --topic \(topics[topic.topic])"
+                + " --partition \(partition) --start-offset \(fault.offset ?? 0)"
         case .stock, .journal, .input:
             fault.anchors.isEmpty
                 ? "docs/OPERATIONS.md#topics-made-anew says what can be done"

@@ -96,6 +96,8 @@ final class DiscardingLog: CommandLog {
         _ ranges: [InputPartition: Range<Offset>]
     ) throws(LogError) -> (records: [CommandRecord], damaged: Set<InputPartition>) { ([], []) }
     func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] { [:] }
+    func openTransactions(in extents: [PartitionExtents]) throws(LogError) -> [ChangelogPosition] { [] }
+
     func answerReaches(
         at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp
     ) throws(LogError) -> [Int32: AnswerReach] { [:] }

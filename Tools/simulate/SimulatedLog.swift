@@ -6,7 +6,7 @@ final class SimulatedLog: CommandLog {
     /// The calls at which a fault can be injected.
     enum Call: Hashable, CaseIterable {
         case poll, start, readBack
-        case extents, groupOffsets, confirmMembership, initTransactions, fence
+        case extents, openTransactions, groupOffsets, confirmMembership, initTransactions, fence
         case answerReaches, openChangelog, readChangelog
         case begin, produce, flush, commit
 
@@ -332,6 +332,20 @@ final class SimulatedLog: CommandLog {
             }
             trace?("extents " + extents.map { "results[\($0.partition)] \($0.results) stock \($0.stock)" }.joined(separator: ", "))
             return (extents, withoutLeader)
+        }
+    }
+
+    func openTransactions(in extents: [PartitionExtents]) throws(LogError) -> [ChangelogPosition] {
+        try call(.openTransactions) { () throws(LogError) in
+            // An operator's tool waits in its calls.
+            if membership == nil { cluster.now += 10 }
+            return extents.flatMap { extents in
+                ChangelogTopic.allCases.compactMap { topic in
+                    let end = topic == .stock ? extents.stock.upperBound : extents.results.upperBound
+                    let stable = cluster[topic.topic, extents.partition].lastStableOffset
+                    return stable < end ? ChangelogPosition(topic: topic, partition: extents.partition, offset: stable) : nil
+                }
+            }
         }
     }
 

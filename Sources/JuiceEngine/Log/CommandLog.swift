@@ -70,6 +70,10 @@ package protocol CommandLog: ReadableLog {
     /// - Returns: the ids that cannot be taken over now, since a partition of their transaction has no leader.
     func fence(_ ids: Set<String>) throws(LogError) -> Set<String>
 
+    /// Where the first transaction begins that is still open in the changelogs of these extents; only where it begins before their
+    /// ends.
+    func openTransactions(in extents: [PartitionExtents]) throws(LogError) -> [ChangelogPosition]
+
     // MARK: - Restoring
 
     /// How far back repeats may ask for answers in each partition, by time: see ``AnswerRestoreTime``.

@@ -43,6 +43,7 @@ package struct Anchoring<Log: CommandLog> {
     /// - Throws: ``LogError``; after ``LogError/Remedy/retry`` the same call goes on, after ``LogError/Remedy/startOver`` it does
     ///   so once ``startOver()`` was called.
     package mutating func survey() throws(LogError) -> Survey {
+        try checkTransactions()
         let (target, _) = try restore(isInspection: true)
         defer { takeover = nil }
         guard let extents = target.extents, let accepted = takeover?.accepted else { throw unavailable }
@@ -50,6 +51,23 @@ package struct Anchoring<Log: CommandLog> {
         return Survey(
             positions: target.tail.positions.all, extents: extents, group: target.tail.lastClaim?.group, fault: accepted.fault,
             hasOtherMenu: menu.map { $0 != context.settings.menuDigest } ?? false)
+    }
+
+    /// How long a transaction of the service may stay open, in milliseconds, and some more.
+    private static var longestTransaction: Timestamp { 12_000 }
+
+    /// Finds out whether the partition can be taken over. A transaction that stands still for longer than one of the service's can
+    /// is another program's, and would have to end first.
+    private func checkTransactions() throws(LogError) {
+        let (extents, begun) = (try log.extents(of: [partition]).extents, log.now)
+        let first = try log.openTransactions(in: extents)
+        while !first.isEmpty, try log.openTransactions(in: extents) == first {
+            guard let open = first.first, log.now - begun > Self.longestTransaction else { continue }
+            throw LogError(
+                .stop,
+                "another program's transaction is open in \(open.topic) [\(partition)] since offset \(open.offset), and must end"
+                    + " first: juice doctor shows how")
+        }
     }
 
     /// Begins again, for example because the partition's owner has taken it back in the meantime.

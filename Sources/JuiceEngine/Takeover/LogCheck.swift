@@ -3,11 +3,14 @@ import JuiceMessages
 /// Checks whether the logs of a worker's partitions are still the ones that it read and wrote: see "Whether it is the same log" in
 /// docs/JOURNAL.md.
 final class LogCheck {
-    private enum Stage { case extents, openingJournals, journals, closingJournals, inputs, done }
+    private enum Stage { case extents, transactions, openingJournals, journals, closingJournals, inputs, done }
 
     private let partitions: [Int32]
     /// The journal ends of stopped partitions.
     private let stopped: [Int32: Offset]
+    /// Partitions that are not taken over before another program's transaction ends, and those of which it has ended.
+    private let waiting: [Int32]
+    private(set) var freed: [Int32] = []
     private var stage = Stage.extents
     private var evidence: [LogEvidence] = []
     private var extents: [Int32: PartitionExtents] = [:]
@@ -23,8 +26,8 @@ final class LogCheck {
     /// How many of the last records tell whether somebody else has claimed a partition: nothing of this worker's can follow.
     private static let lastRecords: Offset = 16
 
-    init(_ partitions: [Int32], stopped: [Int32: Offset]) {
-        (self.partitions, self.stopped) = (partitions, stopped)
+    init(_ partitions: [Int32], stopped: [Int32: Offset], waiting: [Int32]) {
+        (self.partitions, self.stopped, self.waiting) = (partitions, stopped, waiting)
     }
 
     var isDone: Bool { stage == .done }
@@ -34,7 +37,11 @@ final class LogCheck {
         switch stage {
         case .extents:
             // A partition without a leader is found out by its transactions.
-            found(try log.extents(of: (self.partitions + stopped.keys).sorted()).extents, partitions: partitions)
+            found(try log.extents(of: (self.partitions + stopped.keys + waiting).sorted()).extents, partitions: partitions)
+        case .transactions:
+            let open = try log.openTransactions(in: waiting.compactMap { extents[$0] })
+            freed = waiting.filter { partition in extents[partition] != nil && !open.contains { $0.partition == partition } }
+            beginReading()
         case .openingJournals:
             let positions = unread.map { ChangelogPosition(topic: .results, partition: $0, offset: $1.lowerBound) }
             try log.openChangelog(positions.sorted { $0.partition < $1.partition }, isolation: .committed)
@@ -71,8 +78,10 @@ final class LogCheck {
             let isBeyond = state.positions.contains { $0.offset > extent.inputs[$0.input]?.upperBound ?? .max }
             mustTakeOver = mustTakeOver || !state.rewound.isEmpty || isBeyond
         }
-        stage = !unread.isEmpty ? .openingJournals : ranges.isEmpty ? .done : .inputs
+        if waiting.isEmpty { beginReading() } else { stage = .transactions }
     }
+
+    private func beginReading() { stage = !unread.isEmpty ? .openingJournals : ranges.isEmpty ? .done : .inputs }
 
     /// The next records of the journals.
     private func read(_ batch: ChangelogBatch) {

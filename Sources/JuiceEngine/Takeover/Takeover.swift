@@ -9,6 +9,7 @@ final class Takeover {
     private enum Stage: Equatable {
         case extents, tail, claims, groupOffsets, membership, producers
         case fencing(Set<String>)
+        case deciding(since: Timestamp)
         case beginningClaim, writingClaim, committingClaim
         case extentsAgain, between
         case answerReaches, stock, journal, head
@@ -64,6 +65,8 @@ final class Takeover {
 
     /// After so many claims in a row that others interfered with, the group should decide who is the owner.
     private static let mostClaims = 5
+    /// How long transactions of former owners may stay open once they are fenced, in milliseconds.
+    private static let longestDecision: Timestamp = 2_000
     /// How long reading may find nothing, in milliseconds: a topic that was made anew meanwhile may never grow to the old end.
     static let longestRead: Timestamp = 30_000
 
@@ -104,7 +107,10 @@ final class Takeover {
             ids = try log.initTransactions()
             // That fenced whoever had these ids when it wrote what was read here.
             fence(suspects.subtracting(ids))
-        case .fencing(let ids): return fenced(but: try log.fence(ids))
+        case .fencing(let ids): return fenced(but: try log.fence(ids), now: log.now)
+        case .deciding(let since):
+            let open = try log.openTransactions(in: targets.compactMap(\.extents))
+            return decided(but: open, isLate: log.now - since > Self.longestDecision)
         case .beginningClaim:
             try log.begin()
             stage = .writingClaim
@@ -155,7 +161,8 @@ final class Takeover {
                 target.mismatch = target.evidence?.mismatch(with: records, damaged: damaged, by: context.commandReaders.0)
             }
             compared()
-        case .membership, .producers, .fencing, .beginningClaim, .writingClaim, .committingClaim, .answerReaches, .done: break
+        case .membership, .producers, .fencing, .deciding, .beginningClaim, .writingClaim, .committingClaim, .answerReaches, .done:
+            break
         }
         return []
     }
@@ -313,19 +320,36 @@ final class Takeover {
             // Another process of the same name may have claimed after these ids were taken over, and have some of them now.
             (ids, stage) = ([], .producers)
         } else if suspects.isEmpty {
-            beginClaims()
+            stage = .deciding(since: now)
         } else {
             stage = .fencing(suspects)
         }
     }
 
     /// The ids are fenced, but for these. Partitions must wait in which one of them may still write.
-    private func fenced(but undecided: Set<String>) -> [PartitionFailure] {
+    private func fenced(but undecided: Set<String>, now: Timestamp) -> [PartitionFailure] {
         let waiting = targets.filter { !undecided.isDisjoint(with: $0.suspects) }
+        stage = .deciding(since: now)
         leaveOut { target in waiting.contains { $0 === target } }
-        beginClaims()
         return waiting.map {
             ($0.partition, PartitionFault(.journal, "the transaction of its former owner cannot be ended now"))
+        }
+    }
+
+    /// All that was written before is decided, but for these transactions. Brokers end those of former owners within a moment. A
+    /// partition with another program's cannot be read to its end, so it is not claimed.
+    private func decided(but open: [ChangelogPosition], isLate: Bool) -> [PartitionFailure] {
+        guard open.isEmpty || isLate else { return [] }
+        leaveOut { target in open.contains { $0.partition == target.partition } }
+        if !isDone { beginClaims() }
+        return open.map { transaction in
+            (
+                transaction.partition,
+                PartitionFault(
+                    .transaction(transaction.topic), at: transaction.offset,
+                    "another program's transaction is open in \(transaction.topic) [\(transaction.partition)] since offset"
+                        + " \(transaction.offset)")
+            )
         }
     }
 

@@ -12,6 +12,8 @@ struct FailurePolicy {
         case leaderless
         /// Claims to it fail.
         case unclaimable
+        /// Another program's transaction is open in it. It is watched, and ends the pause.
+        case undecided
     }
 
     private struct Pause {
@@ -43,6 +45,9 @@ struct FailurePolicy {
     /// The same of a partition without a leader. A new leader is elected within seconds, and asking for it costs the other
     /// partitions only a moment. So a pause is a quarter of the time that the partition has been without one.
     private static let pauseWithoutLeader: ClosedRange<Timestamp> = 1_000...20_000
+
+    /// Brokers end a transaction after `transaction.max.timeout.ms`, 15 minutes by default.
+    private static let longestUndecided: Timestamp = 900_000
 
     init(maxBatch: Int) { (self.maxBatch, batchLimit) = (maxBatch, maxBatch) }
 
@@ -114,6 +119,7 @@ struct FailurePolicy {
             switch reason {
             case .failing, .unclaimable: (Self.pause, former.map { $0.duration * 2 })
             case .leaderless: (Self.pauseWithoutLeader, former.map { _ in (now - since) / 4 })
+            case .undecided: (Self.longestUndecided...Self.longestUndecided, nil)
             }
         let duration = min(max(next ?? 0, bounds.lowerBound), bounds.upperBound)
         pauses[partition] = Pause(reason: reason, since: since, until: now + duration, duration: duration)
@@ -128,7 +134,17 @@ struct FailurePolicy {
 
     /// Whether a partition is not to be claimed now.
     func isUnclaimable(_ partition: Int32, at now: Timestamp) -> Bool {
-        pauses[partition]?.reason == .unclaimable && isPaused(partition, at: now)
+        [.unclaimable, .undecided].contains(pauses[partition]?.reason) && isPaused(partition, at: now)
+    }
+
+    /// The partitions that wait for another program's transaction.
+    var undecided: [Int32] { pauses.filter { $0.value.reason == .undecided }.keys.sorted() }
+
+    /// Another program's transaction has ended. Its partition is taken over now.
+    mutating func decided(_ partition: Int32, at now: Timestamp) {
+        if let pause = pauses[partition], pause.reason == .undecided {
+            pauses[partition] = Pause(reason: pause.reason, since: pause.since, until: now, duration: pause.duration)
+        }
     }
 
     /// Whether a partition was paused and has not worked since.

@@ -344,7 +344,7 @@ package struct Worker<Log: CommandLog> {
                 return .worked
             }
             if timers.isCheckDue(at: now) {
-                phase = .checking(LogCheck(partitions.map(\.partition), stopped: stopped))
+                phase = .checking(LogCheck(partitions.map(\.partition), stopped: stopped, waiting: failures.undecided))
                 return .worked
             }
         }
@@ -468,7 +468,8 @@ package struct Worker<Log: CommandLog> {
         if try handleRebalance() { return }
         if takeover.isDone { return try finish(takeover) }
         for failure in try takeover.step(on: log) {
-            let wasWorking = failures.pause(failure.partition, .leaderless, at: log.now)
+            let isOpen = if case .transaction = failure.fault.kind { true } else { false }
+            let wasWorking = failures.pause(failure.partition, isOpen ? .undecided : .leaderless, at: log.now)
             if wasWorking { onEvent(.partitionFailing(failure.partition, failure.fault)) }
         }
         // Two groups on the same topics would take the partitions from each other for ever.
@@ -505,6 +506,7 @@ package struct Worker<Log: CommandLog> {
         timers.checked(at: log.now)
         phase = .polling
         for state in partitions { check.confirm(state) }
+        for partition in check.freed { failures.decided(partition, at: log.now) }
         guard share != nil, !check.mismatches.isEmpty || check.mustTakeOver else { return }
         // Somebody else has written to a journal, or an input has changed. Taking over tells who or what.
         mismatches = check.mismatches

@@ -43,6 +43,8 @@ package struct PartitionFault: Error, Equatable {
         case record(InputTopic)
         /// The partition of this topic, which has no leader.
         case leader(topic: String)
+        /// Another program's transaction in this topic, which stays open.
+        case transaction(ChangelogTopic)
     }
 
     package let kind: Kind

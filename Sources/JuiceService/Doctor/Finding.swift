@@ -144,7 +144,9 @@ private struct Diagnosis {
             guard let fault = partition.fault else { continue }
             // It is among those without a leader, unless its topic is gone.
             if case .leader = fault.kind { continue }
-            add(.stopped, "partition \(partition.number) is stopped: \(fault.reason)", mend: configuration.mend(fault))
+            add(
+                .stopped, "partition \(partition.number) is stopped: \(fault.reason)",
+                mend: configuration.mend(fault, of: partition.number))
         }
         let claims = Dictionary(grouping: seen.partitions.filter { $0.group != nil }) { $0.group ?? "" }
         for (group, partitions) in claims.sorted(by: { $0.key < $1.key }) where group != configuration.group {
