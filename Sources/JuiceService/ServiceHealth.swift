@@ -101,7 +101,7 @@ package final class ServiceHealth: Sendable {
             case .partitionStopped(let partition, let fault): worker.stoppedPartitions[partition] = fault.reason
             case .partitionFailing(let partition, let fault): worker.failingPartitions[partition] = fault.reason
             case .partitionRecovered(let partition): worker.failingPartitions[partition] = nil
-            case .started, .retrying, .stockRewritten: break
+            case .started, .retrying, .stockRewritten, .answersDeleted: break
             }
             state.workers[number] = worker
         }

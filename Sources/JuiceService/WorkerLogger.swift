@@ -1,3 +1,4 @@
+import Foundation
 import JuiceDomain
 import JuiceEngine
 import JuiceMessages
@@ -81,8 +82,19 @@ struct WorkerLogger {
             logger.notice("partition works again", metadata: ["partition": "\(partition)"])
         case .stockRewritten(let partition):
             logger.warning(
-                "the stock topic was made anew, or lost its end: all of the partition's stock is written again",
+                """
+                the stock topic was recreated or lost records, or another program wrote to it: all of the partition's stock is \
+                written again
+                """,
                 metadata: ["partition": "\(partition)", "topic": "\(configuration.topics.stock)"])
+        case .answersDeleted(let partition, let time):
+            let until = Date(timeIntervalSince1970: Double(time) / 1000).formatted(.iso8601)
+            logger.critical(
+                """
+                answers were deleted that repeats may still ask for: only this instance knows their commands. Do not restart it \
+                before \(until), and check the topic's retention
+                """,
+                metadata: ["partition": "\(partition)", "topic": "\(configuration.topics.results)"])
         case .failed(let error):
             dueAt = [:]
             logDueDeadLetters()

@@ -21,7 +21,7 @@ final class WorkerMetrics: Sendable {
     /// What is counted in each transaction, and measured after each step.
     private let counts: [(counter: Counter, field: KeyPath<TransactionSummary, Int> & Sendable)]
     private let held: [(gauge: Gauge, field: KeyPath<HeldState, Int> & Sendable)]
-    private let committed, failed, restoredRecords: Counter
+    private let committed, failed, restoredRecords, lostBeginnings: Counter
     private let transactionDuration, answerLatency, restoreDuration: Timer
     private let stoppedPartitions, restoreRemaining: Gauge
     private let state = Mutex(State())
@@ -39,6 +39,7 @@ final class WorkerMetrics: Sendable {
         committed = factory.counter(.transactions, [("outcome", "committed")])
         failed = factory.counter(.transactions, [("outcome", "failed")])
         restoredRecords = factory.counter(.restoredRecords)
+        lostBeginnings = factory.counter(.lostBeginnings)
         transactionDuration = factory.timer(.transactionDuration)
         answerLatency = factory.timer(.answerLatency)
         restoreDuration = factory.timer(.restoreDuration)
@@ -77,6 +78,7 @@ final class WorkerMetrics: Sendable {
                 (state.assignedAt, state.committed, state.lags) = (nil, [:], [:])
             }
             changeStopped { $0 = [] }
+        case .answersDeleted: lostBeginnings.increment()
         case .started, .retrying, .startingOver, .stockRewritten, .failed: break
         }
     }

@@ -13,6 +13,11 @@ package final class PartitionState {
     /// The ends of journal and stock that were seen last.
     private(set) var seenResults: Offset = 0
     private var seenStock: Range<Offset> = 0..<0
+    /// Where the stock ends at most, if nobody else writes to it.
+    private var expectedStockEnd: Offset = 0
+    private var stockRewrittenAt = Timestamp.min / 2
+    /// Whether it was reported that answers are gone which repeats may ask for.
+    private var lacksAnswers = false
     /// Changelogs that have lost records which this process wrote or saw.
     private(set) var rewound: Set<ChangelogTopic> = []
     private var notedAt = Timestamp.min / 2
@@ -35,6 +40,7 @@ package final class PartitionState {
         _ applied: AppliedState, claim: Offset, ids: [String], lastNote: Offset?, handledAt: Timestamp?, _ extents: PartitionExtents
     ) {
         (partition, self.applied, committed, committedAt) = (extents.partition, applied, applied.progress, handledAt)
+        seenStock = extents.stock
         _ = resume(claim: claim, ids: ids, lastNote: lastNote, extents)
     }
 
@@ -43,10 +49,11 @@ package final class PartitionState {
     /// - Returns: whether the stock topic has lost records, and all of it is to be written again.
     func resume(claim: Offset, ids: [String], lastNote: Offset?, _ extents: PartitionExtents) -> Bool {
         (self.claim, self.ids, self.lastNote) = (claim, ids, lastNote)
-        see(extents)
-        let hasLostStock = rewound.remove(.stock) != nil
+        let hasLostStock = rewound.remove(.stock) != nil || extents.stock.lowerBound > seenStock.lowerBound
         if hasLostStock { applied.stores.rewriteAll() }
         owedStores = applied.stores.unwritten.count
+        see(extents)
+        (seenStock, expectedStockEnd) = (extents.stock, extents.stock.upperBound)
         // A note is due, so that the next owner need not read far.
         applied.progress.recordsSinceNote = JournalProgress.recordsPerNote
         (committed, notedAt) = (applied.progress, .min / 2)
@@ -57,14 +64,39 @@ package final class PartitionState {
     func compare(_ extents: PartitionExtents) {
         rewound.formUnion(extents.rewound)
         if extents.results.upperBound < seenResults { rewound.insert(.results) }
+        if extents.stock.upperBound < seenStock.upperBound { rewound.insert(.stock) }
+    }
+
+    /// The shortest time between two repairs of the stock, in milliseconds: somebody may write to it, or delete from it, all the time.
+    private static let rewriteInterval: Timestamp = 180_000
+
+    /// Writes the whole stock again if its beginning is gone or somebody else wrote to it. Memory knows better.
+    ///
+    /// - Returns: whether it will be written.
+    func repairStock(in extents: PartitionExtents, at now: Timestamp) -> Bool {
         // Compaction leaves the beginning where it is.
-        if extents.stock.upperBound < seenStock.upperBound || extents.stock.lowerBound > seenStock.lowerBound {
-            rewound.insert(.stock)
-        }
+        let isHarmed = extents.stock.lowerBound > seenStock.lowerBound || extents.stock.upperBound > expectedStockEnd
+        guard isHarmed, !(stockRewrittenAt..<stockRewrittenAt + Self.rewriteInterval ~= now) else { return false }
+        applied.stores.rewriteAll()
+        (owedStores, stockRewrittenAt) = (applied.stores.unwritten.count, now)
+        (seenStock, expectedStockEnd) = (extents.stock, extents.stock.upperBound)
+        return true
+    }
+
+    /// Until when repeats may ask for answers that were deleted from the journal, if that has not been reported. Until then only
+    /// this worker knows which commands they answered.
+    func missesAnswers(in extents: PartitionExtents, at now: Timestamp, retention: Timestamp) -> Timestamp? {
+        let needed = AnswerRestoreTime.start(now: now, handledAt: committedAt, firstUnread: nil, retention: retention)
+        let isLacking = applied.duplicates.oldest(since: needed).map { $0 < extents.results.lowerBound } ?? false
+        defer { lacksAnswers = isLacking }
+        guard isLacking, !lacksAnswers else { return nil }
+        return (applied.duplicates.lastTime(before: extents.results.lowerBound, at: now) ?? now) + retention
     }
 
     /// Remembers the ends of journal and stock.
-    func see(_ extents: PartitionExtents) { (seenResults, seenStock) = (extents.results.upperBound, extents.stock) }
+    func see(_ extents: PartitionExtents) {
+        (seenResults, seenStock) = (extents.results.upperBound, seenStock.lowerBound..<extents.stock.upperBound)
+    }
 
     /// The next record to read of each input.
     var positions: [InputPosition] { applied.progress.positions.all }
@@ -124,6 +156,8 @@ package final class PartitionState {
                 "results [\(partition)]: brokers said of only \(known) of \(applied.journalled) records where they stand")
         }
         owedStores -= min(owedStores, applied.stores.writing)
+        // And the transaction's marker.
+        if applied.stores.writing > 0 { expectedStockEnd += Offset(applied.stores.writing) + 1 }
         applied.stores.commit()
         applied.duplicates.commit(at: time, records)
         committed = applied.progress

@@ -99,12 +99,18 @@ final class LogCheck {
     }
 
     /// Lets a state know what was found, if its logs are the ones that they were.
-    func confirm(_ state: PartitionState) {
+    ///
+    /// - Returns: what the worker has to tell.
+    func confirm(_ state: PartitionState, at now: Timestamp, retention: Timestamp) -> [WorkerEvent] {
         guard let extents = extents[state.partition], !mismatches.contains(where: { $0.input.partition == state.partition }) else {
-            return
+            return []
         }
+        let isRewritten = state.repairStock(in: extents, at: now)
+        let missing = state.missesAnswers(in: extents, at: now, retention: retention)
         state.see(extents)
         state.applied.evidence.thin()
+        return (isRewritten ? [.stockRewritten(state.partition)] : [])
+            + (missing.map { [.answersDeleted(state.partition, until: $0)] } ?? [])
     }
 }
 

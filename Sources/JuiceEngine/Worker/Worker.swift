@@ -505,7 +505,10 @@ package struct Worker<Log: CommandLog> {
     private mutating func finish(_ check: LogCheck) {
         timers.checked(at: log.now)
         phase = .polling
-        for state in partitions { check.confirm(state) }
+        let now = log.now
+        for state in partitions {
+            for event in check.confirm(state, at: now, retention: settings.window.retention) { onEvent(event) }
+        }
         for partition in check.freed { failures.decided(partition, at: log.now) }
         guard share != nil, !check.mismatches.isEmpty || check.mustTakeOver else { return }
         // Somebody else has written to a journal, or an input has changed. Taking over tells who or what.

@@ -22,8 +22,12 @@ package enum WorkerEvent: Sendable {
     case partitionFailing(Int32, PartitionFault)
     /// A partition that was failing works again.
     case partitionRecovered(Int32)
-    /// A partition's stock topic was made anew, or has lost its end. The worker writes all of it again, from memory.
+    /// A partition's stock topic was recreated or lost records, or somebody else wrote to it. The worker writes all of it again, from
+    /// memory.
     case stockRewritten(Int32)
+    /// Answers were deleted from a partition's journal that repeats may ask for until this time. A worker that started before then
+    /// would not know them.
+    case answersDeleted(Int32, until: Timestamp)
     /// The worker gave up. It takes no further step.
     case failed(LogError)
     /// The worker left its group.
