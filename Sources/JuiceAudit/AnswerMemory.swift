@@ -10,7 +10,9 @@ struct AnswerMemory {
         let taken: [AuditMenu.Amount]
         /// The number of first answers before it.
         let number: Int
-        let moment: SendTimes.Moment
+        /// When its command was sent, at the earliest, and when it was answered. If it seems earlier than it was, nothing is asked
+        /// of the service that it need not do.
+        let sent, answered: Int64
     }
 
     private let rules: AuditRules
@@ -46,7 +48,7 @@ struct AnswerMemory {
     ///
     /// - Parameter returned: what the answer to a cancel says it returned.
     func tasks(
-        of command: Command, at moment: SendTimes.Moment, returned: @autoclosure () -> [AuditMenu.Amount]
+        of command: Command, at moment: SendTimes, returned: @autoclosure () -> [AuditMenu.Amount]
     ) -> [Command.Task] {
         guard let known = answers[command.remembered] else {
             guard mayHaveExpired(moment) else { return [command.task] }
@@ -65,85 +67,58 @@ struct AnswerMemory {
     }
 
     /// Whether a command sent at this time may repeat one whose answer has expired.
-    func mayHaveExpired(_ moment: SendTimes.Moment) -> Bool {
+    func mayHaveExpired(_ moment: SendTimes) -> Bool {
         guard let unknown, number - unknown.number <= rules.memoryCount + Self.slack else { return false }
         // The service rounds the times of what it remembers.
         return moment.sent &- unknown.until <= rules.memoryWindow + rules.memoryWindow / 100 + 100
     }
 
     /// Whether the service must recognise a repeat of a command.
-    func isRemembered(_ first: FirstAnswer, _ repetition: SendTimes.Moment) -> Bool {
+    ///
+    /// A restart may have come just before the repeat's transaction. It restores what was answered for some time before the last
+    /// record that was handled. So an outage, in which nothing is handled, ages no answer.
+    func isRemembered(_ first: FirstAnswer, _ repetition: SendTimes) -> Bool {
         let retention = rules.memoryWindow + min(rules.memoryWindow, Contract.longestDelay)
-        let passed = min(repetition.answered &- first.moment.answered, repetition.latest &- first.moment.latest)
-        return repetition.sent &- first.moment.sent <= rules.memoryWindow && passed <= retention
-            && number - first.number <= rules.memoryCount
+        return repetition.sent &- first.sent <= rules.memoryWindow && number - first.number <= rules.memoryCount
+            && repetition.handledBefore &- first.answered <= retention
     }
 
-    /// - Parameters:
-    ///   - moment: when the command was sent, as a repeat.
-    ///   - first: the same, as a first one.
-    mutating func remember(
-        _ contents: UInt64, at offset: Int64, _ command: Command, _ outcome: Outcome, _ moment: SendTimes.Moment,
-        first: SendTimes.Moment
-    ) {
+    mutating func remember(_ contents: UInt64, at offset: Int64, _ command: Command, _ outcome: Outcome, _ times: SendTimes) {
         // What an order gets that was cancelled before is not remembered: the cancel is. Nor is a cancel to an unknown store.
         if outcome.reason == .cancelled || outcome.reason == .unknownStore && command.kind == .cancel { return }
-        var first = first
-        var identity = command.identity
+        var (identity, sent) = (command.identity, times.earliest)
         if outcome.kind == .cancelled {
             answers[identity] = nil
             identity = command.remembered
             // Otherwise the order could be made again within its own window.
-            if let order = answers[identity], isRemembered(order, moment) { first.sent = max(first.sent, order.moment.sent) }
+            if let order = answers[identity], isRemembered(order, times) { sent = max(sent, order.sent) }
         }
         answers[identity] = FirstAnswer(
-            offset: offset, contents: contents, kind: command.kind, taken: outcome.taken, number: number, moment: first)
+            offset: offset, contents: contents, kind: command.kind, taken: outcome.taken, number: number, sent: sent,
+            answered: times.answered)
         number += 1
     }
 }
 
-/// When the commands of one topic and partition were sent. By these times the contract says which repeats must be recognised.
+/// When a command was sent, and when it was answered. By these times the contract says which repeats must be recognised.
 ///
-/// The window counts from the first command's timestamp to its repeat's. A timestamp in the future, more than seven days old
-/// or missing counts as the moment of reading. The topics do not show that moment: it is before the answer, and after the last
-/// transaction.
-///
-/// A repeat sent within the window may arrive late. It must be recognised until the window and the delay allowed by the
-/// contract are over, both by the clock of the answers and by the commands before it: in an outage or a backlog one advances
-/// without the other.
+/// A timestamp in the future, more than seven days old or missing counts as the moment of reading. The topics do not show that
+/// moment: it is before the answer, and after the last transaction.
 struct SendTimes {
-    /// What is known of a command when it is answered.
-    struct Moment {
-        /// When it was sent, at the latest and at the earliest.
-        var sent: Int64
-        let earliest: Int64
-        let answered: Int64
-        /// The latest send time so far: for a first command among the first ones of its topic, for a repeat among all records
-        /// of its topic.
-        var latest: Int64
-    }
+    /// When it was sent, at the latest and at the earliest.
+    let sent, earliest: Int64
+    let answered: Int64
+    /// When the last record was handled before the transaction that answers it.
+    let handledBefore: Int64
 
-    private var latest = Int64.min
-    private var latestFirst = Int64.min
+    /// - Parameter start: when the transaction that answers it began, at the earliest.
+    init(_ record: AuditRecord, answeredAt time: Int64, after start: Int64, handledBefore: Int64) {
+        sent = Self.effective(record.timestamp, readAt: time)
+        earliest = sent == record.timestamp ? sent : min(start, time)
+        (answered, self.handledBefore) = (time, handledBefore)
+    }
 
     static func effective(_ timestamp: Int64, readAt time: Int64) -> Int64 {
         (0...Contract.oldestTimestamp).contains(time &- timestamp) ? timestamp : time
-    }
-
-    /// Reads a record that is handled at `time`, and no earlier than at `start`.
-    mutating func read(_ record: AuditRecord, at time: Int64, after start: Int64) -> Moment {
-        let sent = Self.effective(record.timestamp, readAt: time)
-        latest = max(latest, sent)
-        let earliest = sent == record.timestamp ? sent : min(start, time)
-        return Moment(sent: sent, earliest: earliest, answered: time, latest: latest)
-    }
-
-    /// The moment to remember for a first answer. If it seems earlier than it was, nothing is asked of the service that it need
-    /// not do.
-    mutating func first(_ moment: Moment) -> Moment {
-        latestFirst = max(latestFirst, moment.earliest)
-        var first = moment
-        (first.sent, first.latest) = (moment.earliest, latestFirst)
-        return first
     }
 }

@@ -67,6 +67,13 @@ package protocol AuditSource: Sendable {
     /// - Returns: as many as are at hand; none at the end.
     /// - Throws: what keeps the source from reading, which ends the audit.
     func records(of topic: AuditTopic, partition: Int, from offset: Int64) throws -> [AuditRecord]
+
+    /// The end of what the journal has from another cluster: records at other offsets, and no gaps between transactions.
+    func endOfCopy(partition: Int) -> Int64
+}
+
+extension AuditSource {
+    package func endOfCopy(partition: Int) -> Int64 { 0 }
 }
 
 /// Records that are all in memory, by partition and in offset order.

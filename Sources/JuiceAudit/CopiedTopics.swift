@@ -69,6 +69,8 @@ package struct CopiedTopics: AuditSource {
         }
     }
 
+    package func endOfCopy(partition: Int) -> Int64 { journals[partition].end }
+
     // MARK: - What was copied
 
     /// Reads a partition of the journal, and finds in the inputs what was handled before the anchors.

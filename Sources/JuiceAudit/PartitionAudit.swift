@@ -11,7 +11,6 @@ struct PartitionAudit {
         /// Where judging began: the offset, and when the journal named the first record that there is.
         var start: Int64?
         var since: Int64?
-        var times = SendTimes()
         /// The offset that the last answered record was forwarded from, by partitions such as `orders/3`. Nil if an answered record
         /// has expired, up to the next position note.
         var sources: [String: Int64]? = [:]
@@ -28,7 +27,7 @@ struct PartitionAudit {
     private struct Reading {
         let record: AuditRecord
         let input: Input
-        let moment: SendTimes.Moment
+        let times: SendTimes
         let verdict: Verdict
         /// Where it was forwarded from, by its header.
         let source: Place?
@@ -41,6 +40,7 @@ struct PartitionAudit {
     private let rules: AuditRules
     private var audit = Audit()
     private var journal: RecordCursor
+    private let endOfCopy: Int64
     /// Orders and restocks of this partition, then those that were added later.
     private var inputs: [Input] = []
     private var letters: RecordCursor
@@ -58,8 +58,11 @@ struct PartitionAudit {
     private var hasRecords = false
     /// Whether the journal begins with an anchor: an operator went on with a new one.
     private var isAnew = false
-    /// When the last record before the present transaction was written. There are offsets without records between the two.
-    private var transaction = Int64.min / 2
+    /// When the last record of an input was handled.
+    private var handled = Int64.min / 2
+    /// When the last record before the present transaction was written, and when the last one was handled. There are offsets
+    /// without records between the two, but not in a copy.
+    private var before = (written: Int64.min / 2, handled: Int64.min / 2)
     private var last: (offset: Int64, timestamp: Int64)?
     private var json = JSONReader()
 
@@ -67,6 +70,7 @@ struct PartitionAudit {
         let (source, rules) = (session.source, session.rules)
         (self.partition, self.session, self.rules) = (partition, session, rules)
         journal = RecordCursor(source, .results, partition)
+        endOfCopy = source.endOfCopy(partition: partition)
         letters = RecordCursor(source, .deadLetters, partition)
         stock = StockAudit(RecordCursor(source, .stock, partition), rules.menu)
         (memory, names, reader) = (AnswerMemory(rules), Names(partitionCount: rules.partitionCount), CommandReader(rules.menu))
@@ -81,7 +85,11 @@ struct PartitionAudit {
     mutating func run() throws -> Audit {
         while let record = try journal.next() {
             if !isWhole, audit.starts.isEmpty { begin(at: record) }
-            if let last, last.offset + 1 < record.offset { transaction = last.timestamp }
+            if record.offset < endOfCopy {
+                before.handled = handled
+            } else if let last, last.offset + 1 < record.offset {
+                before = (last.timestamp, handled)
+            }
             last = (record.offset, record.timestamp)
             try stock.read(&names)
             try judge(record)
@@ -161,7 +169,7 @@ extension PartitionAudit {
     /// The record that a record of the journal is about; nil if there is none, which is counted or reported.
     private mutating func take(_ offset: Int64, of input: Input, by record: AuditRecord, isCopy: Bool = false) throws -> Reading? {
         if let problem = owner.checkData(isWhole: isWhole) { report(record, problem) }
-        hasRecords = true
+        (hasRecords, handled) = (true, max(handled, record.timestamp))
         let place = input.cursor.place(offset)
         if offset >= Contract.lacking {
             memory.forget(at: record.timestamp)
@@ -230,7 +238,8 @@ extension PartitionAudit {
             if isHandled { sources[source] = true }
         }
         return Reading(
-            record: record, input: input, moment: input.times.read(record, at: time, after: transaction),
+            record: record, input: input,
+            times: SendTimes(record, answeredAt: time, after: before.written, handledBefore: before.handled),
             verdict: reader.verdict(on: record, topic, input.cursor.partition, &names), source: source)
     }
 
@@ -452,7 +461,7 @@ extension PartitionAudit {
 
     private mutating func judgeDuplicate(_ answer: Answer, _ record: AuditRecord, _ command: Command, _ reading: Reading) {
         guard let first = memory.firstAnswer(to: command), first.kind == command.kind else {
-            if memory.mayHaveExpired(reading.moment) { return audit.counts.unjudged += 1 }
+            if memory.mayHaveExpired(reading.times) { return audit.counts.unjudged += 1 }
             return blame(reading, record, "is answered as a duplicate, and is none")
         }
         if answer.contents(json) != first.contents { blame(reading, record, "is answered otherwise than at \(first.offset)") }
@@ -464,7 +473,7 @@ extension PartitionAudit {
         // Not the cancel of an order that is remembered, for which this is not asked.
         if isUnknown(command.store) { command.task = .reject(.unknownStore) }
         let contents = answer.contents(json)
-        let tasks = memory.tasks(of: command, at: reading.moment, returned: json.amounts("returned", rules.menu))
+        let tasks = memory.tasks(of: command, at: reading.times, returned: json.amounts("returned", rules.menu))
         var before = state(of: command.store)
         if before.revision == nil, let revision = json.integer("revision") {
             before = revision == 1 ? newStore(isKnown: true) : StoreState(levels: before.levels, revision: revision &- 1)
@@ -474,7 +483,7 @@ extension PartitionAudit {
             let other = carryOut(task, command, before, answer)
             if other.difference == nil { (outcome, difference) = other }
         }
-        if let first, first.kind == command.kind, memory.isRemembered(first, reading.moment) {
+        if let first, first.kind == command.kind, memory.isRemembered(first, reading.times) {
             blame(reading, record, "is carried out again, after \(first.offset)", .doubled)
             // The first answer repeated, only not marked as a duplicate, changed nothing.
             if contents == first.contents, difference != nil { return }
@@ -484,8 +493,7 @@ extension PartitionAudit {
             blame(reading, record, difference)
             outcome = Outcome(saidBy: json, on: before, rules.menu)
         }
-        let sent = reading.input.times.first(reading.moment)
-        memory.remember(contents, at: record.offset, command, outcome, reading.moment, first: sent)
+        memory.remember(contents, at: record.offset, command, outcome, reading.times)
         audit.counts.add(outcome.kind)
         if outcome.isChange { set(outcome.after, of: command.store) }
     }

@@ -60,7 +60,7 @@ import Testing
             "moved back after the window, and made anew", [:],
             adding: [
                 Line.set("r", #""mango":9"#), Line.restocked("r", #""mango":9"#, 4), "@9000 " + Line.order("d", "mango"),
-                made("d", 6, 5), Line.anchored(2), made("c", 3, 6).at(2), Line.again(made("d", 6, 5)).at(3),
+                made("d", 6, 5), "- results", Line.anchored(2), made("c", 3, 6).at(2), Line.again(made("d", 6, 5)).at(3),
             ]),
         adding(Line.anchored(2), expected: #"missing: orders 0@2: order "c""#),
         change("moved back behind a command passed over", [4: Line.anchored(1), 5: made("b", 4, 2), 7: made("c", 1, 3)]),
