@@ -46,6 +46,7 @@ struct PartitionAudit {
     private var letters: RecordCursor
     private var hasLetters = false
     private var owner = OwnerAudit()
+    private var account: AccountAudit
     private var stock: StockAudit
     private var memory: AnswerMemory
     private var states: [StoreState] = []
@@ -73,6 +74,7 @@ struct PartitionAudit {
         endOfCopy = source.endOfCopy(partition: partition)
         letters = RecordCursor(source, .deadLetters, partition)
         stock = StockAudit(RecordCursor(source, .stock, partition), rules.menu)
+        account = AccountAudit(isWhole: journal.first == 0, rules.menu)
         (memory, names, reader) = (AnswerMemory(rules), Names(partitionCount: rules.partitionCount), CommandReader(rules.menu))
         guard partition < rules.partitionCount else { return }
         let count = AuditTopic.inputs.map(source.partitionCount).max() ?? 0
@@ -100,6 +102,7 @@ struct PartitionAudit {
         while try readLetter() != nil {}
         audit.add(stock.audit)
         audit.owners = owner.owners
+        audit.counts.unjudged += account.otherMenus
         audit.counts.stores = names.owners.count { $0 == partition }
         return audit
     }
@@ -107,12 +110,12 @@ struct PartitionAudit {
     private mutating func judge(_ record: AuditRecord) throws {
         guard !inputs.isEmpty else { return report(record, "no store lives in this partition") }
         try (record.value ?? []).withUnsafeBufferPointer { value in
-            guard json.readObject(value) else { return report(record, "it is not a JSON object") }
+            guard json.readObject(value) else { return lose(record, "it is not a JSON object") }
             if let answer = Answer(json) { return try judge(answer, record) }
             if json.value("orderId") == nil, json.value("restockId") == nil, json.value("store") == nil {
                 return try judgeNote(record)
             }
-            report(record, "it does not begin like an answer: \(quoted(value))")
+            lose(record, "it does not begin like an answer: \(quoted(value))")
             followAnswer()
         }
     }
@@ -132,6 +135,12 @@ struct PartitionAudit {
 
     private mutating func report(_ record: AuditRecord, _ problem: String, _ category: Fault.Category = .wrong) {
         audit.add(Fault(category, journal.place(record.offset), problem))
+    }
+
+    /// Reports a record that may be about one of an input, and does not say which.
+    private mutating func lose(_ record: AuditRecord, _ problem: String) {
+        account.lose()
+        report(record, problem)
     }
 
     /// Reports a fault about a place of an input, which may no longer count if an operator moves the position back behind it.
@@ -170,6 +179,7 @@ extension PartitionAudit {
     private mutating func take(_ offset: Int64, of input: Input, by record: AuditRecord, isCopy: Bool = false) throws -> Reading? {
         if let problem = owner.checkData(isWhole: isWhole) { report(record, problem) }
         (hasRecords, handled) = (true, max(handled, record.timestamp))
+        account.add(json)
         let place = input.cursor.place(offset)
         if offset >= Contract.lacking {
             memory.forget(at: record.timestamp)
@@ -284,7 +294,7 @@ extension PartitionAudit {
         }
         guard let (input, offset) = notedPlace else {
             guard ["forwarded", "deadLetter", "copy", "anchored"].contains(type) else { return }
-            return report(record, "the note is of no place that is journalled here")
+            return lose(record, "the note is of no place that is journalled here")
         }
         if type == "anchored" { return try judgeAnchor(offset, input, record) }
         guard let reading = try take(offset, of: input, by: record, isCopy: type == "copy") else {
@@ -364,6 +374,7 @@ extension PartitionAudit {
     }
 
     private mutating func judgeAnchor(_ offset: Int64, _ input: Input, _ record: AuditRecord) throws {
+        account.anchor()
         var anchor = AuditAnchor(
             at: moment(record), topic: input.cursor.topic, partition: input.cursor.partition, from: input.next, to: offset,
             by: json.string("by") ?? "", reason: json.string("reason"), copied: json.integer("copied").map(Int64.init))
@@ -390,6 +401,9 @@ extension PartitionAudit {
 
     private mutating func judgePosition(_ record: AuditRecord) throws {
         if let problem = owner.check(json, at: moment(record), isWhole: isWhole) { report(record, problem) }
+        // A copied note names offsets of the other cluster.
+        let first = record.offset < endOfCopy ? .max : journal.first
+        if let problem = account.check(json, at: record.offset, first: first) { report(record, problem) }
         let (added, forwarded) = (json.offsets("added"), json.offsets("forwarded"))
         for (number, input) in inputs.enumerated() {
             let topic = input.cursor.topic

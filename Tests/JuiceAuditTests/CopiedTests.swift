@@ -13,7 +13,7 @@ import Testing
         ///   - lacking: places of the story that are not copied.
         ///   - told: where the other cluster's position in the orders of partition 0 is, and what it is in the copy.
         init(lacking: Set<String> = [], orders: (next: Int, told: Int) = (6, 7)) {
-            topics = Story.topics
+            topics = Story.topics.accounted
             // A claim of a log with markers, which take offsets.
             topics.replace("results 0@10", #""claim":0"#, #""claim":40"#)
             for place in lacking { topics[place] = nil }
@@ -28,17 +28,27 @@ import Testing
                 topics.add("results \(partition)@\(end)", Line.claim("anchor", since: end, partitions: 2))
                 let note = #","by":"b","copied":\#(told)"#
                 topics.add("results \(partition)@\(end + 2)", Line.note("anchored", next, topic: topic, note))
+                let (own, others) = (partition == 0 ? (orders.next, 3) : (4, 1))
+                topics.add("results \(partition)@\(end + 3)", Line.position(own, others, claim: end, ids: Line.ids("anchor")))
             }
         }
 
-        func audit() throws -> Audit { try Audit(of: CopiedTopics(topics, topicPrefix: "juice."), by: Story.rules) }
+        func audit() throws -> Audit { try Audit(of: CopiedTopics(topics.accounted, topicPrefix: "juice."), by: Story.rules) }
+    }
+
+    /// The notes name others by the other cluster's offsets.
+    @Test(arguments: [(#""records":8"#, #""records":9"#), (#""sum":"1"#, #""sum":""#)])
+    func theAccountIsJudged(text: String, other: String) throws {
+        var copy = Copy()
+        copy.topics.replace("results 0@10", text, other)
+        expect(try copy.audit(), ["wrong: results 0@10: its account is"])
     }
 
     @Test func aWholeCopyIsRight() throws {
         let audit = try Copy().audit()
         expect(audit, [])
         #expect(audit.counts.unjudged == 0)
-        #expect(audit.counts.commands == (try Audit(of: Story.topics, by: Story.rules)).counts.commands)
+        #expect(audit.counts.commands == (try Audit(of: Story.topics.accounted, by: Story.rules)).counts.commands)
         // Without the anchors nobody can tell one cluster's offsets from the other's.
         #expect(try !Audit(of: Copy().topics, by: Story.rules).faults.isEmpty)
     }

@@ -27,7 +27,7 @@ import Testing
     private func audit(_ lines: [String], without first: [AuditTopic: Int64] = [:], allowsOpen: Bool = false) throws -> Audit {
         var rules = Line.rules
         rules.allowsOpen = allowsOpen
-        return try Audit(of: Source(AuditTopics(lines), without: first), by: rules)
+        return try Audit(of: Source(AuditTopics(lines).accounted, without: first), by: rules)
     }
 
     /// A restock and twenty orders, then a repeat and the cancel of an old one. The journal has position notes at 1 and 13.
@@ -113,7 +113,7 @@ import Testing
         topics.add("dead-letters 0@9", nil, key: .some(nil), [AuditHeader("juice.resent.letter", nil)])
         topics["dead-letters 0@9"] = topics["dead-letters 0@9"]?.with(timestamp: 9_000)
         for first in [[topic: Int64(5)], [:]] {
-            let faults = try Audit(of: Source(topics, without: first), by: Story.rules).faults.map(\.description)
+            let faults = try Audit(of: Source(topics.accounted, without: first), by: Story.rules).faults.map(\.description)
             #expect(faults.contains { $0.contains(problem) } == first.isEmpty, "\(faults)")
             #expect(faults.isEmpty || first.isEmpty)
         }

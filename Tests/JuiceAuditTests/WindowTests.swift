@@ -17,7 +17,7 @@ import Testing
     }
 
     private static func story(_ answer: String = anew, sent: Int64, answered: Int64) -> AuditTopics {
-        var topics = Story.topics
+        var topics = Story.topics.accounted
         topics.add("orders 0@8", Line.order("o1", "mango"), at: sent)
         topics.add("results 0@14", answer, at: answered)
         if answer == anew { topics.add("stock 0@9", Line.stock(5, [16, 9, 10, 2, 27])) }
@@ -83,7 +83,7 @@ import Testing
         }
         topics.add("results 0@\(between.offset)", between.value, at: between.time)
         let rules = AuditRules(partitionCount: 2, memoryWindow: 100, memoryCount: 7)
-        let source: any AuditSource = between.isCopied ? Copied(topics: topics) : topics
+        let source: any AuditSource = between.isCopied ? Copied(topics: topics.accounted) : topics.accounted
         expect(try Audit(of: source, by: rules), between.faults == 0 ? [] : [#"doubled: results 0@14: order "o1""#])
     }
 
