@@ -91,8 +91,8 @@ final class LogReader {
         return (extents, leaderless)
     }
 
-    /// Where the first transaction begins that is still open in the changelogs of these extents, before their ends. Waits a moment if
-    /// there is one: brokers may be about to end it.
+    /// Where the first transaction begins that is still open in the changelogs of these extents, before their ends. Waits a moment
+    /// if there is one: brokers may be about to end it.
     func openTransactions(in extents: [PartitionExtents], timeout: Duration) throws(KafkaError) -> [ChangelogPosition] {
         var ends: [TopicPartition: (log: ChangelogTopic, end: Offset)] = [:]
         for extent in extents {

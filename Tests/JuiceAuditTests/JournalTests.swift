@@ -91,7 +91,6 @@ import Testing
         noting(Line.position(1, 0), expected: "its position in orders/0 is 1, should be 2"),
         noting(Line.position(3, 0), expected: #"missing: orders 0@2: order "c""#, "doubled: results 0@5: orders 0@2"),
         noting(Line.position(nil, 0), expected: "it does not say the position in orders/0, which is 2"),
-        noting(Line.position(2, 0).replacing(#""stock":0,"#, with: ""), expected: "it does not say where the stock ends"),
         noting(Line.position(2, 0, claim: 1), expected: "its writer claimed at 1, and is not the owner, who did at 0"),
         noting(Line.position(2, 0, ids: Line.ids("till-2")), expected: "its writer claimed at 0, and is not the owner"),
         noting(Line.position(2, 0, ids: "[]"), expected: "it does not name its owner's claim"),

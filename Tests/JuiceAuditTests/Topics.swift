@@ -26,7 +26,7 @@ enum Line {
         let positions = [("orders", orders), ("restocks", restocks)].map { name, offset in
             offset.map { #""\#(name)":\#($0),"# } ?? ""
         }
-        return #"{"type":"position",\#(positions.joined())"stock":0,"claim":\#(claim),"ids":\#(ids)\#(more)}"#
+        return #"{"type":"position",\#(positions.joined())"claim":\#(claim),"ids":\#(ids)\#(more)}"#
     }
 
     /// A note of a record of an input.

@@ -73,6 +73,32 @@ import Testing
         #expect(cluster.values(.stock).contains { $0.contains(#""store":"quiet""#) })
     }
 
+    /// A stranger's record does not survive in the topic, and is not answered in kind: the stock is written again now and then.
+    @Test func aRunningOwnerWritesTheStockAgainThatAStrangerWroteTo() {
+        let harness = Harness(cluster, window: Self.window)
+        harness.order("a", "banana")
+        func rewritten() -> Int { harness.events.count { if case .stockRewritten = $0 { true } else { false } } }
+        for (pause, count) in [(3_001, 1), (3_001, 1), (180_000, 2)] as [(Timestamp, Int)] {
+            cluster.send(.stock, partition: 0, key: Array(cluster.store(in: 0).utf8), value: nil)
+            cluster.now += pause
+            harness.run()
+            #expect(rewritten() == count)
+            #expect(
+                cluster.values(.stock).last?.contains(#""revision":1"#) == (rewritten() == count && pause != 3_001 || count == 1))
+        }
+        harness.log.leave()
+    }
+
+    /// The owner's own records and markers are no stranger's.
+    @Test func ownStockIsNotWrittenTwice() {
+        let harness = Harness(cluster, window: Self.window)
+        for number in 0..<50 {
+            cluster.now += 1_000
+            harness.order("\(number)", "kiwi")
+        }
+        #expect(!harness.events.contains { if case .stockRewritten = $0 { true } else { false } })
+    }
+
     @Test func stockThatIsAheadOfItsAnswersIsNotBelieved() throws {
         serve(10)
         cluster.send(
@@ -123,6 +149,21 @@ import Testing
         harness.log.leave()
         let fault = try #require(takeOver())
         #expect(fault.reason.contains("repeats may still ask for answers"), "\(fault.reason)")
+    }
+
+    /// Only the owner knows by then which commands were answered, and says until when it is needed.
+    @Test func theOwnerTellsOfAnswersThatWereDeletedTooEarly() throws {
+        let harness = Harness(cluster, window: Self.window)
+        for number in 0..<10 { harness.order("\(number)", "kiwi") }
+        cluster[.results, 0].deleteRecords(before: cluster[.results, 0].end - 3)
+        cluster.now += 3_001
+        harness.run()
+        cluster.now += 3_001
+        harness.run()
+        let times = harness.events.compactMap { if case .answersDeleted(0, let until) = $0 { until } else { nil } }
+        #expect(times.count == 1)
+        let until = try #require(times.first)
+        #expect((cluster.now - 60_000...cluster.now + Self.retention).contains(until))
     }
 
     // MARK: - No false alarm

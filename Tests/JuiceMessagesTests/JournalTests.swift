@@ -55,17 +55,17 @@ import Testing
             #"{"type":"deadLetter","topic":"orders","offset":1}"#,
             #"{"type":"anchored","topic":"orders","offset":1}"#,
             #"{"type":"anchored","topic":"orders","offset":1,"by":"b","reason":1}"#,
-            #"{"type":"position","stock":0,"claim":0}"#, #"{"type":"position","stock":0,"ids":[]}"#,
+            #"{"type":"position","claim":0}"#, #"{"type":"position","stock":0,"ids":[]}"#,
             #"{"type":"position","ids":[]}"#, #"{"type":"position","claim":0,"ids":[1]}"#,
             #"{"type":"position","claim":0,"ids":[],"records":1}"#,
             #"{"type":"position","claim":0,"ids":[],"records":1,"changes":1,"sum":"-1","menu":"00"}"#,
             #"{"type":"position","claim":0,"ids":[],"records":1,"changes":1,"sum":"1","menu":"0g"}"#,
-            #"{"type":"position","stock":0,"claim":0,"ids":[],"orders":null}"#,
-            #"{"type":"position","stock":0,"claim":0,"ids":[],"added":{"orders":1}}"#,
-            #"{"type":"position","stock":0,"claim":0,"ids":[],"added":{"stock/1":1}}"#,
-            #"{"type":"position","stock":0,"claim":0,"ids":[],"forwarded":{"orders/01":1}}"#,
-            #"{"type":"position","stock":0,"claim":0,"ids":[],"forwarded":{"orders/1":-1}}"#,
-            #"{"type":"position","stock":0,"claim":0,"ids":[],"forwarded":{"orders/1":1,"orders/1":1}}"#,
+            #"{"type":"position","claim":0,"ids":[],"orders":null}"#,
+            #"{"type":"position","claim":0,"ids":[],"added":{"orders":1}}"#,
+            #"{"type":"position","claim":0,"ids":[],"added":{"stock/1":1}}"#,
+            #"{"type":"position","claim":0,"ids":[],"forwarded":{"orders/01":1}}"#,
+            #"{"type":"position","claim":0,"ids":[],"forwarded":{"orders/1":-1}}"#,
+            #"{"type":"position","claim":0,"ids":[],"forwarded":{"orders/1":1,"orders/1":1}}"#,
             #"{"type":"claim","ids":[],"since":0,"group":"g","instance":"i"}"#,
             #"{"type":"claim","ids":[],"since":0,"group":"g","partitions":8}"#,
             #"{"type":"claim","ids":[],"since":0,"instance":"i","partitions":8}"#,
@@ -80,6 +80,25 @@ import Testing
             isNote(value)
                 == (value.hasPrefix("{") && !value.contains("orderId") && !value.contains("restockId"))
         )
+    }
+
+    /// So that its reader can say that it has none.
+    @Test func aPositionMayLackItsAccount() {
+        guard case .position(let position) = note(#"{"type":"position","restocks":3,"claim":0,"ids":[]}"#) else {
+            return #expect(Bool(false), "no position")
+        }
+        #expect(position.account == nil && position.next == [.restocks: 3])
+    }
+
+    /// The values that docs/CONTRACT.md has, which other programs compute, too.
+    @Test func theAccountsFunctionsAreTheContract() {
+        #expect(BorrowedText.withText("gangnam") { StockChanges.weight(of: $0.bytes) } == 5_519_111_618_608_782_329)
+        #expect(JournalAccount.digest(of: .standard) == 0x0AA3_D1B7_4F87_7D1A)
+        var changes = StockChanges()
+        changes.add(3, ofWeight: 1 << 63 | 1)
+        #expect(changes == StockChanges(count: 3, sum: 1 << 63 | 3))
+        changes.add(-3, ofWeight: 1 << 63 | 1)
+        #expect(changes == StockChanges())
     }
 
     @Test(

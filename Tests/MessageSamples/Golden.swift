@@ -370,10 +370,6 @@ package enum GoldenNotes {
             #"{"type":"position","claim":0,"ids":[],"records":0,"changes":0,"sum":"0","menu":"ffffffffffffffff"}"#
         ),
         (
-            .position(JournalPosition(next: [.restocks: 0], added: [:], claim: 0, ids: [], forwarded: [:], account: nil)),
-            #"{"type":"position","restocks":0,"claim":0,"ids":[]}"#
-        ),
-        (
             .claim(
                 JournalClaim(
                     ids: ids, since: 8800, group: "juice-maker", instance: "till \"1\"", partitions: 8, next: [.orders: 1235])),

@@ -37,6 +37,8 @@ struct Scenario {
     let ghost: Double
     /// The same of what happens to the cluster and its clock.
     let outage, leaderLoss, timeOut, compaction, leap: Double
+    /// The same of transactions that another program leaves open.
+    let foreignTransaction: Double
     /// The same of what a group must not do but may: forget its offsets or its members, assign partitions twice.
     let groupTrouble: Double
     /// In percent of a worker's steps: calls that fail, records that are lost.
@@ -91,5 +93,6 @@ struct Scenario {
         (disorder, resending, repeated) = (rate(20), rate(30), rate(30))
         (foreign, poison) = (isTidy ? 0 : rate(40), isTidy ? 0 : rate(8))
         answerBytes = random.pick([0, 600, 4 << 20]) ?? 0
+        foreignTransaction = random.chance(70) ? 0 : rate(1)
     }
 }

@@ -39,6 +39,9 @@ final class SimulatedCluster {
     private var partitions: [[SimulatedPartition]]
     private var journals: [SimulatedJournal] = []
     private var anchorCount = 0
+    /// Where transactions of other programs are open, and the first of their numbers.
+    private var foreignTransactions: [Place] = []
+    private static let firstForeign = 1_000_000
 
     init(partitionCount: Int32) {
         self.partitionCount = partitionCount
@@ -115,6 +118,27 @@ final class SimulatedCluster {
         send(.restocks, partition: refill.partition, key: Array(refill.store.utf8), value: refill.value, timestamp: refill.time)
     }
 
+    // MARK: - Other programs
+
+    /// Begins a transaction of another program, which stays open until ``endForeignTransactions()``, however long that takes.
+    func beginForeignTransaction(in place: Place) {
+        let producer = Self.firstForeign + foreignTransactions.count
+        foreignTransactions.append(place)
+        let record = SimulatedPartition.Record(
+            key: nil, value: StableBytes(#"{"type":"foreign"}"#), headers: [], timestamp: now, transaction: nil)
+        self[place].append(record, by: producer, epoch: 0)
+    }
+
+    /// Aborts the transactions of other programs.
+    func endForeignTransactions() {
+        for (index, place) in foreignTransactions.enumerated() {
+            self[place].appendMarker(of: Self.firstForeign + index, .abort)
+        }
+        foreignTransactions = []
+    }
+
+    var hasForeignTransaction: Bool { !foreignTransactions.isEmpty }
+
     // MARK: - What the journals say
 
     /// The journal that tells of a partition, read to its end.
@@ -161,8 +185,9 @@ final class SimulatedCluster {
         let place = InputPlace(
             topic: position.topic, partition: position.partition == partition ? nil : position.partition, offset: position.offset)
         defer { writeAllMarkers() }
-        for _ in 0..<20 {
+        for attempt in 0..<20 {
             do throws(LogError) {
+                if attempt == 0 { _ = try anchoring.survey() }
                 return try anchoring.write(place, by: "operator", reason: nil)
             } catch {
                 guard error.remedy == .retry else { throw error }

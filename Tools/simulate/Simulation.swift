@@ -253,6 +253,18 @@ final class Simulation {
         if random.chance(scenario.marker) { cluster.writeMarker() }
         if random.chance(scenario.delivery) { cluster.deliver() }
         if random.chance(scenario.lateArrival) { cluster.receiveLateRequest() }
+        if cluster.hasForeignTransaction ? random.chance(2) : random.chance(scenario.foreignTransaction) {
+            if cluster.hasForeignTransaction {
+                log("the other program's transaction ends")
+                cluster.endForeignTransactions()
+            } else {
+                let place = Place(
+                    topic: random.chance(50) ? .results : .stock,
+                    partition: Int32(random.number(0...Int(scenario.partitionCount) - 1)))
+                log("another program's transaction begins in \(place)")
+                cluster.beginForeignTransaction(in: place)
+            }
+        }
         if random.chance(scenario.leaderLoss), let topic = random.pick(Topic.allCases) {
             let partition = Int32(random.number(0...Int(cluster.count(of: topic)) - 1))
             cluster[topic, partition].isLeaderless = true
@@ -309,6 +321,7 @@ final class Simulation {
         log("all trouble ends")
         cluster.isDown = false
         cluster.electLeaders()
+        cluster.endForeignTransactions()
         (cluster.lateRequests, cluster.lateOffsets, cluster.disorder, cluster.resending) = ([], [], 0, 0)
         clients.deliverAll(to: cluster)
         // Only one of two groups may be left.

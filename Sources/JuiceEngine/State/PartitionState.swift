@@ -67,7 +67,7 @@ package final class PartitionState {
         if extents.stock.upperBound < seenStock.upperBound { rewound.insert(.stock) }
     }
 
-    /// The shortest time between two repairs of the stock, in milliseconds: somebody may write to it, or delete from it, all the time.
+    /// The shortest time between two repairs of the stock, in milliseconds: another program may write to it all the time.
     private static let rewriteInterval: Timestamp = 180_000
 
     /// Writes the whole stock again if its beginning is gone or somebody else wrote to it. Memory knows better.

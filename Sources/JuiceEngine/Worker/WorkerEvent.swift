@@ -22,8 +22,8 @@ package enum WorkerEvent: Sendable {
     case partitionFailing(Int32, PartitionFault)
     /// A partition that was failing works again.
     case partitionRecovered(Int32)
-    /// A partition's stock topic was recreated or lost records, or somebody else wrote to it. The worker writes all of it again, from
-    /// memory.
+    /// A partition's stock topic was recreated or lost records, or another program wrote to it. The worker writes all of it again,
+    /// from memory.
     case stockRewritten(Int32)
     /// Answers were deleted from a partition's journal that repeats may ask for until this time. A worker that started before then
     /// would not know them.

@@ -1,0 +1,56 @@
+import JuiceEngine
+import JuiceMessages
+import Testing
+
+@testable import simulate
+
+/// Another program's transaction, which stays open in the journal or the stock of one partition, holds up that partition alone.
+@Suite struct OpenTransactionTests {
+    private let cluster = SimulatedCluster(partitionCount: 2)
+
+    @Test(arguments: [Topic.results, .stock]) func aForeignTransactionHoldsUpItsPartitionAlone(topic: Topic) throws {
+        let place = Place(topic: topic, partition: 1)
+        cluster.beginForeignTransaction(in: place)
+        let harness = Harness(cluster)
+        for partition in 0..<2 as Range<Int32> { cluster.order("\(partition)", "kiwi", partition: partition) }
+        let begun = cluster.now
+        while cluster.answers().isEmpty, cluster.now < begun + 10_000 {
+            harness.run(limit: 20)
+            cluster.now += 100
+        }
+        #expect(cluster.answers() == ["juiceMade 0"])
+        #expect(cluster.now < begun + 4_000)
+        let faults = harness.events.compactMap { if case .partitionFailing(1, let fault) = $0 { fault } else { nil } }
+        let fault = try #require(faults.first)
+        #expect(faults.count == 1 && fault.offset == 0)
+        #expect(fault.reason.contains("\(topic) [1] since offset 0"), "\(fault.reason)")
+        #expect(!cluster.values(.results, partition: 1).contains { $0.contains(#""claim""#) })
+
+        // It is watched without disturbing the other partition.
+        let claims = cluster.values(.results).count { $0.contains(#""since""#) }
+        for _ in 0..<20 {
+            cluster.now += 3_001
+            harness.run()
+        }
+        #expect(cluster.values(.results).count { $0.contains(#""since""#) } == claims)
+        #expect(cluster.answers(partition: 1).isEmpty)
+
+        cluster.endForeignTransactions()
+        cluster.now += 3_001
+        harness.run()
+        #expect(cluster.answers(partition: 1) == ["juiceMade 1"] && harness.hasRecovered)
+    }
+
+    /// An anchor looks first: a healthy owner is not fenced for nothing.
+    @Test func anAnchorFencesNobodyIfItCannotFinish() {
+        let harness = Harness(cluster)
+        cluster.order("0", "kiwi", partition: 0)
+        harness.run()
+        cluster.beginForeignTransaction(in: Place(topic: .stock, partition: 0))
+        let records = cluster[.results, 0].end
+        #expect(throws: LogError.self) { try cluster.anchor(InputPosition(topic: .orders, partition: 0, offset: 0)) }
+        #expect(cluster[.results, 0].end == records)
+        harness.run()
+        #expect(!harness.hasStartedOver)
+    }
+}
