@@ -24,7 +24,6 @@ let package = Package(
     // Exact, since this is a program: what was tested is what is built. docs/LICENSES.md has what these bring along.
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-distributed-tracing", exact: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
@@ -43,10 +42,7 @@ let package = Package(
         .target(name: "JuiceEngine", dependencies: ["CPrefetch", "JuiceDomain", "JuiceMessages"]),
         .target(
             name: "JuiceService",
-            dependencies: [
-                "JuiceDomain", "JuiceEngine", "JuiceMessages", "Kafka", lifecycle, logging, metrics,
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
-            ]),
+            dependencies: ["JuiceDomain", "JuiceEngine", "JuiceMessages", "Kafka", lifecycle, logging, metrics]),
         .target(
             name: "JuiceHTTP",
             dependencies: [
@@ -129,7 +125,6 @@ let package = Package(
             name: "JuiceServiceTests",
             dependencies: [
                 "BrokerFaults", "JuiceDomain", "JuiceEngine", "JuiceMessages", "JuiceService", "Kafka", "TestSupport", "simulate",
-                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]),
         .testTarget(name: "JuiceHTTPTests", dependencies: ["JuiceHTTP", "TestSupport", coreMetrics, lifecycle]),

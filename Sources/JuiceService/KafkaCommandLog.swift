@@ -44,7 +44,7 @@ final class KafkaCommandLog: CommandLog {
         (self.configuration, self.worker, self.partitions, self.share) = (configuration, worker, partitions, share)
         (self.watch, self.metrics, self.clocks) = (watch, metrics, clocks)
         lookupTimeout = AdaptiveTimeout(shortest: configuration.callTimeout)
-        observer = TransactionObserver(worker: worker, topics: configuration.topics, metrics: metrics)
+        observer = TransactionObserver(metrics: metrics)
         let hooks = ClientHooks(logger: logger, logCeiling: .info)
         self.hooks = hooks
         transactions = TransactionSession(
@@ -89,7 +89,7 @@ final class KafkaCommandLog: CommandLog {
         }
         switch result {
         case .records(let records, _):
-            observer.polled(records, headers: input.headers)
+            observer.polled(records)
             if let last = records.last { clocks?.compare(last, at: now) { input.headers(of: last) } }
         // The takeover needs them in a moment, and a new client takes long to connect.
         case .assigned: transactions.prepare()

@@ -1,11 +1,8 @@
-import InMemoryTracing
-import Instrumentation
 import JuiceEngine
 import JuiceMessages
 import Kafka
 import MetricsTestKit
 import Testing
-import Tracing
 
 @testable import JuiceService
 @testable import simulate
@@ -158,60 +155,43 @@ extension TestMetrics {
     }
 }
 
-/// The metrics and spans of transactions.
+/// The metrics of transactions.
 @Suite struct TransactionObserverTests {
     private static let now: Timestamp = 1_700_000_000_000
 
     private let factory = TestMetrics()
-    private let tracer = InMemoryTracer()
     private let observer: TransactionObserver
 
     init() {
-        observer = TransactionObserver(
-            worker: 0, topics: TopicNames(), metrics: WorkerMetrics(worker: 0, topics: TopicNames(), factory: factory),
-            tracer: tracer)
+        observer = TransactionObserver(metrics: WorkerMetrics(worker: 0, topics: TopicNames(), factory: factory))
     }
 
-    /// Polls a command of each age, in milliseconds; of every third the headers tell no trace. Then begins a transaction.
+    /// Polls a command of each age, in milliseconds. Then begins a transaction.
     private func begin(_ ages: [Timestamp]) {
-        let records = ages.enumerated().map { index, age in
-            CommandRecord(
-                topic: .orders, partition: 0, offset: Offset(index), timestamp: Self.now - age, key: nil, value: nil, index: index)
-        }
-        observer.polled(records) { record in
-            guard record.index % 3 < 2 else { return [] }
-            return [
-                MessageHeader(name: InMemoryTracer.traceIDKey, value: "trace-\(record.index)"),
-                MessageHeader(name: InMemoryTracer.spanIDKey, value: "span-\(record.index)"),
-            ]
-        }
+        observer.polled(
+            ages.enumerated().map { index, age in
+                CommandRecord(
+                    topic: .orders, partition: 0, offset: Offset(index), timestamp: Self.now - age, key: nil, value: nil,
+                    index: index)
+            })
         observer.began()
     }
 
     private func count(_ outcome: String) -> Int64 { factory.count(.transactions, [("outcome", outcome)]) }
 
-    @Test func aTransactionIsMeasuredAndOneSpanLinkedToItsCommands() throws {
+    @Test func aTransactionIsMeasured() {
         begin([10, 3, 1])
         observer.committed(at: Self.now)
         // Latency is from the command's timestamp to its commit.
         #expect(factory.durations(.answerLatency) == [10_000_000, 3_000_000, 1_000_000])
         #expect(factory.durations(.transactionDuration).count == 1)
         #expect(count("committed") == 1)
-        let span = try #require(tracer.finishedSpans.first)
-        #expect(tracer.finishedSpans.count == 1)
-        #expect(span.operationName == "juice batch")
-        #expect(span.kind == .consumer)
-        #expect(span.links.map { $0.context.inMemorySpanContext?.traceID } == ["trace-0", "trace-1"])
-        #expect(span.attributes["messaging.batch.message_count"]?.toSpanAttribute() == .int64(3))
-        #expect(span.attributes["juice.transaction.outcome"]?.toSpanAttribute() == .string("committed"))
-        #expect(span.status == nil)
     }
 
     @Test func aClaimIsNoWorkDone() {
         observer.began()
         observer.committed(at: Self.now)
         #expect(count("committed") == 0)
-        #expect(tracer.finishedSpans.isEmpty)
     }
 
     @Test func anAbandonedTransactionHasFailed() {
@@ -226,15 +206,5 @@ extension TestMetrics {
         #expect(count("failed") == 2)
         #expect(count("committed") == 2)
         #expect(factory.durations(.answerLatency).count == 2, "its commands are timed once")
-        #expect(tracer.finishedSpans.map { $0.status?.message } == ["failed", nil, "failed", nil])
-        #expect(tracer.activeSpans.isEmpty)
     }
-
-    @Test func linksHaveALimit() {
-        begin(Array(repeating: 1, count: 200))
-        observer.committed(at: Self.now)
-        #expect(tracer.finishedSpans.first?.links.count == 128)
-    }
-
-    @Test func withoutATracerThereAreNoSpans() { #expect(TransactionObserver.installedTracer == nil) }
 }
