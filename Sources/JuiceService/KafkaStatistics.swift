@@ -6,8 +6,9 @@ import Synchronization
 /// The metrics of one client, from librdkafka's statistics.
 final class KafkaClientMetrics: Sendable {
     private let gauges: [(gauge: Gauge, value: KeyPath<KafkaStatistics, Double> & Sendable)]
-    private let counters: [(counter: Counter, total: KeyPath<KafkaStatistics, Int64> & Sendable)]
-    private let last = Mutex<KafkaStatistics?>(nil)
+    private let counters: [(counter: Counter, count: KeyPath<KafkaStatistics.Broker, Int64> & Sendable)]
+    /// What each broker's counters were last. A broker that has left the cluster keeps its entry.
+    private let last = Mutex<[String: KafkaStatistics.Broker]>([:])
 
     init(_ client: [(String, String)], _ factory: any MetricsFactory) {
         gauges = [
@@ -18,21 +19,22 @@ final class KafkaClientMetrics: Sendable {
         ]
         counters = [
             (factory.counter(.kafkaRequestErrors, client), \.requestErrors),
-            (factory.counter(.kafkaRequestTimeouts, client), \.requestTimeouts),
+            (factory.counter(.kafkaRequestTimeouts, client), \.timeouts),
             (factory.counter(.kafkaDisconnects, client), \.disconnects),
         ]
     }
 
     func record(_ statistics: KafkaStatistics) {
-        let last = last.withLock { last in
-            defer { last = statistics }
-            return last
-        }
         for (gauge, value) in gauges { gauge.record(statistics[keyPath: value]) }
-        for (counter, total) in counters {
-            // A new client counts from 0 again.
-            let (now, before) = (statistics[keyPath: total], last?[keyPath: total] ?? 0)
-            counter.increment(by: now >= before ? now - before : now)
+        last.withLock { last in
+            for (name, broker) in statistics.brokers {
+                let before = last.updateValue(broker, forKey: name)
+                for (counter, count) in counters {
+                    // librdkafka counts from 0 again in a new client and, from 2.10 on, for a broker that comes back.
+                    let (now, old) = (broker[keyPath: count], before?[keyPath: count] ?? 0)
+                    counter.increment(by: now >= old ? now - old : now)
+                }
+            }
         }
     }
 }
@@ -40,19 +42,24 @@ final class KafkaClientMetrics: Sendable {
 /// The part of librdkafka's statistics that becomes metrics. Its STATISTICS.md documents the fields.
 struct KafkaStatistics: Decodable {
     /// Times since the previous statistics, in microseconds.
-    private struct Window: Decodable { let p50, p99: Int64 }
+    struct Window: Decodable { let p50, p99: Int64 }
 
-    private struct Broker: Decodable {
+    /// What is counted since the client was made.
+    struct Broker: Decodable {
         let roundTrip: Window
-        let sendErrors, receiveErrors, timeouts: Int64
-        let disconnects: Int64?
+        let timeouts: Int64
+        private let sendErrors, receiveErrors: Int64
+        private let disconnectCount: Int64?
+
+        var requestErrors: Int64 { sendErrors + receiveErrors }
+        var disconnects: Int64 { disconnectCount ?? 0 }
 
         private enum CodingKeys: String, CodingKey {
             case roundTrip = "rtt"
             case sendErrors = "txerrs"
             case receiveErrors = "rxerrs"
             case timeouts = "req_timeouts"
-            case disconnects
+            case disconnectCount = "disconnects"
         }
     }
 
@@ -71,7 +78,7 @@ struct KafkaStatistics: Decodable {
     }
 
     private let unsentRecords, unsentBytes: Int64
-    private let brokers: [String: Broker]
+    let brokers: [String: Broker]
     private let topics: [String: Topic]
 
     private enum CodingKeys: String, CodingKey {
@@ -98,16 +105,10 @@ struct KafkaStatistics: Decodable {
     /// Records to be sent, or fetched and not yet polled, and their bytes.
     var queuedRecords: Double { Double(unsentRecords + ofPartitions(\.fetchedRecords)) }
     var queuedBytes: Double { Double(unsentBytes + ofPartitions(\.fetchedBytes)) }
-    /// What was counted since the client was made.
-    var requestErrors: Int64 { ofBrokers { $0.sendErrors + $0.receiveErrors } }
-    var requestTimeouts: Int64 { ofBrokers(\.timeouts) }
-    var disconnects: Int64 { ofBrokers { $0.disconnects ?? 0 } }
 
     private func longest(_ time: (Window) -> Int64) -> Double {
         Double(brokers.values.map { time($0.roundTrip) }.max() ?? 0) / 1_000_000
     }
-
-    private func ofBrokers(_ count: (Broker) -> Int64) -> Int64 { brokers.values.reduce(0) { $0 + count($1) } }
 
     private func ofPartitions(_ count: (Partition) -> Int64) -> Int64 {
         topics.values.lazy.flatMap(\.partitions.values).reduce(0) { $0 + count($1) }
