@@ -20,8 +20,7 @@ final class CommandConsumer {
     private var given: [TopicPartition]?
     /// Since when topics are missing.
     private var waitingSince: ContinuousClock.Instant?
-    /// When this member last joined again for want of orders.
-    private var rejoinedAt: ContinuousClock.Instant?
+    private var ordersShare = OrdersShare()
     /// Places that cannot be read, which are still to be told.
     private var damages: [(InputPosition, String)] = []
     /// How long to wait for the topics' partition counts.
@@ -34,8 +33,6 @@ final class CommandConsumer {
     private var errors: [KafkaError.Code: ContinuousClock.Instant] = [:]
     private var converter: RecordConverter<InputTopic>
 
-    /// If joining again brings no orders either, the next attempt comes after this long.
-    private static let rejoinInterval = Duration.seconds(5)
     /// An error that recurs after this long is logged again.
     private static let errorLogInterval = Duration.seconds(60)
 
@@ -91,6 +88,7 @@ final class CommandConsumer {
                 // The client may be wrong. Starting over asks the broker.
                 throw LogError(.startOver, error.description)
             }
+            if error.code == .unknownTopicOrPartition, partition?.topic == topics.orders { ordersShare.areMissing = true }
             try report(error)
         }
         for (position, reason) in damages { self.damages.append((position, reason)) }
@@ -156,9 +154,20 @@ final class CommandConsumer {
         }
         watch.reached()
         let givenOrders = given.filter { $0.topic == topics.orders }.map(\.partition)
-        guard !givenOrders.isEmpty || given.isEmpty || orders < restocks else {
-            try rejoinForOrders()
+        switch ordersShare.assigned(isDue: !given.isEmpty && orders >= restocks, hasOrders: !givenOrders.isEmpty) {
+        case .accept: break
+        case .wait: return nil
+        case .rejoin:
+            logger.notice("joining the group again: \(topics.orders) did not exist when this member joined")
+            try LogError.rethrowing(member.rejoin)
+            (self.given, waitingSince) = (nil, nil)
             return nil
+        case .nameStrangers:
+            logger.warning(
+                """
+                the group \(group) has members that are not this service, and what they hold of \(topics.orders) is not answered; \
+                `juice doctor` names them
+                """)
         }
         (self.given, waitingSince) = (nil, nil)
         let share = InputAssignment(
@@ -178,15 +187,6 @@ final class CommandConsumer {
         if .now - waitingSince > KafkaCommandLog.longestAbsence { throw LogError(.stop, reason) }
     }
 
-    /// The member has joined without the orders, which were away: the range assignor gives whoever has restocks orders as well.
-    /// librdkafka does not join again for a topic that comes back while it joins.
-    private func rejoinForOrders() throws(LogError) {
-        guard rejoinedAt.map({ .now - $0 > Self.rejoinInterval }) ?? true else { return }
-        rejoinedAt = .now
-        logger.notice("joining the group again: \(topics.orders) was not available when this member joined")
-        try LogError.rethrowing(member.rejoin)
-    }
-
     private func warnOfAddedPartitions(_ count: Int) {
         guard count > loggedPartitions else { return }
         loggedPartitions = count
@@ -196,5 +196,31 @@ final class CommandConsumer {
             others is forwarded. `juice topics check` names the command that puts it right
             """
         )
+    }
+}
+
+/// Decides about an assignment without orders. The range assignor gives a member that subscribes to both inputs orders along with
+/// restocks. So either orders did not exist when it joined, which librdkafka reports, but does not always join again for a topic
+/// that comes back meanwhile; or a stranger holds them, and joining again would only make the whole group rebalance.
+struct OrdersShare {
+    enum Action { case accept, wait, rejoin, nameStrangers }
+
+    /// Whether a broker answered that orders do not exist. Each such answer makes the member join again once.
+    var areMissing = false
+    private var areStrangersNamed = false
+    private var pause = Duration.seconds(5)
+    private var rejoinsFrom: ContinuousClock.Instant?
+
+    /// - Parameter isDue: whether the assignor would have given this member orders if it had subscribed to them.
+    mutating func assigned(isDue: Bool, hasOrders: Bool, at now: ContinuousClock.Instant = .now) -> Action {
+        if hasOrders { self = OrdersShare() }
+        guard isDue, !hasOrders else { return .accept }
+        guard areMissing else {
+            defer { areStrangersNamed = true }
+            return areStrangersNamed ? .accept : .nameStrangers
+        }
+        if let rejoinsFrom, now < rejoinsFrom { return .wait }
+        (areMissing, rejoinsFrom, pause) = (false, now + pause, min(pause * 2, .seconds(300)))
+        return .rejoin
     }
 }
