@@ -68,6 +68,7 @@ package struct OrderService: Service {
             try prepareTopics(watch, stop)
         }
         guard let topics = prepared.first ?? nil else { return }
+        try configuration.validate(brokers: topics.brokers.count)
 
         health.started(workers: configuration.workers)
         defer { health.ended() }

@@ -29,6 +29,8 @@ package struct ServiceConfiguration: Sendable {
     package var duplicateWindow: DuplicateWindow
     /// The most bytes of each partition's latest answers in memory, and as many of older ones that were read back.
     package var answerBytes: Int
+    /// How many files the process may have open, sockets and pipes included.
+    package var openFiles = Int.max
     /// How long a call may wait for a broker before the worker makes it again. Only tests change it.
     var callTimeout = Duration.seconds(1)
 
@@ -182,8 +184,17 @@ package struct ServiceConfiguration: Sendable {
 
     // MARK: - Validation
 
+    /// - Parameter brokers: how many brokers the cluster has, as far as that is known.
     /// - Throws: ``ServiceError/badConfiguration(_:)`` naming the first invalid setting.
-    func validate() throws(ServiceError) {
+    package func validate(brokers: Int = 1) throws(ServiceError) {
+        // Measured with librdkafka 2.0.2: during a takeover a worker has some twelve clients, each with a pipe and a socket per
+        // broker and coordinator. The embedded broker has the other ends, and the HTTP server may take an eighth of all files.
+        let needed = (40 + workers * (70 + 30 * brokers * (capabilities == .embedded ? 2 : 1))) * 8 / 7
+        guard openFiles >= needed else {
+            throw .badConfiguration(
+                "the process may open \(openFiles) files, but \(workers.counted("worker")) and \(brokers.counted("broker")) need"
+                    + " \(needed): raise the limit (ulimit -n, or LimitNOFILE= in a systemd unit)")
+        }
         if let name = kafkaProperties.keys.sorted().first(where: Self.reservedProperties.contains) {
             throw .badConfiguration("Kafka property \"\(name)\" is not yours to set: exactly-once processing rests on it")
         }

@@ -1,3 +1,4 @@
+import Kafka
 import Testing
 
 @testable import JuiceService
@@ -38,6 +39,18 @@ import Testing
                 "juice-maker/one/0/0/0", "juice-maker/one/0/0/1", "juice-maker/one/0/7/0", "juice-maker/one/0/7/1",
                 "juice-maker/one/1/0/0", "juice-maker/one/1/0/1",
             ])
+    }
+
+    @Test(arguments: [(1, 1, BrokerCapabilities.full, 160), (2, 3, .full, 411), (1, 1, .embedded, 194)])
+    func tooFewOpenFilesAreRefused(workers: Int, brokers: Int, capabilities: BrokerCapabilities, needed: Int) throws {
+        func validate(_ files: Int) throws {
+            try configuration { ($0.workers, $0.capabilities, $0.openFiles) = (workers, capabilities, files) }
+                .validate(brokers: brokers)
+        }
+        try validate(needed)
+        let error = #expect(throws: ServiceError.self) { try validate(needed - 1) }
+        #expect(error?.description.contains("may open \(needed - 1) files") ?? false)
+        #expect(error?.description.contains("need \(needed)") ?? false)
     }
 
     @Test func noDescriptionShowsASecret() {

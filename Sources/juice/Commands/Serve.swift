@@ -114,6 +114,7 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         let settings = try Settings(self)
         var plan = try ServicePlan(settings)
+        do { try plan.configuration.validate() } catch { throw Failure(error) }
         let readyFile = try plan.readyFile.map { path throws(Failure) in try ReadyFile(path: path) }
         guard plan.configuration.bootstrapServers.isEmpty else { return try await serve(plan, settings, readyFile) }
         let embedded = try EmbeddedKafka(
@@ -121,7 +122,7 @@ struct ServeCommand: AsyncParsableCommand {
         defer { embedded.stop() }
         plan.configuration.bootstrapServers = embedded.bootstrapServers
         plan.configuration.capabilities = .embedded
-        StandardOutput.write(Self.welcome(embedded.bootstrapServers, topics: plan.configuration.topics))
+        StandardOutput.line(Self.welcome(embedded.bootstrapServers, topics: plan.configuration.topics))
         try await serve(plan, settings, readyFile)
     }
 
@@ -150,7 +151,6 @@ struct ServeCommand: AsyncParsableCommand {
           echo '{"orderId":"pos-1","juice":"kiwi"}' | kcat -P -b \(servers) -t \(topics.orders) -k gangnam \\
             -X partitioner=murmur2_random
           kcat -C -b \(servers) -t \(topics.results) -o beginning -f '%k %s\\n'
-
 
         """
     }
@@ -181,6 +181,7 @@ struct ServicePlan {
             duplicateWindow: try DuplicateWindow(settings),
             answerBytes: try settings[.answerBytes])
         if !configuration.bootstrapServers.isEmpty { configuration.capabilities = clients.capabilities }
+        configuration.openFiles = OpenFileLimit.raised
         partitions = try settings[.partitions]
         let replicationFactor = try settings[.replicationFactor]
         topicPlan =
