@@ -21,11 +21,11 @@ package final class ProcessMetrics: Sendable {
     /// The processor time counted so far, in seconds.
     private let countedTime = Mutex(0.0)
 
-    /// The metrics before the first ``update()``.
+    /// The metrics before the first ``update()``; the process counts as started now.
     package init(factory: any MetricsFactory) {
         self.factory = factory
         cpu = FloatingPointCounter(label: "process_cpu_seconds_total", factory: factory)
-        set("process_start_time_seconds", Self.startTime ?? Date().timeIntervalSince1970)
+        set("process_start_time_seconds", Date().timeIntervalSince1970)
     }
 
     /// Updates the values from the operating system.
@@ -52,19 +52,6 @@ package final class ProcessMetrics: Sendable {
 
     private func set(_ name: String, _ value: Double?) {
         if let value { Meter(label: name, factory: factory).set(value) }
-    }
-
-    private static var startTime: Double? {
-        #if os(Linux)
-            // The start time is in clock ticks since boot; /proc/stat has the boot time.
-            guard let stat = try? String(contentsOfFile: "/proc/stat", encoding: .utf8),
-                let boot = stat.split(separator: "\n").first(where: { $0.hasPrefix("btime ") }),
-                let booted = Double(boot.dropFirst("btime ".count)), statFields.count > 19, let ticks = Double(statFields[19])
-            else { return nil }
-            return booted + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
-        #else
-            return nil
-        #endif
     }
 
     /// The fields of /proc/self/stat from field 3 on, after the process' name, which may contain any characters: see proc(5).

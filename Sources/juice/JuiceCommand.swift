@@ -63,7 +63,7 @@ struct JuiceCommand: AsyncParsableCommand {
 
     private static func end(with error: any Error) -> Never {
         if let failure = error as? Failure {
-            StandardError.write(failure.report)
+            StandardError.write(failure.report, isLast: true)
             exit(withError: ExitCode(failure.status.rawValue))
         }
         let code = exitCode(for: error)
@@ -78,7 +78,7 @@ struct JuiceCommand: AsyncParsableCommand {
             exit(withError: ExitCode.success)
         }
         if error is ExitCode { exit(withError: error) }
-        StandardError.write(Failure(.software, "\(error)").report)
+        StandardError.write(Failure(.software, "\(error)").report, isLast: true)
         exit(withError: ExitCode(Failure.Status.software.rawValue))
     }
 

@@ -113,10 +113,15 @@ struct Metrics {
     init(_ own: [PrometheusRegistry.Description]) {
         let build = PrometheusRegistry.Description("juice_build_info", help: "1, with the version of this program.")
         let http = HTTPMetric.allCases.map { PrometheusRegistry.Description($0.rawValue, help: $0.help) }
-        registry = PrometheusRegistry(descriptions: own + http + ProcessMetrics.descriptions + [build])
+        let dropped = PrometheusRegistry.Description(
+            "juice_log_lines_dropped_total",
+            help: "Lines of the log and of standard output that were dropped: nobody read them, or they could not be written.")
+        registry = PrometheusRegistry(descriptions: own + http + ProcessMetrics.descriptions + [build, dropped])
         Meter(label: build.name, dimensions: [("version", JuiceCommand.currentVersion)], factory: registry).set(1)
         let process = ProcessMetrics(factory: registry)
         registry.onCollect { process.update() }
+        let droppedLines = Counter(label: dropped.name, factory: registry)
+        registry.onCollect { for queue in OutputQueue.all { droppedLines.increment(by: queue.takeDropped()) } }
     }
 
     /// Creates a server that shows them. It does not listen before it runs.
@@ -131,7 +136,8 @@ struct Metrics {
     ) -> HTTPServer<RouterResponder<BasicRequestContext>> {
         let ready = Meter(label: readyMetric, factory: registry)
         registry.onCollect { ready.set(readiness().isEmpty ? 1 : 0) }
-        let routes = AdminRoutes.responder(liveness: liveness, readiness: readiness, metrics: registry)
+        let routes = AdminRoutes.responder(
+            liveness: liveness, readiness: readiness, warnings: { OutputQueue.all.compactMap(\.warning) }, metrics: registry)
         return HTTPServer(
             routes, at: address, limits: .probes,
             metrics: countsItself ? HTTPMetrics(factory: registry) : HTTPMetrics(), logger: logger, onListening: onListening)

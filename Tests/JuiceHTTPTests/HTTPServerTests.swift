@@ -46,6 +46,21 @@ import Testing
         }
     }
 
+    @Test func warningsAreShownAndDoNotMakeItUnready() async throws {
+        let reasons = Mutex<[String]>([])
+        let responder = AdminRoutes.responder(
+            liveness: { [] }, readiness: { reasons.withLock { $0 } }, warnings: { ["12 lines dropped"] },
+            metrics: PrometheusRegistry())
+        try await serving(responder) { address in
+            let good = try await get("/health/ready", at: address)
+            #expect((good.status, good.body) == (200, #"{"status":"ready","warnings":["12 lines dropped"]}"#))
+            reasons.withLock { $0 = ["a"] }
+            let bad = try await get("/health/ready", at: address)
+            #expect((bad.status, bad.body) == (503, #"{"status":"not ready","reasons":["a"],"warnings":["12 lines dropped"]}"#))
+            #expect(try await get("/health/live", at: address).body == #"{"status":"alive"}"#)
+        }
+    }
+
     @Test func metricsAreShown() async throws {
         let registry = PrometheusRegistry()
         Counter(label: "x_total", factory: registry).increment(by: 3)

@@ -134,11 +134,12 @@ struct KioskCommand: AsyncParsableCommand {
     @MainActor
     func run() async throws {
         let settings = try Settings(self)
+        OutputQueue.startAll(try settings[.logFormat])
         let plan = try KioskPlan(settings)
         let logger = try settings.logger(default: .notice)
         try logger.started("kiosk", brokers: KafkaClients(settings).bootstrapServers, settings, ["group": "\(settings[.group])"])
         let group = plan.group(logger: logger, signals: [.sigterm, .sigint]) { address in
-            StandardOutput.line("The kiosk is at \(KioskPlan.url(address))")
+            StandardOutput.serviceLine("The kiosk is at \(KioskPlan.url(address))")
         }
         try await group.runForUser()
     }

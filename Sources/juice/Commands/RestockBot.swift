@@ -68,6 +68,8 @@ struct RestockBotCommand: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let plan = try RestockBotPlan(settings)
+        // With --once the refills are a result.
+        if plan.onceWithin == nil { OutputQueue.startAll(try settings[.logFormat]) }
         let paint = Paint.forStandardOutput()
         let interruption = StopSignal.onInterruption()
         let (clients, logger) = (try KafkaClients(settings), try settings.logger(default: .notice))
@@ -77,7 +79,7 @@ struct RestockBotCommand: ParsableCommand {
             isEnded: { interruption.isRequested },
             show: { refill in
                 let text = RefillLine.text(refill, time: ClockTime.now, paint: paint)
-                StandardOutput.line(plan.printsJSON ? RefillLine.json(refill) : text)
+                StandardOutput.serviceLine(plan.printsJSON ? RefillLine.json(refill) : text)
             }
         ).run()
     }

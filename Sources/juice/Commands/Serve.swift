@@ -113,6 +113,7 @@ struct ServeCommand: AsyncParsableCommand {
     @MainActor
     func run() async throws {
         let settings = try Settings(self)
+        OutputQueue.startAll(try settings[.logFormat])
         var plan = try ServicePlan(settings)
         do { try plan.configuration.validate() } catch { throw Failure(error) }
         let readyFile = try plan.readyFile.map { path throws(Failure) in try ReadyFile(path: path) }
@@ -122,7 +123,7 @@ struct ServeCommand: AsyncParsableCommand {
         defer { embedded.stop() }
         plan.configuration.bootstrapServers = embedded.bootstrapServers
         plan.configuration.capabilities = .embedded
-        StandardOutput.line(Self.welcome(embedded.bootstrapServers, topics: plan.configuration.topics))
+        StandardOutput.serviceLine(Self.welcome(embedded.bootstrapServers, topics: plan.configuration.topics))
         try await serve(plan, settings, readyFile)
     }
 

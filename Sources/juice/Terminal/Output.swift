@@ -9,6 +9,9 @@ enum StandardOutput {
 
     static func line(_ text: String) { write(text + "\n") }
 
+    /// Writes a line that a service can do without, and does not wait for it.
+    static func serviceLine(_ text: String) { if !OutputQueue.output.write(text + "\n") { line(text) } }
+
     /// A JSON record as a line: unchanged for programs, and without control characters for a terminal.
     static func jsonLine(_ record: [UInt8], toTerminal: Bool = isTerminal) -> [UInt8] {
         let end = [UInt8(ascii: "\n")]
@@ -31,9 +34,13 @@ enum StandardOutput {
 }
 
 /// Standard error, for everything other than results.
-enum StandardError { static func write(_ text: String) { _ = writeAll(Array(text.utf8), to: STDERR_FILENO) } }
+enum StandardError {
+    static func write(_ text: String, isLast: Bool = false) {
+        if !OutputQueue.error.write(text, isLast: isLast) { _ = writeAll(Array(text.utf8), to: STDERR_FILENO) }
+    }
+}
 
-private func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     bytes.withUnsafeBytes { buffer in
         var rest = buffer[...]
         while !rest.isEmpty {

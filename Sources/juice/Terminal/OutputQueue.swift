@@ -1,0 +1,99 @@
+import Dispatch
+import Foundation
+import Logging
+import Synchronization
+
+/// Text for standard output or standard error, written by a thread of its own. A write to a pipe blocks while nobody reads it, and
+/// a service must not wait for its log collector. Text beyond a megabyte, or that cannot be written, is dropped and counted.
+final class OutputQueue: Sendable {
+    private struct State {
+        /// Reports what was dropped, once text can be written again. Nil before the start.
+        var logger: Logger?
+        var texts: [String] = []
+        /// Bytes that are not written yet, with some for each text.
+        var size = 0
+        /// Dropped since the queue was last empty, and since ``takeDropped()``.
+        var dropped = 0, uncounted = 0
+
+        mutating func drop() { (dropped, uncounted) = (dropped + 1, uncounted + 1) }
+    }
+
+    static let output = OutputQueue(STDOUT_FILENO, "standard output")
+    static let error = OutputQueue(STDERR_FILENO, "standard error")
+    static let all = [output, error]
+    private static let capacity = 1 << 20
+
+    private let descriptor: Int32
+    private let name: String
+    private let state = Mutex(State())
+    private let added = DispatchSemaphore(value: 0)
+    private let unwritten = DispatchGroup()
+
+    init(_ descriptor: Int32, _ name: String) { (self.descriptor, self.name) = (descriptor, name) }
+
+    /// Starts both queues, for a command that runs until it is stopped. When the process exits, it waits for them for at most half
+    /// a second, since the last line says why it ended.
+    static func startAll(_ format: LogFormat) {
+        for queue in all { queue.start(.lines(level: .warning, format: format)) }
+        atexit { for queue in OutputQueue.all { queue.flush(within: 0.25) } }
+    }
+
+    /// A sentence while text is being dropped.
+    var warning: String? {
+        let dropped = state.withLock(\.dropped)
+        return dropped == 0 ? nil : "\(name) is not read or cannot be written: \(dropped.counted("line")) dropped"
+    }
+
+    func start(_ logger: Logger) {
+        state.withLock { $0.logger = logger }
+        Thread.detachNewThread { [self] in while true { writeNext() } }
+    }
+
+    /// Returns false before the start; then the caller has to write the text.
+    ///
+    /// - Parameter isLast: whether the process is about to end. Such text always fits.
+    func write(_ text: String, isLast: Bool = false) -> Bool {
+        state.withLock { state in
+            guard state.logger != nil else { return false }
+            guard isLast || state.size <= Self.capacity else {
+                state.drop()
+                return true
+            }
+            state.texts.append(text)
+            state.size += text.utf8.count + 64
+            unwritten.enter()
+            added.signal()
+            return true
+        }
+    }
+
+    /// How many texts were dropped since the last call.
+    func takeDropped() -> Int {
+        state.withLock { state in
+            defer { state.uncounted = 0 }
+            return state.uncounted
+        }
+    }
+
+    func flush(within seconds: Double) { _ = unwritten.wait(timeout: .now() + seconds) }
+
+    private func writeNext() {
+        added.wait()
+        let texts = state.withLock { state in
+            defer { state.texts = [] }
+            return state.texts
+        }
+        for text in texts {
+            let isWritten = writeAll(Array(text.utf8), to: descriptor)
+            let (dropped, logger) = state.withLock { state in
+                if !isWritten { state.drop() }
+                state.size -= text.utf8.count + 64
+                guard isWritten, state.size == 0 else { return (0, state.logger) }
+                defer { state.dropped = 0 }
+                return (state.dropped, state.logger)
+            }
+            if dropped > 0 { logger?.warning("dropped lines that nobody read", metadata: ["lines": "\(dropped)"]) }
+            unwritten.leave()
+        }
+    }
+}
