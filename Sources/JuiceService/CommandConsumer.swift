@@ -84,7 +84,9 @@ final class CommandConsumer {
 
     private func convert(_ batch: RecordBatch) throws(LogError) -> PollResult {
         let (records, ends, damages) = try converter.convert(batch) { (partition, error) throws(LogError) in
-            if partition != nil, error.code.isOffsetReset {
+            if let partition, error.code.isOffsetReset {
+                // Of a damaged batch, the error may come after its partition was stopped.
+                guard startedPartitions.contains(partition) else { return }
                 // The client may be wrong. Starting over asks the broker.
                 throw LogError(.startOver, error.description)
             }

@@ -9,6 +9,9 @@ import Kafka
 final class LogReader {
     private let topics: TopicNames
     private let capabilities: BrokerCapabilities
+    /// Reads one batch of records at a time.
+    private let batchConsumer: KafkaConfiguration
+    private let hooks: ClientHooks
     private let committed: Consumer
     /// Sees past undecided transactions.
     let uncommitted: Consumer
@@ -23,6 +26,7 @@ final class LogReader {
 
     init(configuration: ServiceConfiguration, hooks: ClientHooks) throws(KafkaError) {
         (topics, capabilities) = (configuration.topics, configuration.capabilities)
+        (batchConsumer, self.hooks) = (configuration.batchConsumer, hooks)
         committed = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
         uncommitted = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
         converter = RecordConverter([topics.stock: .stock, topics.results: .results])
@@ -226,35 +230,47 @@ final class LogReader {
 
     // MARK: - Damage
 
-    /// The last offset of the damaged records that begin at a place: records that are written together are damaged together.
+    /// The last offset of the damaged batch that begins at a place, and of those that follow it directly.
+    ///
+    /// After a CRC error librdkafka (2.0.2 to 2.16) goes on at a wrong byte of the fetch, so only the first error of a fetch can be
+    /// believed. Hence a consumer of its own, which fetches one batch at a time.
     func lastDamaged(of partition: TopicPartition, from offset: Offset, timeout: Duration) -> Offset {
-        var (bad, step) = (offset, Offset(1))
+        guard let consumer = try? Consumer(configuration: batchConsumer, hooks: hooks) else { return offset }
+        defer { consumer.close() }
         let deadline = ContinuousClock.now + timeout
-        // First in ever longer steps, then halving the last one.
-        while ContinuousClock.now < deadline, !isReadable(partition, at: bad + step) { (bad, step) = (bad + step, step * 2) }
-        var good = bad + step
-        while good - bad > 1, ContinuousClock.now < deadline {
-            let middle = bad + (good - bad) / 2
-            if isReadable(partition, at: middle) { good = middle } else { bad = middle }
+        var (first, bad, step) = (offset, offset, Offset(1))
+        // First in ever longer steps, then in ever shorter ones. What is damaged further on is another batch.
+        while ContinuousClock.now < deadline {
+            let damage = Self.damage(of: partition, at: bad + step, consumer, until: deadline)
+            if damage == bad + step, step == 1 { first = bad + step }
+            if damage == first {
+                (bad, step) = (bad + step, step * 2)
+            } else if step > 1 {
+                step /= 2
+            } else {
+                break
+            }
         }
         return bad
     }
 
-    private func isReadable(_ partition: TopicPartition, at offset: Offset) -> Bool {
+    /// Where the damaged batch begins that holds an offset; nil if the offset can be read, or is beyond the end of the log.
+    private static func damage(
+        of partition: TopicPartition, at offset: Offset, _ consumer: Consumer, until deadline: ContinuousClock.Instant
+    ) -> Offset? {
         do throws(KafkaError) {
-            try uncommitted.assign([partition: offset])
-            defer { try? uncommitted.assign([:]) }
-            for _ in 0..<100 {
-                for element in try uncommitted.poll(maxRecords: 1, timeout: .milliseconds(10)) {
+            try consumer.assign([partition: offset])
+            while ContinuousClock.now < deadline {
+                for element in try consumer.poll(maxRecords: 1, timeout: .milliseconds(10)) {
                     switch element {
-                    // Beyond the end of the log, which is not damaged, librdkafka reads from the beginning.
-                    case .record, .endOfPartition: return true
-                    case .failure(_, let error): if error.code.isDamage { return false }
+                    case .record, .endOfPartition: return nil
+                    case .failure(_, let error) where error.code.isDamage: return error.offset
+                    case .failure(_, let error): if error.code.isOffsetReset { return nil }
                     }
                 }
             }
         } catch {}
-        return false
+        return nil
     }
 }
 
@@ -346,6 +362,8 @@ struct RecordConverter<Topic: Sendable & Hashable> {
             case .endOfPartition(let end, let next):
                 guard let topic = topics[end.topic], !damaged.contains(end) else { continue }
                 ends.append(LogPosition(topic: topic, partition: end.partition, offset: next))
+            // Whatever else librdkafka says of such a partition comes from bytes that it took for records.
+            case .failure(let partition?, _) where damaged.contains(partition): continue
             case .failure(let partition?, let error) where error.code.isDamage:
                 guard let topic = topics[partition.topic], damaged.insert(partition).inserted else { continue }
                 let place = LogPosition(topic: topic, partition: partition.partition, offset: error.offset ?? 0)

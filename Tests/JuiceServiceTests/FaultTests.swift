@@ -1,4 +1,5 @@
 import BrokerFaults
+import JuiceEngine
 import Kafka
 import TestSupport
 import Testing
@@ -216,6 +217,39 @@ struct Fault: CustomTestStringConvertible {
             #expect(wait { recorder.all.contains { $0.hasPrefix("warning starting over") } })
             #expect(try till.isAnswered(till.order(), by: events))
             #expect(!recorder.all.contains { $0.hasPrefix("critical") })
+        }
+    }
+
+    // MARK: - Damage
+
+    /// A damaged batch behind others of the same fetch. librdkafka then reads on at a wrong byte, and reports errors at offsets
+    /// that do not exist.
+    @Test(
+        .enabled(
+            if: BrokerCapabilities.embedded.consumerProperties["check.crcs"] == "true", "its broker's markers have no checksum"),
+        arguments: [EmbeddedBroker.Damage.bit, .text]
+    ) func damageStopsItsPartitionOnce(damage: EmbeddedBroker.Damage) async throws {
+        let order = #"{"orderId":"order-1.","juice":"kiwi","note":"\#(String(repeating: "n", count: 300))"}"#
+        let cluster = try await TestCluster.embedded(partitionCount: 2) { cluster in
+            let damaged = (0..<3).map { order.replacing("order-1", with: "damaged-\($0)") }
+            try cluster.broker.append([(["{}"], nil), (damaged, damage)], at: 0, to: cluster.topics[.orders, 1])
+            try cluster.broker.append(order, damaged: nil, to: cluster.topics[.orders, 1])
+        }
+        let recorder = LogRecorder()
+        try await withRunningService(cluster.impatientConfiguration(), logger: recorder.makeLogger()) { events in
+            var stops: [PartitionFault] {
+                events.all.compactMap { if case .partitionStopped(1, let fault) = $0 { fault } else { nil } }
+            }
+            #expect(wait { !stops.isEmpty })
+            // Stores of partition 0.
+            for store in ["a", "b", "c"] {
+                try cluster.order("of-\(store)", of: store)
+                let answers = try cluster.read(.results, partitionCount: 2) { $0.contains { $0.text.contains("of-\(store)") } }
+                #expect(answers.last?.partition == 0)
+            }
+            #expect(stops.map(\.offset) == [3])
+            #expect(stops.first?.anchors == [InputPosition(topic: .orders, partition: 1, offset: 4)])
+            #expect(events.restarts == 0, "\(recorder.all)")
         }
     }
 

@@ -139,7 +139,24 @@ import Testing
         #expect(converter.topic(identity, named: "r") == .results)
     }
 
-    /// Records that are written together are damaged together; these are the last ones of their log.
+    /// Records that are written together are damaged together, and what is damaged further on is no part of it.
+    @Test(arguments: [1, 3, 300]) func aDamagedBatchIsMeasured(size: Int) async throws {
+        let order = String(repeating: "x", count: 40)
+        let cluster = try await TestCluster.embedded { cluster in
+            let damaged: EmbeddedBroker.Batch = (Array(repeating: order, count: size), .text)
+            let orders = cluster.topics[.orders, 0]
+            try cluster.broker.append([([order], nil), damaged], at: 0, to: orders)
+            for damage in [nil, EmbeddedBroker.Damage.bit, nil] { try cluster.broker.append(order, damaged: damage, to: orders) }
+        }
+        try await onThread {
+            var configuration = cluster.serviceConfiguration()
+            configuration.kafkaProperties = ["check.crcs": "true"]
+            let reader = try LogReader(configuration: configuration, hooks: ClientHooks(logger: quietLogger))
+            #expect(reader.lastDamaged(of: cluster.topics[.orders, 0], from: 1, timeout: .seconds(60)) == Offset(size))
+        }
+    }
+
+    /// These are the last records of their log.
     @Test func damageIsMeasuredAndSkipped() async throws {
         let cluster = try await TestCluster.embedded { cluster in
             for id in ["a", "b", "c"] { try cluster.order(id) }

@@ -7,21 +7,56 @@ extension EmbeddedBroker {
     package enum Damage: Sendable {
         /// A bit of a record has changed since it was written.
         case bit
+        /// The end of the batch was never written to the disk: it is zeros. After the error librdkafka parses it (from 2.0.2 to
+        /// 2.16), and may end the process with an assertion.
+        case zeros
+        /// The end of the batch is this text again and again. librdkafka takes an offset from it.
+        case text
         /// The checksum is right, but the records cannot be decompressed.
         case compression
     }
 
+    /// Records that were written together, and what is wrong with them.
+    package typealias Batch = (values: [String], damage: Damage?)
+
     /// Appends a batch of one record with a null key to a partition, which the only broker leads.
     package func append(_ value: String, damaged damage: Damage?, to partition: TopicPartition) throws {
-        let records = damage == .compression ? Array(repeating: 0xA5, count: 40) : Self.record(value)
-        let time = Int64(1_700_000_000_000)
-        var checked = bytes(Int16(damage == .compression ? 4 : 0), Int32(0), time, time, Int64(-1), Int16(-1), Int32(-1), Int32(1))
-        checked += records
-        let checksum = Self.crc32c(checked)
-        // The last byte of the value: what follows in the record is the number of its headers.
-        if damage == .bit { checked[checked.count - 2] ^= 1 }
-        let batch = bytes(Int64(0), Int32(9 + checked.count), Int32(-1), Int8(2), checksum) + checked
+        try append([([value], damage)], at: 0, to: partition)
+    }
 
+    /// Appends batches that each fetch returns together, the first one at this offset: the end of the partition's log.
+    package func append(_ batches: [Batch], at offset: Int64, to partition: TopicPartition) throws {
+        let count = batches.reduce(0) { $0 + $1.values.count }
+        var (log, next) = ([UInt8](), offset)
+        for batch in batches {
+            // The broker counts the records of all by the first batch, and librdkafka by what it finds.
+            log += Self.batch(batch, at: next, count: log.isEmpty ? count : batch.values.count)
+            next += Int64(batch.values.count)
+        }
+        try produce(log, to: partition)
+    }
+
+    private static func batch(_ batch: Batch, at offset: Int64, count: Int) -> [UInt8] {
+        let (damage, time) = (batch.damage, Int64(1_700_000_000_000))
+        let last = Int32(batch.values.count - 1)
+        var checked = bytes(Int16(damage == .compression ? 4 : 0), last, time, time, Int64(-1), Int16(-1), Int32(-1), Int32(count))
+        let header = checked.count
+        for (index, value) in batch.values.enumerated() {
+            checked += damage == .compression ? Array(repeating: 0xA5, count: 40) : record(value, at: index)
+        }
+        let checksum = crc32c(checked)
+        let half = (header + checked.count) / 2
+        switch damage {
+        // The last byte of the value: what follows in the record is the number of its headers.
+        case .bit: checked[checked.count - 2] ^= 1
+        case .zeros: for index in half..<checked.count { checked[index] = 0 }
+        case .text: for index in half..<checked.count { checked[index] = UInt8(ascii: "x") }
+        case .compression, nil: break
+        }
+        return bytes(offset, Int32(9 + checked.count), Int32(-1), Int8(2), checksum) + checked
+    }
+
+    private func produce(_ batch: [UInt8], to partition: TopicPartition) throws {
         // Produce, version 7, without a client id or a transactional id, confirmed by all replicas within a minute.
         var request = bytes(Int16(0), Int16(7), Int32(1), Int16(-1), Int16(-1), Int16(-1), Int32(60_000))
         request += bytes(Int32(1), Int16(partition.topic.utf8.count)) + partition.topic.utf8
@@ -33,7 +68,7 @@ extension EmbeddedBroker {
         _ = try connection.read(until: "\0")
     }
 
-    private static func record(_ value: String) -> [UInt8] {
+    private static func record(_ value: String, at index: Int) -> [UInt8] {
         func varint(_ value: Int) -> [UInt8] {
             var (rest, bytes) = (UInt64(bitPattern: Int64(value << 1 ^ value >> 63)), [UInt8]())
             while rest > 127 {
@@ -42,7 +77,7 @@ extension EmbeddedBroker {
             }
             return bytes + [UInt8(rest)]
         }
-        let body = [0, 0, 0] + varint(-1) + varint(value.utf8.count) + Array(value.utf8) + [0]
+        let body = [0, 0] + varint(index) + varint(-1) + varint(value.utf8.count) + Array(value.utf8) + [0]
         return varint(body.count) + body
     }
 
