@@ -73,9 +73,10 @@ package struct OrderService: Service {
         health.started(workers: configuration.workers)
         defer { health.ended() }
         let clocks = ClockWatch(metrics: metrics, logger: logger)
-        let names = (0..<configuration.workers).map { "worker-\($0)" } + ["brokers"]
+        let names = (0..<configuration.workers).map { "worker-\($0)" } + ["brokers", "settings"]
         let ended: [Void] = try await DedicatedThread.runAll(names, until: stop, stopTimeout: Self.stopTimeout) { number in
-            guard number < configuration.workers else { return try watchBrokers(topics.brokers, watch, stop) }
+            if number == configuration.workers { return try watchBrokers(topics.brokers, watch, stop) }
+            if number > configuration.workers { return try watchSettings(stop) }
             try runWorker(number, topics, watch, clocks, stop)
         }
         if ended.count < names.count {
@@ -146,10 +147,22 @@ package struct OrderService: Service {
             let created = try admin.create(topicPlan.topics, timeout: .seconds(4))
             for name in created { logger.notice("created topic \(name) with \(topicPlan.partitionCount.counted("partition"))") }
         }
-        let check = TopicCheck(
+        return try topicCheck.findings(admin, reader: reader, timeout: timeout)
+    }
+
+    private var topicCheck: TopicCheck {
+        TopicCheck(
             names: configuration.topics, bootstrapServers: configuration.bootstrapServers,
             capabilities: configuration.capabilities, duplicateWindow: configuration.duplicateWindow)
-        return try check.findings(admin, reader: reader, timeout: timeout)
+    }
+
+    private func watchSettings(_ stop: StopSignal) throws(ServiceError) {
+        var watch = SettingsWatch(metrics: metrics, logger: logger)
+        guard configuration.capabilities.managesTopics else { return }
+        do throws(KafkaError) {
+            let hooks = ClientHooks(logger: logger, logCeiling: .debug)
+            watch.watch(topicCheck, try Admin(configuration: configuration.client, hooks: hooks), until: stop)
+        } catch { throw .badConfiguration(error.description) }
     }
 
     // MARK: - Brokers

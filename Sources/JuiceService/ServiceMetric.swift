@@ -15,6 +15,7 @@ package enum ServiceMetric: String, CaseIterable {
     case consumerLag = "juice_consumer_lag_records"
     case assignedPartitions = "juice_assigned_partitions"
     case stoppedPartitions = "juice_stopped_partitions"
+    case wrongSettings = "juice_wrong_settings"
     case stores = "juice_stores"
     case rememberedCommands = "juice_remembered_commands"
     case answersReadBack = "juice_answers_read_back_total"
@@ -48,6 +49,7 @@ package enum ServiceMetric: String, CaseIterable {
         case .assignedPartitions: "Partitions that a worker has restored and reads."
         case .stoppedPartitions:
             "Partitions that a worker does not read: somebody has to mend them, or their transactions only fail."
+        case .wrongSettings: "Settings of topics with which answers may be lost or given twice, as of the last minute."
         case .stores: "Stores held in memory: those that were ever changed."
         case .rememberedCommands: "Commands whose repeats are known."
         case .answersReadBack: "First answers read back from the results, since a repeat asked for one that was not in memory."

@@ -54,17 +54,14 @@ package struct TopicCheck: Sendable {
         /// What the service can live with; empty if there are problems.
         package let warnings: [Problem]
         let partitions: PartitionCounts
-        /// How long answers are kept, in milliseconds; nil for ever, or if the broker does not say.
-        let answerRetention: Timestamp?
+        /// After so many milliseconds without a position note in the journal, one is written: at least once a day. When the one
+        /// before expires, it must be there for longer than a repeat may ask for an answer, whatever happens in between.
+        let noteInterval: Timestamp
         /// `host:port` of each broker.
         let brokers: [String]
         /// From this age on, in milliseconds, a command cannot keep its time when it is forwarded: the inputs refuse it, or brokers
         /// set times themselves. Nil if there is no such age, or the broker does not say.
         package let oldestForward: Timestamp?
-
-        /// After so many milliseconds without a position note in the journal, one is written: at least once a day. It is a
-        /// quarter of the retention, since a note must be there when the one before expires, whatever happens in between.
-        var noteInterval: Timestamp { min((answerRetention ?? .max) / 4, 24 * 3_600_000) }
     }
 
     /// The partition counts that a worker has to know.
@@ -160,13 +157,26 @@ package struct TopicCheck: Sendable {
         let missing: [KafkaError.Code] = [.unknownTopicOrPartition, .unknownTopic]
         for error in metadata.topics.compactMap(\.error) where !missing.contains(error.code) { throw error }
         var cluster = Cluster(metadata)
-        if capabilities.managesTopics, !cluster.topics.isEmpty {
-            let configurations = try admin.configurations(ofTopics: cluster.topics.keys.sorted(), timeout: timeout)
-            for (name, configuration) in configurations { cluster[name]?.configuration = configuration }
-        }
+        try describe(&cluster, admin, timeout: timeout)
         if let reader { try lookForStores(reader, timeout: timeout, in: &cluster) }
         return findings(of: cluster)
     }
+
+    private func describe(_ cluster: inout Cluster, _ admin: Admin, timeout: Duration) throws(KafkaError) {
+        guard capabilities.managesTopics, !cluster.topics.isEmpty else { return }
+        let configurations = try admin.configurations(ofTopics: cluster.topics.keys.sorted(), timeout: timeout)
+        for (name, configuration) in configurations { cluster[name]?.configuration = configuration }
+    }
+
+    /// The settings of the topics that exist with which answers may be lost or given twice. Throws `KafkaError` when the cluster
+    /// does not answer, or the right to describe settings is missing.
+    func wrongSettings(_ admin: Admin, timeout: Duration) throws(KafkaError) -> [Problem] {
+        var cluster = Cluster(try admin.metadata(topics: names.all, timeout: timeout))
+        try describe(&cluster, admin, timeout: timeout)
+        return wrongSettings(of: cluster)
+    }
+
+    func wrongSettings(of cluster: Cluster) -> [Problem] { faults(of: neededSettings(cluster) + [cleanElection], in: cluster) }
 
     /// Asks in how many partitions stores live: the claims in the journal or, without any, the stock.
     func lookForStores(_ reader: Consumer, timeout: Duration, in cluster: inout Cluster) throws(KafkaError) {
@@ -191,8 +201,12 @@ package struct TopicCheck: Sendable {
                 stores: Int32(clamping: storePartitions(cluster)),
                 inputs: names.inputs.compactMap { cluster[$0]?.partitionCount }.max() ?? 0,
                 deadLetters: Int32(clamping: cluster[names.deadLetters]?.partitionCount ?? 0)),
-            answerRetention: cluster[names.results]?.retention.map(Timestamp.init), brokers: cluster.brokers,
+            noteInterval: noteInterval(cluster[names.results]?.retention.map(Timestamp.init) ?? .max), brokers: cluster.brokers,
             oldestForward: names.inputs.compactMap { cluster[$0].flatMap(oldestForward) }.min())
+    }
+
+    private func noteInterval(_ retention: Timestamp) -> Timestamp {
+        max(1_000, min((retention - duplicateWindow.retention) / 4, 24 * 3_600_000))
     }
 
     private func oldestForward(to topic: Description) -> Timestamp? {
@@ -208,14 +222,17 @@ package struct TopicCheck: Sendable {
             return [Problem(fault: "missing topics: \(missing.joined(separator: ", "))", mend: mend)]
         }
         if let lost = lostPartitionCount(cluster) { return [lost] }
-        return tooFewPartitions(cluster)
-            + neededSettings(cluster).flatMap { rule in
-                rule.topics.compactMap { name in
-                    cluster[name].flatMap(rule.fault).map {
-                        Problem(fault: "topic \(name) \($0)", mend: configCommand([name], rule.setting))
-                    }
+        return tooFewPartitions(cluster) + faults(of: neededSettings(cluster), in: cluster)
+    }
+
+    private func faults(of rules: [Rule], in cluster: Cluster) -> [Problem] {
+        rules.flatMap { rule in
+            rule.topics.compactMap { name in
+                cluster[name].flatMap(rule.fault).map {
+                    Problem(fault: "topic \(name) \($0)", mend: configCommand([name], rule.setting))
                 }
             }
+        }
     }
 
     private func warnings(of cluster: Cluster) -> [Problem] {
@@ -295,6 +312,7 @@ package struct TopicCheck: Sendable {
     /// What the service cannot do without.
     private func neededSettings(_ cluster: Cluster) -> [Rule] {
         let window = duplicateWindow.age
+        let retention = 2 * window + 300_000
         let batch = TopicPlan.defaultMaxMessageBytes
         let largest = names.inputs.compactMap { cluster[$0]?.maxMessageBytes }.max() ?? 0
         let letter = largest + TopicPlan.deadLetterRoom
@@ -312,10 +330,11 @@ package struct TopicCheck: Sendable {
                 guard let policy = $0.cleanupPolicy, policy != "delete" else { return nil }
                 return "has cleanup.policy=\(policy), which would leave one answer per store"
             },
-            // Repeats of a command are detected by its answer.
-            Rule([names.results], "retention.ms=\(window)") {
-                guard $0.cleanupPolicy == "delete", let retention = $0.retention, retention < window else { return nil }
-                return "keeps answers for \(retention) ms, but repeats of a command are to be known for \(window) ms"
+            // Repeats of a command are detected by its answer, and position notes must outlast the window, too.
+            Rule([names.results], "retention.ms=\(retention)") {
+                guard $0.cleanupPolicy == "delete", let kept = $0.retention, kept < retention else { return nil }
+                return "keeps answers for \(kept) ms, but repeats of a command are to be known for \(window) ms, which takes"
+                    + " \(retention) ms"
             },
             // A producer fills a batch of small records up to Kafka's default limit.
             Rule(coPartitioned, "max.message.bytes=\(batch)") {
@@ -340,11 +359,20 @@ package struct TopicCheck: Sendable {
                 guard $0.replicationFactor >= 3, let least = $0.minInsyncReplicas, least >= $0.replicationFactor else { return nil }
                 return "min.insync.replicas=\(least), as many as there are copies: nothing is written while one broker is down"
             },
-            Rule(names.all, "unclean.leader.election.enable=false") {
-                guard $0.replicationFactor > 1, $0.configuration?["unclean.leader.election.enable"] == "true" else { return nil }
-                return "unclean.leader.election.enable=true: a copy that lacks records may become the leader, and they are lost"
+            cleanElection,
+            Rule([names.results], "retention.ms=\(7 * 86_400_000)") {
+                guard let kept = $0.retention, kept < 7 * 86_400_000 else { return nil }
+                return "retention.ms=\(kept), less than a week: while the service is down or a partition is stopped, answers and"
+                    + " position notes expire, and nobody renews the notes"
             },
         ]
+    }
+
+    private var cleanElection: Rule {
+        Rule(names.all, "unclean.leader.election.enable=false") {
+            guard $0.replicationFactor > 1, $0.configuration?["unclean.leader.election.enable"] == "true" else { return nil }
+            return "unclean.leader.election.enable=true: a copy that lacks records may become the leader, and they are lost"
+        }
     }
 
     /// What leaves records the times that their senders gave them.

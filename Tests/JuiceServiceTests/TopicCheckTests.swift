@@ -1,5 +1,6 @@
 import JuiceEngine
 import JuiceMessages
+import TestSupport
 import Testing
 
 @testable import JuiceService
@@ -86,15 +87,50 @@ extension TopicCheck.Cluster {
             for name in ["juice.results", "juice.stock"] { $0.set("message.timestamp.type=LogAppendTime", of: name) }
         },
         "answers kept for ever": { $0.set("retention.ms=-1", of: "juice.results") },
-        "answers kept long enough": { $0.set("retention.ms=3600000", of: "juice.results") },
+        "answers kept for a week": { $0.set("retention.ms=604800000", of: "juice.results") },
     ]
 
     @Test(arguments: fit) func theseAreFit(name: String, change: Change) {
         let found = findings(change)
         #expect(found.problems.isEmpty && found.warnings.isEmpty)
         #expect(found.partitions.stores == 4 && found.partitions.inputs == 4)
-        let isKeptForAnHour = name == "answers kept long enough"
-        #expect(found.noteInterval == (isKeptForAnHour ? 900_000 : 86_400_000))
+        #expect(found.noteInterval == 86_400_000)
+    }
+
+    /// A note must be there for longer than the window when the one before expires.
+    @Test func notesAreWrittenInTimeWhereAnswersExpireSoon() {
+        let found = findings { $0.set("retention.ms=7500000", of: "juice.results") }
+        #expect(found.problems.isEmpty)
+        #expect(found.noteInterval == 900_000)
+        Case("topic juice.results with retention.ms=7500000, less than a week", "--add-config retention.ms=604800000") { _ in }
+            .expect(found.warnings)
+        #expect(findings { $0.set("retention.ms=1", of: "juice.results") }.noteInterval == 1_000)
+    }
+
+    /// What is wrong is said once for each change, and once more when it is right again.
+    @Test func settingsAreWatched() {
+        let check = TopicCheck(names: TopicNames(), bootstrapServers: "broker:9092")
+        let recorder = LogRecorder()
+        var watch = SettingsWatch(metrics: nil, logger: recorder.makeLogger(level: .notice))
+        func lines(_ changes: [(String, String)]) -> [String] {
+            var cluster = TopicCheck.Cluster.fit
+            // Topics whose partitions were added to are as fit as before.
+            cluster.enlarge(["juice.stock"])
+            for (topic, setting) in changes { cluster.set(setting, of: topic) }
+            let before = recorder.all.count
+            watch.found(check.wrongSettings(of: cluster))
+            return Array(recorder.all.dropFirst(before))
+        }
+        let compacted = ("juice.results", "cleanup.policy=compact")
+        #expect(lines([]).isEmpty)
+        let told = lines([compacted])
+        #expect(told.count == 1)
+        #expect(told.first?.hasPrefix("critical topic juice.results has cleanup.policy=compact") == true, "\(told)")
+        #expect(lines([compacted]).isEmpty)
+        #expect(lines([compacted, ("juice.orders", "unclean.leader.election.enable=true")]).count == 1)
+        let right = lines([("juice.orders", "unclean.leader.election.enable=true")])
+        #expect(right.count == 1)
+        #expect(right.first?.hasPrefix("notice no longer: topic juice.results has") == true, "\(right)")
     }
 
     // MARK: - Problems
@@ -133,7 +169,7 @@ extension TopicCheck.Cluster {
         ("juice.restocks", "cleanup.policy=compact,delete", "cleanup.policy=delete"),
         ("juice.dead-letters", "cleanup.policy=compact", "cleanup.policy=delete"),
         // Answers must be kept as long as repeats are known.
-        ("juice.results", "retention.ms=60000", "retention.ms=3600000"),
+        ("juice.results", "retention.ms=7499999", "retention.ms=7500000"),
         // Topics must take whole batches, and dead letters hold what they quote.
         ("juice.orders", "max.message.bytes=20000", "max.message.bytes=1048588"),
         ("juice.restocks", "max.message.bytes=20000", "max.message.bytes=1048588"),
