@@ -70,10 +70,24 @@ package protocol AuditSource: Sendable {
 
     /// The end of what the journal has from another cluster: records at other offsets, and no gaps between transactions.
     func endOfCopy(partition: Int) -> Int64
+
+    /// What could not be read of a partition so far, though it was there when the audit began.
+    func gaps(of topic: AuditTopic, partition: Int) -> [AuditGap]
 }
 
 extension AuditSource {
     package func endOfCopy(partition: Int) -> Int64 { 0 }
+
+    package func gaps(of topic: AuditTopic, partition: Int) -> [AuditGap] { [] }
+}
+
+/// Offsets of a partition whose records cannot be read.
+package struct AuditGap: Sendable, Hashable {
+    package let offsets: Range<Int64>
+    /// What is wrong with them; nil if they expired while they were to be read.
+    package let problem: String?
+
+    package init(_ offsets: Range<Int64>, _ problem: String?) { (self.offsets, self.problem) = (offsets, problem) }
 }
 
 /// Records that are all in memory, by partition and in offset order.
@@ -117,6 +131,8 @@ struct RecordCursor {
     private var position = 0
     private var offset: Int64
     private var isAtEnd: Bool
+    /// What could not be read before the records at hand.
+    private(set) var gaps: [AuditGap] = []
 
     init(_ source: any AuditSource, _ topic: AuditTopic, _ partition: Int) {
         (self.source, self.topic, self.partition) = (source, topic, partition)
@@ -130,6 +146,7 @@ struct RecordCursor {
     mutating func nextOffset() throws -> Int64? {
         if position == records.count, !isAtEnd {
             (records, position) = (try source.records(of: topic, partition: partition, from: offset), 0)
+            gaps = source.gaps(of: topic, partition: partition)
             isAtEnd = records.isEmpty
             if let last = records.last { offset = last.offset + 1 }
         }
@@ -150,6 +167,18 @@ struct RecordCursor {
     }
 
     func place(_ offset: Int64) -> Place { Place(topic: topic, partition: partition, offset: offset) }
+
+    /// Whether nobody knows what was at some of these offsets.
+    func lacks(_ offsets: Range<Int64>) -> Bool {
+        offsets.lowerBound < first || gaps.contains { $0.offsets.overlaps(offsets) }
+    }
+
+    /// What is wrong with records that cannot be read.
+    var faults: [Fault] {
+        gaps.compactMap { gap in
+            gap.problem.map { Fault(.wrong, place(gap.offsets.lowerBound), "up to offset \(gap.offsets.upperBound - 1): \($0)") }
+        }
+    }
 }
 
 extension AuditRecord {

@@ -57,6 +57,8 @@ package struct CopiedTopics: AuditSource {
         return topic == .results ? max(first, journals[partition].first) : first
     }
 
+    package func gaps(of topic: AuditTopic, partition: Int) -> [AuditGap] { source.gaps(of: topic, partition: partition) }
+
     package func records(of topic: AuditTopic, partition: Int, from offset: Int64) throws -> [AuditRecord] {
         let records = try source.records(of: topic, partition: partition, from: offset)
         switch topic {

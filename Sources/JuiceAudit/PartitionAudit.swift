@@ -44,7 +44,7 @@ struct PartitionAudit {
     /// Orders and restocks of this partition, then those that were added later.
     private var inputs: [Input] = []
     private var letters: RecordCursor
-    private var hasLetters = false
+    private var nextLetter: Int64 = 0
     private var owner = OwnerAudit()
     private var account: AccountAudit
     private var stock: StockAudit
@@ -57,7 +57,7 @@ struct PartitionAudit {
     private var hasPosition = false
     /// Whether the journal says more than whose it is.
     private var hasRecords = false
-    /// Whether the journal begins with an anchor: an operator went on with a new one.
+    /// Whether the journal begins with an anchor: an operator went on with a new one. Or it begins behind what cannot be read.
     private var isAnew = false
     /// When the last record of an input was handled.
     private var handled = Int64.min / 2
@@ -92,14 +92,18 @@ struct PartitionAudit {
             } else if let last, last.offset + 1 < record.offset {
                 before = (last.timestamp, handled)
             }
+            if journal.lacks((last?.offset ?? journal.first)..<record.offset) { beginAgain(at: record) }
             last = (record.offset, record.timestamp)
             try stock.read(&names)
             try judge(record)
         }
         for input in inputs { try finish(input) }
+        for cursor in [journal, letters] + inputs.map(\.cursor) { cursor.faults.forEach { audit.add($0) } }
         let (states, rest) = (states, newStore(isKnown: isWhole))
-        try stock.finish({ ($0 < states.count ? states[$0] : rest).revision }, &names)
+        let isEndKnown = !journal.lacks((last?.offset ?? 0)..<Int64.max)
+        try stock.finish({ isEndKnown ? ($0 < states.count ? states[$0] : rest).revision : nil }, &names)
         while try readLetter() != nil {}
+        if letters.lacks(nextLetter..<Int64.max) { session.transfers.withLock { $0.lettersSince = .max } }
         audit.add(stock.audit)
         audit.owners = owner.owners
         audit.counts.unjudged += account.otherMenus
@@ -127,6 +131,15 @@ struct PartitionAudit {
     private mutating func begin(at record: AuditRecord) {
         audit.starts = [moment(record)]
         memory.forget(at: record.timestamp)
+    }
+
+    /// Judges from here on, since nobody knows what the journal said just before.
+    private mutating func beginAgain(at record: AuditRecord) {
+        isAnew = true
+        begin(at: record)
+        (states, owner, hasPosition) = ([], OwnerAudit(), false)
+        account.lose()
+        for input in inputs { (input.next, input.since, input.sources) = (nil, nil, nil) }
     }
 
     private func moment(_ record: AuditRecord) -> AuditMoment {
@@ -198,9 +211,9 @@ extension PartitionAudit {
         input.next = offset + 1
         guard try input.cursor.nextOffset() == offset, let found = try input.cursor.next() else {
             memory.forget(at: record.timestamp)
-            if offset < input.cursor.first {
+            if input.cursor.lacks(offset..<offset + 1) {
                 audit.counts.unjudged += 1
-                input.sources = nil
+                (input.sources, input.since) = (nil, nil)
             } else {
                 doubt(input, offset, .wrong, record, "\(place) is not there")
             }
@@ -267,12 +280,13 @@ extension PartitionAudit {
     /// Judges what the journal has not come to.
     private mutating func finish(_ input: Input) throws {
         let start = input.start ?? input.cursor.first
-        let since = isWhole && input.cursor.first == 0 ? .min : input.since.map { $0 &+ Contract.longestDelay } ?? .max
+        let since = isWhole && !input.cursor.lacks(0..<Int64.max) ? .min : input.since.map { $0 &+ Contract.longestDelay } ?? .max
         audit.judged[input.name] = Audit.Judged(offsets: start..<max(start, input.next ?? start), since: since)
         // If nothing is known of the position, all may have been handled.
         if input.next != nil || isWhole {
-            let rest = try pass(input, to: .max, handledAt: .max, isMissing: !rules.allowsOpen)
-            audit.counts.open += rules.allowsOpen ? rest : 0
+            let isOpen = rules.allowsOpen || journal.lacks((last?.offset ?? 0)..<Int64.max)
+            let rest = try pass(input, to: .max, handledAt: .max, isMissing: !isOpen)
+            audit.counts.open += isOpen ? rest : 0
         }
         for (_, _, fault) in input.faults { audit.add(fault) }
     }
@@ -345,10 +359,10 @@ extension PartitionAudit {
     /// Reads the next letter, and returns whose it is; nil at the end.
     private mutating func readLetter() throws -> Place? {
         while let record = try letters.next() {
-            if letters.first > 0, !hasLetters {
+            if letters.lacks(nextLetter..<record.offset + 1) {
                 session.transfers.withLock { $0.lettersSince = max($0.lettersSince, record.timestamp) }
             }
-            hasLetters = true
+            nextLetter = record.offset + 1
             if record.isResendNote { continue }
             let place = letters.place(record.offset)
             guard let (source, code) = record.letterOrigin(rules) else {
@@ -402,7 +416,7 @@ extension PartitionAudit {
     private mutating func judgePosition(_ record: AuditRecord) throws {
         if let problem = owner.check(json, at: moment(record), isWhole: isWhole) { report(record, problem) }
         // A copied note names offsets of the other cluster.
-        let first = record.offset < endOfCopy ? .max : journal.first
+        let first = record.offset < endOfCopy ? .max : max(journal.first, audit.starts.first?.offset ?? 0)
         if let problem = account.check(json, at: record.offset, first: first) { report(record, problem) }
         let (added, forwarded) = (json.offsets("added"), json.offsets("forwarded"))
         for (number, input) in inputs.enumerated() {

@@ -87,6 +87,7 @@ struct StockAudit {
             count = 0
             try read(&names)
         } while count > 0
+        for fault in cursor.faults { audit.add(fault) }
     }
 
     private mutating func report(_ written: Written, _ store: Int, _ problem: String, _ names: Names) {

@@ -231,46 +231,10 @@ final class LogReader {
     // MARK: - Damage
 
     /// The last offset of the damaged batch that begins at a place, and of those that follow it directly.
-    ///
-    /// After a CRC error librdkafka (2.0.2 to 2.16) goes on at a wrong byte of the fetch, so only the first error of a fetch can be
-    /// believed. Hence a consumer of its own, which fetches one batch at a time.
     func lastDamaged(of partition: TopicPartition, from offset: Offset, timeout: Duration) -> Offset {
         guard let consumer = try? Consumer(configuration: batchConsumer, hooks: hooks) else { return offset }
         defer { consumer.close() }
-        let deadline = ContinuousClock.now + timeout
-        var (first, bad, step) = (offset, offset, Offset(1))
-        // First in ever longer steps, then in ever shorter ones. What is damaged further on is another batch.
-        while ContinuousClock.now < deadline {
-            let damage = Self.damage(of: partition, at: bad + step, consumer, until: deadline)
-            if damage == bad + step, step == 1 { first = bad + step }
-            if damage == first {
-                (bad, step) = (bad + step, step * 2)
-            } else if step > 1 {
-                step /= 2
-            } else {
-                break
-            }
-        }
-        return bad
-    }
-
-    /// Where the damaged batch begins that holds an offset; nil if the offset can be read, or is beyond the end of the log.
-    private static func damage(
-        of partition: TopicPartition, at offset: Offset, _ consumer: Consumer, until deadline: ContinuousClock.Instant
-    ) -> Offset? {
-        do throws(KafkaError) {
-            try consumer.assign([partition: offset])
-            while ContinuousClock.now < deadline {
-                for element in try consumer.poll(maxRecords: 1, timeout: .milliseconds(10)) {
-                    switch element {
-                    case .record, .endOfPartition: return nil
-                    case .failure(_, let error) where error.code.isDamage: return error.offset
-                    case .failure(_, let error): if error.code.isOffsetReset { return nil }
-                    }
-                }
-            }
-        } catch {}
-        return nil
+        return consumer.lastDamaged(of: partition, from: offset, timeout: timeout)
     }
 }
 

@@ -143,12 +143,8 @@ package struct ServiceConfiguration: Sendable {
         ])
     }
 
-    /// A consumer that fetches one batch of records at a time: brokers send the first one whole, whatever its size (KIP-74).
-    var batchConsumer: KafkaConfiguration {
-        logEndConsumer.merging([
-            "fetch.message.max.bytes": "1", "fetch.error.backoff.ms": "0", "auto.offset.reset": "error",
-        ])
-    }
+    /// A consumer that measures damage.
+    var batchConsumer: KafkaConfiguration { logEndConsumer.merging(Consumer.oneBatchAtATime) }
 
     /// A worker has three producers, used in turn. After a commit the broker is still writing markers. On a busy machine that may
     /// take longer than the next transaction, and librdkafka 2.0.2 then waits 100 ms before it asks again.

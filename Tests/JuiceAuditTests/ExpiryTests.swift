@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import JuiceAudit
@@ -68,6 +69,51 @@ import Testing
             from: AuditMoment(
                 partition: 0, offset: first[.results] == nil ? 0 : 13, timestamp: first[.results] == nil ? 1_000 : 1_024))
         #expect(audit.owners == (first[.results] ?? 0 > 13 ? [] : [owner]))
+    }
+
+    /// Topics of which records become unreadable when the audit comes near them: they expire, or their batch is damaged.
+    private final class FailingSource: AuditSource {
+        private let topics: AuditTopics
+        private let gaps: [AuditTopic: AuditGap]
+        private let known = Mutex<[AuditTopic: AuditGap]>([:])
+
+        init(_ topics: AuditTopics, _ gaps: [AuditTopic: AuditGap]) { (self.topics, self.gaps) = (topics, gaps) }
+
+        func partitionCount(of topic: AuditTopic) -> Int { topics.partitionCount(of: topic) }
+
+        func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 { 0 }
+
+        func records(of topic: AuditTopic, partition: Int, from offset: Int64) -> [AuditRecord] {
+            let records = topics.records(of: topic, partition: partition, from: offset).prefix(3)
+            guard let gap = gaps[topic], records.contains(where: { gap.offsets.contains($0.offset) }) else { return Array(records) }
+            known.withLock { $0[topic] = gap }
+            let before = records.filter { $0.offset < gap.offsets.lowerBound }
+            return before.isEmpty
+                ? self.records(of: topic, partition: partition, from: max(offset, gap.offsets.upperBound)) : Array(before)
+        }
+
+        func gaps(of topic: AuditTopic, partition: Int) -> [AuditGap] {
+            known.withLock { $0[topic].map { [$0] } ?? [] }
+        }
+    }
+
+    @Test(
+        arguments: [
+            [.results: 0..<10], [.results: 5..<10], [.results: 8..<14], [.results: 1..<26], [.orders: 3..<9],
+            [.orders: 0..<23], [.orders: 5..<8, .results: 12..<20], [.restocks: 0..<1], [.results: 20..<30], [.stock: 0..<1],
+        ] as [[AuditTopic: Range<Int64>]], [nil, "failed CRC32C check"])
+    func whatBecomesUnreadableIsNoFault(ranges: [AuditTopic: Range<Int64>], problem: String?) throws {
+        let topics = AuditTopics(Self.lines)
+        let audit = try Audit(of: FailingSource(topics, ranges.mapValues { AuditGap($0, problem) }), by: Line.rules)
+        let named = ranges.keys.sorted { $0.rawValue < $1.rawValue }.map { "wrong: \($0.rawValue) 0@\(ranges[$0]?.lowerBound ?? 0)" }
+        expect(audit, problem == nil ? [] : named)
+        if ranges[.results] == 5..<10 { #expect(audit.starts.map(\.offset) == [10]) }
+
+        // What is around it is judged, and the same records must not be missing for another reason.
+        var lacking = topics
+        for (topic, range) in ranges { lacking[topic][0].removeAll { range.contains($0.offset) } }
+        let silent = try Audit(of: Source(lacking, without: [:]), by: Line.rules)
+        #expect(!silent.faults.isEmpty || ranges[.stock] != nil)
     }
 
     @Test(

@@ -20,6 +20,27 @@ struct KafkaClientsTests {
         KafkaError(code: .init(rawValue: 5), isRetriable: true), KafkaError(code: .timedOut, isRetriable: true),
     ]
 
+    /// What can be read around it is read. The batch is named with all of its offsets.
+    @Test func aDamagedBatchIsNamedAndPassedOver() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let clients = KafkaClients(
+                bootstrapServers: broker.bootstrapServers, properties: ["check.crcs": "true"], logger: EmbeddedService.quiet)
+            let place = TopicPartition(topic: clients.topics.orders, partition: 0)
+            try broker.createTopic(place.topic, partitionCount: 1)
+            let order = String(repeating: "x", count: 300)
+            try broker.append([([order], nil), ([order, order, order], .text)], at: 0, to: place)
+            for _ in 0..<2 { try broker.append(order, damaged: nil, to: place) }
+            let reader = try TopicReader(clients, topic: place.topic, timeout: .seconds(30))
+            reader.warnsOfGaps = false
+            var offsets: [Offset] = []
+            try reader.readAll { offsets.append($0.offset) }
+            #expect(offsets == [0, 4, 5])
+            #expect(reader.gaps.map(\.offsets) == [1..<4])
+            #expect(reader.gaps.first?.problem?.contains("CRC32C") == true)
+        }
+    }
+
     @Test(arguments: passing)
     func aLookupIsMadeAgainUntilItsTimeoutAndIsNotCalledNoBroker(error: KafkaError) async throws {
         try await onThread {

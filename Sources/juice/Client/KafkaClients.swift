@@ -97,14 +97,17 @@ extension KafkaClients {
 
     /// Creates a consumer that joins no group and by default reads only committed records.
     ///
-    /// - Parameter isolation: librdkafka's `isolation.level`.
-    func consumer(isolation: String = "read_committed") throws(Failure) -> Consumer {
+    /// - Parameters:
+    ///   - isolation: librdkafka's `isolation.level`.
+    ///   - properties: override the others.
+    func consumer(isolation: String = "read_committed", _ properties: [String: String] = [:]) throws(Failure) -> Consumer {
         let configuration = KafkaConfiguration(["queued.max.messages.kbytes": "16384"])
             .merging(capabilities.consumerProperties).merging(base.properties)
             .merging([
                 "group.id": "juice-cli", "enable.auto.commit": "false", "isolation.level": isolation,
                 "enable.partition.eof": "true", "auto.offset.reset": "earliest",
             ])
+            .merging(properties)
         return try made(try Consumer(configuration: configuration, hooks: hooks))
     }
 

@@ -19,7 +19,12 @@ final class TopicReader {
     private let consumer: Consumer
     /// How long to wait for brokers, and for the next records.
     private let timeout: Duration
-    private var assigned: [TopicPartition] = []
+    /// The next offset of each assigned partition.
+    private var positions: [Int32: Offset] = [:]
+    /// What could not be read so far, and why; without a problem it expired while it was to be read.
+    private(set) var gaps: [(place: TopicPartition, offsets: Range<Offset>, problem: String?)] = []
+    /// Whether what cannot be read is told on standard error.
+    var warnsOfGaps = true
     private var fullPolls = 0
 
     private static let mostRecords = 1000
@@ -38,7 +43,8 @@ final class TopicReader {
     ) throws(Failure) {
         (self.topic, self.clients, self.timeout) = (topic, clients, timeout)
         let deadline = Deadline(after: timeout)
-        let consumer = try clients.consumer()
+        // Of records that expired meanwhile there is an error.
+        let consumer = try clients.consumer(["auto.offset.reset": "error"])
         self.consumer = consumer
         try clients.reach(consumer, deadline: deadline)
         let isSeparate = end == .highWatermark
@@ -61,13 +67,13 @@ final class TopicReader {
     /// Assigns these partitions, and no others, from these offsets on.
     func start(at offsets: [TopicPartition: Offset]) throws(Failure) {
         try clients.call(try consumer.assign(offsets))
-        assigned = Array(offsets.keys)
+        positions = Dictionary(uniqueKeysWithValues: offsets.map { ($0.partition, $1) })
     }
 
     /// Reads what follows the ends in ``watermarks``.
     func startAtEnds() throws(Failure) { try start(at: watermarks.mapValues(\.upperBound)) }
 
-    /// Calls `body` with each available record, after waiting up to `timeout` for the first one.
+    /// Calls `body` with each available record, after waiting up to `timeout` for the first one. Passes over what cannot be read.
     ///
     /// - Returns: the partitions whose end was reached, with the next offset.
     @discardableResult
@@ -75,12 +81,22 @@ final class TopicReader {
         let batch = try clients.call(try consumer.poll(maxRecords: Self.mostRecords, timeout: timeout))
         if batch.count == Self.mostRecords {
             fullPolls += 1
-            if fullPolls % Self.pollsToFetchOn == 0 { consumer.fetchOn(from: assigned) }
+            if fullPolls % Self.pollsToFetchOn == 0 {
+                consumer.fetchOn(from: positions.keys.map { TopicPartition(topic: topic, partition: $0) })
+            }
         }
         var ends: [TopicPartition: Offset] = [:]
+        // Whatever follows the first error of a partition is noise.
+        var faults: [TopicPartition: KafkaError] = [:]
         for element in batch {
             switch element {
-            case .record(let record): try body(record)
+            case .record(let record):
+                if !faults.isEmpty, faults.keys.contains(where: { $0.partition == record.partition }) { continue }
+                positions[record.partition] = record.offset + 1
+                try body(record)
+            case .failure(let partition?, _) where faults[partition] != nil: continue
+            case .failure(let partition?, let error) where error.code.isDamage || error.code.isOffsetReset:
+                faults[partition] = error
             case .endOfPartition(let partition, let next): ends[partition] = next
             case .failure(_, let error) where error.remedy == .retry: clients.watch.noticed(error)
             // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
@@ -88,7 +104,34 @@ final class TopicReader {
             case .failure(_, let error): throw clients.failure(error)
             }
         }
+        if !faults.isEmpty { try pass(faults) }
         return ends
+    }
+
+    /// Goes on behind damaged batches, and where logs begin by now.
+    private func pass(_ faults: [TopicPartition: KafkaError]) throws(Failure) {
+        for (place, error) in faults {
+            var next = positions[place.partition] ?? 0
+            var end = next
+            if error.code.isDamage {
+                let first = error.offset ?? next
+                let measuring = try clients.consumer(Consumer.oneBatchAtATime)
+                defer { measuring.close() }
+                (next, end) = (max(next, first), measuring.lastDamaged(of: place, from: first, timeout: timeout) + 1)
+            } else if let log = try clients.call(try consumer.watermarks(of: [place], timeout: timeout))[place] {
+                // An error of before an assignment may come after it.
+                end = next == log.upperBound || log.contains(next) ? next : log.lowerBound
+            }
+            positions[place.partition] = end
+            let gap = (place: place, offsets: next..<max(next, end), problem: error.code.isDamage ? error.message : nil)
+            guard !gap.offsets.isEmpty, !gaps.contains(where: { $0.place == place && $0.offsets == gap.offsets }) else { continue }
+            gaps.append(gap)
+            guard warnsOfGaps else { continue }
+            let reason = gap.problem.map { "cannot be read: \($0)" } ?? "have expired"
+            StandardError.write("warning: offsets \(next) to \(end - 1) of \(place) \(reason)\n")
+        }
+        let offsets = positions.map { (TopicPartition(topic: topic, partition: $0), $1) }
+        try start(at: Dictionary(uniqueKeysWithValues: offsets))
     }
 
     /// Reads what follows the ends in ``watermarks`` until asked to stop. Shows what was found among the records at hand, and tells

@@ -130,6 +130,7 @@ private final class KafkaAuditSource: AuditSource {
     /// How far partitions were read. Some records are read again.
     private let progress = Mutex<(done: Int, ends: [TopicPartition: Offset])>((0, [:]))
     private let onProgress: @Sendable (_ done: Int, _ total: Int) -> Void
+    private let unreadable = Mutex<[TopicPartition: Set<AuditGap>]>([:])
 
     /// Looks up the ends of the topics.
     ///
@@ -178,6 +179,10 @@ private final class KafkaAuditSource: AuditSource {
         return records
     }
 
+    func gaps(of topic: AuditTopic, partition: Int) -> [AuditGap] {
+        unreadable.withLock { Array($0[place(topic, partition)] ?? []) }
+    }
+
     private func place(_ topic: AuditTopic, _ partition: Int) -> TopicPartition {
         TopicPartition(topic: topicPrefix + topic.rawValue, partition: Int32(clamping: partition))
     }
@@ -195,6 +200,7 @@ private final class KafkaAuditSource: AuditSource {
         var reading =
             try index.map { readings.remove(at: $0) }
             ?? Reading(reader: TopicReader(clients, topic: place.topic, upTo: nil, timeout: timeout), place: place)
+        reading.reader.warnsOfGaps = false
         if reading.place != place || reading.asked != start {
             try reading.reader.start(at: [place: start])
             reading = Reading(reader: reading.reader, place: place, next: start)
@@ -214,6 +220,8 @@ private final class KafkaAuditSource: AuditSource {
                 .unavailable, "\(place.topic) \(place.partition) cannot be read from offset \(reading.next) to its end at \(end)",
                 hint: "a transaction may still be open: try again, or wait longer with --timeout")
         }
+        let gaps = reading.reader.gaps.filter { $0.place == place }.map { AuditGap($0.offsets, $0.problem) }
+        if !gaps.isEmpty { unreadable.withLock { $0[place, default: []].formUnion(gaps) } }
         reading.asked = records.last.map { $0.offset + 1 }
         reading.isDone = records.isEmpty
         readings.append(reading)
