@@ -168,7 +168,13 @@ package final class Examination {
         let second = Inspection(log: log, settings: settings, share: inputs)
         let hasTwoLooks = drive(second, until: { second.isSurveyed }) == nil
         if hasTwoLooks { seen.watched = Date.now.timeIntervalSince(start) }
-        seen.partitions = zip(zip(before, faults), hasTwoLooks ? second.partitions : before).map { former, latter in
+        let after = hasTwoLooks ? second.partitions : before
+        // An owner that wrote between two calls of the first look makes it see what never was. Only what stays is told.
+        var confirmed = faults
+        if hasTwoLooks, !faults.allSatisfy({ $0 == nil }), drive(second, until: { second.isDone }) == nil {
+            confirmed = zip(faults, second.partitions).map { $0 == nil ? nil : $1.fault }
+        }
+        seen.partitions = zip(zip(before, confirmed), after).map { former, latter in
             var partition = Observations.Partition(number: latter.partition, isServed: latter.extents != nil)
             (partition.group, partition.instance) = (latter.owner?.group, latter.owner?.instance)
             partition.fault = former.1 ?? latter.fault
@@ -178,7 +184,10 @@ package final class Examination {
             return partition
         }
         lookAtGroupOffsets(log)
-        try lookAtRecords(log)
+        let outputs = [Topic.results, .stock, .deadLetters].flatMap { topic in
+            (0..<count(topic)).map { Observations.Input(topics[topic, $0]) }
+        }
+        try lookAtRecords(log, outputs)
     }
 
     /// - Returns: why the inspection did not get there; nil if it did.
@@ -212,7 +221,9 @@ package final class Examination {
     /// Reads the first record that waits in each input, the first of an undecided transaction, and the last that was answered.
     /// Offsets alone do not tell what waits, since markers of transactions have some. And Kafka tells nobody the time on a broker,
     /// so the times of records are all there is to compare.
-    private func lookAtRecords(_ log: SurveyLog) throws(KafkaError) {
+    ///
+    /// - Parameter outputs: partitions of the other topics, of which only undecided transactions matter.
+    private func lookAtRecords(_ log: SurveyLog, _ outputs: [Observations.Input]) throws(KafkaError) {
         let committed = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
         defer { committed.close() }
         let inputs = seen.inputs
@@ -221,10 +232,11 @@ package final class Examination {
         }
         guard let ends else { return }
         updateInputs { $0.decidedEnd = min(ends[$0.place] ?? $0.end, $0.end) }
+        lookAtOutputs(outputs, committed, log.uncommitted)
 
-        let waiting = firstRecords(committed) { min(max($0.next ?? 0, $0.start), $0.decidedEnd)..<$0.decidedEnd }
-        let undecided = firstRecords(log.uncommitted) { $0.decidedEnd..<$0.end }
-        let handled = firstRecords(log.uncommitted) { input in
+        let waiting = firstRecords(committed, seen.inputs) { min(max($0.next ?? 0, $0.start), $0.decidedEnd)..<$0.decidedEnd }
+        let undecided = firstRecords(log.uncommitted, seen.inputs) { $0.decidedEnd..<$0.end }
+        let handled = firstRecords(log.uncommitted, seen.inputs) { input in
             guard let last = input.lastHandled, last >= input.start else { return 0..<0 }
             return last..<last + 1
         }
@@ -235,10 +247,25 @@ package final class Examination {
         }
     }
 
+    private func lookAtOutputs(_ outputs: [Observations.Input], _ committed: Consumer, _ uncommitted: Consumer) {
+        let places = outputs.map(\.place)
+        let ends = ask("where transactions in the results begin") { timeout throws(KafkaError) in
+            (try committed.endOffsets(of: places, timeout: timeout), try uncommitted.endOffsets(of: places, timeout: timeout))
+        }
+        guard let (decided, all) = ends else { return }
+        seen.outputs = outputs.map { output in
+            var output = output
+            (output.decidedEnd, output.end) = (decided[output.place] ?? 0, max(decided[output.place] ?? 0, all[output.place] ?? 0))
+            return output
+        }.filter { $0.decidedEnd < $0.end }
+        let undecided = firstRecords(uncommitted, seen.outputs) { $0.decidedEnd..<$0.end }
+        for index in seen.outputs.indices { seen.outputs[index].firstUndecided = undecided[seen.outputs[index].place] }
+    }
+
     private func firstRecords(
-        _ consumer: Consumer, in range: (Observations.Input) -> Range<Offset>
+        _ consumer: Consumer, _ inputs: [Observations.Input], in range: (Observations.Input) -> Range<Offset>
     ) -> [TopicPartition: Observations.Record] {
-        let ranges = seen.inputs.map { input in
+        let ranges = inputs.map { input in
             let range = range(input)
             return (input.place, range)
         }

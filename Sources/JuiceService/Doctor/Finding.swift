@@ -232,7 +232,7 @@ private struct Diagnosis {
                     return Double(input.waiting) * seen.watched > Double(handled) * 30
                 }, "more come than are answered", guide: "juicelaggrowing")
         }
-        for input in inputs where input.next ?? 0 >= input.decidedEnd {
+        for input in inputs.filter({ $0.next ?? 0 >= $0.decidedEnd }) + seen.outputs {
             guard let open = input.firstUndecided, seen.time.timeIntervalSince(open.time) > Self.longestTransaction else {
                 continue
             }
@@ -240,7 +240,9 @@ private struct Diagnosis {
                 .warning,
                 "another program's transaction is open in \(name(input)) from offset \(input.decidedEnd) on, for"
                     + " \(spanText(seen.time.timeIntervalSince(open.time))), and what comes after it waits",
-                mend: "docs/OPERATIONS.md#a-stuck-transaction")
+                mend: "kafka-transactions.sh --bootstrap-server \(configuration.bootstrapServers) abort --topic \(input.topic)"
+                    + " --partition \(input.partition) --start-offset \(input.decidedEnd), as docs/OPERATIONS.md#a-stuck-transaction says"
+            )
         }
     }
 

@@ -83,6 +83,8 @@ package struct Observations: Sendable, Encodable {
     package var warnings: [TopicCheck.Problem] = []
     package var group: ConsumerGroup?
     package var partitions: [Partition] = []
+    /// Partitions of the other topics with transactions that are undecided.
+    package var outputs: [Input] = []
     /// Why the partitions are not checked to the end; nil if they are.
     package var unread: String?
     /// When it was done, by this machine's clock.
