@@ -95,7 +95,8 @@ final class KafkaCommandLog: CommandLog {
         case .assigned: transactions.prepare()
         case .damaged(let place, let reason):
             let partition = configuration.topics[place.topic.topic, place.partition]
-            let last = reader.lastDamaged(of: partition, from: place.offset, timeout: .seconds(5))
+            let last = Consumer.lastDamaged(
+                of: partition, from: place.offset, timeout: .seconds(5), configuration: configuration.logEndConsumer, hooks: hooks)
             return .damaged(InputPosition(topic: place.topic, partition: place.partition, offset: last), reason)
         case .revoked: break
         }

@@ -9,9 +9,6 @@ import Kafka
 final class LogReader {
     private let topics: TopicNames
     private let capabilities: BrokerCapabilities
-    /// Reads one batch of records at a time.
-    private let batchConsumer: KafkaConfiguration
-    private let hooks: ClientHooks
     private let committed: Consumer
     /// Sees past undecided transactions.
     let uncommitted: Consumer
@@ -26,7 +23,6 @@ final class LogReader {
 
     init(configuration: ServiceConfiguration, hooks: ClientHooks) throws(KafkaError) {
         (topics, capabilities) = (configuration.topics, configuration.capabilities)
-        (batchConsumer, self.hooks) = (configuration.batchConsumer, hooks)
         committed = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
         uncommitted = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
         converter = RecordConverter([topics.stock: .stock, topics.results: .results])
@@ -226,15 +222,6 @@ final class LogReader {
     private func freeCopies() {
         for copy in copies { copy.deallocate() }
         copies = []
-    }
-
-    // MARK: - Damage
-
-    /// The last offset of the damaged batch that begins at a place, and of those that follow it directly.
-    func lastDamaged(of partition: TopicPartition, from offset: Offset, timeout: Duration) -> Offset {
-        guard let consumer = try? Consumer(configuration: batchConsumer, hooks: hooks) else { return offset }
-        defer { consumer.close() }
-        return consumer.lastDamaged(of: partition, from: offset, timeout: timeout)
     }
 }
 

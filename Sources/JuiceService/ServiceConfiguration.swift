@@ -143,9 +143,6 @@ package struct ServiceConfiguration: Sendable {
         ])
     }
 
-    /// A consumer that measures damage.
-    var batchConsumer: KafkaConfiguration { logEndConsumer.merging(Consumer.oneBatchAtATime) }
-
     /// A worker has three producers, used in turn. After a commit the broker is still writing markers. On a busy machine that may
     /// take longer than the next transaction, and librdkafka 2.0.2 then waits 100 ms before it asks again.
     private static let producerIndices = 0...2

@@ -105,7 +105,7 @@ import Testing
     func whatBecomesUnreadableIsNoFault(ranges: [AuditTopic: Range<Int64>], problem: String?) throws {
         let topics = AuditTopics(Self.lines)
         let audit = try Audit(of: FailingSource(topics, ranges.mapValues { AuditGap($0, problem) }), by: Line.rules)
-        let named = ranges.keys.sorted { $0.rawValue < $1.rawValue }.map { "wrong: \($0.rawValue) 0@\(ranges[$0]?.lowerBound ?? 0)" }
+        let named = ranges.sorted { $0.key.rawValue < $1.key.rawValue }.map { "wrong: \($0.key.rawValue) 0@\($0.value.lowerBound)" }
         expect(audit, problem == nil ? [] : named)
         if ranges[.results] == 5..<10 { #expect(audit.starts.map(\.offset) == [10]) }
 

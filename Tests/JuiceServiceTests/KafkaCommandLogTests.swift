@@ -151,8 +151,10 @@ import Testing
         try await onThread {
             var configuration = cluster.serviceConfiguration()
             configuration.kafkaProperties = ["check.crcs": "true"]
-            let reader = try LogReader(configuration: configuration, hooks: ClientHooks(logger: quietLogger))
-            #expect(reader.lastDamaged(of: cluster.topics[.orders, 0], from: 1, timeout: .seconds(60)) == Offset(size))
+            let last = Consumer.lastDamaged(
+                of: cluster.topics[.orders, 0], from: 1, timeout: .seconds(60), configuration: configuration.logEndConsumer,
+                hooks: ClientHooks(logger: quietLogger))
+            #expect(last == Offset(size))
         }
     }
 
@@ -175,7 +177,10 @@ import Testing
             #expect(records.map(\.offset) == [1])
             #expect(records.first?.value.map { String(decoding: $0, as: UTF8.self) } == #"{"orderId":"b","juice":"kiwi"}"#)
             #expect(damaged == [restocks])
-            #expect(reader.lastDamaged(of: cluster.topics[restocks], from: 1, timeout: .seconds(60)) == 2)
+            let last = Consumer.lastDamaged(
+                of: cluster.topics[restocks], from: 1, timeout: .seconds(60), configuration: configuration.logEndConsumer,
+                hooks: ClientHooks(logger: quietLogger))
+            #expect(last == 2)
         }
     }
 }

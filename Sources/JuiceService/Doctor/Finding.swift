@@ -241,7 +241,8 @@ private struct Diagnosis {
                 "another program's transaction is open in \(name(input)) from offset \(input.decidedEnd) on, for"
                     + " \(spanText(seen.time.timeIntervalSince(open.time))), and what comes after it waits",
                 mend: "kafka-transactions.sh --bootstrap-server \(configuration.bootstrapServers) abort --topic \(input.topic)"
-                    + " --partition \(input.partition) --start-offset \(input.decidedEnd), as docs/OPERATIONS.md#a-stuck-transaction says"
+                    + " --partition \(input.partition) --start-offset \(input.decidedEnd)"
+                    + " (docs/OPERATIONS.md#a-stuck-transaction)"
             )
         }
     }

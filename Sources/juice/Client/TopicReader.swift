@@ -44,7 +44,7 @@ final class TopicReader {
         (self.topic, self.clients, self.timeout) = (topic, clients, timeout)
         let deadline = Deadline(after: timeout)
         // Of records that expired meanwhile there is an error.
-        let consumer = try clients.consumer(["auto.offset.reset": "error"])
+        let consumer = try clients.consumer(reset: "error")
         self.consumer = consumer
         try clients.reach(consumer, deadline: deadline)
         let isSeparate = end == .highWatermark
@@ -115,9 +115,7 @@ final class TopicReader {
             var end = next
             if error.code.isDamage {
                 let first = error.offset ?? next
-                let measuring = try clients.consumer(Consumer.oneBatchAtATime)
-                defer { measuring.close() }
-                (next, end) = (max(next, first), measuring.lastDamaged(of: place, from: first, timeout: timeout) + 1)
+                (next, end) = (max(next, first), clients.lastDamaged(of: place, from: first, timeout: timeout) + 1)
             } else if let log = try clients.call(try consumer.watermarks(of: [place], timeout: timeout))[place] {
                 // An error of before an assignment may come after it.
                 end = next == log.upperBound || log.contains(next) ? next : log.lowerBound
