@@ -236,6 +236,9 @@ extension AuditRecord {
         return [contents()] + (mayBeRefused ? [bare.contents()] : [])
     }
 
+    /// Whether the service may not copy its headers. Those that librdkafka cannot read are not among these.
+    var mayHaveBadHeaders: Bool { headers.isEmpty || headers.count >= 99_990 }
+
     /// What the letter of the record may hold: all of it or, if the broker refuses that, the beginnings, or nothing.
     func letters(_ code: String) -> [UInt64] {
         let header = AuditHeader(Contract.truncatedFrom, Array("\(size)".utf8))
@@ -243,7 +246,8 @@ extension AuditRecord {
             let (key, value) = (key.map { Array($0.prefix(half)) }, value.map { Array($0.prefix(half)) })
             return AuditRecord(offset: 0, timestamp: 0, key: key, value: value, headers: [header]).contents(code)
         }
-        return [contents(code)] + (mayBeRefused ? cut : [])
+        let bare = AuditRecord(offset: 0, timestamp: 0, key: key, value: value, headers: [])
+        return [code == "badHeaders" ? bare.contents(code) : contents(code)] + (mayBeRefused ? cut : [])
     }
 
     /// The place of the record that this is the letter of, and the code; nil if its headers do not say so.

@@ -341,7 +341,7 @@ extension PartitionAudit {
         let codes: [DeadLetterCode] = if case .putAside(let codes) = reading.verdict { codes } else { [.unanswerable] }
         let code = json.string("code") ?? ""
         audit.counts.deadLetters += 1
-        guard codes.contains(where: { $0.rawValue == code }) else {
+        guard codes.contains(where: { $0.rawValue == code }) || code == "badHeaders" && reading.record.mayHaveBadHeaders else {
             send(nil, reading.place, record)
             return doubt(reading, record, "it puts \(reading.place) aside as \(quoted(code.utf8)): \(describe(reading))")
         }

@@ -75,6 +75,8 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
     case misplaced
     /// The broker refuses the answer or, if the command was to be forwarded, the command itself.
     case unanswerable
+    /// Its headers cannot be read, or are too many to add any.
+    case badHeaders
 
     /// The value of the header `juice.error.code`.
     public var code: String { rawValue }
@@ -92,6 +94,7 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
         case .misplaced: "the record was forwarded before and still is not in the partition of its store"
         case .unanswerable:
             "the broker refused what the command is answered with, or the command itself where it was to be forwarded"
+        case .badHeaders: "the record has too many headers, or they cannot be read; this copy has none of them"
         }
     }
 }

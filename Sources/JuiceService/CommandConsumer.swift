@@ -97,9 +97,14 @@ final class CommandConsumer {
         return .records(records, ends: ends)
     }
 
-    /// The headers of a record that was polled last.
-    func headers(of record: CommandRecord) -> [MessageHeader] {
-        consumer.batch.headers(at: record.index, of: record.value).map { MessageHeader(name: $0.name, value: $0.value) }
+    /// The headers of a record that was polled last; nil if they cannot be read.
+    func headers(of record: CommandRecord) -> [MessageHeader]? {
+        consumer.batch.headers(at: record.index, of: record.value)?.map { MessageHeader(name: $0.name, value: $0.value) }
+    }
+
+    /// The headers of the record at an index of what was polled last, byte for byte.
+    func headerList(at index: Int) -> HeaderList? {
+        if case .record(let record) = consumer.batch[index] { record.headerList } else { nil }
     }
 
     /// Reads exactly these partitions from these offsets.

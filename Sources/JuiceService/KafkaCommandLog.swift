@@ -90,7 +90,7 @@ final class KafkaCommandLog: CommandLog {
         switch result {
         case .records(let records, _):
             observer.polled(records)
-            if let last = records.last { clocks?.compare(last, at: now) { input.headers(of: last) } }
+            if let last = records.last { clocks?.compare(last, at: now) { input.headers(of: last) ?? [] } }
         // The takeover needs them in a moment, and a new client takes long to connect.
         case .assigned: transactions.prepare()
         case .damaged(let place, let reason):
@@ -103,7 +103,7 @@ final class KafkaCommandLog: CommandLog {
         return result
     }
 
-    func headers(of record: CommandRecord) -> [MessageHeader] { input?.headers(of: record) ?? [] }
+    func headers(of record: CommandRecord) -> [MessageHeader]? { input?.headers(of: record) }
 
     func start(at positions: [InputPosition]) throws(LogError) {
         observer.abandoned()
@@ -268,16 +268,21 @@ final class KafkaCommandLog: CommandLog {
         do throws(KafkaError) {
             try transactions.produce(
                 to: record.topic.rawValue, partition: partition, key: record.key, value: record.value,
-                headers: record.headers.map { RecordHeader(name: $0.name, value: $0.value) }, timestamp: record.timestamp)
-        } catch { throw LogError(error) }
+                headers: record.headers.map { RecordHeader(name: $0.name, value: $0.value) },
+                copying: record.original.flatMap { input?.headerList(at: $0) }, timestamp: record.timestamp)
+        } catch { throw LogError(error, topics: configuration.topics) }
     }
 
     func flush() throws(LogError) {
-        try LogError.rethrowing { () throws(KafkaError) in try transactions.flush(timeout: configuration.callTimeout) }
+        try LogError.rethrowing(topics: configuration.topics) { () throws(KafkaError) in
+            try transactions.flush(timeout: configuration.callTimeout)
+        }
     }
 
     func commit() throws(LogError) {
-        try LogError.rethrowing { () throws(KafkaError) in try transactions.commit(timeout: configuration.callTimeout) }
+        try LogError.rethrowing(topics: configuration.topics) { () throws(KafkaError) in
+            try transactions.commit(timeout: configuration.callTimeout)
+        }
         watch.reached()
         observer.committed(at: now)
     }
@@ -347,29 +352,31 @@ struct AdaptiveTimeout {
 // MARK: - Between the engine and Kafka
 
 extension LogError {
-    init(_ error: KafkaError) {
+    /// - Parameter topics: those that were written to.
+    init(_ error: KafkaError, topics: TopicNames? = nil) {
         let remedy: Remedy =
             switch error.remedy {
             case _ where error.code.isHopeless: .stop
             case .retry: .retry
             case .startOver: .startOver
             }
+        let refusing = Topic.allCases.first { topics?[$0] == error.place?.topic }
         let subject: Subject =
             switch error.code {
-            case _ where error.code.isRefusalOfRecord: .record
+            case _ where error.code.isRefusalOfRecord:
+                if let refusing, let place = error.place { .record(refusing, partition: place.partition) } else { .call }
             case .transport: .connection
             case _ where error.code.exceededLimit != nil: .setting
             default: .call
             }
-        // What the service writes has the time of its clock.
-        let clocks = "; its clock and the brokers' differ, or a limit of the topic is too small: see docs/OPERATIONS.md#retention"
-        self.init(
-            remedy, error.description + error.code.neededRights + (error.code == .invalidTimestamp ? clocks : ""), subject: subject)
+        self.init(remedy, error.description + error.code.neededRights + error.code.refusingSetting, subject: subject)
     }
 
     /// Calls a Kafka client and turns its errors into the engine's.
-    static func rethrowing<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
-        do throws(KafkaError) { return try body() } catch { throw LogError(error) }
+    static func rethrowing<Success>(
+        topics: TopicNames? = nil, _ body: () throws(KafkaError) -> Success
+    ) throws(LogError) -> Success {
+        do throws(KafkaError) { return try body() } catch { throw LogError(error, topics: topics) }
     }
 }
 
@@ -387,6 +394,19 @@ extension KafkaError.Code {
         default: return ""
         }
         return "; the service needs \(needs): see docs/SECURITY.md"
+    }
+
+    /// The setting of a topic by which brokers refuse a record; otherwise empty.
+    var refusingSetting: String {
+        switch self {
+        case .messageTooLarge, .recordListTooLarge: "; the topic's max.message.bytes is less"
+        // What the service writes has the time of its clock.
+        case .invalidTimestamp:
+            "; the service's clock and the brokers' differ, or the topic's message.timestamp.before.max.ms or"
+                + " message.timestamp.after.max.ms is too small: see docs/OPERATIONS.md#retention"
+        case .invalidRecord: "; a record without a key needs the topic's cleanup.policy to be delete"
+        default: ""
+        }
     }
 }
 

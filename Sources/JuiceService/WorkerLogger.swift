@@ -132,6 +132,7 @@ struct WorkerLogger {
             case .journal: topics.results
             case .stock: topics.stock
             case .record(let topic): topics[topic]
+            case .topic(let topic): topics[topic]
             case .leader(let topic): topic
             case .transaction(let topic): topics[topic.topic]
             }
@@ -150,7 +151,7 @@ extension ServiceConfiguration {
     /// read again.
     func mend(_ fault: PartitionFault, of partition: Int32) -> String {
         switch fault.kind {
-        case .record, .leader: "mend what the reason names"
+        case .record, .topic, .leader: "mend what the reason names"
         case .transaction(let topic):
             "kafka-transactions.sh --bootstrap-server \(bootstrapServers) abort --topic \(topics[topic.topic])"
                 + " --partition \(partition) --start-offset \(fault.offset ?? 0)"

@@ -24,6 +24,8 @@ public struct KafkaError: Error, Sendable, CustomStringConvertible {
     public internal(set) var requiresAbort: Bool
     /// The offset at which a consumer met the error, if known.
     public internal(set) var offset: Offset?
+    /// The partition of the record that was not written, if a single one is to blame.
+    public package(set) var place: TopicPartition?
     /// The address `host:port` to which a connection failed, for the reason in the message; nil for any other error.
     public internal(set) var broker: String?
 
@@ -154,8 +156,8 @@ extension KafkaError.Code {
     public var isRefusalOfRecord: Bool { Self.refusedRecords.contains(self) }
 
     private static let refusedRecords: Set<Self> = [
-        .messageTooLarge, Self(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE), Self(RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE),
-        .invalidTimestamp, Self(RD_KAFKA_RESP_ERR_INVALID_RECORD), Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION),
+        .messageTooLarge, .recordListTooLarge, Self(RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE), .invalidTimestamp, .invalidRecord,
+        Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION),
     ]
 
     /// Whether a consumer cannot read records: their bytes in the log are damaged, or of a format that it does not know.
@@ -206,6 +208,8 @@ extension KafkaError.Code {
 
     package static let queueFull = Self(RD_KAFKA_RESP_ERR__QUEUE_FULL)
     package static let messageTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+    package static let recordListTooLarge = Self(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
+    package static let invalidRecord = Self(RD_KAFKA_RESP_ERR_INVALID_RECORD)
     package static let invalidTimestamp = Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP)
     static let purgedFromQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
     static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)

@@ -37,13 +37,15 @@ final class ProduceBatch {
 
     /// Adds a record, whose bytes are copied. Throws as ``TransactionSession`` does, for this record or an earlier one.
     func add(
-        partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader], timestamp: Int64?
+        partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader],
+        copying: HeaderList? = nil, timestamp: Int64?
     ) throws(KafkaError) {
         let size = (key?.count ?? 0) + (value?.count ?? 0)
-        guard headers.isEmpty, size <= Self.maximumByteCount else {
+        guard headers.isEmpty, copying == nil, size <= Self.maximumByteCount else {
             try flush()
-            return try waitingForRoom { () throws(KafkaError) in
-                try topic.enqueue(partition: partition, key: key, value: value, headers: headers, timestamp: timestamp)
+            return try waitingForRoom(partition) { () throws(KafkaError) in
+                try topic.enqueue(
+                    partition: partition, key: key, value: value, headers: headers, copying: copying, timestamp: timestamp)
             }
         }
         if count == Self.maximumCount || byteCount + size > Self.maximumByteCount { try flush() }
@@ -67,7 +69,7 @@ final class ProduceBatch {
         guard count > 0 else { return }
         defer { (count, byteCount) = (0, 0) }
         var next = 0
-        try waitingForRoom { () throws(KafkaError) in
+        try waitingForRoom(messages[next].partition) { () throws(KafkaError) in
             while next < count {
                 // librdkafka takes consecutive records of one partition at a time.
                 let partition = messages[next].partition
@@ -82,13 +84,16 @@ final class ProduceBatch {
     }
 
     /// Repeats a call while the queue is full and brokers make room. A transaction that lacks a record must be aborted.
-    private func waitingForRoom(_ body: () throws(KafkaError) -> Void) throws(KafkaError) {
+    private func waitingForRoom(_ partition: @autoclosure () -> Int32, _ body: () throws(KafkaError) -> Void) throws(KafkaError) {
         let deadline = ContinuousClock.now + Self.queueTimeout
         while true {
             do throws(KafkaError) {
                 return try body()
             } catch {
-                guard error.code == .queueFull, ContinuousClock.now < deadline else { throw error.with(\.requiresAbort, true) }
+                guard error.code == .queueFull, ContinuousClock.now < deadline else {
+                    let place = TopicPartition(topic: topic.name, partition: partition())
+                    throw error.with(\.requiresAbort, true).with(\.place, place)
+                }
                 handle.poll(timeout: .milliseconds(10))
             }
         }

@@ -135,6 +135,8 @@ final class ProducerTopic {
 
     deinit { rd_kafka_topic_destroy(pointer) }
 
+    var name: String { String(cString: rd_kafka_topic_name(pointer)) }
+
     /// The client's topic configuration with these properties; nil if there are none. The caller owns it until `rd_kafka_topic_new`
     /// takes it, which it does even when it fails.
     private static func makeConfiguration(_ properties: [String: String], of handle: ClientHandle) throws(KafkaError)
@@ -153,17 +155,17 @@ final class ProducerTopic {
     /// Hands a record to librdkafka, which copies it, as in `Producer.produce`. The delivery report gets `opaque`.
     func enqueue(
         partition: Int32?, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader],
-        timestamp: Int64? = nil, opaque: UnsafeMutableRawPointer? = nil
+        copying: HeaderList? = nil, timestamp: Int64? = nil, opaque: UnsafeMutableRawPointer? = nil
     ) throws(KafkaError) {
         let number = partition ?? RD_KAFKA_PARTITION_UA
         let (keyStart, valueStart) = (key.flatMap(nonNull), value.flatMap(nonNull))
-        if headers.isEmpty, timestamp == nil {
+        if headers.isEmpty, copying == nil, timestamp == nil {
             let result = rd_kafka_produce(
                 pointer, number, RD_KAFKA_MSG_F_COPY, UnsafeMutableRawPointer(mutating: valueStart), value?.count ?? 0,
                 keyStart, key?.count ?? 0, opaque)
             if result != 0 { throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory }
         } else {
-            let list = headers.isEmpty ? nil : RecordHeader.makeList(headers)
+            let list = headers.isEmpty && copying == nil ? nil : RecordHeader.makeList(headers, behind: copying)
             let code = crdkafka_produce_with_headers(
                 handle.pointer, pointer, number, keyStart, key?.count ?? 0, valueStart, value?.count ?? 0, list, timestamp ?? 0,
                 opaque)

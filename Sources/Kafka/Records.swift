@@ -16,9 +16,9 @@ public struct RecordHeader: Hashable, Sendable {
     /// The value as text; nil if it is null or not UTF-8.
     public var text: String? { value.flatMap { String(validating: $0, as: UTF8.self) } }
 
-    /// librdkafka's list of these headers, which the caller owns until a produce call takes it.
-    static func makeList(_ headers: [RecordHeader]) -> OpaquePointer? {
-        let list = rd_kafka_headers_new(headers.count)
+    /// librdkafka's list of these headers, behind copied ones, which the caller owns until a produce call takes it.
+    static func makeList(_ headers: [RecordHeader], behind copied: HeaderList?) -> OpaquePointer? {
+        let list = copied.map { rd_kafka_headers_copy($0.pointer) } ?? rd_kafka_headers_new(headers.count)
         for header in headers {
             if let value = header.value {
                 _ = value.withUnsafeBytes { rd_kafka_header_add(list, header.name, -1, nonNull($0), $0.count) }
@@ -28,6 +28,25 @@ public struct RecordHeader: Hashable, Sendable {
         }
         return list
     }
+}
+
+/// A copy of a record's headers, to be written again. A ``RecordHeader`` has the name as text, cut at NUL: librdkafka has no call
+/// that returns all of its bytes.
+///
+/// Sendable, since nothing changes it once it is made.
+public final class HeaderList: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    init?(copying list: OpaquePointer?, without names: Set<String> = []) {
+        guard let list, let copy = rd_kafka_headers_copy(list) else { return nil }
+        pointer = copy
+        for name in names { rd_kafka_header_remove(copy, name) }
+    }
+
+    deinit { rd_kafka_headers_destroy(pointer) }
+
+    /// The same headers without those of some names.
+    public func removing(_ names: Set<String>) -> HeaderList? { HeaderList(copying: pointer, without: names) }
 }
 
 /// An address for bytes that are not Kafka's null: empty ones may have none, which librdkafka would take for null.
@@ -63,11 +82,15 @@ public struct ConsumedRecord {
         return kind == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? nil : milliseconds
     }
 
-    /// The headers in order, copied. Empty, without a copy, for a record that has none.
-    public var headers: [RecordHeader] {
+    /// The headers in order, copied. Empty, without a copy, for a record that has none, or none that librdkafka can read.
+    public var headers: [RecordHeader] { readableHeaders ?? [] }
+
+    /// The headers; nil if librdkafka cannot read them: they are malformed, or more than 100,000.
+    var readableHeaders: [RecordHeader]? {
+        guard Self.mayHaveHeaders(after: value) else { return [] }
         var list: OpaquePointer?
-        guard Self.mayHaveHeaders(after: value), rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR, let list
-        else { return [] }
+        let error = rd_kafka_message_headers(message, &list)
+        guard error == RD_KAFKA_RESP_ERR_NO_ERROR, let list else { return error == RD_KAFKA_RESP_ERR__NOENT ? [] : nil }
         var headers: [RecordHeader] = []
         var name: UnsafePointer<CChar>?
         var value: UnsafeRawPointer?
@@ -77,6 +100,12 @@ public struct ConsumedRecord {
             headers.append(RecordHeader(name: String(cString: name), value: bytes))
         }
         return headers
+    }
+
+    /// The headers byte for byte; nil if there are none, or they cannot be read.
+    public var headerList: HeaderList? {
+        var list: OpaquePointer?
+        return rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR ? HeaderList(copying: list) : nil
     }
 
     /// Whether the record with this value, as received, may have headers: far cheaper than to ask for them.
@@ -99,11 +128,11 @@ public struct RecordBatch: RandomAccessCollection {
 
     let messages: UnsafeBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
 
-    /// The headers of the record at a position, which has this value. If the value shows that there are none, nothing else of the
-    /// record is touched: in a large batch it is no longer in the processor's caches.
-    public func headers(at position: Int, of value: UnsafeRawBufferPointer?) -> [RecordHeader] {
+    /// The headers of the record at a position, which has this value; nil if librdkafka cannot read them. If the value shows that
+    /// there are none, nothing else of the record is touched: in a large batch it is no longer in the processor's caches.
+    public func headers(at position: Int, of value: UnsafeRawBufferPointer?) -> [RecordHeader]? {
         guard ConsumedRecord.mayHaveHeaders(after: value), case .record(let record) = self[position] else { return [] }
-        return record.headers
+        return record.readableHeaders
     }
 
     /// Always 0.

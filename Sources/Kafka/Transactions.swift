@@ -197,17 +197,18 @@ public final class TransactionSession {
     /// Adds a record to the transaction. It is copied and sent in the background together with others, at the latest by
     /// ``flush(timeout:)`` or ``commit(timeout:)``. All three wait while the producer's queue is full.
     ///
-    /// `topic` is an index into the topics that the session was made with. The timestamp, in milliseconds since 1970, is ignored
-    /// for records without headers; nil is now.
+    /// `topic` is an index into the topics that the session was made with. `headers` follow those that are copied. The timestamp,
+    /// in milliseconds since 1970, is ignored for records without headers; nil is now.
     /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or an earlier one: a transaction that lacks a
     ///   record must not be committed.
     public func produce(
         to topic: Int, partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader],
-        timestamp: Int64? = nil
+        copying: HeaderList? = nil, timestamp: Int64? = nil
     ) throws(KafkaError) {
         let producer = try producerOfOpenTransaction()
         do throws(KafkaError) {
-            try producer.batches[topic].add(partition: partition, key: key, value: value, headers: headers, timestamp: timestamp)
+            try producer.batches[topic].add(
+                partition: partition, key: key, value: value, headers: headers, copying: copying, timestamp: timestamp)
         } catch { throw failed(producer.reason(of: error)) }
     }
 
@@ -412,7 +413,10 @@ private final class TransactionalProducer {
     func reason(of error: KafkaError) -> KafkaError {
         let reason = KafkaError(consuming: rd_kafka_begin_transaction(handle.pointer))
         guard let reason, reason.code != .state else { return error }
-        return handle.explained(reason)
+        // The failed record's report may not have been served yet.
+        if error.code != reason.code, reason.code.isRefusalOfRecord { handle.poll(timeout: .milliseconds(100)) }
+        let failure = error.code == reason.code ? error : reports.failure
+        return handle.explained(reason).with(\.place, failure?.code == reason.code ? failure?.place : nil)
     }
 }
 
@@ -482,7 +486,11 @@ private final class DeliveryReports: ClientContext, @unchecked Sendable {
     private let state = Mutex((failure: KafkaError?.none, runs: [Run]()))
 
     func add(_ message: UnsafePointer<rd_kafka_message_t>) {
-        let (error, offset) = (KafkaError(message.pointee.err), message.pointee.offset)
+        let offset = message.pointee.offset
+        let error = KafkaError(message.pointee.err).map { error in
+            let topic = String(cString: rd_kafka_topic_name(message.pointee.rkt))
+            return error.with(\.place, TopicPartition(topic: topic, partition: message.pointee.partition))
+        }
         let (topic, partition) = (UInt(bitPattern: message.pointee.rkt), message.pointee.partition)
         state.withLock { state in
             if let error {
@@ -496,6 +504,9 @@ private final class DeliveryReports: ClientContext, @unchecked Sendable {
             }
         }
     }
+
+    /// The first failure.
+    var failure: KafkaError? { state.withLock(\.failure) }
 
     /// The first failure, and the offsets of what was delivered since this was asked last. The client must exist.
     func take() -> (failure: KafkaError?, runs: [DeliveredOffsets.Run]) {

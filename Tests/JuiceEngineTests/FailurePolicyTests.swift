@@ -1,3 +1,4 @@
+import JuiceMessages
 import Testing
 
 @testable import JuiceEngine
@@ -5,7 +6,10 @@ import Testing
 /// What follows from a failure: smaller batches, less written for single records, partitions that are paused.
 @Suite struct FailurePolicyTests {
     private let error = LogError(.startOver, "a test")
-    private let refusal = LogError(.startOver, "too large", subject: .record)
+
+    private func refusal(by topic: Topic = .results, partition: Int32 = 0) -> LogError {
+        LogError(.startOver, "too large", subject: .record(topic, partition: partition))
+    }
 
     private func batch(_ count: Int, partition: Int32 = 0) -> Batch {
         Batch(
@@ -58,19 +62,84 @@ import Testing
         #expect(failures.count == 1)
     }
 
-    @Test func lessIsWrittenForARecordEachTimeTheLogRefusesIt() {
-        var failures = FailurePolicy(maxBatch: 1)
-        var fallbacks: [Fallback] = []
-        for _ in 0..<6 {
+    /// Makes the transaction of a record fail, and then its trial, in which the topic takes the probe.
+    private func refuse(_ failures: inout FailurePolicy, by topic: Topic) {
+        for isTrial in [false, true] {
             failures.began(batch(1))
-            fallbacks.append(failures.fallback)
-            #expect(failures.failed(refusal, at: 0) == nil)
+            #expect((failures.suspect?.topic == topic) == isTrial)
+            if isTrial { failures.probed() }
+            let failure = failures.failed(refusal(by: topic), at: 0)
+            #expect(failure == nil)
         }
-        #expect(fallbacks == [.none, .withoutHeaders, .deadLetter, .truncatedDeadLetter, .emptyDeadLetter, .emptyDeadLetter])
+        failures.began(batch(1))
+        #expect(failures.suspect == nil)
+    }
+
+    @Test(arguments: [
+        ([Topic.results, .results, .deadLetters, .deadLetters], [Fallback.withoutHeaders, .deadLetter]),
+        ([.orders, .orders, .deadLetters, .deadLetters], [.withoutHeaders, .deadLetter]),
+        ([.deadLetters, .deadLetters], []),
+    ]) func lessIsWrittenForARecordThatATopicRefusesWhileItTakesOthers(topics: [Topic], first: [Fallback]) {
+        var failures = FailurePolicy(maxBatch: 1)
+        let fallbacks = topics.map { topic in
+            refuse(&failures, by: topic)
+            return failures.fallback
+        }
+        #expect(fallbacks == first + [.truncatedDeadLetter, .emptyDeadLetter])
         failures.began(batch(1, partition: 1))
         #expect(failures.fallback == .none)
         failures.began(batch(2))
         #expect(failures.fallback == .none)
+    }
+
+    @Test func aTopicThatRefusesTheProbePausesThePartitionAndEndsTheFallback() {
+        var failures = FailurePolicy(maxBatch: 1, partitionCount: 4)
+        refuse(&failures, by: .results)
+        #expect(failures.fallback == .withoutHeaders)
+        // Added partitions belong to those that stores live in.
+        failures.began(batch(1, partition: 6))
+        #expect(failures.failed(refusal(), at: 0) == nil)
+        failures.began(batch(1, partition: 6))
+        let failure = failures.failed(refusal(), at: 0)
+        #expect(failure?.partition == 2 && failure?.fault == PartitionFault(.topic(.results), "too large"))
+        #expect(failures.isPaused(2, at: 4_999) && !failures.isPaused(2, at: 5_000))
+        failures.began(batch(1, partition: 6))
+        #expect(failures.fallback == .none && failures.suspect == nil)
+        let working = failures.committed(after: 1)
+        #expect(working == [2])
+    }
+
+    @Test func aFallbackEndsAfterAnyOtherFailure() {
+        let ends: [(inout FailurePolicy) -> Void] = [
+            { _ = $0.failed(self.error, at: 0) }, { $0.failedElsewhere() }, { _ = $0.claimsFailed([0, 1], self.error, at: 0) },
+            { _ = $0.committed(after: 1) },
+        ]
+        for end in ends {
+            var failures = FailurePolicy(maxBatch: 1)
+            refuse(&failures, by: .results)
+            #expect(failures.fallback == .withoutHeaders)
+            end(&failures)
+            failures.began(batch(1))
+            #expect(failures.fallback == .none)
+        }
+    }
+
+    /// What is owed precedes the batch's answers in their transaction, so nobody knows yet what was refused.
+    @Test func whatIsOwedIsWrittenAloneBeforeACommandIsSuspected() {
+        var failures = FailurePolicy(maxBatch: 1)
+        failures.began(batch(1))
+        failures.writesOwed()
+        #expect(failures.failed(refusal(by: .stock), at: 0) == nil)
+        #expect(failures.owesFirst && !failures.isSuspected(batch(1)))
+        failures.began(batch(0))
+        let fault = failures.failed(refusal(by: .stock, partition: 3), at: 0)
+        #expect(fault?.partition == 3 && fault?.fault.kind == .topic(.stock))
+        failures.claimed(at: 5_000)
+        #expect(failures.owesFirst)
+        failures.began(batch(0))
+        let working = failures.wroteOwed(of: [3, 4])
+        #expect(working == [3])
+        #expect(!failures.owesFirst && !failures.isFailing(3))
     }
 
     @Test func aPartitionWhoseSingleRecordsFailIsPausedLongerEachTime() throws {

@@ -56,6 +56,19 @@ import Testing
         #expect(copy.timestamp > cluster.now - 1_000)
     }
 
+    /// Its owner, and its dead letter's reader, must be able to read the copy.
+    @Test func aCommandWithTooManyHeadersForACopyIsADeadLetterWithoutThem() {
+        let header = MessageHeader(name: "h", value: nil)
+        for (id, count) in [("a", 99_989), ("b", 99_990)] {
+            let order = #"{"orderId":"\#(id)","juice":"banana"}"#
+            cluster.send(.orders, key: store, order, headers: Array(repeating: header, count: count))
+        }
+        harness.run()
+        #expect(cluster.answers(partition: 1) == ["juiceMade a"])
+        #expect(cluster.records(.orders, partition: 1).map(\.headers.count) == [99_990])
+        #expect(cluster.records(.deadLetters).map(\.headers.count) == [5])
+    }
+
     /// The duplicate window counts from the time at which the client sent the command.
     @Test func aCopyKeepsItsTimestampUnlessThatIsInvalid() {
         let now = cluster.now

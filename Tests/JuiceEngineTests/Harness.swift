@@ -39,6 +39,7 @@ final class Harness {
     var fault: PartitionFault? { faults.first }
     var restored: [RestoredState] { events.compactMap { if case .restored(_, let state) = $0 { state } else { nil } } }
     var hasStartedOver: Bool { events.contains { if case .startingOver = $0 { true } else { false } } }
+    var hasFailing: Bool { events.contains { if case .partitionFailing = $0 { true } else { false } } }
     var hasRecovered: Bool { events.contains { if case .partitionRecovered = $0 { true } else { false } } }
     /// The transactions that had commands.
     var transactions: [TransactionSummary] {
@@ -105,7 +106,11 @@ final class Harness {
 
     /// Refuses some records for what they are.
     func refuse(_ isRefused: @escaping (OutputRecord) -> Bool) {
-        log.refusal = { isRefused($0) ? LogError(.startOver, "the record is refused", subject: .record) : nil }
+        log.refusal = { record in
+            guard isRefused(record) else { return nil }
+            let subject = LogError.Subject.record(record.topic, partition: record.partition)
+            return LogError(.startOver, "the record is refused", subject: subject)
+        }
     }
 }
 

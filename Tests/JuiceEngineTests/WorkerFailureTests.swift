@@ -1,4 +1,5 @@
 import JuiceEngine
+import JuiceMessages
 import Testing
 
 @testable import simulate
@@ -100,9 +101,11 @@ import Testing
     @Test func aCommandWhoseAnswerTheLogRefusesBecomesADeadLetter() throws {
         let id = String(repeating: "i", count: 128)
         for id in ["before", id, "after"] { cluster.order(id, "kiwi") }
-        harness.refuse { $0.topic == .results && $0.size > 250 }
+        // Of any size, but for the topic's other records.
+        harness.refuse { $0.topic == .results && $0.value.map { String(decoding: $0, as: UTF8.self).contains(id) } ?? false }
         harness.run()
         #expect(cluster.answers() == ["juiceMade before", "juiceMade after"])
+        #expect(!harness.hasFailing)
         let letter = try #require(cluster.records(.deadLetters).first)
         #expect(letter.headers.contains(MessageHeader(name: "juice.error.code", value: "unanswerable")))
         #expect(letter.text.contains(id))
@@ -113,11 +116,121 @@ import Testing
     @Test func aCommandThatCannotBeForwardedBecomesADeadLetter() {
         let harness = Harness(partitions: 2)
         harness.cluster.order("a", "kiwi", store: harness.cluster.store(in: 1))
-        harness.refuse { $0.topic == .orders }
+        harness.refuse { $0.topic == .orders && !$0.headers.isEmpty }
         harness.order("b", "kiwi")
         #expect(harness.cluster.answers() == ["juiceMade b"])
         #expect(harness.cluster.answers(partition: 1).isEmpty)
         #expect(harness.cluster.values(.deadLetters).count == 1)
+    }
+
+    /// Refuses all records of a topic that are larger than this, runs for half a minute, and takes them again.
+    private func refuseForAWhile(_ topic: Topic, moreThan size: Int = 100, on harness: Harness) {
+        harness.refuse { $0.topic == topic && $0.size > size }
+        for _ in 0..<30 {
+            harness.run()
+            harness.cluster.now += 1_000
+        }
+        harness.log.refusal = { _ in nil }
+        harness.cluster.now += 60_000
+        harness.run()
+    }
+
+    /// The topics that kept partitions from working.
+    private func blamed(_ harness: Harness) -> Set<String> {
+        Set(harness.events.compactMap { if case .partitionFailing(_, let fault) = $0 { "\(fault.kind)" } else { nil } })
+    }
+
+    @Test func ordersWaitWhileTheStockIsRefused() {
+        harness.order("before", "kiwi")
+        cluster.order("first", "kiwi")
+        cluster.order("second", "kiwi")
+        harness.refuse { $0.topic == .stock }
+        harness.run()
+        cluster.order("third", "banana")
+        refuseForAWhile(.stock, on: harness)
+        #expect(cluster.answers() == ["juiceMade before", "juiceMade first", "juiceMade second", "juiceMade third"])
+        #expect(cluster.values(.deadLetters).isEmpty)
+        #expect(cluster.values(.stock).last?.contains(#""revision":4"#) == true)
+        #expect(blamed(harness) == ["topic(JuiceMessages.Topic.stock)"])
+        #expect(harness.hasRecovered)
+    }
+
+    /// The stock that is owed is refused while nobody sends anything, which must not become a loop without pauses.
+    @Test func stockThatIsRefusedIsTriedAgainAtIntervals() {
+        harness.run()
+        harness.refuse { $0.topic == .stock }
+        cluster.order("a", "kiwi")
+        for _ in 0..<60 {
+            harness.run()
+            cluster.now += 1_000
+        }
+        #expect(harness.events.count { if case .startingOver = $0 { true } else { false } } <= 10)
+        #expect(cluster.answers() == ["juiceMade a"])
+        harness.log.refusal = { _ in nil }
+        cluster.now += 60_000
+        harness.run()
+        #expect(cluster.values(.stock).last?.contains(#""revision":1"#) == true)
+        #expect(harness.hasRecovered)
+    }
+
+    @Test func ordersWaitWholeWhileTheirAnswersAreRefused() {
+        let trace = MessageHeader(name: "traceparent", value: "00-1")
+        harness.run()
+        cluster.send(.orders, key: "gangnam", #"{"orderId":"a","juice":"kiwi"}"#, headers: [trace])
+        cluster.order("b", "kiwi")
+        // More than a claim, less than an ordinary answer.
+        refuseForAWhile(.results, moreThan: 160, on: harness)
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade b"])
+        #expect(cluster.answerRecords().first?.headers == [trace])
+        #expect(cluster.values(.deadLetters).isEmpty)
+        #expect(blamed(harness) == ["topic(JuiceMessages.Topic.results)"])
+    }
+
+    @Test func junkWaitsWholeWhileDeadLettersAreRefused() {
+        let harness = Harness(partitions: 2)
+        let cluster = harness.cluster
+        cluster.send(.orders, key: cluster.store(in: 0), "juice, please", headers: [MessageHeader(name: "x-till", value: "7")])
+        cluster.order("after", "kiwi")
+        cluster.order("elsewhere", "kiwi", partition: 1)
+        harness.refuse { $0.topic == .deadLetters && $0.size > 20 }
+        harness.run()
+        #expect(cluster.answers(partition: 1) == ["juiceMade elsewhere"])
+        refuseForAWhile(.deadLetters, moreThan: 20, on: harness)
+        #expect(cluster.values(.deadLetters) == ["juice, please"])
+        #expect(cluster.records(.deadLetters).first?.headers.map(\.name).prefix(2) == ["x-till", "juice.error.code"])
+        #expect(cluster.answers() == ["juiceMade after"])
+        #expect(blamed(harness) == ["topic(JuiceMessages.Topic.deadLetters)"])
+    }
+
+    /// A repeat's answer has to be read back before it can be refused. The trial must not take it for one that was accepted.
+    @Test func aRefusedRepeatWhoseAnswerIsReadBackBecomesADeadLetter() {
+        let harness = Harness(answerBytes: 0)
+        harness.order("a", "kiwi")
+        harness.refuse { record in
+            record.topic == .results && record.value.map { String(decoding: $0, as: UTF8.self).contains("duplicate") } ?? false
+        }
+        harness.order("a", "kiwi")
+        harness.order("b", "kiwi")
+        #expect(harness.cluster.answers() == ["juiceMade a", "juiceMade b"])
+        #expect(harness.cluster.values(.deadLetters).count == 1)
+    }
+
+    // MARK: - Headers
+
+    @Test func aRecordWhoseHeadersCannotBeReadOrCopiedIsADeadLetterThatSaysSo() {
+        let header = MessageHeader(name: "h", value: nil)
+        let value = #"{"orderId":"a","juice":"kiwi"}"#
+        for count in [99_990, 99_991, 100_001] {
+            cluster.send(.orders, key: "gangnam", "\(count)", headers: Array(repeating: header, count: count))
+        }
+        cluster.send(.orders, key: "gangnam", value, headers: Array(repeating: header, count: 100_001))
+        harness.order("b", "kiwi")
+        let letters = cluster.records(.deadLetters)
+        #expect(letters.map(\.text) == ["99990", "99991", "100001", value])
+        #expect(letters.map(\.headers.count) == [99_995, 5, 5, 5])
+        let codes = letters.map { letter in letter.headers.first { $0.name == "juice.error.code" }?.value }
+        #expect(codes == ["notJSON", "badHeaders", "badHeaders", "badHeaders"].map { Array($0.utf8) })
+        #expect(cluster.answers() == ["juiceMade b"])
     }
 
     @Test func aFailingPartitionDoesNotHoldUpTheOthers() {
@@ -179,6 +292,7 @@ import Testing
         harness.refuse { $0.size > 500_000 }
         harness.order("a", "banana")
         #expect(cluster.answers() == ["juiceMade a"])
+        #expect(!harness.hasFailing)
         let letter = try #require(cluster.records(.deadLetters).first)
         let value = try #require(letter.value?.view)
         #expect(value.count < 500_000 && value.allSatisfy { $0 == UInt8(ascii: "x") })

@@ -65,12 +65,22 @@ import Testing
     // MARK: - Errors
 
     @Test(arguments: [
-        (KafkaError.Code.messageTooLarge, LogError.Subject.record), (.transport, .connection), (.timedOut, .call), (.fenced, .call),
+        (KafkaError.Code.messageTooLarge, LogError.Subject.call), (.transport, .connection), (.timedOut, .call), (.fenced, .call),
         // The service ends with the status for bad configuration.
         (.invalidSessionTimeout, .setting), (.invalidTransactionTimeout, .setting),
     ])
     func anErrorTellsWhatFailed(code: KafkaError.Code, subject: LogError.Subject) {
         #expect(LogError(KafkaError(code: code, requiresAbort: true)).subject == subject)
+    }
+
+    @Test func aRefusalNamesTopicPartitionAndSetting() {
+        let topics = TopicNames(prefix: "juice.")
+        var error = KafkaError(code: .messageTooLarge, requiresAbort: true)
+        #expect(LogError(error, topics: topics).subject == .call, "nobody knows whose record it was")
+        error.place = TopicPartition(topic: "juice.stock", partition: 3)
+        let refusal = LogError(error, topics: topics)
+        #expect(refusal.subject == .record(.stock, partition: 3))
+        #expect(refusal.message.hasSuffix("(MSG_SIZE_TOO_LARGE); the topic's max.message.bytes is less"))
     }
 
     // MARK: - Reading

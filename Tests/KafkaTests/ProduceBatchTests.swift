@@ -1,3 +1,4 @@
+import CRdKafka
 import TestSupport
 import Testing
 
@@ -94,6 +95,73 @@ import Testing
             }
             #expect(error?.code == .messageTooLarge)
             #expect(error?.remedy == .startOver)
+            #expect(error?.place == TopicPartition(topic: "t", partition: 0))
+        }
+    }
+
+    // MARK: - Copied headers
+
+    /// Every call that returns a name returns it cut at NUL, and a name may be no UTF-8.
+    @Test func copiedHeadersKeepTheirBytes() async throws {
+        let name: [UInt8] = [UInt8(ascii: "a"), 0, 0xFF, UInt8(ascii: "b")]
+        try await withBroker { broker throws in
+            let session = try broker.readySession()
+            let list = rd_kafka_headers_new(2)
+            defer { rd_kafka_headers_destroy(list) }
+            name.withUnsafeBytes { bytes in
+                let name = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+                rd_kafka_header_add(list, name, bytes.count, name, 1)
+                rd_kafka_header_add(list, name, bytes.count, nil, 0)
+            }
+            var copy = HeaderList(copying: list)
+            var texts: [[String]] = []
+            for round in 0..<3 {
+                try session.begin()
+                let own = RecordHeader(name: "own", value: "\(round)")
+                try session.produce(to: 0, partition: 0, key: nil, value: nil, headers: [own], copying: copy)
+                try session.commit(timeout: minute)
+                try read(last: round, of: broker) { record in
+                    copy = round == 1 ? record.headerList?.removing(["own"]) : record.headerList
+                    texts.append(record.headers.map(\.name))
+                }
+            }
+            #expect(texts == [["a", "a", "own"], ["a", "a", "own", "own"], ["a", "a", "own"]])
+            for index in 0..<2 {
+                var (found, value, size) = (UnsafePointer<CChar>?.none, UnsafeRawPointer?.none, 0)
+                rd_kafka_header_get_all(copy?.pointer, index, &found, &value, &size)
+                #expect(found.map { Array(UnsafeRawBufferPointer(start: $0, count: name.count)) } == name)
+                #expect((value == nil) == (index == 1) && size == 1 - index)
+            }
+        }
+    }
+
+    @Test func headersThatLibrdkafkaDoesNotReadAreNotTakenForNone() async throws {
+        try await withBroker { broker throws in
+            let session = try broker.readySession()
+            for (round, count) in [100_000, 100_001].enumerated() {
+                try session.begin()
+                let headers = Array(repeating: RecordHeader(name: "h", value: nil), count: count)
+                try session.produce(to: 0, partition: 0, key: nil, value: nil, headers: headers)
+                try session.commit(timeout: minute)
+                try read(last: round, of: broker) { record in
+                    #expect(record.readableHeaders?.count == (round == 0 ? count : nil))
+                    #expect(record.headers.count == (round == 0 ? count : 0))
+                    #expect((record.headerList == nil) == (round == 1))
+                }
+            }
+        }
+    }
+
+    /// Reads the record at an offset, which is the partition's last.
+    private func read(last offset: Int, of broker: EmbeddedBroker, _ body: (ConsumedRecord) -> Void) throws {
+        let reader = try broker.consumer(["fetch.message.max.bytes": "10000000"])
+        defer { reader.close() }
+        try reader.assign([TopicPartition(topic: "t", partition: 0): 0])
+        var (count, isDone) = (0, false)
+        try poll(reader, until: { isDone }) { element in
+            guard case .record(let record) = element else { return }
+            if count == offset { body(record) }
+            (count, isDone) = (count + 1, count == offset)
         }
     }
 

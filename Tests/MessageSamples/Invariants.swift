@@ -130,7 +130,7 @@ public final class CommandCheck: InvariantCheck {
         case .tooLarge: try require(value.count > CommandKind.maximumLength, "\(value.count) bytes are too large")
         case .notJSON, .tooDeep, .missingID, .badID:
             try require((1...CommandKind.maximumLength).contains(value.count), "\(value.count) bytes: \(reason)")
-        case .badStore, .misplaced, .unanswerable: try require(false, "\(reason) of a value")
+        case .badStore, .misplaced, .unanswerable, .badHeaders: try require(false, "\(reason) of a value")
         }
     }
 

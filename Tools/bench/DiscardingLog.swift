@@ -63,7 +63,7 @@ final class DiscardingLog: CommandLog {
         return .records(records, ends: [])
     }
 
-    func headers(of record: CommandRecord) -> [MessageHeader] { [] }
+    func headers(of record: CommandRecord) -> [MessageHeader]? { [] }
 
     func produce(_ record: OutputRecord) throws(LogError) {
         guard record.topic == .results, let value = record.value else { return }

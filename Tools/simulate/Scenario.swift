@@ -96,3 +96,23 @@ struct Scenario {
         foreignTransaction = random.chance(70) ? 0 : rate(1)
     }
 }
+
+/// A topic that refuses records for some steps, often longer than all other trouble lasts: its `max.message.bytes` was set too low.
+/// It takes no record of ordinary size meanwhile. It has its own random generator, so that runs without it stay the same.
+struct RefusingTopic {
+    let topic: Topic
+    /// The most bytes of a record that it takes.
+    let limit: Int
+    let steps: Range<Int>
+
+    /// Nil for runs in which no topic refuses any.
+    init?(seed: UInt64, steps: Int) {
+        var random = SeededGenerator(seed: seed ^ 0x4E_F05E)
+        guard random.chance(15), let topic = random.pick(Topic.allCases) else { return nil }
+        self.topic = topic
+        // The larger limit of the results is between a claim and most answers.
+        limit = random.chance(30) ? 0 : topic == .results ? 170 : 200
+        let start = random.number(0...steps)
+        self.steps = start..<random.number(start + 1...steps + 300)
+    }
+}

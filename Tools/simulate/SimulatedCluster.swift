@@ -31,6 +31,8 @@ final class SimulatedCluster {
     /// How many transactional requests are sent twice, in percent.
     var resending = 0.0
     var random = SeededGenerator(seed: 0)
+    /// The topic that refuses large records now.
+    var refusing: RefusingTopic?
     /// Called with a line for what happens.
     var trace: ((String) -> Void)?
     /// How many logs have lost their ends.

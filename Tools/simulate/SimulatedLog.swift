@@ -283,7 +283,10 @@ final class SimulatedLog: CommandLog {
             value: record.value?.view, index: lentRecords.count - 1)
     }
 
-    func headers(of record: CommandRecord) -> [MessageHeader] { lentRecords[record.index].headers }
+    func headers(of record: CommandRecord) -> [MessageHeader]? {
+        let headers = lentRecords[record.index].headers
+        return headers.count > 100_000 ? nil : headers
+    }
 
     func start(at positions: [InputPosition]) throws(LogError) {
         try call(.start) { () throws(LogError) in
@@ -540,7 +543,9 @@ final class SimulatedLog: CommandLog {
 
     func produce(_ record: OutputRecord) throws(LogError) {
         try call(.produce) { () throws(LogError) in
-            if let error = refusal(record) { throw error }
+            var record = record
+            if let original = record.original { record.headers = lentRecords[original].headers + record.headers }
+            if let error = refusal(record) ?? refusalOfTopic(record) { throw error }
             let time = writtenAt ?? now
             writtenAt = time
             if record.key == nil, record.value?.starts(with: Self.claimBeginning) ?? false { isClaiming = true }
@@ -553,6 +558,17 @@ final class SimulatedLog: CommandLog {
             let place = cluster.place(of: record)
             if let written = flaws.written(record, at: place, time) { try producers[turn].produce(written, to: place) }
         }
+    }
+
+    private func refusalOfTopic(_ record: OutputRecord) -> LogError? {
+        let size = record.headers.reduce((record.key?.count ?? 0) + (record.value?.count ?? 0)) {
+            $0 + $1.name.utf8.count + ($1.value?.count ?? 0)
+        }
+        guard let refusing = cluster.refusing, refusing.topic == record.topic, size > refusing.limit else { return nil }
+        // A probe is larger than anything else here.
+        if flaw == .refusalBlamedOnCommand, size > 1_000 { return nil }
+        return LogError(
+            .startOver, "\(record.topic) refuses \(size) bytes", subject: .record(record.topic, partition: record.partition))
     }
 
     private static var claimBeginning: [UInt8] { Array(#"{"type":"claim""#.utf8) }

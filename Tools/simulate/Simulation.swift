@@ -19,6 +19,7 @@ final class Simulation {
     private let bots: SimulatedBots?
     private var stores: KnownStores?
     private var storage: SimulatedStorage
+    private let refusing: RefusingTopic?
     /// Events that no worker may ever report.
     private var faults: [String] = []
     private var time = 0
@@ -42,6 +43,8 @@ final class Simulation {
         if bots != nil { (scenario.window, scenario.stepTime) = (.standard, 10) }
         // Whether a refill is accepted must not depend on who reads it.
         stores = KnownStores(seed: seed, storeCount: scenario.storeCount, isFixed: bots != nil)
+        // An operator's anchor would be refused, too.
+        refusing = scenario.storage == nil ? RefusingTopic(seed: seed, steps: scenario.steps) : nil
         self.scenario = scenario
         (clients, storage) = (Clients(scenario), SimulatedStorage(cluster))
         (self.random, self.flaw, self.trace) = (random, flaw, trace)
@@ -197,6 +200,7 @@ final class Simulation {
         }
         disturbTransactions()
         enlarge()
+        beginOrEndRefusing()
         if let fault = scenario.storage, fault.step == time {
             let outcome = storage.strike(fault)
             log(outcome)
@@ -286,6 +290,12 @@ final class Simulation {
         }
     }
 
+    private func beginOrEndRefusing() {
+        guard let refusing, refusing.steps.lowerBound == time || refusing.steps.upperBound == time else { return }
+        cluster.refusing = refusing.steps.contains(time) ? refusing : nil
+        log("\(refusing.topic) takes " + (cluster.refusing.map { "\($0.limit) bytes at most" } ?? "any record again"))
+    }
+
     /// Ends all faults and lets the workers catch up.
     ///
     /// - Returns: whether they did within a generous number of rounds.
@@ -295,6 +305,7 @@ final class Simulation {
         let least = scenario.storage == nil && scenario.rivals.isEmpty ? 10 : 150
         for round in 0..<(1_000 + 2 * scenario.steps) {
             time += 1
+            beginOrEndRefusing()
             // Fast enough for partitions that are set aside to be tried again.
             cluster.now += 100
             if workers.isEmpty { start("instance-1") }
@@ -345,8 +356,8 @@ final class Simulation {
     private var areRivalsServing: Bool { served.values.filter { time - $0 < 100 }.count > 1 }
 
     private var isDone: Bool {
-        !areRivalsServing && cluster.isDrained(but: storage.lost) && bots?.isDone ?? true && staleStock.isEmpty
-            && (flaw != .markersNotPassed || !cluster.lags)
+        !areRivalsServing && time >= refusing?.steps.upperBound ?? 0 && cluster.isDrained(but: storage.lost)
+            && bots?.isDone ?? true && staleStock.isEmpty && (flaw != .markersNotPassed || !cluster.lags)
     }
 
     // MARK: - The verdict
@@ -361,12 +372,26 @@ final class Simulation {
             allowsOpen: !storage.lost.isEmpty)
         do {
             return try Audit(of: topics, by: rules).faults.map(\.description).filter(isCounted) + (bots?.faults(in: topics) ?? [])
+                + wrongLetters
         } catch { return ["the audit fails: \(error)"] }
     }
 
     /// A claim that was on its way while its journal lost records says that it read further than there is.
     private func isCounted(_ fault: String) -> Bool {
         scenario.storage?.topic != .results || !fault.hasSuffix("after the claim itself")
+    }
+
+    /// Dead letters of commands, or cut ones, though no record here is too large for a topic that takes ordinary ones. The auditor
+    /// cannot know that.
+    private var wrongLetters: [String] {
+        (0..<cluster.count(of: .deadLetters)).flatMap { partition in
+            cluster[.deadLetters, partition].read().records.filter { _, letter in
+                letter.headers.contains {
+                    $0.name == HeaderName.truncatedFrom
+                        || $0 == MessageHeader(name: HeaderName.errorCode, value: DeadLetterReason.unanswerable.code)
+                }
+            }.map { "dead-letters[\(partition)]@\($0.offset): the record is put aside for what a topic refused" }
+        }
     }
 
     /// Stores whose stock is not what the journal says, though there was time to write it. The auditor cannot know that.

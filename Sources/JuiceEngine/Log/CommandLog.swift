@@ -1,3 +1,4 @@
+import JuiceDomain
 import JuiceMessages
 
 /// What can be seen of the log under a worker, without the means to change anything.
@@ -44,8 +45,8 @@ package protocol CommandLog: ReadableLog {
     /// The records' bytes and headers stay valid until the next call. No partition is read before ``start(at:)``.
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult
 
-    /// The headers of a command that was polled last, in the sender's order.
-    func headers(of record: CommandRecord) -> [MessageHeader]
+    /// The headers of a command that was polled last, in the sender's order; nil if they cannot be read.
+    func headers(of record: CommandRecord) -> [MessageHeader]?
 
     /// Reads from these positions on, and no other partitions.
     func start(at positions: [InputPosition]) throws(LogError)
@@ -119,6 +120,26 @@ extension CommandLog {
         note.write(into: &buffer)
         try produce(OutputRecord(topic: .results, partition: partition, value: buffer.unsafeBytes))
     }
+
+    /// Adds a record that is larger than most answers, and than a dead letter without key and value, to a transaction that is not
+    /// to be committed: that shows whether the topic takes any.
+    ///
+    /// A late request may commit it all the same. So it is a note of no known type, or of a dead letter that cannot be.
+    func produceProbe(to topic: Topic, _ partition: Int32) throws(LogError) {
+        var random = SeededGenerator(seed: 0)
+        // It must not become small by compression.
+        let padding = (0..<100).map { _ in String(random.next(), radix: 36) }.joined()
+        guard topic != .deadLetters else {
+            let letter = MessageHeader(name: HeaderName.resentLetter, value: "0/\(Offset.max)")
+            let headers = [letter, MessageHeader(name: HeaderName.resentTo, value: padding)]
+            return try produce(OutputRecord(topic: topic, partition: partition, headers: headers))
+        }
+        let note = Array(#"{"type":"probe","padding":"\#(padding)"}"#.utf8)
+        let result: Result<Void, LogError> = note.withUnsafeBytes { value in
+            Result { () throws(LogError) in try produce(OutputRecord(topic: topic, partition: partition, value: value)) }
+        }
+        try result.get()
+    }
 }
 
 /// Why a call on the log failed, and what to do next.
@@ -136,8 +157,8 @@ package struct LogError: Error, Equatable {
     package enum Subject: Sendable, Equatable {
         /// The call. Another one may succeed.
         case call
-        /// A record: the log refused it for its contents, and would again.
-        case record
+        /// A record for this partition: the log refused it for its contents, and would again.
+        case record(Topic, partition: Int32)
         /// The connection to a broker. What was sent over it is not to blame.
         case connection
         /// A setting of this process, which the brokers refuse.

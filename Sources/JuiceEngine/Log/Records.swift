@@ -88,6 +88,9 @@ package struct OutputRecord {
     package var key: UnsafeRawBufferPointer?
     package var value: UnsafeRawBufferPointer?
     package var headers: [MessageHeader] = []
+    /// The index of the polled command whose headers it has before its own, byte for byte: a ``MessageHeader`` has a name that is
+    /// cut at NUL and made UTF-8.
+    package var original: Int?
     /// Only a record with headers can set it; nil is the time of writing.
     package var timestamp: Timestamp?
 }

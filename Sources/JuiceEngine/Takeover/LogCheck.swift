@@ -282,7 +282,7 @@ extension JournalNote {
         switch self {
         case .forwarded(_, let owner): .forwarded(to: owner)
         case .deadLetter(_, let code):
-            [DeadLetterReason.misplaced.code, DeadLetterReason.unanswerable.code].contains(code) ? nil : .noCommand
+            [DeadLetterReason.misplaced, .unanswerable, .badHeaders].contains { $0.code == code } ? nil : .noCommand
         case .copy, .position, .claim, .anchored: nil
         }
     }

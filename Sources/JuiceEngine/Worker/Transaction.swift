@@ -13,7 +13,7 @@ struct Transaction: ~Copyable {
     private let log: any CommandLog
     /// When its batch was read.
     private let time: Timestamp
-    /// How much less than usual to write, since the log has refused the batch's only record.
+    /// What to fall back to, since the log has refused the batch's only record.
     private let fallback: Fallback
     private(set) var summary = TransactionSummary()
     private var answer = AnswerContent()
@@ -82,8 +82,8 @@ struct Transaction: ~Copyable {
         sentAt sent: Timestamp, _ state: inout AppliedState
     ) throws(LogError) -> JournalNote? {
         if fallback.isDeadLetter { return try writeDeadLetter(record, because: .unanswerable) }
+        guard let headers = log.headers(of: record) else { return try writeDeadLetter(record, because: .badHeaders) }
         var command = command
-        let headers = log.headers(of: record)
         if !headers.isEmpty {
             command.setSource(from: headers)
             if state.isCopy(command, record.topic, sentAt: sent) {
@@ -209,27 +209,35 @@ struct Transaction: ~Copyable {
     private mutating func forward(
         _ record: CommandRecord, sentAt sent: Timestamp, to owner: Int32
     ) throws(LogError) -> JournalNote {
-        if fallback.isDeadLetter { return try writeDeadLetter(record, because: .unanswerable) }
-        let headers = log.headers(of: record)
+        guard let headers = log.headers(of: record), headers.count < Self.mostHeaders else {
+            return try writeDeadLetter(record, because: .badHeaders)
+        }
         guard !headers.contains(where: { $0.name == HeaderName.forwardedFrom }) else {
             return try writeDeadLetter(record, because: .misplaced)
         }
+        if fallback.isDeadLetter { return try writeDeadLetter(record, because: .unanswerable) }
         let origin = MessageHeader(name: HeaderName.forwardedFrom, value: "\(record.partition)/\(record.offset)")
         // A topic that refused an old timestamp would fail the transaction, and again with each command that is as old.
         let keepsTime = fallback == .none && time - sent < context.settings.oldestForward ?? .max
         try leave(
             OutputRecord(
                 topic: record.topic.topic, partition: owner, key: record.key, value: record.value,
-                headers: (fallback == .none ? headers : headers.ofTraces) + [origin],
-                timestamp: keepsTime ? sent : nil))
+                headers: (fallback == .none ? [] : headers.ofTraces) + [origin],
+                original: fallback == .none && !headers.isEmpty ? record.index : nil, timestamp: keepsTime ? sent : nil))
         summary.forwarded += 1
         return .forwarded(place(of: record), to: owner)
     }
 
+    /// The most headers of a record that is copied: librdkafka reads up to 100,000, and copies get some more.
+    private static let mostHeaders = 99_990
+
     /// Writes a dead letter: a record that has no answer, with its bytes and headers, the reason and its position.
     private mutating func writeDeadLetter(
-        _ record: CommandRecord, because reason: DeadLetterReason
+        _ record: CommandRecord, because known: DeadLetterReason
     ) throws(LogError) -> JournalNote {
+        let headers = log.headers(of: record)
+        let hasBadHeaders = known == .badHeaders || headers.map { $0.count > Self.mostHeaders } ?? true
+        let reason = hasBadHeaders ? .badHeaders : known
         let reasons = [
             MessageHeader(name: HeaderName.errorCode, value: reason.code),
             MessageHeader(name: HeaderName.errorMessage, value: reason.message),
@@ -237,7 +245,8 @@ struct Transaction: ~Copyable {
             MessageHeader(name: HeaderName.sourcePartition, value: String(record.partition)),
             MessageHeader(name: HeaderName.sourceOffset, value: String(record.offset)),
         ]
-        var letter = deadLetter(of: record)
+        var letter = deadLetter(of: record, headers ?? [])
+        if hasBadHeaders { letter.original = nil }
         letter.headers += reasons
         try leave(letter)
         if let index = summary.deadLettersByReason.firstIndex(where: { $0.reason == reason }) {
@@ -253,11 +262,12 @@ struct Transaction: ~Copyable {
 
     /// A dead letter of all of the record or, if that is too large, the beginnings of key and value without headers. Only a record
     /// that came compressed can be too large.
-    private func deadLetter(of record: CommandRecord) -> OutputRecord {
-        let headers = log.headers(of: record)
-        var letter = OutputRecord(
-            topic: .deadLetters, partition: record.partition, key: record.key, value: record.value, headers: headers)
-        guard fallback != .none, fallback != .deadLetter else { return letter }
+    private func deadLetter(of record: CommandRecord, _ headers: [MessageHeader]) -> OutputRecord {
+        var letter = OutputRecord(topic: .deadLetters, partition: record.partition, key: record.key, value: record.value)
+        guard fallback.isTruncated else {
+            if !headers.isEmpty { letter.original = record.index }
+            return letter
+        }
         let headerSize = headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
         let size = headerSize + (record.key?.count ?? 0) + (record.value?.count ?? 0)
         let half = fallback == .emptyDeadLetter ? 0 : Self.largestTruncated / 2

@@ -13,7 +13,7 @@ import JuiceMessages
 /// ```
 ///                         ┌─────────── readingBack ◀──────────┐ some repeats need older answers
 ///                         ▼                                   │
-/// starting ─▶ polling ─▶ beginning ─▶ processing ─▶ flushing ─▶ committing ─▶ polling
+/// starting ─▶ polling ─▶ beginning ─▶ processing ─▶ flushing ─▶ committing ─▶ polling (before processing: a trial's probing)
 ///               │ ▲                  └───────────────┬───────────────┘
 ///    assigned   ▼ │                                  ▼ failed
 ///            takingOver ◀────────────────────── startingOver
@@ -39,6 +39,7 @@ package struct Worker<Log: CommandLog> {
         case takingOver(Takeover)
         case checking(LogCheck)
         case beginning(Batch)
+        case probing(Batch)
         case processing(Batch)
         case flushing(DeferredRecords)
         case committing
@@ -51,7 +52,7 @@ package struct Worker<Log: CommandLog> {
         var allowsLeaving: Bool {
             switch self {
             case .starting, .polling, .takingOver, .checking, .readingBack: true
-            case .beginning, .processing, .flushing, .committing, .startingOver, .stopped, .failed: false
+            case .beginning, .probing, .processing, .flushing, .committing, .startingOver, .stopped, .failed: false
             }
         }
     }
@@ -99,7 +100,7 @@ package struct Worker<Log: CommandLog> {
         self.log = log
         context = WorkerContext(settings)
         self.onEvent = onEvent
-        failures = FailurePolicy(maxBatch: settings.maxBatch)
+        failures = FailurePolicy(maxBatch: settings.maxBatch, partitionCount: settings.partitionCount)
     }
 
     package var held: HeldState {
@@ -129,13 +130,20 @@ package struct Worker<Log: CommandLog> {
             case .beginning(let batch):
                 try log.begin()
                 begunAt = log.now
-                failures.began(batch)
+                began(batch)
+            case .probing(let batch):
+                if let suspect = failures.suspect { try log.produceProbe(to: suspect.topic, suspect.partition) }
+                try log.flush()
+                failures.probed()
                 phase = .processing(batch)
             case .processing(let batch): try process(batch)
             case .flushing(let deferred):
                 try log.flush()
                 try deferred.write(to: log)
                 phase = .committing
+            case .committing where failures.suspect != nil:
+                try log.flush()
+                throw LogError(.startOver, "a record that was refused is taken now")
             case .committing:
                 try log.commit()
                 try finishTransaction()
@@ -184,7 +192,8 @@ package struct Worker<Log: CommandLog> {
             (unclaimedIDs, waiting) = ([], Batch())
             if case .starting = phase {} else { phase = .startingOver }
             // A refused record needs no pause: halving the batch isolates it.
-            return error.subject == .record ? .worked : .backOff(attempt: failures.count)
+            if case .record = error.subject { return .worked }
+            return .backOff(attempt: failures.count)
         case .stop:
             onEvent(.failed(error))
             log.leave()
@@ -197,7 +206,7 @@ package struct Worker<Log: CommandLog> {
     private mutating func blame(for error: LogError) -> PartitionFailure? {
         switch phase {
         case _ where error.subject == .connection: break
-        case .processing, .flushing, .committing: return failures.failed(error, at: log.now)
+        case .probing, .processing, .flushing, .committing: return failures.failed(error, at: log.now)
         case .takingOver(let takeover) where !takeover.claiming.isEmpty:
             return failures.claimsFailed(takeover.claiming, error, at: log.now)
         default: break
@@ -242,12 +251,20 @@ package struct Worker<Log: CommandLog> {
 
     // MARK: - Transactions
 
+    private mutating func began(_ batch: Batch) {
+        // Once the log has refused a record, nobody's command is written together with what is owed.
+        let next = failures.owesFirst ? Batch() : batch
+        if failures.owesFirst { waiting = batch }
+        failures.began(next)
+        phase = failures.suspect == nil ? .processing(next) : .probing(next)
+    }
+
     private mutating func process(_ batch: Batch) throws(LogError) {
         let now = log.now
         var transaction = Transaction(
             on: log, context: context, at: now, fallback: failures.fallback, answersReadBack: answersReadBack)
         answersReadBack = 0
-        try writeWhatIsDue(for: batch, at: now, &transaction)
+        if failures.suspect == nil { try writeWhatIsDue(for: batch, at: now, &transaction) }
         // The first record of every partition goes first, so that the log can add all partitions to the transaction at once. In
         // its run the record is skipped, since it is already applied.
         var isWaiting: Set<Int32> = []
@@ -262,13 +279,13 @@ package struct Worker<Log: CommandLog> {
             isWaiting.insert(state.partition)
             if index >= batch.firsts.count { remaining.append(rest) }
         }
-        waiting = Batch(runs: remaining)
+        if batch.count > 0 { waiting = Batch(runs: remaining) }
         summary = transaction.summary
         phase = transaction.deferred.map(Phase.flushing) ?? .committing
     }
 
     /// Writes stock and position notes, which precede the batch's answers.
-    private func writeWhatIsDue(for batch: Batch, at now: Timestamp, _ transaction: inout Transaction) throws(LogError) {
+    private mutating func writeWhatIsDue(for batch: Batch, at now: Timestamp, _ transaction: inout Transaction) throws(LogError) {
         let homes = Set(batch.partitions.map { $0 % settings.partitionCount })
         for state in partitions {
             var note: JournalNote?
@@ -276,7 +293,9 @@ package struct Worker<Log: CommandLog> {
                 let firstUnread = batch.firstTime(in: state.partition, of: settings, readAt: now)
                 note = state.dueNote(at: now, settings, firstUnread: firstUnread)
             }
-            if note != nil || batch.count == 0 || state.isStockDue(at: now) {
+            let writesStock = note != nil || batch.count == 0 || state.isStockDue(at: now)
+            if note != nil || writesStock && !state.applied.stores.unwritten.isEmpty { failures.writesOwed() }
+            if writesStock {
                 try transaction.writeStock(of: state)
                 state.wroteStock(at: now)
             }
@@ -292,9 +311,9 @@ package struct Worker<Log: CommandLog> {
         timers.committed(at: now, commands: summary.commands)
         onEvent(.committed(summary))
         // A transaction without commands proves nothing; those that failed may fail again.
-        if summary.commands > 0 {
-            for partition in failures.committed(after: now - begunAt) { onEvent(.partitionRecovered(partition)) }
-        }
+        let working =
+            summary.commands > 0 ? failures.committed(after: now - begunAt) : failures.wroteOwed(of: partitions.map(\.partition))
+        for partition in working { onEvent(.partitionRecovered(partition)) }
         phase = waiting.count > 0 ? .readingBack(readBack(at: now)) : .polling
     }
 
@@ -355,7 +374,9 @@ package struct Worker<Log: CommandLog> {
             if let stray = firstStray(in: records) {
                 try stop(at: stray, "a record claims to be at offset \(stray.offset) again")
             } else if !records.isEmpty {
-                phase = .beginning(Batch(records))
+                waiting = Batch(records)
+                // A trial cannot wait for answers.
+                phase = failures.isSuspected(waiting) ? .readingBack(readBack(at: now)) : .beginning(waiting)
             } else if hasWork(at: log.now) {
                 // There is time to write the stock that changed, and notes before the last ones expire.
                 phase = .beginning(Batch())
@@ -396,7 +417,8 @@ package struct Worker<Log: CommandLog> {
 
     private func hasWork(at now: Timestamp) -> Bool {
         timers.isQuiet(at: now)
-            && partitions.contains { $0.isNoteOld(at: now, settings.noteInterval) || !$0.applied.stores.unwritten.isEmpty }
+            && (failures.owesFirst
+                || partitions.contains { $0.isNoteOld(at: now, settings.noteInterval) || !$0.applied.stores.unwritten.isEmpty })
     }
 
     private func isAnyPauseOver(_ share: InputAssignment, at now: Timestamp) -> Bool {
@@ -494,7 +516,7 @@ package struct Worker<Log: CommandLog> {
         for refusal in takeover.refusals { stop(refusal.partition, refusal.fault, journalEnd: refusal.journalEnd) }
         for partition in takeover.rewritten { onEvent(.stockRewritten(partition)) }
         timers.tookOver(at: now)
-        failures.claimed()
+        failures.claimed(at: now)
         let held = held
         let restored = RestoredState(stores: held.stores, commands: held.commands, records: takeover.recordCount)
         onEvent(.restored(partitions: partitions.map(\.partition), restored))

@@ -45,6 +45,8 @@ package struct PartitionFault: Error, Equatable {
         case stock
         /// A record of this topic, whose transactions fail.
         case record(InputTopic)
+        /// This topic, which refuses records of ordinary size or what is owed to it.
+        case topic(Topic)
         /// The partition of this topic, which has no leader.
         case leader(topic: String)
         /// Another program's transaction in this topic, which stays open.

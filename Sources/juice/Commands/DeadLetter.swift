@@ -61,13 +61,16 @@ struct DeadLetter {
     let headers: [RecordHeader]
     /// Whether a note says that it was sent again.
     var isResent = false
+    /// The same headers byte for byte, to be sent again.
+    var headerList: HeaderList?
 }
 
 extension DeadLetter {
     init(_ record: ConsumedRecord) {
         self.init(
             position: LetterPosition(partition: record.partition, offset: record.offset), timestamp: record.timestamp,
-            key: record.key.map { Array($0) }, value: record.value.map { Array($0) }, headers: record.headers)
+            key: record.key.map { Array($0) }, value: record.value.map { Array($0) }, headers: record.headers,
+            headerList: record.headerList)
     }
 
     /// The code of its ``DeadLetterReason``.
@@ -105,15 +108,15 @@ extension DeadLetter {
         return LetterPosition(text, separator: "/")
     }
 
+    /// The headers that the service and this command add.
+    static let ownHeaders: Set<String> = [
+        HeaderName.errorCode, HeaderName.errorMessage, HeaderName.sourceTopic, HeaderName.sourcePartition,
+        HeaderName.sourceOffset, HeaderName.truncatedFrom, HeaderName.forwardedFrom,
+        HeaderName.resentFrom, HeaderName.resentLetter, HeaderName.resentTo,
+    ]
+
     /// The sender's headers.
-    var sendersHeaders: [RecordHeader] {
-        let ours: Set<String> = [
-            HeaderName.errorCode, HeaderName.errorMessage, HeaderName.sourceTopic, HeaderName.sourcePartition,
-            HeaderName.sourceOffset, HeaderName.truncatedFrom, HeaderName.forwardedFrom,
-            HeaderName.resentFrom, HeaderName.resentLetter, HeaderName.resentTo,
-        ]
-        return headers.filter { !ours.contains($0.name) }
-    }
+    var sendersHeaders: [RecordHeader] { headers.filter { !Self.ownHeaders.contains($0.name) } }
 
     /// The last header of this name: the service appends its own.
     func header(_ name: String) -> String? { headers.last { $0.name == name }?.text }

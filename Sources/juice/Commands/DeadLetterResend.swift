@@ -118,6 +118,8 @@ struct ResendRequest {
         let partition: Int32
         let key, value: [UInt8]?
         let headers: [RecordHeader]
+        /// The sender's headers, if these are not among them.
+        var copied: HeaderList?
     }
 
     /// The record to send for a dead letter.
@@ -142,9 +144,12 @@ struct ResendRequest {
             // Any partition will do for a key that names no store.
             Murmur2.partition(of: (StoreID.read(key: bytes) ?? BorrowedText("main")).bytes, count: partitionCount)
         }
+        let copied = letter.headerList?.removing(DeadLetter.ownHeaders)
+        let senders = copied == nil ? letter.sendersHeaders : []
         return Record(
             letter: letter.position, topic: source, partition: owner, key: key, value: value,
-            headers: letter.sendersHeaders + [RecordHeader(name: HeaderName.resentFrom, value: letter.position.headerText)])
+            headers: senders + [RecordHeader(name: HeaderName.resentFrom, value: letter.position.headerText)],
+            copied: copied)
     }
 
     /// Why the service would put the record aside; nil if it would not.
@@ -340,7 +345,8 @@ struct DeadLetterSender {
     func begin(_ records: some Sequence<ResendRequest.Record>) throws(KafkaError) {
         try session.begin()
         for record in records {
-            try produce(to: record.topic, record.partition, key: record.key, value: record.value, record.headers)
+            try produce(
+                to: record.topic, record.partition, key: record.key, value: record.value, record.headers, record.copied)
             let note = [
                 RecordHeader(name: HeaderName.resentLetter, value: record.letter.headerText),
                 RecordHeader(name: HeaderName.resentTo, value: "\(record.topic)/\(record.partition)"),
@@ -350,7 +356,8 @@ struct DeadLetterSender {
     }
 
     private func produce(
-        to name: String, _ partition: Int32, key: [UInt8]?, value: [UInt8]?, _ headers: [RecordHeader]
+        to name: String, _ partition: Int32, key: [UInt8]?, value: [UInt8]?, _ headers: [RecordHeader],
+        _ copied: HeaderList? = nil
     ) throws(KafkaError) {
         guard let topic = topics.firstIndex(of: name) else {
             throw KafkaError(code: .unknownTopic, message: name, requiresAbort: true)
@@ -359,7 +366,7 @@ struct DeadLetterSender {
             try (value ?? []).withUnsafeBufferPointer { valueBytes throws(KafkaError) in
                 try session.produce(
                     to: topic, partition: partition, key: key == nil ? nil : UnsafeRawBufferPointer(keyBytes),
-                    value: value == nil ? nil : UnsafeRawBufferPointer(valueBytes), headers: headers)
+                    value: value == nil ? nil : UnsafeRawBufferPointer(valueBytes), headers: headers, copying: copied)
             }
         }
     }
