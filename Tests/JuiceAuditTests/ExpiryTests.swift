@@ -103,7 +103,7 @@ import Testing
             [.orders: 0..<23], [.orders: 5..<8, .results: 12..<20], [.restocks: 0..<1], [.results: 20..<30], [.stock: 0..<1],
         ] as [[AuditTopic: Range<Int64>]], [nil, "failed CRC32C check"])
     func whatBecomesUnreadableIsNoFault(ranges: [AuditTopic: Range<Int64>], problem: String?) throws {
-        let topics = AuditTopics(Self.lines)
+        let topics = AuditTopics(Self.lines).accounted
         let audit = try Audit(of: FailingSource(topics, ranges.mapValues { AuditGap($0, problem) }), by: Line.rules)
         let named = ranges.sorted { $0.key.rawValue < $1.key.rawValue }.map { "wrong: \($0.key.rawValue) 0@\($0.value.lowerBound)" }
         expect(audit, problem == nil ? [] : named)

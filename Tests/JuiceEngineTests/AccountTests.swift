@@ -77,7 +77,9 @@ import Testing
     @Test func aRunningOwnerWritesTheStockAgainThatAStrangerWroteTo() {
         let harness = Harness(cluster, window: Self.window)
         harness.order("a", "banana")
-        let rounds: [(pause: Timestamp, rewritten: Int, isWritten: Bool)] = [(3_001, 1, true), (3_001, 1, false), (180_000, 2, true)]
+        let rounds: [(pause: Timestamp, rewritten: Int, isWritten: Bool)] = [
+            (3_001, 1, true), (3_001, 1, false), (180_000, 2, true),
+        ]
         for round in rounds {
             cluster.send(.stock, partition: 0, key: Array(cluster.store(in: 0).utf8), value: nil)
             cluster.now += round.pause
