@@ -29,6 +29,8 @@ package final class PositionAnchor {
         package var copied: Offset?
         /// How many records were handled there that the copy lacks.
         package var lacking = 0
+        /// What journal and stock lack, which the move accepts; nil if nothing.
+        package var fault: PartitionFault?
     }
 
     private let group: String
@@ -104,11 +106,22 @@ package final class PositionAnchor {
     ///   - destination: nil, in a copy, for behind the last record that was handled.
     ///   - isCopy: whether the topics were copied from another cluster, by whose offsets the journal goes so far.
     package func look(_ destination: Destination?, isCopy: Bool = false) throws(ServiceError) -> Move {
+        var (move, fault) = try consider(destination, isCopy: isCopy)
+        move.fault = fault
+        return move
+    }
+
+    private func consider(
+        _ destination: Destination?, isCopy: Bool
+    ) throws(ServiceError) -> (Move, PartitionFault?) {
         let survey = try asking { () throws(LogError) in try anchoring.survey() }
         // A service takes a claim of another group for a second service on its topics, and stops.
         if let group = survey.group, group != self.group {
             throw .badConfiguration("the partition belongs to the group \"\(group)\": add --group \(group)")
         }
+        // It writes stock.
+        if survey.hasOtherMenu { throw .badConfiguration("the partition's owner has another menu: add --menu FILE") }
+        let fault = survey.fault.flatMap { $0.missing > 0 ? $0 : nil }
         let log = survey.extents.inputs[input] ?? 0..<0
         let from = survey.positions.first { $0.topic == input.topic && $0.partition == input.partition }?.offset
         let target: Offset
@@ -118,16 +131,16 @@ package final class PositionAnchor {
         case .latest: target = log.upperBound
         case .after(let id):
             let place = try place(upTo: id, survey.extents, log)
-            if isCopy || place.next != place.told { return Move(place, in: log) }
+            if isCopy || place.next != place.told { return (Move(place, in: log), fault) }
             target = place.next
-        case nil: return Move(try place(upTo: nil, survey.extents, log), in: log)
+        case nil: return (Move(try place(upTo: nil, survey.extents, log), in: log), fault)
         }
         guard target >= log.lowerBound, target <= log.upperBound else {
             throw .badConfiguration(
                 "\(topics[input.topic]) [\(input.partition)] holds offsets \(log.lowerBound) to"
                     + " \(log.upperBound - 1): \(target) is none to go on at")
         }
-        return isCopy ? Move(from: nil, to: target, log: log, copied: from ?? 0) : Move(from: from, to: target, log: log)
+        return (isCopy ? Move(from: nil, to: target, log: log, copied: from ?? 0) : Move(from: from, to: target, log: log), fault)
     }
 
     /// The place behind a command, or behind all that was handled. It is looked up in the input itself: in a copy, the offset in an
@@ -242,10 +255,16 @@ package final class PositionAnchor {
 
     /// Moves the position, and writes who did it and why into the journal.
     ///
-    /// - Parameter copied: what the offset was in the cluster that the topics were copied from; nil if they were not.
-    package func move(to offset: Offset, reason: String?, copied: Offset? = nil) throws(ServiceError) {
+    /// - Parameters:
+    ///   - copied: what the offset was in the cluster that the topics were copied from; nil if they were not.
+    ///   - missing: how many records and changes journal and stock may lack.
+    package func move(
+        to offset: Offset, reason: String?, copied: Offset? = nil, accepting missing: Int64 = 0
+    ) throws(ServiceError) {
         let place = InputPlace(topic: input.topic, partition: input.partition == partition ? nil : input.partition, offset: offset)
-        try asking { () throws(LogError) in try anchoring.write(place, by: author, reason: reason, copied: copied) }
+        try asking { () throws(LogError) in
+            try anchoring.write(place, by: author, reason: reason, copied: copied, accepting: missing)
+        }
     }
 
     /// Makes a call again while it may succeed. A service that runs takes the partition back as soon as it finds itself fenced, at

@@ -158,14 +158,15 @@ extension ServiceConfiguration {
         case .stock, .journal, .input:
             fault.anchors.isEmpty
                 ? "docs/OPERATIONS.md#topics-made-anew says what can be done"
-                : fault.anchors.map(anchorCommand).joined(separator: " && ")
+                : fault.anchors.map { anchorCommand($0, accepting: fault.missing) }.joined(separator: " && ")
                     + " (first with --dry-run, which shows what is skipped and what is read again). See docs/OPERATIONS.md#anchors."
                     + " In topics copied from another cluster run only juice anchor --copied: docs/OPERATIONS.md#another-cluster"
         }
     }
 
-    private func anchorCommand(_ position: InputPosition) -> String {
+    private func anchorCommand(_ position: InputPosition, accepting missing: Int64) -> String {
         command("anchor") + " --topic \(position.topic) --partition \(position.partition) --offset \(position.offset)"
+            + (missing > 0 ? " --accept \(missing)" : "")
     }
 
     /// A command of `juice` for this group's topics.

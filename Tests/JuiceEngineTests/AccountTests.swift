@@ -204,6 +204,12 @@ import Testing
         Self.losses[1](cluster)
         cluster[.results, 0].deleteRecords(before: 10)
         let fault = try #require(takeOver())
+        #expect(fault.missing > 0)
+        // Only who has read how much is missing may go on.
+        let anchor = try #require(fault.anchors.first)
+        for wrong in [0, fault.missing - 1, fault.missing + 1] {
+            #expect(throws: LogError.self) { try cluster.anchor(anchor, accepting: wrong) }
+        }
         for anchor in fault.anchors { try cluster.anchor(anchor) }
         let harness = Harness(cluster, member: "third", window: Self.window)
         harness.order("next", "banana")

@@ -174,7 +174,7 @@ final class SimulatedCluster {
     var lags: Bool { inputs.contains { group.offsets[$0] ?? 0 < self[$0].end } }
 
     /// Moves a position on purpose, with the code of the operator's tool. Nobody else acts meanwhile.
-    func anchor(_ position: InputPosition) throws(LogError) {
+    func anchor(_ position: InputPosition, accepting missing: Int64? = nil) throws(LogError) {
         anchorCount += 1
         // Its owner may be one whose claim was lost.
         transactions.timeOut()
@@ -187,10 +187,13 @@ final class SimulatedCluster {
         let place = InputPlace(
             topic: position.topic, partition: position.partition == partition ? nil : position.partition, offset: position.offset)
         defer { writeAllMarkers() }
+        var accepted: Int64 = 0
         for attempt in 0..<20 {
             do throws(LogError) {
-                if attempt == 0 { _ = try anchoring.survey() }
-                return try anchoring.write(place, by: "operator", reason: nil)
+                // By default the operator accepts whatever is said to be missing.
+                let said = attempt == 0 ? try anchoring.survey().fault?.missing : accepted
+                accepted = missing ?? said ?? 0
+                return try anchoring.write(place, by: "operator", reason: nil, accepting: accepted)
             } catch {
                 guard error.remedy == .retry else { throw error }
             }

@@ -12,6 +12,9 @@ struct AccountCheck {
         fileprivate var isComplete = false
     }
 
+    /// What is wrong with a journal, and how many records or changes are missing; at least one.
+    typealias Gap = (reason: String, missing: Int64)
+
     private static let causes = ": the results were compacted or recreated, or lost a part"
 
     private let logStart: Offset
@@ -47,8 +50,10 @@ struct AccountCheck {
     /// Adds a position note.
     ///
     /// - Returns: what is wrong with the journal before it; nil if nothing is.
-    mutating func add(_ note: JournalPosition, at offset: Offset, _ time: Timestamp?) -> String? {
-        guard let account = note.account else { return "the position note at offset \(offset) does not say how much there must be" }
+    mutating func add(_ note: JournalPosition, at offset: Offset, _ time: Timestamp?) -> Gap? {
+        guard let account = note.account else {
+            return ("the position note at offset \(offset) does not say how much there must be", 1)
+        }
         let former = (records: records, changes: changes, offset: last?.offset)
         defer {
             (records, changes, last) = (account.records, account.changes, (offset, account, time))
@@ -61,13 +66,17 @@ struct AccountCheck {
         }
         let place = former.offset.map { "between the position notes at offsets \($0) and \(offset)" } ?? "up to offset \(offset)"
         if let found = former.records, found != account.records {
-            return "\(account.records - found) records are missing \(place)\(Self.causes)"
+            let missing = account.records - found
+            return ("\(missing) records are missing \(place)\(Self.causes)", max(1, missing))
         }
         if before >= start ? !notes.contains(before) : before >= offset {
-            return "the position note at offset \(before) is gone, which the one at offset \(offset) follows\(Self.causes)"
+            return ("the position note at offset \(before) is gone, which the one at offset \(offset) follows\(Self.causes)", 1)
         }
         if let found = former.changes, found != account.changes {
-            return "the answers \(place) tell of other changes than there were: \(found.count) of \(account.changes.count)"
+            let counts = "\(found.count) of \(account.changes.count)"
+            return (
+                "the answers \(place) tell of other changes than there were: \(counts)", max(1, account.changes.count - found.count)
+            )
         }
         if before < start, before >= logStart, former.records == nil {
             head = Head(range: before..<start, note: offset, records: account.records - recordsBeforeNotes)
@@ -89,12 +98,13 @@ struct AccountCheck {
     }
 
     /// What is wrong with the part before where the journal was read from; nil if nothing is.
-    mutating func closeHead() -> String? {
+    mutating func closeHead() -> Gap? {
         defer { head = nil }
         guard let head else { return nil }
         let notes = "the position notes at offsets \(head.range.lowerBound) and \(head.note)"
-        guard head.isComplete else { return "the first of \(notes) is gone\(Self.causes)" }
-        return head.records == 0 ? nil : "\(head.records) records are missing between \(notes)\(Self.causes)"
+        guard head.isComplete else { return ("the first of \(notes) is gone\(Self.causes)", 1) }
+        let reason = "\(head.records) records are missing between \(notes)\(Self.causes)"
+        return head.records == 0 ? nil : (reason, max(1, head.records))
     }
 
     /// Whether the journal holds all answers that repeats may ask for.

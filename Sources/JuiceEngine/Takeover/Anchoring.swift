@@ -78,16 +78,21 @@ package struct Anchoring<Log: CommandLog> {
 
     /// Takes the partition over and writes the note, after ``survey()``. Throws as that does.
     ///
-    /// - Parameter copied: what the offset was in the cluster that the topics were copied from; nil if they were not.
+    /// - Parameters:
+    ///   - copied: what the offset was in the cluster that the topics were copied from; nil if they were not.
+    ///   - missing: how many records and changes journal and stock may lack: exactly as many as they do.
     package mutating func write(
-        _ place: InputPlace, by author: String, reason: String?, copied: Offset? = nil
+        _ place: InputPlace, by author: String, reason: String?, copied: Offset? = nil, accepting missing: Int64
     ) throws(LogError) {
         let note = JournalNote.anchored(place, by: author, reason: reason, copied: copied)
         let (target, state) = try restore(isInspection: false)
         let claim = target.claim
         // Nobody can write the first note any more. A second one would undo what was handled since.
         if let attempt, let claim, try journal(from: attempt, to: claim, has: note) { return }
-        guard let account = takeover?.accepted?.account else { throw unavailable }
+        guard let (account, fault) = takeover?.accepted else { throw unavailable }
+        if let fault, fault.missing > 0, fault.missing != missing {
+            throw LogError(.stop, "\(fault.reason). To accept that, add --accept \(fault.missing)")
+        }
         attempt = attempt ?? claim
         // The account that follows says that the stock has all changes. Before the anchor, more of it is written than one
         // transaction should have.

@@ -165,7 +165,8 @@ struct PartitionRestore {
             found(
                 .stock, at: record.offset,
                 "store \"\(String(answer.head.store))\" has revision \(stock) in the stock topic, but the answer at"
-                    + " offset \(record.offset) of the results has revision \(answer.revision), and those between are gone")
+                    + " offset \(record.offset) of the results has revision \(answer.revision), and those between are gone",
+                missing: Int64(answer.revision - stock - 1))
         }
         // If the operator accepts the fault, this is the best that is known.
         applied.stores.restore(at: store, revision: answer.revision) { reader.forEachLevel($0) }
@@ -175,8 +176,8 @@ struct PartitionRestore {
         hasRecords = true
         if !isCopy { checkClaim(note.claim, at: offset) }
         applied.progress.forwards.restore(note.forwarded)
-        let problem = account.add(note, at: offset, time)
-        if let problem, !isCopy { found(.journal, at: offset, "results [\(partition)]: \(problem)") }
+        let gap = account.add(note, at: offset, time)
+        if let gap, !isCopy { found(.journal, at: offset, "results [\(partition)]: \(gap.reason)", missing: gap.missing) }
         guard let account = note.account else { return }
         applied.progress.records = account.records
         hasOtherMenu = hasOtherMenu || account.menu != settings.menuDigest
@@ -198,10 +199,12 @@ struct PartitionRestore {
                 + " the record at \(offset) is gone")
     }
 
-    private mutating func found(_ kind: PartitionFault.Kind, at offset: Offset? = nil, _ reason: String) {
-        guard let former = fault else { return fault = PartitionFault(kind, at: offset, reason) }
+    private mutating func found(_ kind: PartitionFault.Kind, at offset: Offset? = nil, _ reason: String, missing: Int64 = 0) {
+        guard let former = fault else { return fault = PartitionFault(kind, at: offset, reason, missing: missing) }
         // Whatever else is wrong of that kind follows from the first.
-        if former.kind != kind { fault = PartitionFault(former.kind, at: former.offset, "\(former.reason); \(reason)") }
+        guard former.kind != kind else { return }
+        fault = PartitionFault(
+            former.kind, at: former.offset, "\(former.reason); \(reason)", missing: former.missing + missing)
     }
 
     // MARK: - The end
@@ -214,13 +217,13 @@ struct PartitionRestore {
     /// - Parameter reach: how far back repeats may ask for answers; nil if that makes no difference.
     mutating func close(_ reach: AnswerReach?) {
         if isCopy { return closeStock() }
-        if let problem = account.closeHead() { found(.journal, "results [\(partition)]: \(problem)") }
+        if let gap = account.closeHead() { found(.journal, "results [\(partition)]: \(gap.reason)", missing: gap.missing) }
         let results = extents.results
         if account.last == nil, results.lowerBound > 0 {
             found(
                 .journal, at: results.lowerBound,
-                "results [\(partition)] begin at offset \(results.lowerBound) without a position note: what they said before is lost"
-            )
+                "results [\(partition)] begin at offset \(results.lowerBound) without a position note: what they said before is lost",
+                missing: results.lowerBound)
         }
         let first = first?.offset ?? results.upperBound
         if let reach, !account.reachesBack(from: first, reach, retention: settings.window.retention) {
@@ -228,7 +231,8 @@ struct PartitionRestore {
             found(
                 .journal, at: results.lowerBound,
                 "results [\(partition)] begin at offset \(results.lowerBound), but repeats may still ask for answers from offset"
-                    + " \(oldest) on: \(results.lowerBound - oldest) records were deleted too early")
+                    + " \(oldest) on: \(results.lowerBound - oldest) records were deleted too early",
+                missing: results.lowerBound - oldest)
         }
         closeStock()
     }
@@ -239,7 +243,8 @@ struct PartitionRestore {
             found(
                 .journal,
                 "store \"\(applied.stores.name(at: store))\" has revision \(applied.stores.revision(at: store)) in the stock"
-                    + " topic, but its last answer has revision \(told): the results have lost their end, or somebody else wrote")
+                    + " topic, but its last answer has revision \(told): the results have lost their end, or somebody else wrote",
+                missing: Int64(applied.stores.revision(at: store) - told))
         }
         if isRebuild, hasOtherMenu {
             found(.stock, "stock [\(partition)]: changes are missing, and the answers that have them were given by another menu")
@@ -249,13 +254,15 @@ struct PartitionRestore {
         if found < told {
             lacksStock = true
             let reason = "stock [\(partition)]: \(found) of \(told) changes are there"
-            guard let former = fault, former.kind == .stock else { return self.found(.stock, reason) }
-            fault = PartitionFault(.stock, at: former.offset, "\(reason): \(former.reason)")
+            guard let former = fault, former.kind == .stock else {
+                return self.found(.stock, reason, missing: told - found)
+            }
+            fault = PartitionFault(.stock, at: former.offset, "\(reason): \(former.reason)", missing: told - found)
         } else {
             self.found(
                 .journal,
                 "stock [\(partition)] has \(found) changes, but the results tell of \(told): the results have lost records, or"
-                    + " somebody else wrote to the stock")
+                    + " somebody else wrote to the stock", missing: max(1, found - told))
         }
     }
 
@@ -271,7 +278,8 @@ struct PartitionRestore {
         let inputs = share.inputs(of: partition)
         // Without a journal, nothing else says where to go on with any input.
         let anchored = fault?.kind == .journal ? inputs : Array(inputs.prefix(1))
-        var fault = fault?.anchored(at: anchored.map { anchor(of: $0, groupOffsets) })
+        var fault = fault
+        fault?.anchors = anchored.map { anchor(of: $0, groupOffsets) }
         for input in inputs where applied.progress.positions[input] == nil {
             let position = firstPosition(of: input, groupOffsets)
             if position == nil, fault == nil {

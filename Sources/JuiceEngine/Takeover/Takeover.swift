@@ -431,7 +431,8 @@ final class Takeover {
             return PartitionFault(
                 .journal, at: extents.results.upperBound,
                 "results [\(state.partition)] ends at offset \(extents.results.upperBound), and lacks \(lost) records that were"
-                    + " written: the topic was recreated, or lost its end", anchors: state.positions)
+                    + " written: the topic was recreated, or lost its end. Their commands were answered; a repeat of one would be"
+                    + " carried out again", anchors: state.positions, missing: lost)
         }
         guard state.rewound.contains(.stock) else { return nil }
         return PartitionFault(

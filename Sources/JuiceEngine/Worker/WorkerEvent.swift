@@ -59,14 +59,16 @@ package struct PartitionFault: Error, Equatable {
     /// The offset concerned, if it is a single one.
     package let offset: Offset?
     /// Positions at which an operator can let reading go on, with an anchor.
-    package let anchors: [InputPosition]
+    package var anchors: [InputPosition]
+    /// How many records and changes journal and stock lack. Whoever writes an anchor must repeat this number, and accepts the loss.
+    package let missing: Int64
 
-    package init(_ kind: Kind, at offset: Offset? = nil, _ reason: String, anchors: [InputPosition] = []) {
-        (self.kind, self.offset, self.reason, self.anchors) = (kind, offset, reason, anchors)
+    package init(
+        _ kind: Kind, at offset: Offset? = nil, _ reason: String, anchors: [InputPosition] = [], missing: Int64 = 0
+    ) {
+        (self.kind, self.offset, self.reason) = (kind, offset, reason)
+        (self.anchors, self.missing) = (anchors, missing)
     }
-
-    /// The same fault, with positions at which reading can go on.
-    func anchored(at positions: [InputPosition]) -> PartitionFault { PartitionFault(kind, at: offset, reason, anchors: positions) }
 }
 
 /// A partition that cannot be read for now, and why.

@@ -16,7 +16,10 @@ struct AnchorCommand: ParsableCommand {
             anew.
 
             Moving back answers commands again: those of the last hour, or of --duplicate-window, as repeats, and older ones \
-            anew. Moving forward leaves commands without an answer. --dry-run shows which.
+            again. Moving forward leaves commands without an answer. --dry-run shows which.
+
+            An anchor also accepts what journal and stock lack: from then on, what is there counts. So if something is missing, \
+            --accept must repeat how much, as the service and --dry-run say. Give it the service's --menu, if it is not the default.
 
             With --copied it is how to go on in another cluster that the topics were copied to, before the service starts there. A \
             copy has other offsets. So the last records that were handled are looked up in it, in all partitions of both topics \
@@ -30,6 +33,7 @@ struct AnchorCommand: ParsableCommand {
               juice anchor --topic orders --partition 3 --earliest --dry-run
               juice anchor --topic orders --partition 3 --offset 17 --reason "orders made anew, INC-42"
               juice anchor --topic restocks --partition 0 --after bot-1-42
+              juice anchor --topic orders --partition 3 --offset 17 --accept 2
               juice anchor --copied --reason "lost the first cluster, INC-43"
               juice anchor --copied --topic restocks --partition 3 --offset 57
             """
@@ -46,11 +50,14 @@ struct AnchorCommand: ParsableCommand {
         inversion: .prefixedNo,
         help: "The topics were copied from another cluster: go on behind what was handled there.") var copied: Bool?
     @Option(.reason, value: "text", help: "Why, for whoever reads the journal.") var reason: String?
+    @Option(.accept, value: "number", help: "Accept that so many records and changes are missing, as the service says.")
+    var accept: Int?
     @Flag(inversion: .prefixedNo, help: "Only show what would be skipped and what would be read again.") var dryRun: Bool?
     @Flag(inversion: .prefixedNo, help: "Print a JSON object.") var json: Bool?
 
     @OptionGroup var group: GroupOptions
     @OptionGroup var timeout: TimeoutOption
+    @OptionGroup var menu: MenuOptions
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
@@ -60,10 +67,11 @@ struct AnchorCommand: ParsableCommand {
         let (topic, partition) = (try topic(settings), try settings[.partition])
         if !isCopy, topic == nil || partition == nil { throw Failure(.usage, "--topic and --partition must say which input") }
         let timeout = try settings[.timeout]
+        let accepted = Int64(try settings[.accept] ?? 0)
         let (reason, isDryRun, printsJSON) = (try settings[.reason], try settings[.dryRun], try settings[.json])
         let configuration = ServiceConfiguration(
             bootstrapServers: clients.bootstrapServers, group: try settings[.group], instanceID: "anchor", topics: clients.topics,
-            kafkaProperties: clients.properties, capabilities: clients.capabilities)
+            menu: try settings.menu(), kafkaProperties: clients.properties, capabilities: clients.capabilities)
         // Reports a broker that cannot be reached the way all commands do.
         let admin = try clients.admin(reachedUntil: Deadline(after: timeout))
         var refused = 0
@@ -79,7 +87,7 @@ struct AnchorCommand: ParsableCommand {
                         configuration: configuration, topic: topic, partition: input.partition, author: Self.author,
                         timeout: timeout, logger: clients.logger)
                     let move = try anchor.look(destination, isCopy: isCopy)
-                    if !isDryRun { try anchor.move(to: move.to, reason: reason, copied: move.copied) }
+                    if !isDryRun { try anchor.move(to: move.to, reason: reason, copied: move.copied, accepting: accepted) }
                     let report = Report(move, of: input, isDryRun: isDryRun)
                     StandardOutput.line(printsJSON ? JSONText.line(report) : report.text)
                 } catch {
@@ -130,6 +138,9 @@ struct AnchorCommand: ParsableCommand {
         let copied: Offset?
         /// How many records were handled there that the copy lacks; nil if none.
         let lacking: Int?
+        /// What journal and stock lack, and the number that accepts it; nil if nothing.
+        let fault: String?
+        let missing: Int64?
         /// How many offsets there are from there on.
         let waiting: Offset
         let moved: Bool
@@ -138,6 +149,7 @@ struct AnchorCommand: ParsableCommand {
             (topic, partition, moved) = ("\(input.topic.name)", input.partition, !isDryRun)
             (from, to, copied) = (move.from, move.to, move.copied)
             lacking = move.lacking > 0 ? move.lacking : nil
+            (fault, missing) = (move.fault?.reason, move.fault?.missing)
             waiting = max(0, move.log.upperBound - move.to)
             func ends(_ start: Offset, _ end: Offset) -> [Offset]? { start < end ? [start, end - 1] : nil }
             skipped = move.from.flatMap { ends(max($0, move.log.lowerBound), move.to) }
@@ -151,6 +163,7 @@ struct AnchorCommand: ParsableCommand {
             if let lacking { text += "\n  the copy lacks the last records that were handled there: \(lacking)" }
             if let skipped { text += "\n  skipped, without an answer: offsets \(skipped[0]) to \(skipped[1])" }
             if let readAgain { text += "\n  read again: offsets \(readAgain[0]) to \(readAgain[1])" }
+            if let fault, let missing { text += "\n  accepted with it, by --accept \(missing): \(fault)" }
             return text
         }
     }

@@ -212,6 +212,7 @@ extension Setting<Int?> {
     static var quantity: Self { Self("quantity", in: .min ... .max) }
     static var partition: Self { Self("partition", in: 0...Int(Int32.max)) }
     static var offset: Self { Self("offset", in: 0 ... .max) }
+    static var accept: Self { Self("accept", in: 1 ... .max) }
     static var orders: Self { Self("orders", in: 1 ... .max) }
 }
 
