@@ -286,7 +286,7 @@ struct PartitionRestore {
                 let reason = "\(input.text): neither the results nor the group say how far it was read, but there is stock"
                 fault = PartitionFault(.input(input), reason, anchors: [anchor(of: input, groupOffsets)])
             }
-            applied.progress.positions[input] = position ?? anchor(of: input, groupOffsets).offset
+            applied.progress.positions[input] = position
         }
         let state = PartitionState(
             applied, claim: claim, ids: ids, lastNote: account.last?.offset, handledAt: handledAt, extents)
