@@ -291,7 +291,7 @@ final class Simulation {
     }
 
     private func beginOrEndRefusing() {
-        guard let refusing, refusing.steps.lowerBound == time || refusing.steps.upperBound == time else { return }
+        guard let refusing, refusing.steps.contains(time) != (cluster.refusing != nil) else { return }
         cluster.refusing = refusing.steps.contains(time) ? refusing : nil
         log("\(refusing.topic) takes " + (cluster.refusing.map { "\($0.limit) bytes at most" } ?? "any record again"))
     }
