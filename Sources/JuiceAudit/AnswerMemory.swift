@@ -6,6 +6,8 @@ struct AnswerMemory {
         /// What a repeat must say, too.
         let contents: UInt64
         let kind: CommandKind
+        /// What became of the command; of the order, if its cancel was rejected.
+        let was: String
         /// What an order took, or what its cancel has put back.
         let taken: [AuditMenu.Amount]
         /// The number of first answers before it.
@@ -42,6 +44,9 @@ struct AnswerMemory {
         // A cancel that was rejected did not take the place of its order.
         return command.kind == .cancel && known?.kind != .cancel ? answers[command.identity] : known
     }
+
+    /// What became of a command or, of a cancel, of its order; nil if that is not known.
+    func formerOutcome(of command: Command) -> String? { (firstAnswer(to: command) ?? answers[command.remembered])?.was }
 
     /// What the service may do with a command, the likeliest first. Beyond the window it may still know what it answered first, or
     /// not.
@@ -94,8 +99,8 @@ struct AnswerMemory {
             if let order = answers[identity], isRemembered(order, times) { sent = max(sent, order.sent) }
         }
         answers[identity] = FirstAnswer(
-            offset: offset, contents: contents, kind: command.kind, taken: outcome.taken, number: number, sent: sent,
-            answered: times.answered)
+            offset: offset, contents: contents, kind: command.kind, was: outcome.was(of: command.kind), taken: outcome.taken,
+            number: number, sent: sent, answered: times.answered)
         number += 1
     }
 }

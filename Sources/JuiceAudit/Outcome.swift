@@ -45,6 +45,15 @@ struct Outcome {
         }
     }
 
+    /// What an answer says that was lost, by what became of its command; of the order, if its cancel was rejected.
+    func was(of command: CommandKind) -> String {
+        switch kind {
+        case .juiceMade: "made"
+        case .restocked, .cancelled: kind.rawValue
+        case .outOfStock, .rejected: command == .cancel ? "made" : "notMade"
+        }
+    }
+
     private mutating func reject(_ reason: RejectionReason, _ command: Command) {
         (kind, self.reason, taken, text) = (.rejected, reason, [], [])
         text.add(command.kind == .cancel ? ",\"cancel\":true,\"reason\":" : ",\"reason\":")

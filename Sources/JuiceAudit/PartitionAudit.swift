@@ -467,7 +467,10 @@ extension PartitionAudit {
         audit.counts.commands += 1
         if let source = reading.source { input.sources?[source.partitionName] = source.offset }
         if let problem = problem(of: answer, record, reading, names.stores[command.store]) { blame(reading, record, problem) }
-        if answer.isDuplicate {
+        if json.isType("answerLost") {
+            audit.counts.duplicates += 1
+            judgeLost(answer, record, command, reading)
+        } else if answer.isDuplicate {
             audit.counts.duplicates += 1
             judgeDuplicate(answer, record, command, reading)
         } else {
@@ -485,6 +488,15 @@ extension PartitionAudit {
         if record.traces != reading.record.traces { return "has an answer whose trace headers are not the command's" }
         let (from, source) = (answer.from.map { String(decoding: json.text($0), as: UTF8.self) }, reading.source?.header)
         return from == source ? nil : "is answered as from \(from ?? "nowhere"), should be \(source ?? "nowhere")"
+    }
+
+    private mutating func judgeLost(_ answer: Answer, _ record: AuditRecord, _ command: Command, _ reading: Reading) {
+        guard let was = memory.formerOutcome(of: command) else { return audit.counts.unjudged += 1 }
+        // Otherwise the order is rejected, and the cancel carried out.
+        let isPossible = was != (command.kind == .cancel ? "notMade" : "cancelled")
+        let text = (command.kind == .cancel ? ",\"cancel\":true" : "") + ",\"was\":\"\(was)\""
+        let isRight = answer.isDuplicate && answer.text(json).map { isSame($0, Array(text.utf8)) } ?? false
+        if !isPossible || !isRight { blame(reading, record, "is answered as lost, not as of a command that was \(was)") }
     }
 
     private mutating func judgeDuplicate(_ answer: Answer, _ record: AuditRecord, _ command: Command, _ reading: Reading) {

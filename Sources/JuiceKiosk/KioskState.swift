@@ -220,7 +220,7 @@ struct Activity: Sendable {
         case .outOfStock: \.outOfStock
         case .cancelled: \.cancelled
         case .rejected: answer.command == .order ? \.rejected : nil
-        case .restocked: nil
+        case .restocked, .answerLost: nil
         }
     }
 }

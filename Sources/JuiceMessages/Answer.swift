@@ -33,7 +33,19 @@ public struct Answer: Sendable, Hashable {
         case cancelled(returned: [FruitAmount], left: [FruitAmount])
         /// The command had no effect. The reason is one of the contract's, or one that a newer service added.
         case rejected(reason: String)
+        /// The command was a repeat, or the cancel of an order that was made, and the first answer is lost. It changed nothing now.
+        /// `was` names a ``FormerOutcome``, or one that a newer service added.
+        case answerLost(was: String)
     }
+}
+
+/// What became of a command, as far as that is known without its first answer. An order that was out of stock, and whatever was
+/// rejected, was not made.
+public enum FormerOutcome: UInt32, Sendable, CaseIterable {
+    case made, restocked, notMade, cancelled
+
+    /// As the member `was` names it.
+    public var name: String { "\(self)" }
 }
 
 /// What an order asked for, by the juices' ids.
@@ -113,7 +125,7 @@ public struct MissingFruit: Sendable, Hashable, Encodable {
 /// objects, since a list keeps its order in every language.
 extension Answer: Encodable {
     private enum Field: String, CodingKey {
-        case type, store, message, duplicate, juice, quantity, items, returned, left, missing, reason, revision
+        case type, store, message, duplicate, juice, quantity, items, returned, left, missing, reason, revision, was
     }
 
     /// Writes the fields.
@@ -142,6 +154,9 @@ extension Answer: Encodable {
         case .rejected(let reason):
             try fields.encode("rejected", forKey: .type)
             try fields.encode(reason, forKey: .reason)
+        case .answerLost(let was):
+            try fields.encode("answerLost", forKey: .type)
+            try fields.encode(was, forKey: .was)
         }
     }
 
@@ -183,6 +198,7 @@ public final class AnswerDecoder {
         case "restocked": .restocked(left: try answer.amounts("left"))
         case "cancelled": .cancelled(returned: try answer.amounts("returned"), left: try answer.amounts("left"))
         case "rejected": .rejected(reason: try answer.text("reason"))
+        case "answerLost": .answerLost(was: try answer.text("was"))
         default: throw MalformedMessage("type", "no answer has this type")
         }
     }
@@ -221,6 +237,7 @@ struct AnswerMembers {
     private(set) var type = JSONObject.Member.absent
     private(set) var reason = JSONObject.Member.absent
     private(set) var left = JSONObject.Member.absent
+    private(set) var was = JSONObject.Member.absent
     private var changes = JSONObject.Member.absent
     private var duplicate = JSONObject.Member.absent
     private var orderID = JSONObject.Member.absent
@@ -244,6 +261,7 @@ struct AnswerMembers {
             case "reason": reason.add(value)
             case "left": left.add(value)
             case "revision": changes.add(value)
+            case "was": was.add(value)
             default: break
             }
         }

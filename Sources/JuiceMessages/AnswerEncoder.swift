@@ -94,13 +94,27 @@ public final class AnswerEncoder: Sendable {
 
     /// Writes the answer to a command that had no effect.
     public func write(_ rejection: Rejection, _ head: AnswerHead, into buffer: inout OutputBuffer) {
-        buffer.append(#"{"type":"rejected""#)
+        let message = phrasebook.message(for: rejection)
+        write(#"{"type":"rejected""#, head, #","reason":"#, rejection.reason.rawValue, message, into: &buffer)
+    }
+
+    /// Writes the answer to a command whose first answer is lost: a repeat, or the cancel of an order that was made.
+    public func write(lost was: FormerOutcome, _ head: AnswerHead, into buffer: inout OutputBuffer) {
+        let message = phrasebook.lost(was.name)
+        write(#"{"type":"answerLost","duplicate":true"#, head, #","was":"#, was.name, message, into: &buffer)
+    }
+
+    private func write(
+        _ beginning: StaticString, _ head: AnswerHead, _ member: StaticString, _ value: String, _ message: String,
+        into buffer: inout OutputBuffer
+    ) {
+        buffer.append(beginning)
         buffer.append(membersOf: head)
         if head.command == .cancel { buffer.append(#","cancel":true"#) }
-        buffer.append(#","reason":"#)
-        buffer.append(quoted: rejection.reason.rawValue)
+        buffer.append(member)
+        buffer.append(quoted: value)
         buffer.append(#","message":"#)
-        buffer.append(quoted: phrasebook.message(for: rejection))
+        buffer.append(quoted: message)
         buffer.append("}")
     }
 

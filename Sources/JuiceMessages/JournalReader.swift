@@ -16,6 +16,8 @@ public struct JournalAnswer {
     public let role: Role
     /// The store's revision after the command; 0 if the command changed nothing.
     public let revision: Int
+    /// What became of the command; of an order, if its cancel was rejected.
+    public let was: FormerOutcome
 
     /// What an answer means for repeats of its command.
     public enum Role: Sendable {
@@ -23,6 +25,8 @@ public struct JournalAnswer {
         case first
         /// It took an order back, and is remembered in the order's place.
         case cancel
+        /// It says what became of a command whose first answer is lost. It is remembered unless the command is.
+        case lost
         /// It is not remembered: it answers an order that was cancelled before, or a cancel to an unknown store.
         case unremembered
     }
@@ -79,10 +83,26 @@ public final class JournalReader {
         let role: JournalAnswer.Role =
             switch type {
             case "cancelled": .cancel
+            case "answerLost": .lost
             case "rejected": role(ofRejection: members.reason.string, head)
             default: .first
             }
-        return JournalAnswer(head: head, role: role, revision: revision)
+        let was: FormerOutcome =
+            switch (role, head.command) {
+            case (.lost, _): try formerOutcome(members)
+            case (.cancel, _): .cancelled
+            // The order of a cancel that was rejected stays made.
+            case (_, .cancel): .made
+            case (_, .restock): revision > 0 ? .restocked : .notMade
+            case (_, .order): revision > 0 ? .made : .notMade
+            }
+        return JournalAnswer(head: head, role: role, revision: revision, was: was)
+    }
+
+    private func formerOutcome(_ members: AnswerMembers) throws(MalformedMessage) -> FormerOutcome {
+        let name = try members.was.text("was")
+        for was in FormerOutcome.allCases where was.name == String(name) { return was }
+        throw MalformedMessage("was", "must say what became of the command")
     }
 
     private func role(ofRejection reason: BorrowedText?, _ head: AnswerHead) -> JournalAnswer.Role {

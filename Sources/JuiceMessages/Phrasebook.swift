@@ -55,6 +55,11 @@ struct Phrasebook {
 
     var cancelledNothing: String { text("cancelled: nothing returned", "취소했어요. 되돌린 재고가 없습니다.") }
 
+    /// Of a command whose first answer is lost, by the name of its ``FormerOutcome``.
+    func lost(_ was: String) -> String {
+        text("answered before as \"\(was)\"; the first answer is lost", "이미 \"\(was)\"(으)로 응답했지만, 첫 응답이 남아 있지 않아요")
+    }
+
     /// Before the restocked fruits: `restocked: kiwi +5, now 15; mango now 30`.
     var restocked: String { text("restocked: ", "재고를 수정했어요: ") }
 
@@ -107,6 +112,7 @@ extension Phrasebook {
         case .cancelled(let returned, _):
             cancelled.before + returned.map { counted($0) }.joined(separator: ", ") + cancelled.after
         case .rejected(let reason): Rejection.Reason(rawValue: reason).map(summary)
+        case .answerLost(let was): lost(was)
         }
     }
 

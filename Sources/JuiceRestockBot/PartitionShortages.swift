@@ -31,8 +31,15 @@ struct PartitionShortages {
     /// Applies an answer to its store.
     mutating func apply(_ answer: Answer, at point: StoreShortages.Point) -> [BotEvent] {
         let key = Name(answer.store)
-        // A duplicate repeats old levels, which were already read.
-        guard rules.watches(store: key), !answer.isDuplicate else { return [] }
+        guard rules.watches(store: key) else { return [] }
+        if answer.isDuplicate {
+            // It repeats old levels, which were already read, unless the first answer to a refill was lost before.
+            guard case .answerLost(let was) = answer.outcome, answer.command == .restock, let name = ids.offset(in: answer.id),
+                stores[key]?.lost(name, wasRefilled: was == FormerOutcome.restocked.name, at: point) ?? false
+            else { return [] }
+            answered = max(answered, name)
+            return [.answered]
+        }
         var store = stores[key] ?? StoreShortages(name: answer.store, rules: rules)
         defer { stores[key] = store.isOver ? nil : store }
         store.forgetEnded(answered: answered)
@@ -75,7 +82,7 @@ extension Answer {
         switch outcome {
         case .juiceMade(_, _, let left), .restocked(let left), .cancelled(_, let left): left.map { ($0.fruit, $0.amount, nil) }
         case .outOfStock(_, let missing): missing.map { ($0.fruit, $0.inStock, $0.needed) }
-        case .rejected: []
+        case .rejected, .answerLost: []
         }
     }
 }
@@ -177,6 +184,16 @@ struct StoreShortages {
             refillsSingly = true
         }
         renew(after: point)
+    }
+
+    /// The answer to the refill named after the answer at `offset` is lost. If it was applied, the next orders show the levels.
+    ///
+    /// - Returns: whether this bot waits for it.
+    mutating func lost(_ offset: Int64, wasRefilled: Bool, at point: Point) -> Bool {
+        guard isUnderway, offset == origin?.offset else { return false }
+        if wasRefilled { shortages.removeAll { !$0.isRefused } }
+        wasRefilled ? refilled([], at: point) : rejected(offset, at: point)
+        return true
     }
 
     /// Names the next refill after another answer: none of the earlier refills is under way.

@@ -33,7 +33,8 @@ final class WorkerMetrics: Sendable {
         counts = [
             (commands("juice_made"), \.juicesMade), (commands("out_of_stock"), \.outOfStock),
             (commands("restocked"), \.restocked), (commands("cancelled"), \.cancelled), (commands("rejected"), \.rejected),
-            (factory.counter(.duplicates), \.duplicates), (factory.counter(.deadLetters), \.deadLetters),
+            (factory.counter(.duplicates), \.duplicates), (factory.counter(.answersLost), \.answersLost),
+            (factory.counter(.deadLetters), \.deadLetters),
             (factory.counter(.forwards), \.forwarded), (factory.counter(.answersReadBack), \.answersReadBack),
         ]
         committed = factory.counter(.transactions, [("outcome", "committed")])

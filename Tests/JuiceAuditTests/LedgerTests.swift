@@ -41,7 +41,35 @@ import Testing
         #expect((audit.counts.cancelled, audit.counts.rejected, audit.counts.duplicates) == (3, 4, 3))
     }
 
-    @Test(arguments: answers + cancels + revisions)
+    /// What a service may answer to repeats, and to the cancel of an order that was made, once it has lost the first answers.
+    @Test func aLostAnswerSaysWhatWas() throws {
+        let added = [
+            Line.order("c", "kiwi"), Line.lost("c", "made"), Line.cancel("c"), Line.lostCancel("c", "made"),
+            Line.cancel("a"), Line.lostCancel("a", "cancelled"),
+            Line.order("d", "durian"), Line.rejected("d", "unknownJuice"), Line.order("d", "kiwi"), Line.lost("d", "notMade"),
+            Line.set("c", Self.full), Line.lost("c", "restocked", member: "restockId"),
+            // Nobody knows what that was.
+            Line.order("never", "kiwi"), Line.lost("never", "made"),
+        ]
+        let audit = try Audit(Self.lines + added)
+        expect(audit, [])
+        #expect(audit.counts.unjudged == 1)
+    }
+
+    private static let lost = [
+        adding(Line.order("c", "kiwi"), Line.lost("c", "notMade"), expected: "as of a command that was made"),
+        adding(Line.order("c", "kiwi"), Line.lost("c", "cancelled"), expected: "as of a command that was made"),
+        adding(Line.cancel("a"), Line.lostCancel("a", "made"), expected: "as of a command that was cancelled"),
+        adding(Line.order("a", "mango"), Line.lost("a", "cancelled"), expected: "is answered as lost"),
+        adding(
+            Line.order("d", "durian"), Line.rejected("d", "unknownJuice"), Line.cancel("d"), Line.lostCancel("d", "notMade"),
+            expected: "is answered as lost"),
+        adding(
+            Line.order("c", "kiwi"), Line.lost("c", "made").replacing(#""duplicate":true,"#, with: ""),
+            expected: "is answered as lost"),
+    ]
+
+    @Test(arguments: answers + cancels + revisions + lost)
     func aBreachIsFound(change: Case) throws { try change.check() }
 
     /// Some of the lines changed.

@@ -51,6 +51,13 @@ enum Line {
 
     static func set(_ id: String, _ fruits: String) -> String { #"{"restockId":"\#(id)","set":{\#(fruits)}}"# }
 
+    /// - Parameter member: `orderId` or `restockId`.
+    static func lost(_ id: String, _ was: String, member: String = "orderId", cancel: String = "") -> String {
+        #"{"type":"answerLost","duplicate":true,"\#(member)":"\#(id)","store":"m"\#(cancel),"was":"\#(was)","message":"m"}"#
+    }
+
+    static func lostCancel(_ id: String, _ was: String) -> String { lost(id, was, cancel: #","cancel":true"#) }
+
     /// - Parameter items: a basket's items, or the name of a juice.
     static func made(
         _ id: String, _ items: String, quantity: Int = 1, _ used: String, _ left: String, _ revision: Int

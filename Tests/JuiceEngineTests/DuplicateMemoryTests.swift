@@ -16,10 +16,13 @@ private final class JournalledMemory {
         memory = DuplicateMemory(window: window, valueLimit: valueLimit)
     }
 
+    /// What became of the command of an answer.
+    private static func was(_ answer: Int) -> FormerOutcome { FormerOutcome.allCases[answer % 4] }
+
     func remember(_ answer: Int, to command: CommandFingerprint, at time: Timestamp) {
         let value = "answer \(answer)"
         [UInt8](value.utf8).withUnsafeBytes {
-            memory.remember(.order, command, $0, at: open.count, isCancelled: answer.isMultiple(of: 3), sentAt: time)
+            memory.remember(.order, command, $0, at: open.count, was: Self.was(answer), sentAt: time)
         }
         open.append(value)
     }
@@ -27,7 +30,7 @@ private final class JournalledMemory {
     func restore(_ answer: Int, to command: CommandFingerprint) {
         let value = "answer \(answer)"
         [UInt8](value.utf8).withUnsafeBytes {
-            memory.restore(command, $0, at: Offset(journal.count), isCancelled: answer.isMultiple(of: 3), answeredAt: 0)
+            memory.restore(command, $0, at: Offset(journal.count), was: Self.was(answer), answeredAt: 0)
         }
         journal.append(value)
     }
@@ -62,7 +65,7 @@ private final class JournalledMemory {
             readBackCount += 1
         }
         let text = memory.withValue(of: answer) { String(decoding: $0, as: UTF8.self) } ?? ""
-        guard let number = text.split(separator: " ").last.flatMap({ Int($0) }), answer.isCancelled == number.isMultiple(of: 3)
+        guard let number = text.split(separator: " ").last.flatMap({ Int($0) }), answer.was == Self.was(number)
         else { return -1 }
         return number
     }
@@ -131,7 +134,7 @@ private final class JournalledMemory {
         var memory = DuplicateMemory(window: .standard, valueLimit: 0)
         let value = UnsafeRawBufferPointer(start: nil, count: 0)
         // As many as there are, and a batch that is not committed yet.
-        for id in 0..<1_010_000 { memory.remember(.order, command(id), value, at: id, sentAt: 0) }
+        for id in 0..<1_010_000 { memory.remember(.order, command(id), value, at: id, was: .made, sentAt: 0) }
         memory.commit(at: 0, [1 << 40..<1 << 40 + 1_010_000])
         #expect(memory.count == 1_000_000)
         #expect(memory.firstAnswer(to: command(10_000), sentAt: 0)?.offset == Offset(1 << 40 + 10_000))
@@ -145,7 +148,7 @@ private final class JournalledMemory {
         var memory = DuplicateMemory(window: .standard, valueLimit: 0)
         let value = UnsafeRawBufferPointer(start: nil, count: 0)
         for (id, start) in [5, 1 << 30, 1 << 31 + 4, 1 << 31 + 6, 1 << 33].enumerated() {
-            memory.remember(.order, command(id), value, at: 0, sentAt: 0)
+            memory.remember(.order, command(id), value, at: 0, was: .made, sentAt: 0)
             memory.commit(at: 0, [Offset(start)..<Offset(start + 1)])
             #expect(memory.firstAnswer(to: command(id), sentAt: 0)?.offset == Offset(start))
             let known = (0...id).filter { memory.firstAnswer(to: command($0), sentAt: 0) != nil }
@@ -175,7 +178,7 @@ private final class JournalledMemory {
             for _ in 0..<count / 2 {
                 let time = Timestamp(times.count * 16) + Timestamp.random(in: -20_000...0, using: &random) * 16
                 [UInt8]().withUnsafeBytes {
-                    memory.remember(.order, command(times.count), $0, at: times.count - first, sentAt: max(0, time))
+                    memory.remember(.order, command(times.count), $0, at: times.count - first, was: .made, sentAt: max(0, time))
                 }
                 times.append(max(0, time))
             }

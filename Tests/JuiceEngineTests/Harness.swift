@@ -205,6 +205,7 @@ extension Answer {
             case .restocked: "restocked"
             case .cancelled: "cancelled"
             case .rejected: "rejected"
+            case .answerLost(let was): "answerLost (\(was))"
             }
         return "\(type) \(id)\(isDuplicate ? " again" : "")"
     }

@@ -92,14 +92,131 @@ import Testing
         #expect(cluster.answers(partition: 1) == ["juiceMade other"])
     }
 
-    /// A second, different answer would be worse than none.
-    @Test func anAnswerThatWasDeletedTooEarlyStopsItsPartition() throws {
-        sendAndRun("a", "b")
+    // MARK: - Lost answers
+
+    /// Deletes the answers before the last one.
+    private func trim() throws {
         let last = try #require(cluster[.results, 0].read().records.last { $0.record.key != nil })
         cluster[.results, 0].deleteRecords(before: last.offset)
+    }
+
+    /// A second, different answer would be worse than none. The others of the batch get theirs.
+    @Test func aRepeatWhoseAnswerWasDeletedIsToldSo() throws {
         sendAndRun("a", "b")
-        #expect(cluster.answers() == ["juiceMade b"])
-        #expect(harness.fault?.kind == .journal)
+        try trim()
+        sendAndRun("a", "b", "c", "a")
+        let lostOne = "answerLost (made) a again"
+        #expect(cluster.answers() == ["juiceMade b", lostOne, "juiceMade b again", "juiceMade c", lostOne])
+        let lost =
+            #"{"type":"answerLost","duplicate":true,"orderId":"a","store":"\#(cluster.store(in: 0))","offset":2,"#
+            + #""was":"made","message":"answered before as \"made\"; the first answer is lost"}"#
+        #expect(cluster.answerValues()[1] == lost)
+        #expect(!harness.hasStartedOver && harness.fault == nil)
+        #expect(harness.transactions.reduce(0) { $0 + $1.answersLost } == 2)
+    }
+
+    /// Several that are lost cost one reading, and those after them are read back.
+    @Test func whatIsLeftIsReadBack() throws {
+        sendAndRun("a", "b", "c", "d")
+        let answers = cluster[.results, 0].read().records.filter { $0.record.key != nil }
+        cluster[.results, 0].deleteRecords(before: answers[2].offset)
+        sendAndRun("c", "b", "a")
+        #expect(cluster.answers().suffix(3) == ["juiceMade c again", "answerLost (made) b again", "answerLost (made) a again"])
+        #expect(readBackCount == 1)
+    }
+
+    @Test func anAnswerThatIsNotWhereItStoodIsLost() throws {
+        sendAndRun("a", "b", "c")
+        let first = try #require(cluster[.results, 0].read().records.first { $0.record.key != nil })
+        cluster[.results, 0].remove(first.offset)
+        sendAndRun("a", "b")
+        #expect(cluster.answers() == ["juiceMade b", "juiceMade c", "answerLost (made) a again", "juiceMade b again"])
+        #expect(!harness.hasStartedOver)
+    }
+
+    @Test func aLostAnswerSaysWhatBecameOfTheCommand() throws {
+        harness.order("made", "banana")
+        harness.order("short", "kiwi", quantity: 100)
+        harness.order("rejected", "durian")
+        harness.restock("filled", #""add":{"kiwi":1}"#)
+        harness.restock("refused", #""add":{"kiwi":-1000}"#)
+        cluster.cancel("early")
+        sendAndRun("last")
+        try trim()
+        for id in ["made", "short", "rejected", "early"] { cluster.order(id, "banana") }
+        for id in ["filled", "refused"] { cluster.restock(id, #""add":{"kiwi":5}"#) }
+        harness.run()
+        #expect(
+            Set(cluster.answers().dropFirst()) == [
+                "answerLost (made) made again", "answerLost (notMade) short again", "answerLost (notMade) rejected again",
+                "rejected early", "answerLost (restocked) filled again", "answerLost (notMade) refused again",
+            ])
+    }
+
+    /// What an order took is unknown, so it stays made.
+    @Test func aCancelOfAnOrderWhoseAnswerIsLost() throws {
+        harness.order("made", "kiwi")
+        harness.order("short", "kiwi", quantity: 100)
+        cluster.cancel("early")
+        sendAndRun("last")
+        try trim()
+        let stock = cluster.values(.stock)
+        for _ in 0..<2 { for id in ["made", "short", "early"] { cluster.cancel(id) } }
+        cluster.order("made", "kiwi")
+        cluster.order("short", "kiwi")
+        harness.run()
+        #expect(
+            cluster.answers().dropFirst() == [
+                "answerLost (made) made again", "cancelled short", "answerLost (cancelled) early again",
+                "answerLost (made) made again", "cancelled short again", "answerLost (cancelled) early again",
+                "answerLost (made) made again", "rejected short",
+            ])
+        #expect(cluster.answerValues()[1].contains(#","cancel":true,"was":"made","#))
+        #expect(cluster.values(.stock) == stock)
+    }
+
+    /// Its order stays made, so that is what the repeat of the cancel says, too.
+    @Test func aRejectedCancelWhoseAnswerIsLost() throws {
+        harness.order("a", "kiwi")
+        harness.restock("full", #""set":{"kiwi":1000000000}"#)
+        cluster.cancel("a")
+        sendAndRun("last")
+        try trim()
+        cluster.cancel("a")
+        sendAndRun("a")
+        #expect(cluster.answers().dropFirst() == ["answerLost (made) a again", "answerLost (made) a again"])
+    }
+
+    /// Once an operator has accepted the loss, the answers that say so take the place of those that are lost.
+    @Test func aRestoreStillKnowsWhatWasLost() throws {
+        harness.order("made", "kiwi")
+        harness.order("short", "kiwi", quantity: 100)
+        cluster.cancel("early")
+        sendAndRun("last")
+        try trim()
+        for id in ["made", "short"] { cluster.order(id, "kiwi") }
+        cluster.cancel("early")
+        sendAndRun("made")
+        harness.runAndLeave()
+
+        let second = Harness(cluster, member: "second", answerBytes: 0)
+        second.run()
+        let fault = try #require(second.fault)
+        second.log.leave()
+        for anchor in fault.anchors { try cluster.anchor(anchor) }
+
+        let third = Harness(cluster, member: "third", answerBytes: 0)
+        third.run()
+        #expect(third.fault == nil)
+        let count = cluster.answers().count
+        for id in ["short", "made", "early"] { cluster.order(id, "kiwi") }
+        for id in ["early", "made", "short"] { cluster.cancel(id) }
+        third.run()
+        #expect(
+            cluster.answers().dropFirst(count) == [
+                "answerLost (notMade) short again", "answerLost (made) made again", "rejected early",
+                "answerLost (cancelled) early again", "answerLost (made) made again", "cancelled short",
+            ])
     }
 
     /// Usually the marker of an earlier transaction, which brokers write after they have confirmed its commit.

@@ -11,6 +11,22 @@ import Testing
         #expect(try answer.shopAnswers() == answer.texts + [again])
     }
 
+    @Test func aLostAnswerIsWrittenToTheByte() {
+        for (was, kind, answer) in GoldenAnswers.lost {
+            let texts = Language.allCases.map { language in
+                BorrowedText.withText("1") { id in
+                    BorrowedText.withText("gangnam") { store in
+                        written {
+                            AnswerEncoder(menu: .standard, language: language)
+                                .write(lost: was, AnswerHead(kind, id: id, store: store, offset: 1234), into: &$0)
+                        }
+                    }
+                }
+            }
+            #expect(texts == answer.texts)
+        }
+    }
+
     @Test func stock() throws {
         let store = try FruitStore(levels: [0, 9, 10, 1_000_000_000, 10])
         let record = written {

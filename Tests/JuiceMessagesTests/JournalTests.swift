@@ -166,6 +166,30 @@ import Testing
         for value in answers.texts { #expect(try read(value) { $0.role } == role) }
     }
 
+    @Test func aLostAnswerTellsWhatBecameOfItsCommand() throws {
+        for (was, kind, answer) in GoldenAnswers.lost {
+            for value in answer.texts {
+                let (role, told, command) = try read(value) { ($0.role, $0.was, $0.head.command) }
+                #expect(role == .lost && told == was && command == kind)
+            }
+        }
+        let unknown = GoldenAnswers.lost[0].answer[.english].replacing(#""was":"made""#, with: #""was":"eaten""#)
+        #expect(throws: MalformedMessage.self) { try read(unknown) { $0.role } }
+    }
+
+    @Test(
+        arguments: [
+            (GoldenAnswers.juiceMade, .made), (GoldenAnswers.outOfStock, .notMade), (GoldenAnswers.restocked, .restocked),
+            (GoldenAnswers.cancelled, .cancelled), (GoldenAnswers.cancelledNothing, .cancelled),
+            (GoldenAnswers.rejectedOrder, .notMade), (GoldenAnswers.rejectedRestock, .notMade),
+            // The order stays made.
+            (GoldenAnswers.rejectedCancel, .made),
+        ] as [(GoldenAnswer, FormerOutcome)]
+    )
+    func whatIsLeftOfAnAnswerThatIsLost(answers: GoldenAnswer, was: FormerOutcome) throws {
+        for value in answers.texts { #expect(try read(value) { $0.was } == was) }
+    }
+
     /// Whoever wrote it, an answer is given again as it is, but for the place.
     @Test(
         arguments: [

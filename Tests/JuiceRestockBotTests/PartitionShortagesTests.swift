@@ -114,6 +114,29 @@ struct PartitionShortagesTests {
         #expect(shortages.underway == 0)
     }
 
+    /// Otherwise it would wait for ever. If the refill was applied, the next orders show the levels.
+    @Test(arguments: [("restocked", 0), ("notMade", 1)]) func aRefillWhoseAnswerIsLostCountsAsAnswered(
+        was: String, refills: Int
+    ) throws {
+        var shortages = Self.shortages(try #require(RefillRules(low: 5, target: 30)))
+        func apply(_ id: String, _ offset: Int) -> [BotEvent] {
+            let answer = Answer(
+                command: .restock, id: id, store: "a", offset: 0, from: nil, outcome: .answerLost(was: was), isDuplicate: true,
+                message: "m", revision: nil)
+            return shortages.apply(answer, at: Self.point(offset))
+        }
+        _ = shortages.apply(try #require(Self.answer(.short("a", fruit: "kiwi", needed: 10, inStock: 1))), at: Self.point(0))
+        #expect(shortages.startRefills().map(\.id) == ["bot/7-0"])
+        #expect(apply("bot/7-9", 1).isEmpty && apply("somebody's", 2).isEmpty)
+        #expect(shortages.underway == 1)
+        #expect(apply("bot/7-0", 3).count == 1)
+        #expect(shortages.underway == 0)
+        let next = was == "restocked" ? [] : shortages.startRefills().map(\.id)
+        #expect(next.count <= refills)
+        // A second copy of the same says nothing new.
+        #expect(apply("bot/7-0", 4).isEmpty)
+    }
+
     /// Stores without a shortage hold no position back and take no memory.
     @Test func itForgetsStoresWithoutShortages() throws {
         var shortages = Self.shortages(try #require(RefillRules(low: 5, target: 30)))

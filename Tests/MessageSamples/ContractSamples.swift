@@ -100,10 +100,9 @@ package struct Generation {
     }
 
     private mutating func answer(_ kind: CommandKind, _ value: String) throws {
-        let answers = shop.answer(kind, value)?.values ?? []
-        for answer in answers { add(.answer, .generated, answer, .accepted) }
-        guard let first = answers.first else { return }
-        try addBroken(.answer, first)
+        guard let answered = shop.answer(kind, value) else { return }
+        for answer in answered.values + [answered.lost] { add(.answer, .generated, answer, .accepted) }
+        for answer in [answered.values[0], answered.lost] { try addBroken(.answer, answer) }
 
         guard let record = shop.stockRecord() else { return }
         add(.stock, .generated, record, .accepted)

@@ -136,6 +136,17 @@ extension Damage {
             + ["unknownFruit", "badAmount", "wouldGoNegative", "emptyRestock"].map {
                 Damage(edits: [("restockId", nil), ("orderId", "\"a\""), ("reason", "\"\($0)\"")])
             } + [Damage(edits: [("orderId", "\"a\""), ("restockId", "\"a\"")])],
+        "answerLost": ofAllAnswers + ofOthers
+            + each([
+                "type": ["\"juiceMade\"", "\"cancelled\"", "\"restocked\"", "\"rejected\""], "left": ["{}"], "quantity": ["1"],
+                "was": [nil, "null", "7", "\"\"", "\"lost\"", "\"Made\""], "reason": ["\"badQuantity\""], "duplicate": [nil],
+            ])
+            + [
+                // What became of an order is not what becomes of a restock.
+                Damage(edits: [("orderId", nil), ("restockId", "\"a\""), ("was", "\"made\"")]),
+                Damage(edits: [("restockId", nil), ("orderId", "\"a\""), ("was", "\"restocked\"")]),
+                Damage(edits: [("orderId", "\"a\""), ("restockId", "\"a\"")]),
+            ],
     ]
 
     private static let ofAllNotes = each([

@@ -118,6 +118,22 @@ package enum GoldenAnswers {
             english: #"no store is called \"gangnma\""#, korean: #"등록되지 않은 매장이에요: \"gangnma\""#)
     }
 
+    /// What repeats get once the first answer is lost.
+    package static let lost: [(was: FormerOutcome, kind: CommandKind, answer: GoldenAnswer)] = [
+        lost(.made, .order), lost(.notMade, .order), lost(.made, .cancel), lost(.cancelled, .cancel),
+        lost(.restocked, .restock), lost(.notMade, .restock),
+    ]
+
+    private static func lost(_ was: FormerOutcome, _ kind: CommandKind) -> (FormerOutcome, CommandKind, GoldenAnswer) {
+        let (id, cancel) = (kind == .restock ? "restockId" : "orderId", kind == .cancel ? #","cancel":true"# : "")
+        let answer = GoldenAnswer(
+            to: [],
+            #"{"type":"answerLost","duplicate":true,"\#(id)":"1","store":"gangnam","offset":1234\#(cancel),"was":"\#(was)","#,
+            english: #"answered before as \"\#(was)\"; the first answer is lost"#,
+            korean: #"이미 \"\#(was)\"(으)로 응답했지만, 첫 응답이 남아 있지 않아요"#)
+        return (was, kind, answer)
+    }
+
     package static let bilingual = [
         juiceMade, severalJuicesMade, basketMade, outOfStock, basketOutOfStock, restocked, cancelled,
         cancelledNothing, rejectedOrder, rejectedRestock, rejectedCancelledOrder, rejectedCancel,
@@ -128,7 +144,7 @@ package enum GoldenAnswers {
     package static let escaped =
         #"{"type":"juiceMade","orderId":"\"\\\u0000\r","store":"gangnam","offset":1234,"juice":"\n","quantity":1,"used":{"a\"b":2},"left":{"a\"b":0},"revision":1,"message":"juice made: \t"}"#
 
-    package static let all = bilingual.flatMap(\.texts) + [escaped]
+    package static let all = (bilingual + lost.map(\.answer)).flatMap(\.texts) + [escaped]
 
     /// The stock record of the store `gang"nam` after its 17th change.
     package static let stock =

@@ -150,7 +150,7 @@ public final class CommandCheck: InvariantCheck {
 extension AnswerCheck {
     /// Checks that clients read what a shop answered, in all its forms.
     package func check(_ answered: Shop.Answered, of shop: Shop) throws(InvariantViolation) {
-        for (value, isRepeat) in zip(answered.values, [false, false, true]) {
+        for (value, isRepeat) in zip(answered.values + [answered.lost], [false, false, true, true]) {
             // Whatever was sent: 128 bytes of id and 1,024 of echo, each six bytes when escaped, and a sentence.
             if answered.rejection != nil { try require(value.utf8.count < 8 * 1024, "a rejection of \(value.utf8.count) bytes") }
             try value.checked(by: self)
@@ -158,6 +158,10 @@ extension AnswerCheck {
             try require(answer.command == answered.command && answer.isDuplicate == isRepeat, value)
             try require(answer.id.utf8.elementsEqual(answered.id.utf8) && answer.store.utf8.elementsEqual(shop.store.utf8), value)
             try require(answer.offset == answered.offset && answer.from == answered.from?.text, value)
+            if case .answerLost = answer.outcome {
+                try require(answer.revision == nil, value)
+                continue
+            }
             try require(answer.revision == answered.revision, value)
             if let reason = answered.rejection?.reason.rawValue { try require(answer.outcome == .rejected(reason: reason), value) }
         }
@@ -219,7 +223,7 @@ public final class AnswerCheck: InvariantCheck {
         let left: [FruitAmount] =
             switch answer.outcome {
             case .juiceMade(_, _, let left), .restocked(let left), .cancelled(_, let left): left
-            case .outOfStock, .rejected: levels
+            case .outOfStock, .rejected, .answerLost: levels
             }
         let known = left.filter { line in Menu.standard.fruits.contains { $0.id == line.fruit } }
         try require(levels == (answer.revision == nil ? [] : known), "other levels: \(levels)")

@@ -14,6 +14,8 @@ package final class Shop {
         package let rejection: Rejection?
         /// The answer in each language, and once as to a repeat.
         package let values: [String]
+        /// What a repeat gets if the first answer is lost.
+        package let lost: String
     }
 
     package let menu: Menu
@@ -145,9 +147,16 @@ package final class Shop {
                 }
             }
             let again = BorrowedText.withText(first[0]) { first in written { $0.append(repeating: first.bytes, for: head) } }
+            let was: FormerOutcome =
+                switch kind {
+                case .order: revision == nil ? .notMade : .made
+                case .restock: revision == nil ? .notMade : .restocked
+                case .cancel: .cancelled
+                }
+            let lost = written { encoders[Int(place.offset) % 2].write(lost: was, head, into: &$0) }
             return Answered(
                 command: kind, id: String(id), offset: place.offset, from: place.from, revision: revision, rejection: rejection,
-                values: first + [again])
+                values: first + [again], lost: lost)
         }
     }
 }

@@ -15,30 +15,33 @@ package struct DuplicateMemory {
         let number: Int
         /// Its offset in the journal; -1 before it is committed.
         package let offset: Offset
+        /// What became of the command.
+        package let was: FormerOutcome
+
         /// Whether it is the answer to a cancel that was carried out.
-        package let isCancelled: Bool
+        package var isCancelled: Bool { was == .cancelled }
     }
 
     /// Made of 4-byte words only: with 8-byte ones it would take 24 bytes.
     private struct Entry {
         private let lows: (UInt32, UInt32)
-        /// The fingerprint's upper half, with `isCancelled` in the lowest bit.
+        /// The fingerprint's upper half, with `was` in the lowest bits.
         private let marked: UInt32
         /// When the command was sent, in units of `1 << droppedBits` milliseconds.
         let time: UInt32
         /// The lower half of the answer's offset; before the commit, its index among the transaction's journal records.
         var place: UInt32
 
-        static let none = Entry(low: 0, high: 0, isCancelled: false, time: 0, place: 0)
+        static let none = Entry(low: 0, high: 0, was: .made, time: 0, place: 0)
 
-        init(low: UInt64, high: UInt32, isCancelled: Bool, time: UInt32, place: UInt32) {
+        init(low: UInt64, high: UInt32, was: FormerOutcome, time: UInt32, place: UInt32) {
             lows = (UInt32(truncatingIfNeeded: low), UInt32(truncatingIfNeeded: low >> 32))
-            (marked, self.time, self.place) = (high | (isCancelled ? 1 : 0), time, place)
+            (marked, self.time, self.place) = (high | was.rawValue, time, place)
         }
 
         var low: UInt64 { UInt64(lows.1) << 32 | UInt64(lows.0) }
-        var high: UInt32 { marked & ~1 }
-        var isCancelled: Bool { marked & 1 == 1 }
+        var high: UInt32 { marked & ~CommandFingerprint.freeBits }
+        var was: FormerOutcome { FormerOutcome(rawValue: marked & CommandFingerprint.freeBits) ?? .made }
     }
 
     private let window: DuplicateWindow
@@ -108,15 +111,15 @@ package struct DuplicateMemory {
         let (number, entry) = (number(at: position), ring[position])
         let distance = entry.place &- UInt32(truncatingIfNeeded: firstOffset)
         return FirstAnswer(
-            number: number, offset: number < uncommitted ? firstOffset + Offset(distance) : -1, isCancelled: entry.isCancelled)
+            number: number, offset: number < uncommitted ? firstOffset + Offset(distance) : -1, was: entry.was)
     }
 
-    /// Whether an answer's bytes are at hand.
+    /// Whether an answer's bytes are at hand, or known to be lost.
     package func hasValue(of answer: FirstAnswer) -> Bool { values.has(answer) }
 
-    /// Calls `body` with an answer's bytes; returns nil if they are not at hand.
+    /// Calls `body` with an answer's bytes; returns nil if they are not at hand, or lost.
     package func withValue<Result>(of answer: FirstAnswer, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
-        values.withValue(of: answer, body)
+        values.withValue(of: answer) { $0.isEmpty ? nil : body($0) } ?? nil
     }
 
     /// Makes room for answers that are read back.
@@ -134,6 +137,9 @@ package struct DuplicateMemory {
         if !values.isRecent(answer) { values.addReadBack(value, at: offset, isWanted: isWanted) }
         return true
     }
+
+    /// The answer at this offset cannot be read back, now or ever. Its command is still known.
+    mutating func lose(at offset: Offset) { values.addReadBack(.init(start: nil, count: 0), at: offset, isWanted: true) }
 
     /// Whether an answer to a command is remembered, however old.
     func remembers(_ command: CommandFingerprint) -> Bool { find(command) != nil }
@@ -157,23 +163,23 @@ package struct DuplicateMemory {
     /// - Parameter place: the answer's index among the journal records of this transaction.
     package mutating func remember(
         _ kind: CommandKind, _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at place: Int,
-        isCancelled: Bool = false, sentAt time: Timestamp
+        was: FormerOutcome, sentAt time: Timestamp
     ) {
         let time = kind == .cancel ? laterUnits(of: command, time) : units(time)
-        append(command, value, place: Offset(place), isCancelled, time)
+        append(command, value, place: Offset(place), was, time)
     }
 
     /// Restores an answer from the journal, which was written at this time. Its command was sent at an unknown earlier time, so a
     /// repeat may be recognised for longer than the window, but never for less. The answer counts as committed.
     mutating func restore(
-        _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, isCancelled: Bool,
+        _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, was: FormerOutcome,
         answeredAt time: Timestamp
     ) {
         // Nothing was answered before 1970.
         let time = max(0, time)
         forgetFar(from: offset)
         if count == 0 { firstOffset = offset }
-        append(command, value, place: offset, isCancelled, units(time))
+        append(command, value, place: offset, was, units(time))
         makePermanent()
     }
 
@@ -315,12 +321,12 @@ extension DuplicateMemory {
     }
 
     private mutating func append(
-        _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, place: Offset, _ isCancelled: Bool, _ time: UInt32
+        _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, place: Offset, _ was: FormerOutcome, _ time: UInt32
     ) {
         if count == ring.count { grow() }
         let position = position(of: next)
         ring[position] = Entry(
-            low: command.low, high: command.high, isCancelled: isCancelled, time: time, place: UInt32(truncatingIfNeeded: place))
+            low: command.low, high: command.high, was: was, time: time, place: UInt32(truncatingIfNeeded: place))
         noteTime(time, at: position)
         let (slot, isFound) = slot(of: command.low, command.high)
         if isFound { superseded.append(number(at: self.position(in: slot))) }
@@ -386,12 +392,14 @@ extension DuplicateMemory {
     }
 }
 
-/// Identifies a command by a 95-bit hash of its kind, store and id. Among a million commands, a new one collides with another with
+/// Identifies a command by a 94-bit hash of its kind, store and id. Among a million commands, a new one collides with another with
 /// a probability of 10^-22, far below that of a memory error; and nobody can search for a collision without this process's keys.
 package struct CommandFingerprint: Equatable {
     let low: UInt64
-    /// Its lowest bit is 0, and free for other uses.
     let high: UInt32
+
+    /// The bits of ``high`` that are 0, and free for other uses.
+    static let freeBits: UInt32 = 3
 
     // Commands of different kinds with the same id are different commands.
     private static let orderKey = SipHash.Key.random()
@@ -406,7 +414,7 @@ package struct CommandFingerprint: Equatable {
             case .cancel: Self.cancelKey
             }
         let hash = SipHash.wideHash(store.bytes, id.bytes, key: key)
-        (low, high) = (hash.0, UInt32(truncatingIfNeeded: hash.1) & ~1)
+        (low, high) = (hash.0, UInt32(truncatingIfNeeded: hash.1) & ~Self.freeBits)
     }
 }
 

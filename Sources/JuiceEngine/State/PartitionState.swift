@@ -210,11 +210,11 @@ package struct AppliedState {
 
     /// Remembers the first answer to a command, which is the next record of the journal.
     mutating func remember(
-        _ fingerprint: CommandFingerprint, _ command: ReceivedCommand, _ value: borrowing OutputBuffer, isCancelled: Bool = false,
+        _ fingerprint: CommandFingerprint, _ command: ReceivedCommand, _ value: borrowing OutputBuffer, was: FormerOutcome,
         sentAt time: Timestamp
     ) {
         duplicates.remember(
-            command.head.command, fingerprint, value.unsafeBytes, at: journalled, isCancelled: isCancelled, sentAt: time)
+            command.head.command, fingerprint, value.unsafeBytes, at: journalled, was: was, sentAt: time)
     }
 
     func answers(to command: ReceivedCommand, sentAt time: Timestamp) -> RememberedAnswers {
@@ -237,7 +237,7 @@ package struct AppliedState {
         return missing
     }
 
-    /// Whether an answer's bytes are in memory.
+    /// Whether an answer's bytes are in memory, or known to be lost.
     func isAtHand(_ answer: DuplicateMemory.FirstAnswer?) -> Bool { answer.map(duplicates.hasValue) ?? true }
 
     /// Whether a command was forwarded here before. If not, it is from now on.

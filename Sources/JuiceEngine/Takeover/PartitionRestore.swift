@@ -149,8 +149,10 @@ struct PartitionRestore {
         applied.evidence.append(head.command.inputTopic, head.offset, .command(command, head.command))
         if answer.revision > 0, !head.isDuplicate { applyChange(answer, record, by: reader) }
         guard let remembered = answer.remembered else { return }
+        // Else repeats of one lost answer could fill the memory.
+        if answer.role == .lost, applied.duplicates.remembers(remembered) { return }
         applied.duplicates.restore(
-            remembered, value, at: record.offset, isCancelled: answer.role == .cancel, answeredAt: time)
+            remembered, answer.given(value), at: record.offset, was: answer.was, answeredAt: time)
     }
 
     /// Takes a change that the stock topic lacks from its answer.

@@ -16,8 +16,6 @@ final class AnswerReadBack {
     private var readAt: Timestamp?
     /// How many were read back.
     private(set) var count = 0
-    /// Partitions that lack an answer at the place where it stood.
-    private(set) var lost: [Int32: Offset] = [:]
     /// Partitions with damage at the place of an answer.
     private(set) var damages: [Int32: (offset: Offset, reason: String)] = [:]
 
@@ -65,45 +63,48 @@ final class AnswerReadBack {
         let read = reading
         for record in batch.records where read.contains(record.partition) {
             guard let state = partitions[record.partition] else { continue }
-            let isWanted = take(record)
+            let isWanted = take(record, state)
             var isAnswer = false
             if let value = record.value, case .answer(let answer) = try? reader.read(value), let command = answer.remembered {
-                isAnswer = state.applied.duplicates.addReadBack(value, at: record.offset, of: command, isWanted: isWanted)
+                isAnswer = state.applied.duplicates.addReadBack(
+                    answer.given(value), at: record.offset, of: command, isWanted: isWanted)
             }
-            if isWanted, !isAnswer { lose(record.partition, record.offset) }
+            guard isWanted else { continue }
+            if isAnswer { count += 1 } else { state.applied.duplicates.lose(at: record.offset) }
         }
         for (place, reason) in batch.damages where reading.contains(place.partition) {
             damages[place.partition] = (place.offset, reason)
             end(place.partition)
         }
         for end in batch.ends where reading.contains(end.partition) {
-            if let next = wanted[end.partition]?.last, next < end.offset { lose(end.partition, next) }
+            lose(end.partition, before: end.offset, partitions[end.partition])
+            if wanted[end.partition]?.isEmpty ?? true { self.end(end.partition) }
         }
         if reading.isEmpty { stage = wanted.isEmpty ? .closing : .opening }
     }
 
     /// - Returns: whether a record is wanted.
-    private func take(_ record: ChangelogBatch.Record) -> Bool {
+    private func take(_ record: ChangelogBatch.Record, _ state: PartitionState) -> Bool {
         let partition = record.partition
-        guard reading.contains(partition), let next = wanted[partition]?.last, record.offset >= next else { return false }
-        guard record.offset == next else {
-            lose(partition, next)
-            return false
-        }
-        count += 1
-        wanted[partition]?.removeLast()
+        guard reading.contains(partition) else { return false }
+        lose(partition, before: record.offset, state)
+        let isWanted = wanted[partition]?.last == record.offset
+        if isWanted { wanted[partition]?.removeLast() }
         if let next = wanted[partition]?.last {
             // Read on from there.
-            if next - record.offset > Self.longestGap { reading.remove(partition) }
+            if isWanted, next - record.offset > Self.longestGap { reading.remove(partition) }
         } else {
             end(partition)
         }
-        return true
+        return isWanted
     }
 
-    private func lose(_ partition: Int32, _ offset: Offset) {
-        lost[partition] = offset
-        end(partition)
+    /// What is wanted from before the next record is gone: the journal's beginning was deleted, or it is another log.
+    private func lose(_ partition: Int32, before offset: Offset, _ state: PartitionState?) {
+        while let next = wanted[partition]?.last, next < offset {
+            wanted[partition]?.removeLast()
+            state?.applied.duplicates.lose(at: next)
+        }
     }
 
     private func end(_ partition: Int32) {

@@ -37,11 +37,15 @@ extension CommandKind {
 
 extension JournalAnswer {
     /// The fingerprint under which it is remembered; nil for an answer that repeats another, or that says nothing about repeats.
+    /// Where the first answer is lost, one that says so may take its place.
     var remembered: CommandFingerprint? {
-        guard !head.isDuplicate, role != .unremembered else { return nil }
-        let isRejectedCancel = head.command == .cancel && role != .cancel
+        guard !head.isDuplicate || role == .lost, role != .unremembered else { return nil }
+        let isRejectedCancel = head.command == .cancel && role == .first
         return CommandFingerprint(isRejectedCancel ? .cancel : head.command.ofID, store: head.store, id: head.id)
     }
+
+    /// The bytes to give repeats again, of the record's value: none if the first answer is lost.
+    func given(_ value: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer { role == .lost ? .init(start: nil, count: 0) : value }
 }
 
 /// What a command asks for. Kept apart from ``ReceivedCommand``, which can be passed on without counting references.

@@ -102,8 +102,8 @@ struct Transaction: ~Copyable {
             writeAgain(first, for: command, state)
         } else {
             if isOfUnknownStore(command) { content = .reject(.unknown(store: command.head.store)) }
-            carryOut(content, command, &state.stores)
-            state.remember(command.fingerprint, command, buffer, sentAt: sent)
+            let was = carryOut(content, command, &state.stores)
+            state.remember(command.fingerprint, command, buffer, was: was, sentAt: sent)
         }
         state.evidence.append(record.topic, record.offset, .command(command.fingerprint, command.head.command))
         try writeToJournal(state.partition, key: command.head.store, headers: fallback == .none ? headers.ofTraces : [])
@@ -113,17 +113,23 @@ struct Transaction: ~Copyable {
     private mutating func writeAgain(
         _ first: DuplicateMemory.FirstAnswer, for command: ReceivedCommand, _ state: borrowing AppliedState
     ) {
-        state.duplicates.withValue(of: first) { buffer.append(repeating: $0, for: command.head) }
-        summary.duplicates += 1
+        let isGiven: Void? = state.duplicates.withValue(of: first) { buffer.append(repeating: $0, for: command.head) }
+        if isGiven == nil { writeLost(first, for: command) } else { summary.duplicates += 1 }
+    }
+
+    private mutating func writeLost(_ first: DuplicateMemory.FirstAnswer, for command: ReceivedCommand) {
+        context.answerEncoder.write(lost: first.was, command.head, into: &buffer)
+        summary.answersLost += 1
     }
 
     /// Changes the store, and writes the answer or why the command is rejected.
     ///
-    /// - Returns: whether it was carried out.
+    /// - Returns: what became of the command; of the order, if its cancel is rejected.
     @discardableResult
     private mutating func carryOut(
         _ content: consuming CommandContent, _ command: ReceivedCommand, _ stores: inout StoreTable
-    ) -> Bool {
+    ) -> FormerOutcome {
+        let was: FormerOutcome
         do throws(Rejection) {
             switch consume content {
             case .make(let order):
@@ -137,6 +143,7 @@ struct Transaction: ~Copyable {
                         return false
                     }
                 }
+                was = answer.kind == .juiceMade ? .made : .notMade
             case .apply(let edit):
                 answer.kind = .restocked
                 answer.revision = try stores.change(command.storeKey) { (fruits) throws(StockEditError) in
@@ -144,6 +151,7 @@ struct Transaction: ~Copyable {
                     answer.fruits.set(edit, left: fruits)
                 }
                 summary.restocked += 1
+                was = .restocked
             case .cancel:
                 // The answer's fruits are those that the order took.
                 answer.kind = .cancelled
@@ -154,14 +162,15 @@ struct Transaction: ~Copyable {
                     }
                 }
                 summary.cancelled += 1
+                was = .cancelled
             case .reject(let rejection): throw rejection
             }
             context.answerEncoder.write(answer, command.head, into: &buffer)
-            return true
+            return was
         } catch {
             context.answerEncoder.write(error, command.head, into: &buffer)
             summary.rejected += 1
-            return false
+            return command.head.command == .cancel ? .made : .notMade
         }
     }
 
@@ -176,10 +185,12 @@ struct Transaction: ~Copyable {
             carryOut(.reject(.unknown(store: command.head.store)), command, &state.stores)
             return
         }
-        setFruits(takenBy: known.first, state.duplicates)
-        let isCancelled = carryOut(.cancel, command, &state.stores)
-        let fingerprint = isCancelled ? nil : command.rejectedCancel
-        state.remember(fingerprint ?? command.fingerprint, command, buffer, isCancelled: isCancelled, sentAt: sent)
+        answer.fruits.removeAll()
+        // What the order took is unknown, so it stays made. Not remembered: nothing has changed.
+        if let first = known.first, !setFruits(takenBy: first, state.duplicates) { return writeLost(first, for: command) }
+        let was = carryOut(.cancel, command, &state.stores)
+        let fingerprint = was == .cancelled ? nil : command.rejectedCancel
+        state.remember(fingerprint ?? command.fingerprint, command, buffer, was: was, sentAt: sent)
     }
 
     @inline(__always)
@@ -188,15 +199,18 @@ struct Transaction: ~Copyable {
     }
 
     /// Sets the answer's fruits to those that an order took and that are still on the menu.
-    private mutating func setFruits(takenBy order: DuplicateMemory.FirstAnswer?, _ duplicates: borrowing DuplicateMemory) {
-        answer.fruits.removeAll()
-        guard let order, let read = duplicates.withValue(of: order, { try? context.answerDecoder.decode($0) }),
+    ///
+    /// - Returns: whether that is known.
+    private mutating func setFruits(takenBy order: DuplicateMemory.FirstAnswer, _ duplicates: borrowing DuplicateMemory) -> Bool {
+        guard order.was == .made else { return true }
+        guard let read = duplicates.withValue(of: order, { try? context.answerDecoder.decode($0) }),
             case .juiceMade(_, let used, _) = read?.outcome
-        else { return }
+        else { return false }
         for used in used {
             guard let fruit = context.maker.menu.fruitIndex(id: used.fruit) else { continue }
             answer.fruits.add(FruitTally.Line(fruit: fruit, amount: used.amount, level: 0))
         }
+        return true
     }
 
     // MARK: - Commands of other partitions, and dead letters

@@ -334,11 +334,6 @@ package struct Worker<Log: CommandLog> {
     }
 
     private mutating func finish(_ readBack: AnswerReadBack) throws(LogError) {
-        if let (partition, offset) = readBack.lost.min(by: { $0.key < $1.key }) {
-            // It expired, or only the journal tells where it stands.
-            for partition in readBack.lost.keys { partitions[partition] = nil }
-            throw LogError(.startOver, "the answer at offset \(offset) of results [\(partition)] is not there")
-        }
         answersReadBack += readBack.count
         phase = .beginning(waiting)
         guard !readBack.damages.isEmpty else { return }

@@ -115,6 +115,8 @@ package struct TransactionSummary: Sendable, Equatable {
     package var rejected = 0
     /// Repeats, answered with the first answer again.
     package var duplicates = 0
+    /// Repeats, and cancels of orders that were made, whose first answers are lost.
+    package var answersLost = 0
     /// Records that name no command, or whose answer the log refused, by reason.
     package var deadLettersByReason: [DeadLetters] = []
     /// Commands forwarded to the partition that owns their store.
@@ -132,6 +134,7 @@ package struct TransactionSummary: Sendable, Equatable {
 
     /// All records that were handled.
     package var commands: Int {
-        juicesMade + outOfStock + restocked + cancelled + rejected + duplicates + deadLetters + forwarded + copies
+        juicesMade + outOfStock + restocked + cancelled + rejected + duplicates + answersLost + deadLetters + forwarded
+            + copies
     }
 }

@@ -34,7 +34,7 @@ function follow({ id, store, content, at, state, answer }) {
   if (!order) {
     if (state === "sending") orders.set(id, { id, store, items: itemsOf(content), at, state: "open" });
   } else if (answer || state === "refused") {
-    order.isMade = answer?.type === "juiceMade";
+    order.isMade = answer?.type === "juiceMade" || answer?.was === "made";
     if (order.state === "open") settle(order);
   }
 }
@@ -53,7 +53,7 @@ function followCancel({ id, state, answer, refusal }) {
   if (isDone) order.cancel = answer ? { answer } : { refusal };
   if (!isDone) order.state = "cancelling";
   // A repeat of the cancel would get the same answer.
-  else if (answer) order.state = answer.type === "cancelled" ? "cancelled" : "kept";
+  else if (answer) order.state = answer.type === "cancelled" || answer.was === "cancelled" ? "cancelled" : "kept";
   else settle(order);
   // A cancelled id is dead, so its order needs no answer.
   if (order.state === "cancelled") commands.drop("order", id);

@@ -49,6 +49,11 @@ const texts = {
 };
 
 // Why the service rejects a command.
+// What became of a command whose first answer is lost.
+const formerOutcomes = {
+  made: ["made earlier", "전에 나왔어요"], restocked: ["applied earlier", "전에 반영했어요"],
+  notMade: ["not made", "나오지 않았어요"], cancelled: ["cancelled earlier", "전에 취소했어요"],
+};
 const reasons = {
   unknownStore: ["the service does not know this store", "등록되지 않은 매장이에요"],
   unknownJuice: ["this juice is not on the service's menu", "메뉴에 없는 쥬스예요"],
@@ -229,6 +234,7 @@ export class Words {
       case "outOfStock": return this.short(answer.missing);
       case "restocked": return this.#say(`Stock is now: ${this.counts(answer.left)}`, `재고를 수정했어요: ${this.counts(answer.left)}`);
       case "cancelled": return this.cancelled(answer.returned);
+      case "answerLost": return this.#say(...formerOutcomes[answer.was] ?? [isolated(answer.message), isolated(answer.message)]);
       default: return this.rejected(answer);
     }
   }

@@ -57,7 +57,8 @@ struct Submission {
         switch answer.outcome {
         case .juiceMade, .restocked, .cancelled: return
         case .outOfStock: throw ExitCode(Failure.Status.outOfStock.rawValue)
-        case .rejected: throw ExitCode(Failure.Status.rejected.rawValue)
+        case .answerLost(let was) where answer.command == .cancel ? was == "cancelled" : ["made", "restocked"].contains(was): return
+        case .rejected, .answerLost: throw ExitCode(Failure.Status.rejected.rawValue)
         }
     }
 

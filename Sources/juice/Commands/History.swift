@@ -75,7 +75,7 @@ struct HistoryFormat: AnswerFormat {
         case .restocked(let left): return ("restock \(answer.id)", nil, left)
         case .cancelled(let returned, let left) where !returned.isEmpty:
             return ("cancel \(answer.id)", "returned \(returned.text)", left)
-        case .cancelled, .outOfStock, .rejected: return nil
+        case .cancelled, .outOfStock, .rejected, .answerLost: return nil
         }
     }
 }

@@ -288,7 +288,7 @@ struct Tally {
         case (.order, .rejected): rejected += 1
         case (_, .restocked): restocked += 1
         case (_, .cancelled): cancelled += 1
-        case (.restock, .rejected), (.cancel, .rejected): break
+        case (.restock, .rejected), (.cancel, .rejected), (_, .answerLost): break
         }
         guard answer.command == .order else { return }
         if times.count == Self.window { times.removeFirst() }

@@ -233,6 +233,7 @@ enum AnswerLine {
         case .restocked: ("restocked", .cyan)
         case .cancelled: ("cancelled", .cyan)
         case .rejected: ("rejected", .red)
+        case .answerLost: ("answer lost", .yellow)
         }
     }
 }
