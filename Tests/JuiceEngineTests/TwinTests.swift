@@ -12,8 +12,8 @@ import Testing
     private var fenced: Set<String> = []
 
     /// The first set that the worker takes.
-    private let first = ["0/one/1/a", "0/one/1/b"]
-    private let next = ["0/one/2/a", "0/one/2/b"]
+    private let first = ["group-0/one/0/1/a", "group-0/one/0/1/b"]
+    private let next = ["group-0/one/0/2/a", "group-0/one/0/2/b"]
 
     init() {
         harness.log.trace = { [unowned self] line in
@@ -47,7 +47,7 @@ import Testing
     /// What was claimed before the ids were taken over is fenced by that. Otherwise a worker whose claims fail one after the other
     /// would have no set left.
     @Test func allSetsMayBeClaimed() {
-        let sets = (0..<8).map { set in ["a", "b"].map { "0/one/\(set)/\($0)" } }
+        let sets = (0..<8).map { set in ["a", "b"].map { "group-0/one/0/\(set)/\($0)" } }
         sets.forEach(claim)
         harness.order("a", "kiwi")
         #expect(claims == sets + [next])

@@ -17,7 +17,7 @@ struct Scenario {
     let maxBatch: Int
     var window: DuplicateWindow
     /// The bytes of answers that are at hand: at times so few that nearly all repeats need theirs read back.
-    let answerBytes: Int
+    private(set) var answerBytes: Int
     let noteInterval: Timestamp
     let longestRead: Int
     let clocks: ClientClocks
@@ -26,13 +26,15 @@ struct Scenario {
     /// The longest leap of the clock, in milliseconds.
     let leapTime: Int
     /// What storage does to the topics.
-    let storage: StorageFault?
+    private(set) var storage: StorageFault?
 
     /// How often commands are sent, markers and records written, and resent requests or a group's offsets arrive, in percent of
     /// the steps.
     let command, marker, delivery, lateArrival: Double
     /// The same of what happens to instances. A rebalance is of their group.
-    let crash, stop, pause, rebalance: Double
+    private(set) var crash: Double
+    let stop, pause: Double
+    private(set) var rebalance: Double
     /// The same of crashes: the process is frozen instead, while another takes its name.
     let ghost: Double
     /// The same of what happens to the cluster and its clock.
@@ -42,7 +44,8 @@ struct Scenario {
     /// The same of what a group must not do but may: forget its offsets or its members, assign partitions twice.
     let groupTrouble: Double
     /// In percent of a worker's steps: calls that fail, records that are lost.
-    let fault, lostDelivery: Double
+    private(set) var fault: Double
+    let lostDelivery: Double
     /// Where a worker is paused more often than elsewhere, and how often.
     let pausePoint: SimulatedLog.Point?
     let pauseThere: Double
@@ -52,7 +55,9 @@ struct Scenario {
     /// as unanswered, though nobody could know of it. And all answers are read back, so that one of them tells of the loss.
     let isTidy: Bool
     /// In percent of the commands: sent again, to any partition, or no commands at all.
-    let repeated, foreign, poison: Double
+    private(set) var repeated: Double
+    let foreign: Double
+    private(set) var poison: Double
 
     init(using random: inout SeededGenerator) {
         func rate(_ most: Double) -> Double { random.chance(25) ? 0 : Double.random(in: 0...most, using: &random) }
@@ -114,5 +119,13 @@ struct RefusingTopic {
         limit = random.chance(30) ? 0 : topic == .results ? 170 : 200
         let start = random.number(0...steps)
         self.steps = start..<random.number(start + 1...steps + 300)
+    }
+
+    /// Adds the loss of a journal's beginning to some runs in which storage does nothing else. Many repeats ask for what is lost,
+    /// and owners last: a takeover stops the partition.
+    mutating func trim(seed: UInt64) {
+        guard storage == nil, let trimming = StorageFault(trimming: steps, seed: seed) else { return }
+        (storage, answerBytes, repeated, window) = (trimming, 0, 50, .standard)
+        (crash, rebalance, fault, poison) = (crash / 10, rebalance / 10, fault / 10, 0)
     }
 }

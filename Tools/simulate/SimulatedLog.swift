@@ -447,7 +447,7 @@ final class SimulatedLog: CommandLog {
     /// How many sets of ids a worker has, used in turn.
     static let setCount = 8
 
-    private func id(_ index: Int) -> String { "\(group)/\(member)/\(set)/\(["a", "b"][index])" }
+    private func id(_ index: Int) -> String { "group-\(group)/\(member)/0/\(set)/\(["a", "b"][index])" }
 
     func initTransactions() throws(LogError) -> [String] {
         do throws(LogError) {

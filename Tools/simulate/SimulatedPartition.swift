@@ -98,10 +98,11 @@ final class SimulatedPartition {
     // MARK: - Reading
 
     func read(
-        _ isolation: Isolation = .committed, from offset: Offset = 0, max: Int = .max, ignoringDamage: Bool = false
+        _ isolation: Isolation = .committed, from offset: Offset = 0, max: Int = .max, ignoringDamage: Bool = false,
+        includingDeleted: Bool = false
     ) -> Span {
         let end = isolation == .committed ? lastStableOffset : end
-        var span = Span(next: Swift.max(offset, start))
+        var span = Span(next: includingDeleted ? offset : Swift.max(offset, start))
         while span.next < end, span.records.count < max {
             if let record = entries[Int(span.next)], isolation == .uncommitted || isCommitted(record) {
                 if !ignoringDamage, !damaged.isEmpty, damaged.contains(span.next) {

@@ -4,13 +4,15 @@ import JuiceMessages
 
 /// Something that storage, or an operator without care, does to a topic.
 struct StorageFault {
-    enum Kind: CaseIterable {
+    enum Kind {
         /// The topic is deleted and made anew.
         case anew
         /// A partition loses its last records: its new leader was behind.
         case truncated
         /// A record can no longer be read.
         case damaged
+        /// A partition loses its first records, as if its retention were too short.
+        case trimmed
     }
 
     let kind: Kind
@@ -19,9 +21,21 @@ struct StorageFault {
 
     init(steps: Int, using random: inout SeededGenerator) {
         let topics: [Topic] = [.orders, .restocks, .results, .stock]
-        kind = random.pick(Kind.allCases) ?? .anew
+        kind = random.pick([Kind.anew, .truncated, .damaged]) ?? .anew
         topic = random.pick(topics) ?? .orders
         step = random.number(steps / 4...steps - 1)
+    }
+
+    /// Whether it strikes now. Retention deletes again and again.
+    func isDue(at step: Int) -> Bool {
+        step == self.step || kind == .trimmed && step > self.step && (step - self.step).isMultiple(of: 5)
+    }
+
+    /// The loss of a journal's beginning, in a tenth of the runs. Drawn apart from all else, so that the other runs stay the same.
+    init?(trimming steps: Int, seed: UInt64) {
+        var random = SeededGenerator(seed: ~seed)
+        guard random.chance(10) else { return nil }
+        (kind, topic, step) = (.trimmed, .results, random.number(steps / 4...steps - 1))
     }
 }
 
@@ -67,6 +81,13 @@ struct SimulatedStorage {
             wound(place, anchor: end)
             cluster.truncate(place.topic, place.partition, last: count)
             return "\(place) is cut to \(end)"
+        case .trimmed:
+            guard place.partition < cluster.partitionCount else { return "nothing is deleted" }
+            // So that its positions are known.
+            wound(place, anchor: 0)
+            let start = max(log.start, log.end - Offset(cluster.random.number(0...10)))
+            log.deleteRecords(before: start)
+            return "\(place) begins at \(start)"
         case .damaged:
             let records = log.read(from: log.lastStableOffset - 20).records
             guard let offset = cluster.random.pick(records)?.offset else { return "nothing can be damaged" }
