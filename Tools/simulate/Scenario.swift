@@ -100,6 +100,14 @@ struct Scenario {
         answerBytes = random.pick([0, 600, 4 << 20]) ?? 0
         foreignTransaction = random.chance(70) ? 0 : rate(1)
     }
+
+    /// Adds the loss of a journal's beginning to some runs in which storage does nothing else. Many repeats ask for what is lost,
+    /// and owners last: a takeover stops the partition.
+    mutating func trim(seed: UInt64) {
+        guard storage == nil, let trimming = StorageFault(trimming: steps, seed: seed) else { return }
+        (storage, answerBytes, repeated, window) = (trimming, 0, 50, .standard)
+        (crash, rebalance, fault, poison) = (crash / 10, rebalance / 10, fault / 10, 0)
+    }
 }
 
 /// A topic that refuses records for some steps, often longer than all other trouble lasts: its `max.message.bytes` was set too low.
@@ -119,13 +127,5 @@ struct RefusingTopic {
         limit = random.chance(30) ? 0 : topic == .results ? 170 : 200
         let start = random.number(0...steps)
         self.steps = start..<random.number(start + 1...steps + 300)
-    }
-
-    /// Adds the loss of a journal's beginning to some runs in which storage does nothing else. Many repeats ask for what is lost,
-    /// and owners last: a takeover stops the partition.
-    mutating func trim(seed: UInt64) {
-        guard storage == nil, let trimming = StorageFault(trimming: steps, seed: seed) else { return }
-        (storage, answerBytes, repeated, window) = (trimming, 0, 50, .standard)
-        (crash, rebalance, fault, poison) = (crash / 10, rebalance / 10, fault / 10, 0)
     }
 }

@@ -203,9 +203,10 @@ struct PartitionRestore {
     }
 
     private mutating func found(_ kind: PartitionFault.Kind, at offset: Offset? = nil, _ reason: String, missing: Int64 = 0) {
-        guard let former = fault else { return fault = PartitionFault(kind, at: offset, reason, missing: missing) }
-        // Whatever else is wrong of that kind follows from the first.
-        guard former.kind != kind else { return }
+        // Whatever else is wrong of that kind follows from the first, but a number says more.
+        guard let former = fault, former.kind != kind || former.missing == 0 && missing > 0 else {
+            return fault = fault ?? PartitionFault(kind, at: offset, reason, missing: missing)
+        }
         fault = PartitionFault(
             former.kind, at: former.offset, "\(former.reason); \(reason)", missing: former.missing + missing)
     }

@@ -12,7 +12,7 @@ final class Takeover {
         case deciding(since: Timestamp)
         case beginningClaim, writingClaim, committingClaim
         case extentsAgain, between
-        case answerReaches, stock, journal, head
+        case answerReaches, stock, journal, head, confirming
         case evidence, explaining
         case done
     }
@@ -144,6 +144,12 @@ final class Takeover {
                 let reason = "\(topic) [\(partition)] has no leader, or is gone"
                 return (partition, PartitionFault(.leader(topic: topic), reason))
             }
+        case .confirming:
+            // What was deleted while it was read would look as if it had never been there.
+            for extents in try log.extents(of: partitions).extents where target(extents.partition)?.hasMoved(to: extents) ?? false {
+                throw LogError(.startOver, "the beginning of results or stock [\(extents.partition)] moved while they were read")
+            }
+            finishRestore()
         case .tail, .claims, .between, .stock, .journal, .head, .explaining:
             if isOpen {
                 try read(try log.readChangelog())
@@ -289,7 +295,7 @@ final class Takeover {
             if !further.isEmpty { return isOpen = false }
             for target in targets { target.readHead() }
             enter(.head)
-        case .head: finishRestore()
+        case .head: stage = .confirming
         case .explaining:
             for target in targets {
                 if let fault = target.mismatchFault { refuse(target, fault) }

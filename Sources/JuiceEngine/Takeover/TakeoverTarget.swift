@@ -14,7 +14,11 @@ final class TakeoverTarget {
     }
 
     let partition: Int32
-    var extents: PartitionExtents?
+    var extents: PartitionExtents? {
+        didSet { starts = starts ?? extents.map { ($0.results.lowerBound, $0.stock.lowerBound) } }
+    }
+    /// Where journal and stock began when they were looked at first.
+    private var starts: (results: Offset, stock: Offset)?
     private(set) var reading: Reading?
     var tail: JournalTail
     private var tailSpan: Offset = 4_096
@@ -46,6 +50,11 @@ final class TakeoverTarget {
     init(_ partition: Int32, mismatch: InputMismatch?) {
         (self.partition, self.mismatch) = (partition, mismatch)
         tail = JournalTail(partition: partition)
+    }
+
+    /// Whether the beginning of journal or stock is not where it was.
+    func hasMoved(to extents: PartitionExtents) -> Bool {
+        starts.map { $0 != (extents.results.lowerBound, extents.stock.lowerBound) } ?? false
     }
 
     var results: Range<Offset> { extents?.results ?? 0..<0 }
