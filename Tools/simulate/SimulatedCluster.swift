@@ -187,15 +187,15 @@ final class SimulatedCluster {
         let place = InputPlace(
             topic: position.topic, partition: position.partition == partition ? nil : position.partition, offset: position.offset)
         defer { writeAllMarkers() }
-        var accepted: Int64 = 0
-        for attempt in 0..<20 {
+        // By default the operator accepts whatever is said to be missing.
+        var accepted = missing
+        for _ in 0..<20 {
             do throws(LogError) {
-                // By default the operator accepts whatever is said to be missing.
-                let said = attempt == 0 ? try anchoring.survey().fault?.missing : accepted
-                accepted = missing ?? said ?? 0
-                return try anchoring.write(place, by: "operator", reason: nil, accepting: accepted)
+                if accepted == nil { accepted = try anchoring.survey().fault?.missing ?? 0 }
+                return try anchoring.write(place, by: "operator", reason: nil, accepting: accepted ?? 0)
             } catch {
-                guard error.remedy == .retry else { throw error }
+                if error.remedy == .stop { throw error }
+                if error.remedy == .startOver { try? anchoring.startOver() }
             }
         }
     }

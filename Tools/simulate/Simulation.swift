@@ -20,6 +20,8 @@ final class Simulation {
     private var stores: KnownStores?
     private var storage: SimulatedStorage
     private let refusing: RefusingTopic?
+    /// When the beginning of a partition of the stock is deleted; nil in most runs.
+    private let stockLoss: (step: Int, partition: Int32, share: Double)?
     /// Events that no worker may ever report.
     private var faults: [String] = []
     private var time = 0
@@ -45,6 +47,13 @@ final class Simulation {
         // Whether a refill is accepted must not depend on who reads it.
         stores = KnownStores(seed: seed, storeCount: scenario.storeCount, isFixed: bots != nil)
         // An operator's anchor would be refused, too.
+        var losses = SeededGenerator(seed: seed ^ 0x10_5510)
+        stockLoss =
+            scenario.storage == nil && losses.chance(10)
+            ? (
+                losses.number(0...scenario.steps), Int32(losses.number(0...Int(scenario.partitionCount) - 1)),
+                Double.random(in: 0.1...1, using: &losses)
+            ) : nil
         refusing = scenario.storage == nil ? RefusingTopic(seed: seed, steps: scenario.steps) : nil
         self.scenario = scenario
         (clients, storage) = (Clients(scenario), SimulatedStorage(cluster))
@@ -202,6 +211,12 @@ final class Simulation {
         disturbTransactions()
         enlarge()
         beginOrEndRefusing()
+        if let loss = stockLoss, loss.step == time {
+            // The owner or its successor makes all of it good.
+            let log = cluster[.stock, loss.partition]
+            log.deleteRecords(before: log.start + Offset(Double(log.end - log.start) * loss.share))
+            self.log("stock[\(loss.partition)] begins at \(log.start)")
+        }
         if let fault = scenario.storage, fault.isDue(at: time), fault.kind != .trimmed || isServing {
             let outcome = storage.strike(fault)
             log(outcome)

@@ -48,7 +48,7 @@ package final class PartitionState {
     ///
     /// - Returns: whether the stock topic has lost records, and all of it is to be written again.
     func resume(claim: Offset, ids: [String], lastNote: Offset?, _ extents: PartitionExtents) -> Bool {
-        (self.claim, self.ids, self.lastNote) = (claim, ids, lastNote)
+        (self.claim, self.ids, self.lastNote) = (claim, ids, lastNote ?? self.lastNote)
         let hasLostStock = rewound.remove(.stock) != nil || extents.stock.lowerBound > seenStock.lowerBound
         if hasLostStock { applied.stores.rewriteAll() }
         owedStores = applied.stores.unwritten.count
