@@ -17,20 +17,28 @@ struct JSONText: ExpressibleByStringInterpolation {
 
         mutating func appendInterpolation(_ number: some BinaryInteger) { bytes += String(number).utf8 }
 
-        mutating func appendInterpolation(_ text: String) { appendLiteral(#""\#(escaped(text))""#) }
+        mutating func appendInterpolation(_ text: String) {
+            bytes.append(UInt8(ascii: "\""))
+            appendInterpolation(escaped: text)
+            bytes.append(UInt8(ascii: "\""))
+        }
 
         /// A part of a text.
-        mutating func appendInterpolation(escaped text: String) { appendLiteral(self.escaped(text)) }
+        mutating func appendInterpolation(escaped text: String) {
+            BorrowedText.withText(text) { text in
+                if text.bytes.isPlain { return bytes.append(contentsOf: text.bytes) }
+                var buffer = OutputBuffer(capacity: text.bytes.count)
+                buffer.append(escaped: text)
+                bytes += buffer.bytes
+            }
+        }
 
         /// Elements of an array, or members of an object.
         mutating func appendInterpolation(_ parts: [JSONText], separator: String = ",") {
-            bytes += parts.map(\.bytes).joined(separator: Array(separator.utf8))
-        }
-
-        private func escaped(_ text: String) -> String {
-            var buffer = OutputBuffer(capacity: text.utf8.count)
-            buffer.append(escaped: text)
-            return buffer.text
+            for index in parts.indices {
+                if index > 0 { appendLiteral(separator) }
+                bytes += parts[index].bytes
+            }
         }
     }
 }
