@@ -27,12 +27,12 @@ public struct InputPlace: Sendable, Hashable {
     public let partition: Int32?
     /// The offset there.
     public let offset: Int64
+    /// What the record there is; nil if the place is not that of a record without an answer.
+    public let digest: RecordDigest?
 
     /// A place in an input topic.
-    public init(topic: InputTopic, partition: Int32?, offset: Int64) {
-        self.topic = topic
-        self.partition = partition
-        self.offset = offset
+    public init(topic: InputTopic, partition: Int32?, offset: Int64, digest: RecordDigest? = nil) {
+        (self.topic, self.partition, self.offset, self.digest) = (topic, partition, offset, digest)
     }
 }
 
@@ -50,18 +50,16 @@ public struct JournalPosition: Sendable, Hashable {
     public var forwarded: [InputPartition: Int64]
     /// How much the journal must hold; nil if the note does not say.
     public var account: JournalAccount?
+    /// The last record that was handled of each input, since the last anchor.
+    public var last: [InputPartition: HandledRecord]
 
     /// A position.
     public init(
         next: [InputTopic: Int64], added: [InputPartition: Int64], claim: Int64, ids: [String],
-        forwarded: [InputPartition: Int64], account: JournalAccount?
+        forwarded: [InputPartition: Int64], account: JournalAccount?, last: [InputPartition: HandledRecord] = [:]
     ) {
-        self.next = next
-        self.added = added
-        self.claim = claim
-        self.ids = ids
-        self.forwarded = forwarded
-        self.account = account
+        (self.next, self.added, self.claim, self.ids) = (next, added, claim, ids)
+        (self.forwarded, self.account, self.last) = (forwarded, account, last)
     }
 }
 
@@ -82,12 +80,8 @@ public struct JournalClaim: Sendable, Hashable {
 
     /// A claim.
     public init(ids: [String], since: Int64, group: String, instance: String, partitions: Int32, next: [InputTopic: Int64]) {
-        self.ids = ids
-        self.since = since
-        self.group = group
-        self.instance = instance
-        self.partitions = partitions
-        self.next = next
+        (self.ids, self.since, self.group) = (ids, since, group)
+        (self.instance, self.partitions, self.next) = (instance, partitions, next)
     }
 }
 
@@ -102,9 +96,9 @@ extension JournalNote {
 
     private var content: (type: String, members: [JSONText]) {
         switch self {
-        case .forwarded(let place, let to): ("forwarded", place.members + [#""to":\#(to)"#])
-        case .deadLetter(let place, let code): ("deadLetter", place.members + [#""code":\#(code)"#])
-        case .copy(let place): ("copy", place.members)
+        case .forwarded(let place, let to): ("forwarded", place.members + [#""to":\#(to)"#] + place.digest.members)
+        case .deadLetter(let place, let code): ("deadLetter", place.members + [#""code":\#(code)"#] + place.digest.members)
+        case .copy(let place): ("copy", place.members + place.digest.members)
         case .position(let position): ("position", position.members)
         case .claim(let claim): ("claim", claim.members)
         case .anchored(let place, let by, let reason, let copied):
@@ -126,10 +120,15 @@ extension InputPlace {
     }
 }
 
+extension RecordDigest? {
+    fileprivate var members: [JSONText] { map { [#""digest":\#($0.hex)"#] } ?? [] }
+}
+
 extension JournalPosition {
     fileprivate var members: [JSONText] {
         next.members + [#""claim":\#(claim)"#, #""ids":[\#(ids.map { "\($0)" })]"#]
-            + added.member("added") + forwarded.member("forwarded") + (account?.members ?? [])
+            + added.member("added") { "\($0)" } + forwarded.member("forwarded") { "\($0)" } + (account?.members ?? [])
+            + last.member("last") { #"{"offset":\#($0.offset),\#(Optional($0.digest).members)}"# }
     }
 }
 
@@ -155,7 +154,7 @@ extension JournalAccount {
 
 extension UInt64 {
     /// All 16 hexadecimal digits.
-    fileprivate var hex: String {
+    var hex: String {
         let digits = String(self, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
@@ -176,13 +175,13 @@ extension [InputTopic: Int64] {
     }
 }
 
-extension [InputPartition: Int64] {
-    /// None if there are no offsets.
-    fileprivate func member(_ name: String) -> [JSONText] {
-        let offsets: [JSONText] = sorted { $0.key < $1.key }.map { partition, offset in
-            #""\#(escaped: "\(partition.topic.name)")/\#(partition.partition)":\#(offset)"#
+extension Dictionary where Key == InputPartition {
+    /// None if there are no values.
+    fileprivate func member(_ name: String, _ text: (Value) -> JSONText) -> [JSONText] {
+        let values: [JSONText] = sorted { $0.key < $1.key }.map { partition, value in
+            #""\#(escaped: "\(partition.topic.name)")/\#(partition.partition)":\#([text(value)])"#
         }
-        return isEmpty ? [] : [#"\#(name):{\#(offsets)}"#]
+        return isEmpty ? [] : [#"\#(name):{\#(values)}"#]
     }
 }
 
@@ -214,8 +213,9 @@ extension JournalNote {
         case "position":
             self = .position(
                 JournalPosition(
-                    next: try note.next(), added: try note.offsets("added"), claim: try note.number("claim"),
-                    ids: try note.texts("ids"), forwarded: try note.offsets("forwarded"), account: try JournalAccount(note)))
+                    next: try note.next(), added: try note.byPartition("added", \.offset), claim: try note.number("claim"),
+                    ids: try note.texts("ids"), forwarded: try note.byPartition("forwarded", \.offset),
+                    account: try JournalAccount(note), last: try note.byPartition("last", \.handledRecord)))
         case "claim":
             self = .claim(
                 JournalClaim(
@@ -239,7 +239,7 @@ extension InputPlace {
         }
         self.init(
             topic: topic, partition: note.member("partition").isAbsent ? nil : try note.number("partition"),
-            offset: try note.number("offset"))
+            offset: try note.number("offset"), digest: note.digest)
     }
 }
 
@@ -260,16 +260,29 @@ extension JSONObject {
         return next
     }
 
-    /// Offsets by partition, such as `orders/3`; none if the member is absent.
-    fileprivate func offsets(_ name: StaticString) throws(MalformedMessage) -> [InputPartition: Int64] {
-        var offsets: [InputPartition: Int64] = [:]
-        if member(name).isAbsent { return offsets }
+    /// Values by partition, such as `orders/3`; none if the member is absent.
+    fileprivate func byPartition<Value>(
+        _ name: StaticString, _ read: (JSONValue) -> Value?
+    ) throws(MalformedMessage) -> [InputPartition: Value] {
+        var values: [InputPartition: Value] = [:]
+        if member(name).isAbsent { return values }
         for (key, value) in try object(name) {
             guard let (text, partition) = key.splitAtSlash, let topic = InputTopic(name: text),
-                let partition = Int32(exactly: partition), let offset = value.integer, offset >= 0,
-                offsets.updateValue(Int64(offset), forKey: InputPartition(topic: topic, partition: partition)) == nil
-            else { throw MalformedMessage("\(name).\(key.clipped())", "must be an offset by partition, once") }
+                let partition = Int32(exactly: partition), let value = read(value),
+                values.updateValue(value, forKey: InputPartition(topic: topic, partition: partition)) == nil
+            else { throw MalformedMessage("\(name).\(key.clipped())", "must have one value of its kind by partition") }
         }
-        return offsets
+        return values
+    }
+
+    fileprivate var digest: RecordDigest? { (try? text("digest")).flatMap { RecordDigest(hex: String($0)) } }
+}
+
+extension JSONValue {
+    fileprivate var offset: Int64? { integer.flatMap { $0 >= 0 ? Int64($0) : nil } }
+
+    fileprivate var handledRecord: HandledRecord? {
+        guard let object, let offset = try? object.number("offset") as Int64, let digest = object.digest else { return nil }
+        return HandledRecord(offset: offset, digest: digest)
     }
 }

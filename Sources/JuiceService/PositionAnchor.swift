@@ -36,6 +36,7 @@ package final class PositionAnchor {
     private let group: String
     private let topics: TopicNames
     private let author: String
+    private let isCopy: Bool
     private let input: InputPartition
     /// The partition whose journal says how far the input is read.
     private let partition: Int32
@@ -48,16 +49,18 @@ package final class PositionAnchor {
 
     /// - Parameters:
     ///   - author: who moves the position, for the journal.
+    ///   - isCopy: whether the topics were copied from another cluster, by whose offsets the journal goes so far.
     ///   - timeout: how long each call may wait for the cluster.
     /// - Throws: ``ServiceError`` if the topics are not there, or have no such partition.
     package init(
-        configuration: ServiceConfiguration, topic: InputTopic, partition number: Int32, author: String, timeout: Duration,
-        logger: Logger
+        configuration: ServiceConfiguration, topic: InputTopic, partition number: Int32, author: String, isCopy: Bool = false,
+        timeout: Duration, logger: Logger
     ) throws(ServiceError) {
         var configuration = configuration
         // All anchors of a group share their ids, so that only one is at work.
         configuration.instanceID = ServiceConfiguration.anchorInstance
         (group, topics, self.author, self.timeout) = (configuration.group, configuration.topics, author, timeout)
+        self.isCopy = isCopy
         menu = configuration.menu
         input = InputPartition(topic: topic, partition: number)
         let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger)
@@ -91,7 +94,7 @@ package final class PositionAnchor {
             let settings = WorkerSettings(
                 menu: configuration.menu, language: configuration.language, partitionCount: storePartitions, group: group,
                 instance: author)
-            anchoring = Anchoring(log: log, settings: settings, share: share)
+            anchoring = Anchoring(log: log, settings: settings, share: share, isCopy: isCopy)
         } catch { throw .failed(error.description + error.code.neededRights) }
     }
 
@@ -102,18 +105,14 @@ package final class PositionAnchor {
 
     /// What a move would mean. Nothing is changed.
     ///
-    /// - Parameters:
-    ///   - destination: nil, in a copy, for behind the last record that was handled.
-    ///   - isCopy: whether the topics were copied from another cluster, by whose offsets the journal goes so far.
-    package func look(_ destination: Destination?, isCopy: Bool = false) throws(ServiceError) -> Move {
-        var (move, fault) = try consider(destination, isCopy: isCopy)
+    /// - Parameter destination: nil, in a copy, for behind the last record that was handled.
+    package func look(_ destination: Destination?) throws(ServiceError) -> Move {
+        var (move, fault) = try consider(destination)
         move.fault = fault
         return move
     }
 
-    private func consider(
-        _ destination: Destination?, isCopy: Bool
-    ) throws(ServiceError) -> (Move, PartitionFault?) {
+    private func consider(_ destination: Destination?) throws(ServiceError) -> (Move, PartitionFault?) {
         let survey = try asking { () throws(LogError) in try anchoring.survey() }
         // A service takes a claim of another group for a second service on its topics, and stops.
         if let group = survey.group, group != self.group {
@@ -130,10 +129,10 @@ package final class PositionAnchor {
         case .earliest: target = log.lowerBound
         case .latest: target = log.upperBound
         case .after(let id):
-            let place = try place(upTo: id, survey.extents, log)
-            if isCopy || place.next != place.told { return (Move(place, in: log), fault) }
-            target = place.next
-        case nil: return (Move(try place(upTo: nil, survey.extents, log), in: log), fault)
+            let move = try move(upTo: id, survey.extents, log)
+            if isCopy || move.to != move.copied { return (move, fault) }
+            target = move.to
+        case nil: return (try move(upTo: nil, survey.extents, log), fault)
         }
         guard target >= log.lowerBound, target <= log.upperBound else {
             throw .badConfiguration(
@@ -143,112 +142,40 @@ package final class PositionAnchor {
         return (isCopy ? Move(from: nil, to: target, log: log, copied: from ?? 0) : Move(from: from, to: target, log: log), fault)
     }
 
-    /// The place behind a command, or behind all that was handled. It is looked up in the input itself: in a copy, the offset in an
-    /// answer is that of another cluster.
-    private func place(
-        upTo id: String?, _ extents: PartitionExtents, _ log: Range<Offset>
-    ) throws(ServiceError) -> HandledRecords.Place {
+    /// The move behind a command, or behind all that was handled. That is looked up in the input itself: in a copy, the offset in
+    /// an answer is that of another cluster.
+    private func move(upTo id: String?, _ extents: PartitionExtents, _ log: Range<Offset>) throws(ServiceError) -> Move {
         var handled = HandledRecords(of: input, in: partition, upTo: id, menu: menu, partitionCount: storePartitions)
-        var revisions: [String: Int] = [:]
-        let journal = JournalReader(menu: menu)
-        try read(topics[.results, partition], extents.results) { record in
-            guard let value = record.value, let entry = try? journal.read(value) else { return }
-            handled.add(entry)
-            // A repeat tells the revision of the first answer again.
-            guard id == nil, case .answer(let answer) = entry, answer.revision > 0, !answer.head.isDuplicate else { return }
-            revisions[String(answer.head.store)] = answer.revision
-        }
-        if let id, !handled.hasCommand {
-            throw .badConfiguration(
-                "partition \(partition) of \(topics.results) has no answer to \"\(id)\", or none since an anchor")
-        }
-        if id == nil { try check(extents.stock, against: revisions, isWhole: handled.isWhole ?? true) }
-        try read(topics[input], log) { record in
-            handled.add(
-                CommandRecord(
-                    topic: input.topic, partition: input.partition, offset: record.offset, timestamp: nil, key: record.key,
-                    value: record.value, index: 0))
-        }
-        do throws(HandledRecords.Mismatch) {
-            return try handled.place(in: log)
-        } catch {
-            guard case .ambiguous = error else { throw describe(error) }
-        }
-        try addCopies(to: &handled)
-        do throws(HandledRecords.Mismatch) { return try handled.place(in: log) } catch { throw describe(error) }
-    }
-
-    private func describe(_ mismatch: HandledRecords.Mismatch) -> ServiceError {
-        let name = "\(topics[input.topic]) [\(input.partition)]"
-        let reason =
-            switch mismatch {
-            case .nothingToCompare: "\(topics.results) [\(partition)] does not tell which records of \(name) were handled"
-            case .nowhere: "\(name) does not hold the last records that were handled"
-            case .ambiguous(let offsets):
-                "what was handled fits into \(name) at several offsets ("
-                    + offsets.prefix(5).map(String.init).joined(separator: ", ") + (offsets.count > 5 ? ", …)" : ")")
-            }
-        return .badConfiguration(reason + ": see that all is copied, or add --topic, --partition and --offset")
-    }
-
-    /// Adds the copies of what was forwarded and put aside, which hold more of it than the journal tells.
-    private func addCopies(to handled: inout HandledRecords) throws(ServiceError) {
-        var places = handled.owners.map { topics[input.topic.topic, $0] }
-        var logs: [TopicPartition: Range<Offset>] = [:]
+        let (journal, results) = (JournalReader(menu: menu), topics[.results, partition])
         do throws(KafkaError) {
-            if handled.hasLetters { places += try reader.partitions(of: [topics.deadLetters], timeout: timeout) }
-            logs = try reader.watermarks(of: places, timeout: timeout)
-        } catch { throw .failed(error.description) }
-        for (place, log) in logs {
-            try read(place, log) { record in
-                guard let source = source(of: record), source.partition == input.partition else { return }
-                handled.addCopy(of: source.offset, key: record.key, value: record.value)
-            }
-        }
-    }
-
-    /// Where a record of the input, or a dead letter of it, was first read; nil if it does not say so.
-    private func source(of record: ConsumedRecord) -> ForwardSource? {
-        var values: [String: [UInt8]] = [:]
-        for header in record.headers { values[header.name] = header.value }
-        func text(_ name: String) -> String { String(decoding: values[name] ?? [], as: UTF8.self) }
-        if record.topic != topics.deadLetters { return values[HeaderName.forwardedFrom].flatMap(ForwardSource.init) }
-        guard text(HeaderName.sourceTopic) == topics[input.topic], values[HeaderName.truncatedFrom] == nil,
-            let partition = Int32(text(HeaderName.sourcePartition)), let offset = Offset(text(HeaderName.sourceOffset))
-        else { return nil }
-        return ForwardSource(partition: partition, offset: offset)
-    }
-
-    /// The stock is written after the answers. A copy that has more of it would use fruits twice.
-    ///
-    /// - Parameter isWhole: whether no answer has expired.
-    private func check(_ stock: Range<Offset>, against revisions: [String: Int], isWhole: Bool) throws(ServiceError) {
-        let decoder = StockDecoder()
-        var ahead: (StockRecord, told: Int)?
-        try read(topics[.stock, partition], stock) { record in
-            guard let value = record.value, let stock = try? decoder.decode(value),
-                let told = revisions[stock.store] ?? (isWhole ? 0 : nil)
-            else { return }
-            if stock.revision > told { ahead = (stock, told) }
-        }
-        guard let (stock, told) = ahead else { return }
-        throw .badConfiguration(
-            "the copy of \(topics.stock) [\(partition)] is ahead of that of \(topics.results): store \"\(stock.store)\" has revision"
-                + " \(stock.revision), but its last answer has \(told); see \"Another cluster\" in docs/OPERATIONS.md")
-    }
-
-    /// Reads a partition in parts, each within the timeout.
-    private func read(
-        _ place: TopicPartition, _ range: Range<Offset>, _ body: (ConsumedRecord) -> Void
-    ) throws(ServiceError) {
-        do throws(KafkaError) {
-            for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(Self.readAtOnce)) {
-                try reader.read([place: start..<min(start + Self.readAtOnce, range.upperBound)], timeout: timeout) { record in
-                    body(record)
-                    return true
+            for (place, range) in [(results, extents.results), (topics[input], log)] {
+                // In parts, each within the timeout.
+                for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(Self.readAtOnce)) {
+                    try reader.read([place: start..<min(start + Self.readAtOnce, range.upperBound)], timeout: timeout) { record in
+                        if place != results {
+                            handled.add(
+                                CommandRecord(
+                                    topic: input.topic, partition: input.partition, offset: record.offset, timestamp: nil,
+                                    key: record.key, value: record.value, index: 0))
+                        } else if let value = record.value, let entry = try? journal.read(value) {
+                            handled.add(entry)
+                        }
+                        return true
+                    }
                 }
             }
         } catch { throw .failed(error.description) }
+        let (name, hint) = ("\(topics[input.topic]) [\(input.partition)]", "add --topic, --partition and --offset")
+        guard let places = handled.places(in: log) else {
+            let what = id.map { "has no answer to \"\($0)\"" } ?? "names no handled record of \(name)"
+            throw .badConfiguration("\(topics.results) [\(partition)] \(what), or none since an anchor: \(hint)")
+        }
+        guard let place = places.first, places.count == 1 else {
+            let offsets = places.map { "\($0.next)" }.joined(separator: ", ")
+            let reason = places.isEmpty ? "does not hold" : "has at several offsets (\(offsets))"
+            throw .badConfiguration("\(name) \(reason) the last records that were handled: see that all is copied, or \(hint)")
+        }
+        return Move(from: nil, to: place.next, log: log, copied: place.told, lacking: place.lacking)
     }
 
     private static let readAtOnce: Offset = 100_000
@@ -282,12 +209,5 @@ package final class PositionAnchor {
                 mustStartOver = mustStartOver || error.remedy == .startOver
             }
         }
-    }
-}
-
-extension PositionAnchor.Move {
-    /// A move in a copy. The position of before is one of the other cluster.
-    fileprivate init(_ place: HandledRecords.Place, in log: Range<Offset>) {
-        self.init(from: nil, to: place.next, log: log, copied: place.told, lacking: place.lacking)
     }
 }

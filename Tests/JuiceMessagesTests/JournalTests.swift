@@ -32,9 +32,21 @@ import Testing
     /// Neither the order of members nor those of a newer service matter.
     @Test func otherMembersAreIgnored() {
         #expect(
-            note(#" {"x":{"orderId":"o"},"to":5,"offset":42,"topic":"orders","type":"forwarded"} "#)
-                == .forwarded(InputPlace(topic: .orders, partition: nil, offset: 42), to: 5)
+            note(
+                #" {"x":{"orderId":"o"},"digest":"367026dc90519f37e788e7705d3de2b4","to":5,"offset":42,"topic":"orders","#
+                    + #""type":"forwarded"} "#)
+                == .forwarded(
+                    InputPlace(
+                        topic: .orders, partition: nil, offset: 42, digest: GoldenNotes.digest(key: nil, value: "nope")), to: 5)
         )
+    }
+
+    /// Other programs compute them.
+    @Test(arguments: GoldenNotes.commands.indices) func aCommandHasTheDigestOfTheContract(index: Int) {
+        let (kind, store, id, digest) = GoldenNotes.commands[index]
+        let head = AnswerHead(kind, id: BorrowedText(id), store: BorrowedText(store), offset: 1)
+        #expect(RecordDigest(of: head).hex == digest)
+        #expect(RecordDigest(hex: digest) == RecordDigest(of: head))
     }
 
     @Test(
@@ -66,6 +78,8 @@ import Testing
             #"{"type":"position","claim":0,"ids":[],"forwarded":{"orders/01":1}}"#,
             #"{"type":"position","claim":0,"ids":[],"forwarded":{"orders/1":-1}}"#,
             #"{"type":"position","claim":0,"ids":[],"forwarded":{"orders/1":1,"orders/1":1}}"#,
+            #"{"type":"position","claim":0,"ids":[],"last":{"orders/1":{"offset":1}}}"#,
+            #"{"type":"position","claim":0,"ids":[],"last":{"orders/1":{"digest":"367026dc90519f37e788e7705d3de2b4"}}}"#,
             #"{"type":"claim","ids":[],"since":0,"group":"g","instance":"i"}"#,
             #"{"type":"claim","ids":[],"since":0,"group":"g","partitions":8}"#,
             #"{"type":"claim","ids":[],"since":0,"instance":"i","partitions":8}"#,

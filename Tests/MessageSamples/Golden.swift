@@ -343,23 +343,50 @@ package enum GoldenCommands {
 package enum GoldenNotes {
     private static let ids = ["juice-maker/till-1/0/2/0", "juice-maker/till-1/0/2/1"]
 
+    /// Commands, and what their digests are by OpenSSL's SIPHASH with `c-rounds:1`, `d-rounds:3` and `size:16`.
+    package static let commands: [(kind: CommandKind, store: StaticString, id: StaticString, digest: String)] = [
+        (.order, "gangnam", "pos-7-000123", "4a756f8c1180ca81b1c50f7ec9a76d94"),
+        (.cancel, "gangnam", "pos-7-000123", "c096d5d58824edcc57e558c94a2438f7"),
+        (.restock, "강남", "bot-1-42", "7e737fb7e85800ec73fb8af5dbc8bfbf"),
+    ]
+
+    /// The digest of a record that got no answer.
+    package static func digest(key: String?, value: String?) -> RecordDigest {
+        let (keyBytes, valueBytes) = (key.map { Array($0.utf8) }, value.map { Array($0.utf8) })
+        return (keyBytes ?? []).withUnsafeBytes { keyView in
+            (valueBytes ?? []).withUnsafeBytes { valueView in
+                RecordDigest(key: keyBytes.map { _ in keyView }, value: valueBytes.map { _ in valueView })
+            }
+        }
+    }
+
+    private static func handled(_ command: Int, at offset: Int64) -> HandledRecord {
+        let (kind, store, id, _) = commands[command]
+        let head = AnswerHead(kind, id: BorrowedText(id), store: BorrowedText(store), offset: offset)
+        return HandledRecord(offset: offset, digest: RecordDigest(of: head))
+    }
+
     /// One of each type, and the shortest of some.
     package static let all: [(note: JournalNote, value: String)] = [
         (
-            .forwarded(InputPlace(topic: .orders, partition: nil, offset: 42), to: 5),
-            #"{"type":"forwarded","topic":"orders","offset":42,"to":5}"#
+            .forwarded(
+                InputPlace(
+                    topic: .orders, partition: nil, offset: 42, digest: digest(key: "gangnam", value: #"{"orderId":"a"}"#)), to: 5),
+            #"{"type":"forwarded","topic":"orders","offset":42,"to":5,"digest":"83883389b9a0f1f95e864b5f463783ef"}"#
         ),
         (
-            .forwarded(InputPlace(topic: .restocks, partition: 9, offset: 0), to: 0),
-            #"{"type":"forwarded","topic":"restocks","partition":9,"offset":0,"to":0}"#
+            .forwarded(InputPlace(topic: .restocks, partition: 9, offset: 0, digest: digest(key: "", value: nil)), to: 0),
+            #"{"type":"forwarded","topic":"restocks","partition":9,"offset":0,"to":0,"#
+                + #""digest":"e0195d83ed759e5ace227a7705dde1c8"}"#
         ),
         (
-            .deadLetter(InputPlace(topic: .orders, partition: nil, offset: 44), code: "notJSON"),
-            #"{"type":"deadLetter","topic":"orders","offset":44,"code":"notJSON"}"#
+            .deadLetter(
+                InputPlace(topic: .orders, partition: nil, offset: 44, digest: digest(key: nil, value: "nope")), code: "notJSON"),
+            #"{"type":"deadLetter","topic":"orders","offset":44,"code":"notJSON","digest":"367026dc90519f37e788e7705d3de2b4"}"#
         ),
         (
-            .copy(InputPlace(topic: .restocks, partition: nil, offset: .max)),
-            #"{"type":"copy","topic":"restocks","offset":9223372036854775807}"#
+            .copy(InputPlace(topic: .restocks, partition: nil, offset: .max, digest: digest(key: "", value: ""))),
+            #"{"type":"copy","topic":"restocks","offset":9223372036854775807,"digest":"e0195d83ed759e5ace227a7705dde1c8"}"#
         ),
         (
             .position(
@@ -371,12 +398,20 @@ package enum GoldenNotes {
                         InputPartition(topic: .orders, partition: 3): 42,
                     ],
                     account: JournalAccount(
-                        before: 7980, records: 1292, changes: StockChanges(count: 881, sum: .max), oldest: 7001, menu: 0x0D3E))),
+                        before: 7980, records: 1292, changes: StockChanges(count: 881, sum: .max), oldest: 7001, menu: 0x0D3E),
+                    last: [
+                        InputPartition(topic: .restocks, partition: 1): handled(2, at: 56),
+                        InputPartition(topic: .orders, partition: 9): handled(1, at: 42),
+                        InputPartition(topic: .orders, partition: 1): handled(0, at: 1234),
+                    ])),
             #"{"type":"position","orders":1235,"restocks":57,"claim":8812,"#
                 + #""ids":["juice-maker/till-1/0/2/0","juice-maker/till-1/0/2/1"],"#
                 + #""added":{"orders/9":43},"forwarded":{"orders/3":42,"orders/10":2,"restocks/1":7},"#
                 + #""before":7980,"records":1292,"changes":881,"sum":"18446744073709551615","#
-                + #""oldest":7001,"menu":"0000000000000d3e"}"#
+                + #""oldest":7001,"menu":"0000000000000d3e","#
+                + #""last":{"orders/1":{"offset":1234,"digest":"4a756f8c1180ca81b1c50f7ec9a76d94"},"#
+                + #""orders/9":{"offset":42,"digest":"c096d5d58824edcc57e558c94a2438f7"},"#
+                + #""restocks/1":{"offset":56,"digest":"7e737fb7e85800ec73fb8af5dbc8bfbf"}}}"#
         ),
         (
             .position(

@@ -31,15 +31,17 @@ package enum RandomSamples {
     package static func note(_ generator: inout SeededGenerator) -> JournalNote {
         let partition = Bool.random(using: &generator) ? number(&generator) as Int32 : nil
         let place = InputPlace(topic: topic(&generator), partition: partition, offset: number(&generator))
+        let handled = InputPlace(topic: place.topic, partition: partition, offset: place.offset, digest: digest(&generator))
         switch Int.random(in: 0..<6, using: &generator) {
-        case 0: return .forwarded(place, to: number(&generator))
-        case 1: return .deadLetter(place, code: text(&generator))
-        case 2: return .copy(place)
+        case 0: return .forwarded(handled, to: number(&generator))
+        case 1: return .deadLetter(handled, code: text(&generator))
+        case 2: return .copy(handled)
         case 3:
             return .position(
                 JournalPosition(
                     next: next(&generator), added: offsets(&generator), claim: number(&generator), ids: texts(&generator),
-                    forwarded: offsets(&generator), account: account(&generator)))
+                    forwarded: offsets(&generator), account: account(&generator),
+                    last: offsets(&generator).mapValues { HandledRecord(offset: $0, digest: digest(&generator)) }))
         case 4:
             return .claim(
                 JournalClaim(
@@ -47,6 +49,10 @@ package enum RandomSamples {
                     partitions: max(1, number(&generator)), next: next(&generator)))
         default: return .anchored(place, by: text(&generator), reason: Bool.random(using: &generator) ? text(&generator) : nil)
         }
+    }
+
+    private static func digest(_ generator: inout SeededGenerator) -> RecordDigest {
+        GoldenNotes.digest(key: text(&generator), value: Bool.random(using: &generator) ? text(&generator) : nil)
     }
 
     private static func account(_ generator: inout SeededGenerator) -> JournalAccount {

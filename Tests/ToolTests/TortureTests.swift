@@ -27,8 +27,9 @@ import Testing
     @Test func stoppedPartitionsAreFoundInTheLog() {
         let log = """
             17:43:17 info assigned; restoring partitions=3,5 worker=0
-            17:43:18 critical partition stopped, its commands wait: orders [5]: the answer to offset 263 is about order "a", but \
-            the log has order "b" there. To go on: juice anchor --partition 5 --offset 263 offset=263 partition=5 topic=orders
+            17:43:18 critical partition stopped, its commands wait: orders [5]: the log has \
+            order "b" at offset 263, but another record was handled there. To go on: \
+            juice anchor --partition 5 --offset 263 offset=263 partition=5 topic=orders
             17:43:18 critical partition stopped, its commands wait: restocks [12]: beyond its end partition=12 topic=restocks
             """
         #expect(Instance.stoppedPartitions(in: log.split(separator: "\n")) == [5, 12])

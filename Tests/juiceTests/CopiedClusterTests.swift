@@ -58,9 +58,9 @@ struct CopiedClusterTests {
         for topic in InputTopic.allCases {
             for partition in 0..<Int32(2) {
                 let anchor = try PositionAnchor(
-                    configuration: configuration, topic: topic, partition: partition, author: "somebody", timeout: minute,
-                    logger: EmbeddedService.quiet)
-                let move = try anchor.look(nil, isCopy: true)
+                    configuration: configuration, topic: topic, partition: partition, author: "somebody", isCopy: true,
+                    timeout: minute, logger: EmbeddedService.quiet)
+                let move = try anchor.look(nil)
                 #expect(move.to == move.log.upperBound)
                 #expect(move.lacking == 0)
                 if topic == .orders { #expect(move.copied == move.to + 2) }

@@ -54,7 +54,7 @@ struct DoctorCommandTests {
             ([.orders: [order], .stock: [stock]], 78, "partition 0 is stopped: there is stock, but the results have no record"),
             (
                 [.orders: [#"{"orderId":"z","juice":"kiwi"}"#], .results: [claim, answer], .stock: [stock]], 78,
-                #"partition 0 is stopped: orders [0]: the answer to offset 0 is about order "a" of store "g", but the log has"#
+                #"partition 0 is stopped: orders [0]: the log has order "z" of store "g" at offset 0, but another record was handled"#
             ),
             (
                 [.results: [claim, answer], .stock: [stock]], 78,

@@ -3,6 +3,8 @@ import JuiceMessages
 /// How far a partition's journal says that the inputs are handled. A value, so that a transaction is undone by the copy of before.
 struct JournalProgress {
     var positions: InputPositions
+    /// The last record that was handled of each input.
+    var last: ByInput<HandledRecord>
     var forwards = ForwardedCommands()
     /// How many records of the inputs were handled, since the journal's beginning and since its last position note.
     var records: Int64 = 0
@@ -10,20 +12,39 @@ struct JournalProgress {
 
     /// After so many records, the next transaction begins with a position note.
     static let recordsPerNote = 1_000
+
+    init(home: Int32) { (positions, last) = (InputPositions(home: home), ByInput(home: home)) }
+
+    /// Moves on as a record of the journal says.
+    ///
+    /// - Parameter isLatest: whether no position note follows, which says what the last records were.
+    mutating func apply(_ entry: JournalEntry, isLatest: Bool = true) {
+        positions.apply(entry)
+        switch entry {
+        case .note(.anchored(let place, _, _, _)): last[place.input(in: last.home)] = nil
+        case .note(.position(let note)): for (input, record) in note.last { last[input] = record }
+        default:
+            guard isLatest, let place = entry.handled, let digest = entry.digest else { return }
+            last[place.input(in: last.home)] = HandledRecord(offset: place.offset, digest: digest)
+        }
+    }
 }
 
 /// The next offset to read of each input partition that belongs to one partition that stores live in.
-struct InputPositions: Equatable {
+typealias InputPositions = ByInput<Offset>
+
+/// A value for each input partition that belongs to one partition that stores live in. Those of its own number need no allocation.
+struct ByInput<Value: Equatable>: Equatable {
     /// The number of the partition that stores live in.
     let home: Int32
-    private var orders: Offset?
-    private var restocks: Offset?
+    private var orders: Value?
+    private var restocks: Value?
     /// Those of partitions that were added to the inputs later.
-    private(set) var added: [InputPartition: Offset] = [:]
+    private(set) var added: [InputPartition: Value] = [:]
 
     init(home: Int32) { self.home = home }
 
-    subscript(topic: InputTopic, partition: Int32) -> Offset? {
+    subscript(topic: InputTopic, partition: Int32) -> Value? {
         get {
             guard partition == home else { return added[InputPartition(topic: topic, partition: partition)] }
             return topic == .orders ? orders : restocks
@@ -39,37 +60,51 @@ struct InputPositions: Equatable {
         }
     }
 
-    subscript(input: InputPartition) -> Offset? {
+    subscript(input: InputPartition) -> Value? {
         get { self[input.topic, input.partition] }
         set { self[input.topic, input.partition] = newValue }
     }
 
     /// Those of the partitions of that number.
-    var ofHome: [InputTopic: Offset] {
-        var next: [InputTopic: Offset] = [:]
-        (next[.orders], next[.restocks]) = (orders, restocks)
-        return next
+    var ofHome: [InputTopic: Value] {
+        var values: [InputTopic: Value] = [:]
+        (values[.orders], values[.restocks]) = (orders, restocks)
+        return values
     }
 
-    var all: [InputPosition] {
-        let ofHome = ofHome.map { InputPosition(topic: $0, partition: home, offset: $1) }
-        return (ofHome + added.map { InputPosition($0, $1) }).sorted { $0.input < $1.input }
-    }
-
-    /// Moves on as a record of the journal says.
-    mutating func apply(_ entry: JournalEntry) {
-        if let place = entry.handled { self[place.topic, place.partition ?? home] = place.offset + 1 }
-        switch entry {
-        case .note(.anchored(let place, _, _, _)): self[place.topic, place.partition ?? home] = place.offset
-        case .note(.position(let note)):
-            for (topic, next) in note.next { self[topic, home] = next }
-            for (input, next) in note.added { self[input] = next }
-        default: break
-        }
+    /// All of them.
+    var byPartition: [InputPartition: Value] {
+        ofHome.reduce(into: added) { $0[InputPartition(topic: $1.key, partition: home)] = $1.value }
     }
 }
 
+extension InputPositions {
+    var all: [InputPosition] { byPartition.map { InputPosition($0, $1) }.sorted { $0.input < $1.input } }
+
+    /// Moves on as a record of the journal says.
+    mutating func apply(_ entry: JournalEntry) { entry.forEachPosition(in: home) { self[$0] = $1 } }
+}
+
+extension InputPlace {
+    /// The input, if a journal of this number names the place.
+    func input(in home: Int32) -> InputPartition { InputPartition(topic: topic, partition: partition ?? home) }
+}
+
 extension JournalEntry {
+    /// Calls `body` with the next offset of each input of which this record says one.
+    ///
+    /// - Parameter home: the number of the journal's partition.
+    package func forEachPosition(in home: Int32, _ body: (InputPartition, Offset) -> Void) {
+        if let place = handled { body(place.input(in: home), place.offset + 1) }
+        switch self {
+        case .note(.anchored(let place, _, _, _)): body(place.input(in: home), place.offset)
+        case .note(.position(let note)):
+            for (topic, next) in note.next { body(InputPartition(topic: topic, partition: home), next) }
+            for (input, next) in note.added { body(input, next) }
+        default: break
+        }
+    }
+
     /// The place of the record that was handled with this one.
     var handled: InputPlace? {
         switch self {
@@ -79,6 +114,9 @@ extension JournalEntry {
         case .note(.position), .note(.claim), .note(.anchored): nil
         }
     }
+
+    /// What that record was, if the journal says so.
+    var digest: RecordDigest? { if case .answer(let answer) = self { RecordDigest(of: answer.head) } else { handled?.digest } }
 }
 
 extension CommandKind {

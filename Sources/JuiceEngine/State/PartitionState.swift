@@ -126,7 +126,7 @@ package final class PartitionState {
         return .position(
             JournalPosition(
                 next: progress.positions.ofHome, added: progress.positions.added, claim: claim, ids: ids,
-                forwarded: progress.forwards.last, account: account))
+                forwarded: progress.forwards.last, account: account, last: progress.last.byPartition))
     }
 
     /// Whether the last note may expire before another one is due.

@@ -100,7 +100,7 @@ package struct Anchoring<Log: CommandLog> {
             try transact { (transaction) throws(LogError) in try transaction.writeStock(of: state) }
             state.applied.stores.commit()
         }
-        state.applied.progress.positions.apply(.note(note))
+        state.applied.progress.apply(.note(note))
         try transact { (transaction) throws(LogError) in
             try transaction.writeStock(of: state)
             try transaction.writeNote(note, to: partition)

@@ -119,33 +119,21 @@ struct LogEvidence {
     enum Content: Equatable {
         /// A command that was answered, by half of its ``CommandFingerprint``. A cancel has the other bits of its order.
         case command(UInt64)
-        /// A command that was forwarded to this partition.
-        case forwarded(to: Int32)
-        /// A dead letter, since it is no command.
-        case noCommand
+        /// A record of which the journal has a digest.
+        case record(RecordDigest)
 
         static func command(_ fingerprint: CommandFingerprint, _ kind: CommandKind) -> Content {
             .command(kind == .cancel ? ~fingerprint.low : fingerprint.low)
         }
-
-        /// For people.
-        var text: String {
-            switch self {
-            case .command: "another command"
-            case .forwarded: "a command for another partition"
-            case .noCommand: "a record that is no command"
-            }
-        }
     }
 
     private struct Entry {
-        let topic: InputTopic
+        let input: InputPartition
         let offset: Offset
         let content: Content
     }
 
-    private let partition: Int32
-    /// In the order in which they were handled. Only of the inputs of the same number: nearly all records are.
+    /// In the order in which they were handled.
     private var entries: [Entry] = []
 
     /// More than come between two checks, unless a backlog is read. Beyond it, every second entry is dropped.
@@ -154,13 +142,21 @@ struct LogEvidence {
     private static let pins = 32
     private static let longest: Offset = 1_024
 
-    init(partition: Int32) { self.partition = partition }
-
     @inline(__always)
-    mutating func append(_ topic: InputTopic, _ offset: Offset, _ content: Content) {
+    mutating func append(_ input: InputPartition, _ offset: Offset, _ content: Content) {
         if entries.count >= Self.most { halve() }
-        entries.append(Entry(topic: topic, offset: offset, content: content))
+        entries.append(Entry(input: input, offset: offset, content: content))
     }
+
+    /// Adds the last handled record of each input without entries.
+    mutating func append(_ last: ByInput<HandledRecord>) {
+        let known = inputs
+        for (input, record) in last.byPartition where !known.contains(input) {
+            append(input, record.offset, .record(record.digest))
+        }
+    }
+
+    private var inputs: Set<InputPartition> { Set(entries.lazy.map(\.input)) }
 
     private mutating func halve() {
         var index = 0
@@ -172,16 +168,16 @@ struct LogEvidence {
 
     /// Forgets what was handled in a transaction that failed.
     mutating func undo(to positions: InputPositions) {
-        while let last = entries.last, last.offset >= positions[last.topic, partition] ?? .max { entries.removeLast() }
+        while let last = entries.last, last.offset >= positions[last.input] ?? .max { entries.removeLast() }
     }
 
-    /// Forgets a topic whose position was moved on purpose, perhaps to another log.
-    mutating func removeAll(_ topic: InputTopic) { entries.removeAll { $0.topic == topic } }
+    /// Forgets an input whose position was moved on purpose, perhaps to another log.
+    mutating func removeAll(_ input: InputPartition) { entries.removeAll { $0.input == input } }
 
-    /// Keeps the last entry of each topic, and of those before it fewer the older they are.
+    /// Keeps the last entry of each input, and of those before it fewer the older they are.
     mutating func thin() {
-        entries = InputTopic.allCases.flatMap { topic in
-            let all = entries.filter { $0.topic == topic }
+        entries = inputs.sorted().flatMap { input in
+            let all = entries.filter { $0.input == input }
             var thinned: [Entry] = []
             var distance: Offset = 0
             for entry in all.reversed() {
@@ -212,11 +208,9 @@ struct LogEvidence {
     }
 
     private func chosen(in extents: PartitionExtents, _ choose: (InputPartition, [Entry]) -> [Entry]) -> LogEvidence {
-        var evidence = LogEvidence(partition: partition)
-        for topic in InputTopic.allCases {
-            let input = InputPartition(topic: topic, partition: partition)
-            guard let log = extents.inputs[input] else { continue }
-            evidence.entries += choose(input, entries.filter { $0.topic == topic && log.contains($0.offset) })
+        var evidence = LogEvidence()
+        for (input, log) in extents.inputs.sorted(by: { $0.key < $1.key }) {
+            evidence.entries += choose(input, entries.filter { $0.input == input && log.contains($0.offset) })
         }
         return evidence
     }
@@ -224,23 +218,20 @@ struct LogEvidence {
     /// What to read again.
     var ranges: [InputPartition: Range<Offset>] {
         entries.reduce(into: [:]) { ranges, entry in
-            let input = InputPartition(topic: entry.topic, partition: partition)
-            ranges[input] = (ranges[input]?.lowerBound ?? entry.offset)..<entry.offset + 1
+            ranges[entry.input] = (ranges[entry.input]?.lowerBound ?? entry.offset)..<entry.offset + 1
         }
     }
 
     /// The first place that holds something else.
     func mismatch(with records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader) -> InputMismatch? {
-        for topic in InputTopic.allCases {
-            let input = InputPartition(topic: topic, partition: partition)
-            if damaged.contains(input) { continue }
+        for input in inputs.subtracting(damaged).sorted() {
             var found = records.lazy.filter { $0.input == input }.makeIterator()
             var next = found.next()
             var intactUpTo: Offset?
-            for entry in entries where entry.topic == topic {
+            for entry in entries where entry.input == input {
                 while let record = next, record.offset < entry.offset { next = found.next() }
                 let record = next.flatMap { $0.offset == entry.offset ? $0 : nil }
-                guard let record, reader.content(of: record) == entry.content else {
+                guard let record, reader.has(entry.content, in: record) else {
                     let found = record.map(reader.text) ?? "no record"
                     return InputMismatch(input: input, offset: entry.offset, found: found, intactUpTo: intactUpTo)
                 }
@@ -262,28 +253,30 @@ struct InputMismatch {
 }
 
 extension CommandReader {
-    /// What a record is, as evidence.
-    func content(of record: CommandRecord) -> LogEvidence.Content {
-        switch read(record) {
-        case .command(let command, _): .command(command.fingerprint, command.head.command)
-        case .misrouted(let owner): .forwarded(to: owner)
-        default: .noCommand
+    /// The digests that a record may have in the journal: of a record without an answer, and of a command.
+    func digests(of record: CommandRecord) -> (RecordDigest, RecordDigest?) {
+        let digest = RecordDigest(key: record.key, value: record.value)
+        return if case .command(let command, _) = read(record) { (digest, RecordDigest(of: command.head)) } else { (digest, nil) }
+    }
+
+    fileprivate func has(_ content: LogEvidence.Content, in record: CommandRecord) -> Bool {
+        switch content {
+        case .record(let digest): [digests(of: record)].contains { $0 == digest || $1 == digest }
+        case .command:
+            if case .command(let found, _) = read(record) {
+                content == .command(found.fingerprint, found.head.command)
+            } else {
+                false
+            }
         }
     }
 
+    /// For people.
     fileprivate func text(of record: CommandRecord) -> String {
-        if case .command(let command, _) = read(record) { command.head.text } else { content(of: record).text }
-    }
-}
-
-extension JournalNote {
-    /// What it says of the record, as evidence; nil if the record may be a command all the same, or the note is of none.
-    var evidence: LogEvidence.Content? {
-        switch self {
-        case .forwarded(_, let owner): .forwarded(to: owner)
-        case .deadLetter(_, let code):
-            [DeadLetterReason.misplaced, .unanswerable, .badHeaders].contains { $0.code == code } ? nil : .noCommand
-        case .copy, .position, .claim, .anchored: nil
+        switch read(record) {
+        case .command(let command, _): command.head.text
+        case .misrouted: "a command for another partition"
+        default: "a record that is no command"
         }
     }
 }

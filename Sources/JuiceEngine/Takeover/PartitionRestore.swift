@@ -29,6 +29,8 @@ struct PartitionRestore {
     private let isCopy: Bool
     /// Where the journal is read from, its first record there, and the offsets of the claims in it.
     private var start: Offset = 0
+    /// A position note, which says what the records before it were.
+    private var lastNote: Offset = 0
     private var first: (offset: Offset, at: Timestamp)?
     private var claims: Set<Offset> = []
     private var account: AccountCheck
@@ -48,8 +50,8 @@ struct PartitionRestore {
         initial = FruitStore(menu: context.settings.menu)
         applied = AppliedState(
             stores: StoreTable(menu: context.settings.menu), duplicates: context.newMemory,
-            progress: JournalProgress(positions: InputPositions(home: extents.partition)),
-            evidence: LogEvidence(partition: extents.partition))
+            progress: JournalProgress(home: extents.partition),
+            evidence: LogEvidence())
         // Growing would copy everything again and again. There are no more stores than records.
         applied.stores.reserveCapacity(Int(min(extents.stock.upperBound - extents.stock.lowerBound, Self.mostReserved)))
     }
@@ -98,15 +100,17 @@ struct PartitionRestore {
     // MARK: - Journal
 
     /// Begins to read the journal once all of the stock is read, and perhaps anew from further back.
-    mutating func beginJournal(at start: Offset, duplicates: DuplicateMemory) {
+    ///
+    /// - Parameter lastNote: a position note that is known to be there; 0 if none is.
+    mutating func beginJournal(at start: Offset, lastNote: Offset, duplicates: DuplicateMemory) {
         if fault == nil, let (offset, reason) = badStock.values.min(by: { $0.offset < $1.offset }) {
             fault = PartitionFault(.stock, at: offset, "stock record at offset \(offset): \(reason)")
         }
         applied.duplicates = duplicates
-        applied.progress = JournalProgress(positions: InputPositions(home: partition))
-        applied.evidence = LogEvidence(partition: partition)
+        applied.progress = JournalProgress(home: partition)
+        applied.evidence = LogEvidence()
         (hasRecords, isAnchored) = (false, false)
-        (self.start, first, claims) = (start, nil, [])
+        (self.start, self.lastNote, first, claims) = (start, lastNote, nil, [])
         (account, lacksStock, hasOtherMenu, handledAt) = (AccountCheck(extents.results, from: start), false, false, nil)
     }
 
@@ -121,7 +125,7 @@ struct PartitionRestore {
         case .note(.anchored(let place, _, _, let copied)):
             (hasRecords, isAnchored) = (true, true)
             if copied != nil { applied.progress.forwards.removeAll(place.topic) }
-            if place.partition ?? partition == partition { applied.evidence.removeAll(place.topic) }
+            applied.evidence.removeAll(place.input(in: partition))
         case .note(.position(let note)): check(note, at: record.offset, record.timestamp)
         default: break
         }
@@ -131,11 +135,9 @@ struct PartitionRestore {
             (hasRecords, handledAt) = (true, time)
             applied.progress.records += 1
             account.handled()
-            if case .note(let note) = entry, let content = note.evidence, place.partition == nil {
-                applied.evidence.append(place.topic, place.offset, content)
-            }
+            if let digest = place.digest { applied.evidence.append(place.input(in: partition), place.offset, .record(digest)) }
         }
-        applied.progress.positions.apply(entry)
+        applied.progress.apply(entry, isLatest: record.offset > lastNote)
         if case .answer(let answer) = entry { apply(answer, record, value, by: reader, time) }
     }
 
@@ -146,7 +148,8 @@ struct PartitionRestore {
         let head = answer.head
         let command = CommandFingerprint(head.command.ofID, store: head.store, id: head.id)
         if let source = head.from { applied.progress.forwards.append(command, from: source.position(in: head.command.inputTopic)) }
-        applied.evidence.append(head.command.inputTopic, head.offset, .command(command, head.command))
+        let input = InputPartition(topic: head.command.inputTopic, partition: partition)
+        applied.evidence.append(input, head.offset, .command(command, head.command))
         if answer.revision > 0, !head.isDuplicate { applyChange(answer, record, by: reader) }
         guard let remembered = answer.remembered else { return }
         // Else repeats of one lost answer could fill the memory.
@@ -292,6 +295,7 @@ struct PartitionRestore {
             }
             applied.progress.positions[input] = position
         }
+        applied.evidence.append(applied.progress.last)
         let state = PartitionState(
             applied, claim: claim, ids: ids, lastNote: account.last?.offset, handledAt: handledAt, extents)
         return (state, fault)

@@ -13,8 +13,7 @@ final class Takeover {
         case beginningClaim, writingClaim, committingClaim
         case extentsAgain, between
         case answerReaches, stock, journal, head, confirming
-        case evidence, explaining
-        case done
+        case evidence, done
     }
 
     /// Who takes the partitions over.
@@ -150,7 +149,7 @@ final class Takeover {
                 throw LogError(.startOver, "the beginning of results or stock [\(extents.partition)] moved while they were read")
             }
             finishRestore()
-        case .tail, .claims, .between, .stock, .journal, .head, .explaining:
+        case .tail, .claims, .between, .stock, .journal, .head:
             if isOpen {
                 try read(try log.readChangelog())
             } else {
@@ -269,7 +268,6 @@ final class Takeover {
             case .between: target.addBetween(entry, at: record.offset, ids: ids)
             case .journal: target.restore?.apply(entry, record, value, by: context.journalReader, now: now)
             case .head: target.restore?.applyHead(entry, at: record.offset)
-            case .explaining: target.explain(entry)
             default: break
             }
         }
@@ -296,11 +294,6 @@ final class Takeover {
             for target in targets { target.readHead() }
             enter(.head)
         case .head: stage = .confirming
-        case .explaining:
-            for target in targets {
-                if let fault = target.mismatchFault { refuse(target, fault) }
-            }
-            stage = .done
         default: break
         }
     }
@@ -518,15 +511,13 @@ final class Takeover {
 
     private func compared() {
         for target in targets {
-            if target.mismatch == nil, let fault = target.positionFault {
+            if let fault = target.mismatchFault ?? target.positionFault {
                 refuse(target, fault)
             } else {
                 cached[target.partition]?.applied.evidence.thin()
-                target.readExplanation()
             }
         }
-        isOpen = false
-        stage = targets.contains { $0.reading != nil } ? .explaining : .done
+        stage = .done
     }
 
     /// The restored states.

@@ -44,8 +44,6 @@ final class TakeoverTarget {
     var mismatch: InputMismatch?
     /// A position outside of its log.
     private(set) var positionFault: PartitionFault?
-    /// What the journal says was at the place of the mismatch.
-    private var answeredThere: String?
 
     init(_ partition: Int32, mismatch: InputMismatch?) {
         (self.partition, self.mismatch) = (partition, mismatch)
@@ -168,7 +166,7 @@ final class TakeoverTarget {
         let latest = readsAll ? results.lowerBound : min(needed, asked ?? claim)
         let start = max(results.lowerBound, latest)
         journalStart = start
-        restore?.beginJournal(at: start, duplicates: context.newMemory)
+        restore?.beginJournal(at: start, lastNote: tail.note?.offset ?? 0, duplicates: context.newMemory)
         read(.results, start..<claim)
     }
 
@@ -223,32 +221,14 @@ final class TakeoverTarget {
             anchors: [InputPosition(input, isSameLog ? log.upperBound : log.lowerBound)])
     }
 
-    /// Begins to look for the answer at a place where an input now holds something else.
-    func readExplanation() {
-        guard mismatch != nil, let claim else { return }
-        read(.results, (journalStart ?? tail.note?.offset ?? results.lowerBound)..<claim)
-    }
-
-    func explain(_ entry: JournalEntry) {
-        guard let mismatch, entry.handled == InputPlace(topic: mismatch.input.topic, partition: nil, offset: mismatch.offset) else {
-            return
-        }
-        switch entry {
-        case .answer(let answer): answeredThere = answer.head.text
-        case .note(.forwarded(_, let owner)): answeredThere = LogEvidence.Content.forwarded(to: owner).text
-        case .note(.deadLetter): answeredThere = LogEvidence.Content.noCommand.text
-        default: break
-        }
-    }
-
     /// The fault of a partition whose input is another log than the one that was read.
     var mismatchFault: PartitionFault? {
         guard let mismatch else { return nil }
         let log = extents?.inputs[mismatch.input] ?? 0..<0
         return PartitionFault(
             .input(mismatch.input), at: mismatch.offset,
-            "\(mismatch.input.text): the answer to offset \(mismatch.offset) is about \(answeredThere ?? "another command"), but"
-                + " the log has \(mismatch.found) there: the topic was made anew, or lost its end and grew again",
+            "\(mismatch.input.text): the log has \(mismatch.found) at offset \(mismatch.offset), but another record was handled"
+                + " there: the topic was recreated, or lost its end and grew again",
             // A new log is read from its beginning: what was answered of it is known, and not made again.
             anchors: [InputPosition(mismatch.input, mismatch.intactUpTo ?? log.lowerBound)])
     }

@@ -33,8 +33,9 @@ struct Transaction: ~Copyable {
     ///
     /// - Returns: how many of the records are done with. The next one is a repeat whose answer is not at hand.
     mutating func process(_ records: Span<CommandRecord>, of state: inout AppliedState) throws(LogError) -> Int {
+        var done = records.count
         var ahead = read(records, at: 0, state)
-        for index in records.indices {
+        run: for index in records.indices {
             let next = read(records, at: index + 1, state)
             // Moved, not copied.
             let reading = exchange(&ahead, with: next)
@@ -45,21 +46,40 @@ struct Transaction: ~Copyable {
             switch consume reading {
             case .command(let command, let content):
                 let known = state.answers(to: command, sentAt: sent)
-                guard state.isAtHand(known.first), state.isAtHand(known.rejectedCancel) else { return index }
+                guard state.isAtHand(known.first), state.isAtHand(known.rejectedCancel) else {
+                    done = index
+                    break run
+                }
                 note = try respond(to: command, content, known, record, sentAt: sent, &state)
             case .undecodable(let reason): note = try writeDeadLetter(record, because: reason)
             case .misrouted(let owner): note = try forward(record, sentAt: sent, to: owner)
-            case .end: return records.count
+            case .end: break run
             }
             if let note {
-                if let content = note.evidence, record.partition == state.partition {
-                    state.evidence.append(record.topic, record.offset, content)
-                }
+                let entry = JournalEntry.note(note)
+                state.progress.apply(entry)
+                if let digest = entry.digest { state.evidence.append(record.input, record.offset, .record(digest)) }
                 try writeNote(note, to: state.partition)
             }
             state.applied(record)
         }
-        return records.count
+        rememberLast(.orders, of: records, before: done, &state)
+        rememberLast(.restocks, of: records, before: done, &state)
+        return done
+    }
+
+    /// Remembers what the last record of a topic was if it was answered. It is read again for that, but only once a run.
+    private func rememberLast(_ topic: InputTopic, of records: Span<CommandRecord>, before end: Int, _ state: inout AppliedState) {
+        var index = end - 1
+        while index >= 0, records[index].topic != topic { index -= 1 }
+        guard index >= 0 else { return }
+        let record = records[index]
+        // The note of a record that was not answered has its digest.
+        guard state.progress.last[topic, record.partition]?.offset != record.offset,
+            state.progress.positions[topic, record.partition] == record.offset + 1,
+            case .command(let command, _) = context.commandReaders.0.read(record)
+        else { return }
+        state.progress.last[topic, record.partition] = HandledRecord(offset: record.offset, digest: RecordDigest(of: command.head))
     }
 
     @inline(__always)
@@ -105,7 +125,7 @@ struct Transaction: ~Copyable {
             let was = carryOut(content, command, &state.stores)
             state.remember(command.fingerprint, command, buffer, was: was, sentAt: sent)
         }
-        state.evidence.append(record.topic, record.offset, .command(command.fingerprint, command.head.command))
+        state.evidence.append(record.input, record.offset, .command(command.fingerprint, command.head.command))
         try writeToJournal(state.partition, key: command.head.store, headers: fallback == .none ? headers.ofTraces : [])
         return nil
     }
@@ -297,11 +317,11 @@ struct Transaction: ~Copyable {
         try log.produce(record)
     }
 
-    /// The place of a record, as its partition's journal names it.
+    /// The place of a record that gets no answer, as its partition's journal names it.
     private func place(of record: CommandRecord) -> InputPlace {
         InputPlace(
             topic: record.topic, partition: record.partition < context.settings.partitionCount ? nil : record.partition,
-            offset: record.offset)
+            offset: record.offset, digest: RecordDigest(key: record.key, value: record.value))
     }
 
     // MARK: - Records of the journal and the stock

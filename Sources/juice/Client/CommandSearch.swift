@@ -171,31 +171,16 @@ extension CommandSearch {
 
     /// The answer in a record, if it is meant. Also notes which command was handled.
     private func answer(in record: ConsumedRecord, _ positions: inout [InputPartition: Offset]) -> Answered? {
-        func handled(_ topic: InputTopic, _ partition: Int32?, next: Offset) {
-            positions[InputPartition(topic: topic, partition: partition ?? record.partition)] = next
-        }
         guard let value = record.value, let entry = try? journalReader.read(value) else { return nil }
-        switch entry {
-        case .answer(let journaled):
-            let head = journaled.head
-            handled(head.command == .restock ? .restocks : .orders, nil, next: head.offset + 1)
-            guard head.id.bytes.elementsEqual(id), isMeant(head.store), isMeant(record.timestamp),
-                let answer = try? answerDecoder.decode(value)
-            else { return nil }
-            return Answered(answer: answer, bytes: Array(value), place: RecordPlace(record))
-        case .note(.forwarded(let place, _)), .note(.deadLetter(let place, _)), .unknown(let place?):
-            handled(place.topic, place.partition, next: place.offset + 1)
-        case .note(.copy(let place)):
-            handled(place.topic, place.partition, next: place.offset + 1)
+        entry.forEachPosition(in: record.partition) { positions[$0] = $1 }
+        if case .note(.copy(let place)) = entry {
             let partition = place.partition ?? record.partition
             copies.append((InputPosition(topic: place.topic, partition: partition, offset: place.offset), RecordPlace(record)))
-        case .note(.anchored(let place, _, _, _)): handled(place.topic, place.partition, next: place.offset)
-        case .note(.position(let position)):
-            for (topic, next) in position.next { handled(topic, nil, next: next) }
-            for (input, next) in position.added { handled(input.topic, input.partition, next: next) }
-        case .note(.claim), .unknown(nil): break
         }
-        return nil
+        guard case .answer(let journaled) = entry, journaled.head.id.bytes.elementsEqual(id), isMeant(journaled.head.store),
+            isMeant(record.timestamp), let answer = try? answerDecoder.decode(value)
+        else { return nil }
+        return Answered(answer: answer, bytes: Array(value), place: RecordPlace(record))
     }
 
     private func isMeant(_ store: BorrowedText) -> Bool { self.store.map { store.bytes.elementsEqual($0.utf8) } ?? true }

@@ -85,8 +85,8 @@ struct AnchorCommand: ParsableCommand {
                 do throws(ServiceError) {
                     let anchor = try PositionAnchor(
                         configuration: configuration, topic: topic, partition: input.partition, author: Self.author,
-                        timeout: timeout, logger: clients.logger)
-                    let move = try anchor.look(destination, isCopy: isCopy)
+                        isCopy: isCopy, timeout: timeout, logger: clients.logger)
+                    let move = try anchor.look(destination)
                     if !isDryRun { try anchor.move(to: move.to, reason: reason, copied: move.copied, accepting: accepted) }
                     let report = Report(move, of: input, isDryRun: isDryRun)
                     StandardOutput.line(printsJSON ? JSONText.line(report) : report.text)
