@@ -59,8 +59,8 @@ struct Heap: ParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
-    /// One per 250 orders: a transaction allocates, and so do some hundred baskets together, but not an order.
-    private static let tolerance = 0.004
+    /// One per 100 orders: a transaction and its position note allocate, and so do some hundred baskets together, but not an order.
+    private static let tolerance = 0.01
 
     func run() throws {
         guard malloc_count() >= 0 else { return print("Skipped: allocations can be counted with glibc only") }

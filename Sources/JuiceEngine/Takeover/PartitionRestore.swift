@@ -111,7 +111,7 @@ struct PartitionRestore {
         applied.evidence = LogEvidence()
         (hasRecords, isAnchored) = (false, false)
         (self.start, self.lastNote, first, claims) = (start, lastNote, nil, [])
-        (account, lacksStock, hasOtherMenu, handledAt) = (AccountCheck(extents.results, from: start), false, false, nil)
+        (account, hasOtherMenu, handledAt) = (AccountCheck(extents.results, from: start), false, nil)
     }
 
     mutating func apply(
