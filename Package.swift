@@ -69,9 +69,7 @@ let package = Package(
 
         .executableTarget(
             name: "simulate",
-            dependencies: [
-                "JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "JuiceRestockBot", "Kafka", argumentParser,
-            ],
+            dependencies: ["JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "Kafka", argumentParser],
             path: "Tools/simulate"),
         // A proxy before brokers that holds back, cuts, delays and repeats single requests.
         .target(
@@ -112,7 +110,8 @@ let package = Package(
         // Faults of the embedded broker on purpose.
         .target(name: "BrokerFaults", dependencies: ["CRdKafka", "Kafka"], path: "Tests/BrokerFaults"),
         .target(
-            name: "TestSupport", dependencies: ["JuiceHTTP", "Kafka", hummingbird, lifecycle, logging], path: "Tests/TestSupport"),
+            name: "TestSupport", dependencies: ["JuiceAudit", "JuiceHTTP", "Kafka", hummingbird, lifecycle, logging],
+            path: "Tests/TestSupport"),
         // Messages word for word and at random, and what must hold of any bytes: for tests, schemas and the fuzzer.
         .target(name: "MessageSamples", dependencies: ["JuiceDomain", "JuiceMessages"], path: "Tests/MessageSamples"),
         .testTarget(name: "KafkaTests", dependencies: ["BrokerFaults", "CRdKafka", "Kafka", "TestSupport"]),
@@ -136,7 +135,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "JuiceRestockBotTests",
-            dependencies: ["JuiceDomain", "JuiceHTTP", "JuiceMessages", "JuiceRestockBot", "Kafka"]),
+            dependencies: ["JuiceAudit", "JuiceDomain", "JuiceHTTP", "JuiceMessages", "JuiceRestockBot", "Kafka", "TestSupport"]),
         .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
         .testTarget(
             name: "juiceTests",

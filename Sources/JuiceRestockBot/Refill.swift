@@ -23,19 +23,21 @@ package struct RefillRules: Sendable, Equatable {
 }
 
 /// A restock that the bot sends for what a store is short of.
+///
+/// Its id follows from the place of an answer: `juice-restock-bot/3-1042` is decided by the answer at offset 1042 of partition 3. A
+/// bot that reads the answers again decides the same id, and the service makes it once.
 package struct Refill: Sendable, Equatable {
     /// One fruit of a refill. The amount is added to whatever the level is on arrival, since orders may change it meanwhile.
-    package struct Entry: Sendable, Equatable {
+    package struct Entry: Sendable, Equatable, Encodable {
         package let fruit: String
-        /// The level when the refill was decided.
-        package let level: Int
-        let target: Int
-        /// How many to add.
-        package var amount: Int { target - level }
+        /// The level when the refill was decided, and how many are added to that.
+        package let level, added: Int
     }
 
-    /// The restock's id: see ``RefillIDs``.
-    package var id: String
+    /// The longest group name, in bytes: what the 128 bytes of an id leave for it.
+    package static let maximumGroupLength = CommandKind.maximumIDLength - "/-".utf8.count - 10 - 19
+
+    package let id: String
     /// The partition that owns the store.
     package let partition: Int32
     package let store: String
@@ -46,33 +48,6 @@ package struct Refill: Sendable, Equatable {
 
     /// The restock as a record's value.
     package var value: [UInt8] {
-        let amounts = entries.map { FruitAmount(fruit: $0.fruit, amount: $0.amount) }
-        return OutgoingCommand.restock(id: id, store: store, .add, amounts).value
-    }
-}
-
-/// The ids of a partition's refills: `juice-restock-bot/3-1042` is decided by the answer at offset 1042 of partition 3.
-///
-/// An id follows from the answers alone. A bot that reads them again decides the same id, and the service makes it once.
-package struct RefillIDs: Sendable {
-    /// The longest group name, in bytes: what the 128 bytes of an id leave for it.
-    package static let maximumGroupLength = CommandKind.maximumIDLength - "/-".utf8.count - 10 - 19
-
-    let partition: Int32
-    private let prefix: String
-
-    package init(group: String, partition: Int32) {
-        (self.partition, prefix) = (partition, "\(group)/\(partition)-")
-    }
-
-    /// The id of the refill decided by the answer at an offset.
-    package subscript(offset: Int64) -> String { "\(prefix)\(offset)" }
-
-    /// The offset in an id of one of these restocks; nil for any other id.
-    func offset(in id: String) -> Int64? {
-        let number = String(id.utf8.dropFirst(prefix.utf8.count)) ?? ""
-        guard let offset = Int64(number), offset >= 0 else { return nil }
-        // Ids with another prefix, a sign or leading zeros are not this group's.
-        return Name(self[offset]) == Name(id) ? offset : nil
+        OutgoingCommand.restock(id: id, store: store, .add, entries.map { FruitAmount(fruit: $0.fruit, amount: $0.added) }).value
     }
 }

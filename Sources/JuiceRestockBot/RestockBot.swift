@@ -1,185 +1,229 @@
 import JuiceMessages
 import Kafka
 
-/// Sends refills for shortages that answers show. Each is sent at least once, under an id that follows from the answers, so
-/// that the service makes it once.
+/// Sends refills for shortages that answers show: a consumer group that reads the answers, and an idempotent producer. Each refill
+/// is sent at least once, under an id that follows from the answers, so that the service makes it once.
 ///
-/// - It decides about a partition only at its end, and sends in the same step. So a paused bot first reads what happened
-///   meanwhile.
-/// - It commits positions only up to the oldest answer that shows a shortage without an answered refill. So a successor reads
+/// - It decides about a partition only once it has read to an end that was looked up within the last second. So a bot that was away
+///   first reads what happened meanwhile.
+/// - It commits offsets only up to the oldest answer that shows a shortage without an answered refill. So a successor reads
 ///   that answer again and decides the same.
-/// - After any error it discards its state and reads again from the committed positions.
+/// - After any error it discards its state and reads again from the committed offsets.
 ///
-/// It is a state machine: a driver may stop, crash or interleave bots between any two steps.
-package struct RestockBot<Log: AnswerLog> {
-    /// How a step went: go on, go on after a pause, or the bot cannot go on.
-    package enum Step { case worked, backOff(Duration), failed(KafkaError) }
-
-    private let log: Log
-    private let rules: RefillRules
+/// It belongs to one thread.
+package final class RestockBot {
     private let group: String
+    private let topics: TopicNames
+    private let rules: RefillRules
+    private let consumerConfiguration, producerConfiguration: KafkaConfiguration
+    private let hooks: ClientHooks
     private let onEvent: (BotEvent) -> Void
     private let decoder = AnswerDecoder()
+    private var member: GroupConsumer?
+    /// What the group has assigned; nil without an assignment.
+    private var assigned: [TopicPartition]?
     /// The state of the assigned partitions; nil before reading has begun.
     private var partitions: [TopicPartition: PartitionShortages]?
-    /// Those not known to be read to their ends.
-    private var unread: Set<TopicPartition> = []
-    private var committed: Positions = [:]
-    private var committedAt = ContinuousClock.now
+    private var ends: [TopicPartition: Offset] = [:]
+    private var committed: [TopicPartition: Offset] = [:]
+    private var (endsAt, committedAt) = (ContinuousClock.now, ContinuousClock.now)
+    private var producer: Producer?
     private var backoff = Backoff()
 
+    /// A bot that joins the group at its first step, as a dynamic member, so that one host can run several bots.
+    ///
     /// - Parameters:
     ///   - group: the consumer group, whose name is part of every refill's id.
-    ///   - onEvent: called from within ``step(now:)``.
-    package init(log: Log, rules: RefillRules, group: String, onEvent: @escaping (BotEvent) -> Void) {
-        (self.log, self.rules, self.group, self.onEvent) = (log, rules, group, onEvent)
+    ///   - onEvent: called from within ``step()``.
+    package init(
+        base: KafkaConfiguration, group: String, topics: TopicNames, rules: RefillRules, capabilities: BrokerCapabilities,
+        hooks: ClientHooks, onEvent: @escaping (BotEvent) -> Void
+    ) {
+        (self.group, self.topics, self.rules, self.hooks, self.onEvent) = (group, topics, rules, hooks, onEvent)
+        consumerConfiguration = KafkaConfiguration([
+            "queued.max.messages.kbytes": "16384", "session.timeout.ms": "10000",
+            "heartbeat.interval.ms": "1000", "max.poll.interval.ms": "60000", "socket.timeout.ms": "10000",
+            "partition.assignment.strategy": "range", "isolation.level": "read_committed",
+        ])
+        .merging(capabilities.consumerProperties).merging(base.properties)
+        .merging([
+            "group.id": group, "enable.auto.commit": "false", "enable.auto.offset.store": "false",
+            // The last records before an end may be transaction markers, which only this event passes.
+            "enable.partition.eof": "true", "auto.offset.reset": "error",
+        ])
+        // A refill that is not delivered within this time is decided again.
+        producerConfiguration = KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "5000"]).merging(base.properties)
+            .merging(["enable.idempotence": "true"])
     }
+
+    deinit { leave() }
 
     /// What it has to do; nil before it reads its assignment.
     package var work: BotWork? {
         partitions.map { partitions in
-            BotWork(
-                partitions: partitions.count, unreadPartitions: unread.count,
-                shortStores: partitions.values.reduce(0) { $0 + $1.unsettled }, underway: underway)
+            let states = partitions.values
+            return BotWork(
+                partitions: partitions.count, unreadPartitions: partitions.keys.count { !isRead($0) },
+                shortStores: states.reduce(0) { $0 + $1.unsettled }, underway: states.reduce(0) { $0 + $1.underway })
         }
     }
-    /// How many of the refills it sent have no answer yet.
-    package var underway: Int { partitions?.values.reduce(0) { $0 + $1.underway } ?? 0 }
-    /// Whether every shortage in the answers is refilled and that answered.
-    package var isSettled: Bool { work.map { $0.unreadPartitions + $0.shortStores == 0 } ?? false }
 
-    /// Polls once and acts on it. Commits positions every 5 seconds.
-    package mutating func step(now: ContinuousClock.Instant = .now) -> Step {
+    private func isRead(_ partition: TopicPartition) -> Bool { partitions?[partition]?.position ?? 0 >= ends[partition] ?? .max }
+
+    /// Polls once and acts on it. Commits offsets every 5 seconds.
+    ///
+    /// - Returns: how long to wait before the next step: after an error that may go away, longer each time.
+    /// - Throws: ``KafkaError`` if the bot cannot go on.
+    package func step() throws(KafkaError) -> Duration {
         do throws(KafkaError) {
-            try advance(now)
-            return .worked
+            // Events of a client wait until it is polled.
+            producer?.poll(timeout: .zero)
+            if let batch = try receive() { try process(batch) }
+            return .zero
         } catch {
             partitions = nil
-            guard !error.code.isHopeless else { return .failed(error) }
+            guard !error.code.isHopeless else { throw error }
             onEvent(.lost(error))
-            return .backOff(backoff.failed())
+            return backoff.failed()
         }
     }
 
-    /// Commits what it can, so that a successor need not read it again, and leaves the group. No step follows.
-    package mutating func commitAndLeave() {
-        try? commit(.now)
-        leave()
+    /// Leaves the group; the next step joins again.
+    ///
+    /// - Parameter isCommitting: whether to commit what it can, so that a successor need not read it again.
+    package func leave(isCommitting: Bool = false) {
+        if isCommitting { try? commit() }
+        member?.close()
+        (member, assigned, partitions) = (nil, nil, nil)
     }
 
-    /// Leaves the group. No step follows.
-    package func leave() { log.leave() }
-
-    private mutating func advance(_ now: ContinuousClock.Instant) throws(KafkaError) {
-        guard case .answers(let answers, let ends) = try log.poll() else { return partitions = nil }
-        guard partitions != nil else { return try begin(now) }
-        for answer in answers { read(answer) }
-        for (partition, next) in ends {
-            unread.remove(partition)
-            partitions?[partition]?.advance(to: next)
+    /// Polls the group: the records at hand, or nil after a rebalance. After an error it is no longer a member.
+    private func receive() throws(KafkaError) -> RecordBatch? {
+        do throws(KafkaError) {
+            let member =
+                if let member { member } else {
+                    try GroupConsumer(of: [topics.results], configuration: consumerConfiguration, hooks: hooks)
+                }
+            self.member = member
+            // A rebalance does not end a poll that waits for records, so polls are short until the first assignment.
+            let wait = !member.hasAssignment ? 10 : partitions == nil ? 0 : 100
+            switch try member.poll(maxRecords: 10_000, timeout: .milliseconds(wait)) {
+            case .assigned(let partitions): (assigned, self.partitions) = (partitions, nil)
+            case .revoked(let error):
+                (assigned, partitions) = (nil, nil)
+                if let error { try report(error) }
+            case .records(let batch):
+                for case .failure(_, let error) in batch { try report(error) }
+                return batch
+            }
+            return nil
+        } catch {
+            leave()
+            throw error
         }
-        try refill(ends.keys.sorted { $0.partition < $1.partition })
-        if now - committedAt > .seconds(5) { try commit(now) }
     }
 
-    private mutating func begin(_ now: ContinuousClock.Instant) throws(KafkaError) {
-        guard let positions = try log.positions() else { return }
-        try log.start(at: positions)
-        partitions = positions.reduce(into: [:]) {
-            let ids = RefillIDs(group: group, partition: $1.key.partition)
-            $0[$1.key] = PartitionShortages(rules: rules, ids: ids, position: $1.value)
+    /// Throws an error that will never go away; any other is noticed like those in the background.
+    private func report(_ error: KafkaError) throws(KafkaError) {
+        guard !error.code.isOffsetReset, !error.code.isHopeless, !error.code.isDamage else { throw error }
+        hooks.onError?(error)
+    }
+
+    /// Applies answers, decides, sends and commits.
+    private func process(_ batch: RecordBatch) throws(KafkaError) {
+        guard let member, let assigned else { return }
+        guard partitions != nil else { return try begin(member, assigned) }
+        for element in batch {
+            switch element {
+            case .record(let record):
+                let partition = TopicPartition(topic: record.topic, partition: record.partition)
+                partitions?[partition]?.advance(to: record.offset + 1)
+                // A record that is not a known answer tells nothing about the stock.
+                guard let value = record.value, let answer = try? decoder.decode(value) else { continue }
+                partitions?[partition]?.apply(answer, at: (record.offset, record.timestamp ?? 0)).forEach(onEvent)
+            case .endOfPartition(let partition, let next): partitions?[partition]?.advance(to: next)
+            case .failure: break
+            }
         }
-        (unread, committed, committedAt) = (Set(positions.keys), positions, now)
-        onEvent(.watching(unread.map(\.partition).sorted()))
-    }
-
-    private mutating func read(_ record: AnswerRecord) {
-        unread.insert(record.partition)
-        partitions?[record.partition]?.advance(to: record.offset + 1)
-        // A record that is not a known answer tells nothing about the stock.
-        guard let value = record.value, let answer = try? decoder.decode(value) else { return }
-        partitions?[record.partition]?.apply(answer, at: (record.offset, record.time)).forEach(onEvent)
-    }
-
-    private mutating func refill(_ ended: [TopicPartition]) throws(KafkaError) {
-        let refills = ended.flatMap { partitions?[$0]?.startRefills() ?? [] }
-        if !refills.isEmpty {
-            try log.send(refills)
-            onEvent(.sent(refills))
+        let isDue = partitions?.values.contains { $0.unsettled > $0.underway } ?? false
+        if isDue || !batch.isEmpty, .now - endsAt > .seconds(1) {
+            endsAt = .now
+            ends = try member.consumer.endOffsets(of: assigned, timeout: .seconds(2))
         }
-        guard unread.isEmpty, backoff.failures > 0 else { return }
-        backoff = Backoff()
-        onEvent(.recovered)
+        // Few enough that the next poll is not too late for the group.
+        for refill in assigned.filter(isRead).flatMap({ partitions?[$0]?.startRefills(atMost: 100) ?? [] }) {
+            try send(refill)
+            onEvent(.sent(refill))
+        }
+        if backoff.failures > 0, assigned.allSatisfy(isRead) {
+            backoff = Backoff()
+            onEvent(.recovered)
+        }
+        if .now - committedAt > .seconds(5) { try commit() }
     }
 
-    private mutating func commit(_ now: ContinuousClock.Instant) throws(KafkaError) {
-        committedAt = now
-        guard partitions != nil else { return }
-        var positions = committed
-        for partition in committed.keys { positions[partition] = partitions?[partition]?.safePosition() }
-        guard positions != committed else { return }
-        try log.commit(positions)
-        committed = positions
+    /// Begins at the committed offsets or, where none is committed or it has expired, at the oldest answers.
+    private func begin(_ member: GroupConsumer, _ assigned: [TopicPartition]) throws(KafkaError) {
+        let committed = try member.consumer.committed(assigned, timeout: .seconds(2))
+        // Looked up after the committed offsets, so that those lie below the ends.
+        let logs = try member.consumer.watermarks(of: assigned, timeout: .seconds(2))
+        guard logs.count == assigned.count else { throw KafkaError(code: .timedOut, isRetriable: true) }
+        let states: [TopicPartition: PartitionShortages] = logs.reduce(into: [:]) { states, log in
+            let span = log.value.lowerBound...log.value.upperBound
+            let start = committed[log.key]?.flatMap { span.contains($0) ? $0 : nil } ?? span.lowerBound
+            states[log.key] = PartitionShortages(rules: rules, group: group, partition: log.key.partition, position: start)
+        }
+        self.committed = states.mapValues(\.position)
+        try member.start(at: self.committed)
+        (partitions, ends, endsAt, committedAt) = (states, logs.mapValues(\.upperBound), .now, .now)
+        onEvent(.watching(assigned.map(\.partition).sorted()))
+    }
+
+    /// Writes a refill and waits until it is acknowledged; after an error, it may be written all the same, even later.
+    private func send(_ refill: Refill) throws(KafkaError) {
+        let client = if let producer { producer } else { try Producer(configuration: producerConfiguration, hooks: hooks) }
+        // Kept only if it delivers: one that expired or met a fatal error would deliver nothing any more.
+        producer = nil
+        // A store's answers and its restocks have the same partition.
+        try client.send(
+            topic: topics.restocks, partition: refill.partition, key: Array(refill.store.utf8), value: refill.value,
+            timestamp: refill.time, timeout: .seconds(10))
+        producer = client
+    }
+
+    /// Fails if the partitions belong to another bot by now.
+    private func commit() throws(KafkaError) {
+        committedAt = .now
+        guard let offsets = partitions?.mapValues(\.safePosition), offsets != committed else { return }
+        try member?.consumer.commit(offsets)
+        committed = offsets
     }
 }
-
-/// What a restock bot needs of Kafka, and nothing else. Tests run the same bot on a simulated log.
-package protocol AnswerLog: AnyObject {
-    /// Waits a moment for answers or a rebalance. The bytes of the answers stay valid until the next call.
-    func poll() throws(KafkaError) -> AnswerPoll
-    /// Where to begin in the assigned partitions: at the committed positions or, where none is committed or it has expired,
-    /// at the oldest answers. Nil before the first assignment.
-    func positions() throws(KafkaError) -> Positions?
-    /// Reads these partitions from these positions, and no others.
-    func start(at positions: Positions) throws(KafkaError)
-    /// Writes refills. Returns once all are acknowledged; after an error, some may be written all the same, even later.
-    func send(_ refills: [Refill]) throws(KafkaError)
-    /// Commits positions. Fails if the partitions belong to another bot by now.
-    func commit(_ positions: Positions) throws(KafkaError)
-    /// Leaves the group and closes all clients. No call follows.
-    func leave()
-}
-
-/// What a poll returned.
-package enum AnswerPoll {
-    /// The group assigned or revoked partitions. Nothing is read until ``AnswerLog/start(at:)``.
-    case rebalanced
-    /// The answers at hand, and the partitions that are now read to their ends.
-    case answers([AnswerRecord], ends: Positions)
-}
-
-/// The offset of the next answer in each partition of the results topic.
-package typealias Positions = [TopicPartition: Offset]
-
-/// A record of the results topic. The time is when it was written, in milliseconds since 1970.
-package typealias AnswerRecord = (partition: TopicPartition, offset: Offset, time: Int64, value: UnsafeRawBufferPointer?)
 
 /// What a bot has to do.
 package struct BotWork {
-    /// Partitions assigned to it, and those of them that are not read to their ends.
-    let partitions, unreadPartitions: Int
+    /// Partitions assigned to it, and those of them that it has not read to their ends.
+    package let partitions, unreadPartitions: Int
     /// Stores with a shortage that can be refilled, or with a refill that has no answer.
-    let shortStores: Int
-    /// Refills without an answer.
-    let underway: Int
+    package let shortStores: Int
+    /// Refills that it has sent and that have no answer.
+    package let underway: Int
 
-    /// The work of a bot that reads nothing.
-    static let none = BotWork(partitions: 0, unreadPartitions: 0, shortStores: 0, underway: 0)
+    /// Whether every shortage in the answers is refilled and that answered.
+    package var isSettled: Bool { unreadPartitions + shortStores == 0 }
 }
 
 /// What a bot did, for logs and metrics.
 package enum BotEvent {
     /// It reads these partitions.
     case watching([Int32])
-    /// An order needs more of a fruit than the target, so no refill can serve it.
-    case beyondTarget(fruit: String, needed: Int)
-    /// It sent refills, and all are acknowledged.
-    case sent([Refill])
+    /// It sent a refill, which is acknowledged.
+    case sent(Refill)
     /// A refill has its answer, which may be a rejection.
     case answered
     /// The service rejected a refill.
     case rejected(Answer)
-    /// It discarded its state after an error, and reads again from the committed positions.
+    /// It discarded its state after an error, and reads again from the committed offsets.
     case lost(KafkaError)
     /// It has read all partitions to their ends again, and sent what they are short of.
     case recovered

@@ -1,44 +1,36 @@
 import JuiceHTTP
-import Kafka
-import Synchronization
+import TestSupport
 import Testing
 
 @testable import JuiceRestockBot
+@testable import Kafka
 
 /// When a bot is ready and alive, and why not, and what it counts.
 struct BotMonitorTests {
-    private final class Brokers: Sendable {
-        let outage = Mutex<String?>(nil)
-        let failure = Mutex<String?>(nil)
-    }
+    private let watch = BrokerWatch(bootstrapServers: "kafka:9092", logger: .quiet)
 
     @Test func itIsReadyWhileItReadsItsShare() {
-        let brokers = Brokers()
-        let monitor = BotMonitor {
-            brokers.outage.withLock { $0 }
-        } failure: {
-            brokers.failure.withLock { $0 }
-        }
+        let monitor = BotMonitor(watch: watch)
         let waiting = "the bot waits for its share of the stores"
         #expect(monitor.readiness == [waiting])
-        brokers.failure.withLock { $0 = "kafka:9092: the name is not resolved" }
-        #expect(monitor.readiness == ["\(waiting): kafka:9092: the name is not resolved"])
-        brokers.failure.withLock { $0 = nil }
-        monitor.stepped(work: BotWork.none)
+        watch.noticed(KafkaError(code: .resolve, message: "the name is not resolved").with(\.broker, "b:1"))
+        #expect(monitor.readiness == ["\(waiting): b:1: the name is not resolved"])
+        monitor.stepped(work: BotWork(partitions: 0, unreadPartitions: 0, shortStores: 0, underway: 0))
         #expect(monitor.readiness == [])
         let error = KafkaError(code: .timedOut, isRetriable: true)
         monitor.handle(.lost(error))
         monitor.stepped(work: nil)
         #expect(monitor.readiness == ["\(waiting): \(error.message)"])
-        brokers.outage.withLock { $0 = "no Kafka broker answers" }
-        #expect(monitor.readiness == ["no Kafka broker answers"])
-        brokers.outage.withLock { $0 = nil }
+        watch.failed()
+        #expect(monitor.readiness.first?.hasPrefix("no Kafka broker answers at kafka:9092") == true)
+        watch.reached()
         monitor.handle(.recovered)
-        #expect(monitor.readiness == [waiting])
+        monitor.stepped(work: BotWork(partitions: 0, unreadPartitions: 0, shortStores: 0, underway: 0))
+        #expect(monitor.readiness == [])
     }
 
     @Test func itIsAliveWhileItMakesSteps() {
-        let monitor = BotMonitor { nil }
+        let monitor = BotMonitor(watch: watch)
         let begun = ContinuousClock.now
         #expect(monitor.liveness(at: begun + .seconds(3600)) == [])
         monitor.stepped(work: nil)
@@ -48,10 +40,10 @@ struct BotMonitorTests {
 
     @Test func refillsAndWorkAreCounted() {
         let registry = PrometheusRegistry()
-        let monitor = BotMonitor(factory: registry) { nil }
+        let monitor = BotMonitor(factory: registry, watch: watch)
         let refill = Refill(id: "g/0-1", partition: 0, store: "s", time: 0, entries: [])
         let error = KafkaError(code: .timedOut, isRetriable: true)
-        for event in [BotEvent.sent([refill, refill]), .answered, .lost(error)] { monitor.handle(event) }
+        for event in [BotEvent.sent(refill), .sent(refill), .answered, .lost(error)] { monitor.handle(event) }
         #expect(registry.text().contains("juice_bot_partitions 0\n"))
         monitor.stepped(work: BotWork(partitions: 4, unreadPartitions: 3, shortStores: 2, underway: 1))
         let samples = registry.text().split(separator: "\n").filter { !$0.hasPrefix("#") }

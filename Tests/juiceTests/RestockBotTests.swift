@@ -67,7 +67,7 @@ struct RestockBotPlanTests {
             store: "강남",
             time: 0,
             entries: [
-                .init(fruit: "kiwi", level: 5, target: 30), .init(fruit: "mango", level: 0, target: 30),
+                .init(fruit: "kiwi", level: 5, added: 25), .init(fruit: "mango", level: 0, added: 30),
             ]
         )
     }
@@ -85,7 +85,7 @@ struct RestockBotPlanTests {
 
     @Test func itSaysOnceThatNobodyAnswers() {
         let lines = LogLines()
-        let log = BotLogger(logger: lines.logger, target: 30)
+        let log = BotLogger(logger: lines.logger)
         let start = ContinuousClock.now
         log.update(underway: 2, now: start)
         log.update(underway: 2, now: start + .seconds(29))
@@ -100,7 +100,7 @@ struct RestockBotPlanTests {
 
     @Test func aBrokerThatKeepsItWaitingIsNamedOnce() {
         let lines = LogLines()
-        let log = BotLogger(logger: lines.logger, target: 30)
+        let log = BotLogger(logger: lines.logger)
         let start = ContinuousClock.now
         for (seconds, isReading) in [(0, false), (9, true), (10, false), (20, false), (21, false), (60, false)] {
             log.update(isReading: isReading, failure: "b:1: connection refused", now: start + .seconds(seconds))

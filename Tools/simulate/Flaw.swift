@@ -98,11 +98,4 @@ enum Flaw: String, CaseIterable, Sendable {
     case truncationNotNoticed
     /// A damaged record is read as if it were whole.
     case damagedRecordTaken
-
-    // The restock bot.
-
-    /// It names a refill after its read position.
-    case refillIDNotDeterministic
-    /// It commits its read position, past shortages that are not refilled yet.
-    case refillPositionNotHeld
 }

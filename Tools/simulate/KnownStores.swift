@@ -7,14 +7,11 @@ struct KnownStores {
     private var random: SeededGenerator
 
     /// Nil for runs in which all stores are known.
-    ///
-    /// - Parameter isFixed: whether all workers must know the same stores.
-    init?(seed: UInt64, storeCount: Int, isFixed: Bool) {
+    init?(seed: UInt64, storeCount: Int) {
         var random = SeededGenerator(seed: seed ^ 0x5709_E5)
         guard random.chance(10) else { return nil }
         let stores = ["main"] + (1...storeCount).map { "store-\($0)" }
-        let count = isFixed ? 1 : random.number(1...2)
-        lists = (0..<count).map { _ in stores.filter { _ in random.chance(70) } }
+        lists = (0..<random.number(1...2)).map { _ in stores.filter { _ in random.chance(70) } }
         self.random = random
     }
 

@@ -1,7 +1,6 @@
 import JuiceDomain
 import JuiceEngine
 import JuiceMessages
-import JuiceRestockBot
 
 /// A Kafka cluster in memory, single-threaded and deterministic: partitions, consumer groups, a transaction coordinator and
 /// a clock. The scheduler decides how long anything takes that takes time in a real cluster, such as markers and sessions.
@@ -14,16 +13,12 @@ final class SimulatedCluster {
     var isDown = false
     /// The workers' consumer groups by number. All tests but those of rivals have one.
     var groups: [SimulatedGroup]
-    /// The restock bots' consumer group.
-    var bots: SimulatedGroup
     /// By the numbers of their ids.
     var transactions: [SimulatedTransaction] = []
     /// First copies of requests that were resent, still under way.
     var lateRequests: [LateRequest] = []
     /// Offsets that groups have not received yet, by the group's number.
     var lateOffsets: [(group: Int, offsets: [Place: Offset])] = []
-    /// Refills that no broker has received yet, in the order of sending.
-    var lateRefills: [Refill] = []
     /// Producers with records under way, some of processes that are no more.
     var sending: [SimulatedProducer] = []
     /// What happens in the middle of calls, in percent: records arrive out of order or later, as do markers and late requests.
@@ -48,7 +43,6 @@ final class SimulatedCluster {
     init(partitionCount: Int32) {
         self.partitionCount = partitionCount
         groups = (0..<2).map { _ in SimulatedGroup(partitionCounts: InputTopic.allCases.map { _ in partitionCount }) }
-        bots = SimulatedGroup(partitionCounts: [partitionCount])
         partitions = Topic.allCases.map { _ in (0..<partitionCount).map { _ in SimulatedPartition() } }
         journals = (0..<partitionCount).map { SimulatedJournal(self[.results, $0], partition: $0) }
     }
@@ -114,10 +108,6 @@ final class SimulatedCluster {
         self[topic, partition].append(
             SimulatedPartition.Record(
                 key: key.map(StableBytes.init), value: value.map(StableBytes.init), headers: headers, timestamp: timestamp ?? now))
-    }
-
-    func send(_ refill: Refill) {
-        send(.restocks, partition: refill.partition, key: Array(refill.store.utf8), value: refill.value, timestamp: refill.time)
     }
 
     // MARK: - Other programs

@@ -16,7 +16,6 @@ final class Simulation {
     private var random: SeededGenerator
     private var clients: Clients
     private var workers: [String: SimulatedWorker] = [:]
-    private let bots: SimulatedBots?
     private var stores: KnownStores?
     private var storage: SimulatedStorage
     private let refusing: RefusingTopic?
@@ -40,12 +39,7 @@ final class Simulation {
         cluster.random = SeededGenerator(seed: random.next())
         (cluster.disorder, cluster.resending) = (scenario.disorder, scenario.resending)
         cluster.group.isConfused = scenario.isContended
-        // A bot believes that its topics stay what they are.
-        bots = scenario.storage == nil ? SimulatedBots(seed: seed, cluster, flaw: flaw, trace: trace) : nil
-        // With bots, the window must outlast the copies of a refill that lie unread, apart from leaps of the clock.
-        if bots != nil { (scenario.window, scenario.stepTime) = (.standard, 10) }
-        // Whether a refill is accepted must not depend on who reads it.
-        stores = KnownStores(seed: seed, storeCount: scenario.storeCount, isFixed: bots != nil)
+        stores = KnownStores(seed: seed, storeCount: scenario.storeCount)
         // An operator's anchor would be refused, too.
         var losses = SeededGenerator(seed: seed ^ 0x10_5510)
         stockLoss =
@@ -70,7 +64,6 @@ final class Simulation {
         while time < scenario.steps {
             disturb()
             stepOneWorker()
-            bots?.step(at: time)
             time += 1
         }
         guard settle() else {
@@ -187,7 +180,7 @@ final class Simulation {
     private func disturb() {
         cluster.now += Int64(random.number(0...scenario.stepTime))
         // Most time passes while nothing happens.
-        if random.chance(cluster.isDown ? 5 : scenario.leap), bots?.allowLeaps ?? true {
+        if random.chance(cluster.isDown ? 5 : scenario.leap) {
             cluster.now += Int64(random.number(0...scenario.leapTime))
         }
         if random.chance(scenario.command) { clients.send(to: cluster, using: &random) }
@@ -337,7 +330,6 @@ final class Simulation {
             if !scenario.rivals.isEmpty {
                 for worker in workers.values where worker.held.partitions > 0 { served[worker.log.group] = time }
             }
-            bots?.stepCalmly()
             if storage.hasStopped {
                 if let repair = storage.repair() { log(repair) }
             } else if round >= least, round % 10 == 0, isDone {
@@ -376,7 +368,7 @@ final class Simulation {
 
     private var isDone: Bool {
         !areRivalsServing && time >= refusing?.steps.upperBound ?? 0 && cluster.isDrained(but: storage.lost)
-            && bots?.isDone ?? true && staleStock.isEmpty && (flaw != .markersNotPassed || !cluster.lags)
+            && staleStock.isEmpty && (flaw != .markersNotPassed || !cluster.lags)
     }
 
     // MARK: - The verdict
@@ -390,7 +382,7 @@ final class Simulation {
             // Of partitions that stopped for good.
             allowsOpen: !storage.lost.isEmpty)
         do {
-            return try Audit(of: topics, by: rules).faults.map(\.description).filter(isCounted) + (bots?.faults(in: topics) ?? [])
+            return try Audit(of: topics, by: rules).faults.map(\.description).filter(isCounted)
                 + wrongLetters
         } catch { return ["the audit fails: \(error)"] }
     }

@@ -14,8 +14,9 @@ struct RestockBotCommand: ParsableCommand {
         discussion: """
             A fruit is short when LOW or fewer are left, or when an order lacked it and fewer than TARGET are left. The bot \
             refills it up to TARGET, never beyond: with one restock for all short fruits of a store, and no other for that \
-            store until the service has answered. A rejected restock is not sent again until the stock changes. A store \
-            without an answer in juice.results is ignored until its next order.
+            store until the service has answered. After a rejection the store gets none until its stock changes, and then for \
+            the fruits that answers show to be short again. A store without an answer in juice.results is ignored until its \
+            next order.
 
             Each shortage is refilled once, however many bots run and whichever of them dies. Bots of one --bot-group share \
             the stores; another bot takes over within 10 seconds. It may send a refill again, but with the same id, which is \
@@ -101,7 +102,7 @@ extension Setting<[String]?> {
 
 extension Setting<String> {
     static var botGroup: Self {
-        let longest = RefillIDs.maximumGroupLength
+        let longest = Refill.maximumGroupLength
         return Self("bot-group", default: "juice-restock-bot", "1 to \(longest) bytes long") { text in
             (1...longest).contains(text.utf8.count) ? text : nil
         }
@@ -127,18 +128,6 @@ struct RestockBotPlan: Sendable {
 
 extension RestockBotPlan {
     init(_ settings: Settings) throws(Failure) {
-        self.init(rules: try Self.rules(settings))
-        group = try settings[.botGroup]
-        guard try group != settings[.group] else {
-            throw Failure(.configuration, "--bot-group \(group.printable) is the service's; bots need another")
-        }
-        let logsJSON = try settings[.logFormat] == .json
-        printsJSON = try settings[.json] || logsJSON
-        onceWithin = try settings[.once] ? settings[.timeout] : nil
-        adminAddress = try settings[.adminHTTP]
-    }
-
-    private static func rules(_ settings: Settings) throws(Failure) -> RefillRules {
         let (low, target, stores) = (try settings[.low], try settings[.target], try settings.stores())
         var fruits = try settings[.fruits]
         if let given = fruits {
@@ -149,13 +138,20 @@ extension RestockBotPlan {
             let hint = "a fruit with LOW or fewer left is refilled up to TARGET"
             throw Failure(.usage, "--low \(low) must be below --target \(target)", hint: hint)
         }
-        return rules
+        self.init(rules: rules)
+        group = try settings[.botGroup]
+        guard try group != settings[.group] else {
+            throw Failure(.configuration, "--bot-group \(group.printable) is the service's; bots need another")
+        }
+        let logsJSON = try settings[.logFormat] == .json
+        printsJSON = try settings[.json] || logsJSON
+        onceWithin = try settings[.once] ? settings[.timeout] : nil
+        adminAddress = try settings[.adminHTTP]
     }
 }
 
 /// One run of a restock bot, on the thread that calls ``run()``.
 struct RestockBotRun {
-    /// Its watch logs to `logger`.
     let clients: KafkaClients
     let plan: RestockBotPlan
     let logger: Logger
@@ -164,92 +160,71 @@ struct RestockBotRun {
     /// Receives each refill once it is written.
     let show: (Refill) -> Void
 
-    init(
-        clients: KafkaClients, plan: RestockBotPlan, logger: Logger, isEnded: @escaping () -> Bool, show: @escaping (Refill) -> Void
-    ) {
-        (self.clients, self.plan, self.logger) = (clients.watching(logger), plan, logger)
-        (self.isEnded, self.show) = (isEnded, show)
-    }
-
     func run() throws {
-        let watch = clients.watch
-        guard let address = plan.adminAddress else { return try run(watch, BotMonitor { watch.obstacle }) }
-        let metrics = Metrics(BotMetric.allCases.map { .init($0.rawValue, help: $0.help) })
-        let monitor = BotMonitor(factory: metrics.registry) {
-            watch.obstacle
-        } failure: {
-            watch.lastFailure
-        }
+        let clients = clients.watching(logger)
+        guard let address = plan.adminAddress else { return try run(clients, BotMonitor(watch: clients.watch)) }
+        let metrics = Metrics(BotMonitor.help.map { .init($0.key, help: $0.value) })
+        let monitor = BotMonitor(factory: metrics.registry, watch: clients.watch)
         let admin = BackgroundGroup<HTTPAddress> { onListening in
             .of([
                 metrics.server(
-                    at: address, readyMetric: BotMetric.ready.rawValue, liveness: { monitor.liveness },
+                    at: address, readyMetric: "juice_bot_ready", liveness: { monitor.liveness() },
                     readiness: { monitor.readiness }, countsItself: true, logger: logger, onListening: onListening)
             ])
         }
         defer { admin.stop() }
         _ = try admin.waitUntilUp()
-        try run(watch, monitor)
+        try run(clients, monitor)
     }
 
-    private func run(_ watch: BrokerWatch, _ monitor: BotMonitor) throws(Failure) {
-        let deadline = plan.onceWithin.map(Deadline.init(after:))
-        try findTopics(watch, deadline)
+    private func run(_ clients: KafkaClients, _ monitor: BotMonitor) throws(Failure) {
+        let (watch, deadline) = (clients.watch, plan.onceWithin.map(Deadline.init(after:)))
+        let consumer = try clients.consumer()
+        do throws(KafkaError) {
+            defer { consumer.close() }
+            // Waits for the cluster. A topic that does not exist ends the bot.
+            let isWaiting = { !isEnded() && !(deadline?.isOver ?? false) }
+            _ = try watch.metadata(of: [clients.topics.restocks, clients.topics.results], from: consumer, while: isWaiting)
+        } catch { if !isEnded() { throw clients.failure(error) } }
         let stop = StopSignal()
         defer { stop.request() }
-        Thread.detachNewThread { [clients] in
+        Thread.detachNewThread {
             guard let consumer = try? clients.consumer() else { return }
             defer { consumer.close() }
-            clients.watch.keepProbing(consumer, until: stop)
+            watch.keepProbing(consumer, until: stop)
         }
-        let botLogger = BotLogger(logger: logger, target: plan.rules.target)
-        let log = KafkaAnswerLog(
-            base: clients.base, group: plan.group, topics: clients.topics, capabilities: clients.capabilities,
-            watch: watch, hooks: ClientHooks(logger: logger, logCeiling: .info))
-        var bot = JuiceRestockBot.RestockBot(log: log, rules: plan.rules, group: plan.group) { [show] event in
+        let botLogger = BotLogger(logger: logger)
+        let bot = JuiceRestockBot.RestockBot(
+            base: clients.base, group: plan.group, topics: clients.topics, rules: plan.rules, capabilities: clients.capabilities,
+            hooks: ClientHooks(logger: logger, logCeiling: .info, onError: watch.noticed)
+        ) { [show] event in
             botLogger.log(event)
             monitor.handle(event)
-            if case .sent(let refills) = event { refills.forEach(show) }
+            if case .sent(let refill) = event { show(refill) }
         }
         // Where no broker answers, a commit would wait for one.
         defer {
             logger.notice("stopping: leaving the group")
-            if watch.needsProbe { bot.leave() } else { bot.commitAndLeave() }
+            bot.leave(isCommitting: !watch.needsProbe)
         }
         while !isEnded() {
             if let deadline {
-                if bot.isSettled { return }
-                if deadline.isOver { throw Self.unsettled(bot.underway) }
+                if bot.work?.isSettled ?? false { return }
+                if deadline.isOver {
+                    let underway = bot.work?.underway ?? 0
+                    guard underway > 0 else { throw Failure(.unavailable, "not done in time; a longer --timeout may help") }
+                    let hint = "they are written, and are answered once the service runs; sent again they count once"
+                    throw Failure(.unavailable, "\(underway.counted("refill")) not answered yet", hint: hint)
+                }
             }
-            let step = bot.step()
-            monitor.stepped(work: bot.work)
-            botLogger.update(isReading: bot.work != nil, failure: watch.lastFailure, now: .now)
-            switch step {
-            case .worked: botLogger.update(underway: bot.underway, now: .now)
-            case .backOff(let pause): Thread.sleep(forTimeInterval: pause / .seconds(1))
-            case .failed(let error): throw clients.failure(error)
-            }
-        }
-    }
-
-    private static func unsettled(_ underway: Int) -> Failure {
-        let hint = "they are written, and are answered once the service runs; sent again they count once"
-        return underway > 0
-            ? Failure(.unavailable, "\(underway.counted("refill")) not answered yet", hint: hint)
-            : Failure(.unavailable, "not done in time; a longer --timeout may help")
-    }
-
-    /// Waits for the cluster and checks that the topics exist.
-    private func findTopics(_ watch: BrokerWatch, _ deadline: Deadline?) throws(Failure) {
-        let consumer = try clients.consumer()
-        defer { consumer.close() }
-        do throws(KafkaError) {
-            let names = [clients.topics.restocks, clients.topics.results]
-            let isWaiting = { !isEnded() && !(deadline?.isOver ?? false) }
-            _ = try watch.metadata(of: names, from: consumer, while: isWaiting)
-        } catch {
-            if isEnded() { return }
-            throw clients.failure(error)
+            do throws(KafkaError) {
+                let pause = try bot.step()
+                let work = bot.work
+                monitor.stepped(work: work)
+                botLogger.update(isReading: work != nil, failure: watch.lastFailure, now: .now)
+                if pause == .zero { botLogger.update(underway: work?.underway ?? 0, now: .now) }
+                Thread.sleep(forTimeInterval: pause / .seconds(1))
+            } catch { throw clients.failure(error) }
         }
     }
 }
@@ -257,15 +232,13 @@ struct RestockBotRun {
 /// Logs the bot's events, each change once.
 final class BotLogger {
     private let logger: Logger
-    private let target: Int
-    private var fruitsBeyondTarget: Set<String> = []
     private var waitingSince: ContinuousClock.Instant?
     private var hasWarned = false
     private var idleSince: ContinuousClock.Instant?
     private var hasToldWhyIdle = false
     private var failures = 0
 
-    init(logger: Logger, target: Int) { (self.logger, self.target) = (logger, target) }
+    init(logger: Logger) { self.logger = logger }
 
     func log(_ event: BotEvent) {
         switch event {
@@ -274,9 +247,6 @@ final class BotLogger {
             // After a failure a restart is not news.
             let level = failures > 0 ? Logger.Level.debug : .notice
             logger.log(level: level, "watching", metadata: ["partitions": "\(partitions)"])
-        case .beyondTarget(let fruit, let needed):
-            guard fruitsBeyondTarget.insert(fruit).inserted else { return }
-            logger.notice("an order needed \(needed) \(fruit), more than --target \(target)")
         case .rejected(let answer):
             logger.warning(
                 "refill rejected, and not sent again before the stock changes: \(answer.message)",
@@ -285,7 +255,7 @@ final class BotLogger {
             failures += 1
             // Fewer failures in a row are normal: another bot joined or left.
             let level = failures == 5 ? Logger.Level.warning : .info
-            logger.log(level: level, "reading again from the committed positions: \(error)")
+            logger.log(level: level, "reading again from the committed offsets: \(error)")
         case .recovered:
             if failures >= 5 { logger.notice("refills are written again") }
             failures = 0
@@ -321,7 +291,7 @@ final class BotLogger {
 enum RefillLine {
     /// `12:34:56  gangnam       juice-restock-bot/0-12  kiwi +25 (5 → 30)`.
     static func text(_ refill: Refill, time: String?, paint: Paint) -> String {
-        let amounts = refill.entries.map { "\($0.fruit.printable) +\($0.amount) (\($0.level) → \($0.level + $0.amount))" }
+        let amounts = refill.entries.map { "\($0.fruit.printable) +\($0.added) (\($0.level) → \($0.level + $0.added))" }
         let store = DisplayWidth.pad(StoreID.visible(refill.store), to: 12)
         let id = paint(.faint, DisplayWidth.pad(refill.id.printable, to: 24))
         let columns = [time.map { paint(.faint, $0) }, store, id, paint(.cyan, amounts.joined(separator: ", "))]
@@ -331,18 +301,10 @@ enum RefillLine {
     /// `{"refill":[{"added":25,"fruit":"kiwi","level":5}],"restockId":"…","store":"gangnam","time":"2026-01-31T12:34:56.789Z"}`.
     static func json(_ refill: Refill, time: Date = .now) -> String {
         struct Line: Encodable {
-            struct Fruit: Encodable {
-                let fruit: String
-                let level: Int
-                let added: Int
-            }
-            let restockId: String
-            let store: String
-            let refill: [Fruit]
-            let time: String
+            let restockId, store, time: String
+            let refill: [Refill.Entry]
         }
-        let fruits = refill.entries.map { Line.Fruit(fruit: $0.fruit, level: $0.level, added: $0.amount) }
         let utc = DateTime.utc(milliseconds: Int64(time.timeIntervalSince1970 * 1000))
-        return JSONText.line(Line(restockId: refill.id, store: refill.store, refill: fruits, time: utc))
+        return JSONText.line(Line(restockId: refill.id, store: refill.store, time: utc, refill: refill.entries))
     }
 }

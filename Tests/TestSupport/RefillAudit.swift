@@ -5,13 +5,13 @@ import JuiceAudit
 /// It knows the contract and the bots' settings, and shares no code with them. A bot names a refill `GROUP/PARTITION-OFFSET`
 /// after the answer that showed the shortage, or after the answer to the previous refill. It may send a refill more than once:
 /// the first copy counts, the others are repeats. The topics must be complete and all commands answered.
-struct RefillAudit: Sendable {
+package struct RefillAudit: Sendable {
     /// Every shortage that was not refilled once, and every refill without one.
-    private(set) var faults: [String] = []
+    package private(set) var faults: [String] = []
     /// Refills that were made.
-    private(set) var refills = 0
+    package private(set) var refills = 0
     /// Refills that were sent again.
-    private(set) var copies = 0
+    package private(set) var copies = 0
 
     private let group: String
     private let low: Int
@@ -22,7 +22,7 @@ struct RefillAudit: Sendable {
 
     /// Audits all restocks and answers, by partition, for bots of this group, which refill a fruit with at most `low` left up to
     /// `target`.
-    init(restocks: [[AuditRecord]], answers: [[AuditRecord]], group: String, low: Int, target: Int) {
+    package init(restocks: [[AuditRecord]], answers: [[AuditRecord]], group: String, low: Int, target: Int) {
         (self.group, self.low, self.target) = (group, low, target)
         for (partition, answers) in answers.enumerated() {
             judge(answers, restocks.indices.contains(partition) ? sent(restocks[partition], partition) : [:], partition)
@@ -49,7 +49,7 @@ struct RefillAudit: Sendable {
         var needed: Int?
         /// Whether an order found too little since its last refill.
         var wasMissing = false
-        /// The level at which a refill of it alone was rejected.
+        /// The level at which a refill of its store was rejected.
         var refusedAt: Int?
 
         mutating func update(_ level: Int, needed: Int?, target: Int) {
@@ -62,6 +62,12 @@ struct RefillAudit: Sendable {
         }
 
         mutating func refill() { self = Fruit(level: level, seen: [level]) }
+
+        var refused: Fruit {
+            var fruit = self
+            (fruit.refusedAt, fruit.needed) = (level, nil)
+            return fruit
+        }
     }
 
     private func prefix(_ partition: Int) -> String { "\(group)/\(partition)-" }
@@ -134,10 +140,10 @@ struct RefillAudit: Sendable {
                     report("wrong", record, partition, "\(fruit) of \(quoted(name.store)): \(problem)")
                 }
                 store.fruits[fruit]?.refill()
-            } else if amounts.count == 1 {
-                store.fruits[fruit, default: state].refusedAt = state.level
             }
         }
+        // What was short waits until an order shows it again.
+        if !isMade { store.fruits = store.fruits.mapValues { $0.refused } }
     }
 
     /// A refill must be decided by an answer since the previous refill. Two by the same answer would be two for one shortage.
