@@ -51,7 +51,10 @@ struct DoctorCommandTests {
             ([.orders: [order], .results: [claim, answer], .stock: [stock]], 0, nil),
             // The stock may lag behind.
             ([.orders: [order], .results: [claim, answer]], 0, nil),
-            ([.orders: [order], .stock: [stock]], 78, "partition 0 is stopped: stock [0] has 1 changes, but the results tell of 0"),
+            (
+                [.orders: [order], .stock: [stock]], 78,
+                "partition 0 is stopped: stock [0] has 1 changes, but the results tell of 0"
+            ),
             (
                 [.orders: [#"{"orderId":"z","juice":"kiwi"}"#], .results: [claim, answer], .stock: [stock]], 78,
                 #"partition 0 is stopped: orders [0]: the log has order "z" of store "g" at offset 0, but another record was handled"#
