@@ -145,10 +145,12 @@ final class Takeover {
             }
         case .confirming:
             // What was deleted while it was read would look as if it had never been there.
-            for extents in try log.extents(of: partitions).extents where target(extents.partition)?.hasMoved(to: extents) ?? false {
+            let found = try log.extents(of: partitions).extents
+            for extents in found where target(extents.partition)?.hasMoved(to: extents) ?? false {
                 throw LogError(.startOver, "the beginning of results or stock [\(extents.partition)] moved while they were read")
             }
             finishRestore()
+            for extents in found { cached[extents.partition]?.compare(extents) }
         case .tail, .claims, .between, .stock, .journal, .head:
             if isOpen {
                 try read(try log.readChangelog())
