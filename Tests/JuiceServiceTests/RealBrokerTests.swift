@@ -158,8 +158,12 @@ struct RealBrokerTests {
             return stranger
         }
         try await withRunningService(cluster.serviceConfiguration(instanceID: "heir")) { events in
-            #expect(wait { events.isAssigned })
-            #expect(!wait(upTo: .seconds(3)) { events.isRestored })
+            let isNamed = {
+                events.all.contains {
+                    if case .partitionFailing(0, let fault) = $0 { fault.kind == .transaction(.stock) } else { false }
+                }
+            }
+            #expect(wait { isNamed() })
             try stranger.abort()
             try cluster.order("a", of: "main")
             let answer = try cluster.read(.results, partitionCount: 1) { !$0.isEmpty }.first?.text
