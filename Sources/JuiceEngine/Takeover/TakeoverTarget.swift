@@ -141,7 +141,9 @@ final class TakeoverTarget {
 
     /// Whether nobody has written to the journal since a state was the last that it says.
     func isUnchanged(since state: PartitionState) -> Bool {
-        guard !hasNews, tail.hasClaim(of: state), tail.records == state.committed.records else { return false }
+        guard !hasNews, tail.hasClaim(of: state), !state.rewound.contains(.results),
+            tail.records == state.committed.records
+        else { return false }
         return tail.positions.all.allSatisfy { state.committed.positions[$0.input] == $0.offset }
     }
 
