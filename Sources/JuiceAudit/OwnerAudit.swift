@@ -1,24 +1,28 @@
 /// Follows whose a partition is, by the claims in its journal.
 ///
-/// The owner is the last *clean* claim: one before which nobody else claimed that its writer did not know of. Whoever finds
-/// another claim in between writes nothing and claims again.
+/// The owner is the last *clean* claim: one whose writer knew of all others before it, and fenced the owner of before. Whoever
+/// finds another claim in between writes nothing and claims again.
 struct OwnerAudit {
     private(set) var owners: [AuditOwner] = []
     /// The clean claim that the partition belongs to.
     private(set) var claim: Int64?
-    private var ids: UInt64 = 0
+    private var ids: [String] = []
+    /// The ids that the writers of claims since then have fenced.
+    private var fenced: Set<String> = []
     private var isReported = false
-    private var claims: [(offset: Int64, ids: UInt64)] = []
+    private var claims: [(offset: Int64, ids: [String])] = []
 
     /// Adds a claim.
     ///
     /// - Returns: what is wrong with it.
     mutating func add(_ note: JSONReader, at moment: AuditMoment, partitionCount: Int) -> String? {
-        guard let (ids, _) = note.ids, let since = note.integer("since"), let count = note.integer("partitions"),
-            let group = note.string("group"), let instance = note.string("instance")
+        guard let ids = note.texts("ids"), let since = note.integer("since"),
+            let count = note.integer("partitions"), let group = note.string("group"), let instance = note.string("instance")
         else { return "the claim does not say whose it is" }
-        if !claims.reversed().prefix(while: { $0.offset >= since }).contains(where: { $0.ids != ids }) {
-            (claim, self.ids) = (moment.offset, ids)
+        fenced.formUnion((note.texts("fenced") ?? []) + ids)
+        let isAlone = !claims.reversed().prefix(while: { $0.offset >= since }).contains { $0.ids != ids }
+        if isAlone, fenced.isSuperset(of: self.ids) {
+            (claim, self.ids, fenced) = (moment.offset, ids, [])
             begin(group, instance, at: moment)
         }
         claims.append((moment.offset, ids))
@@ -28,11 +32,13 @@ struct OwnerAudit {
 
     /// Compares a position note with the owner's claim.
     mutating func check(_ note: JSONReader, at moment: AuditMoment, isWhole: Bool) -> String? {
-        guard let (ids, first) = note.ids, let claim = note.integer("claim") else { return "it does not name its owner's claim" }
+        guard let ids = note.texts("ids"), let first = ids.first, let claim = note.integer("claim") else {
+            return "it does not name its owner's claim"
+        }
         if self.claim == nil, !isWhole {
             // The claim has expired. The ids are GROUP/INSTANCE/WORKER/SET/INDEX, and a group may have slashes.
             (self.claim, self.ids) = (Int64(claim), ids)
-            let names = String(decoding: first, as: UTF8.self).split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
+            let names = first.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
             begin(names.dropLast().joined(separator: "/"), String(names.last ?? ""), at: moment)
         }
         guard let owner = self.claim else { return "nobody has claimed the partition" }
@@ -57,12 +63,10 @@ struct OwnerAudit {
 }
 
 extension JSONReader {
-    /// Stands for the transactional ids of a note, with the first of them.
-    fileprivate var ids: (UInt64, first: UnsafeBufferPointer<UInt8>)? {
-        let texts = value("ids").flatMap { tokens[$0].kind == .array ? elements(of: $0) : nil }?.map(string) ?? []
-        guard let first = texts.first ?? nil, !texts.contains(where: { $0 == nil }) else { return nil }
-        var digest = Digest()
-        for case let text? in texts { digest.add(text) }
-        return (digest.value, first)
+    /// The texts of a list; nil if it is none.
+    fileprivate func texts(_ name: StaticString) -> [String]? {
+        guard let list = value(name), tokens[list].kind == .array else { return nil }
+        let texts = elements(of: list).map { string($0).map { String(decoding: $0, as: UTF8.self) } }
+        return texts.contains(nil) ? nil : texts.compactMap(\.self)
     }
 }

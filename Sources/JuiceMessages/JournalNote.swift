@@ -69,6 +69,8 @@ public struct JournalClaim: Sendable, Hashable {
     public var ids: [String]
     /// The journal's end that it had read up to, undecided transactions included.
     public var since: Int64
+    /// The ids of others that it fenced before.
+    public var fenced: [String]
     /// Its consumer group.
     public var group: String
     /// The name of its instance.
@@ -79,8 +81,11 @@ public struct JournalClaim: Sendable, Hashable {
     public var next: [InputTopic: Int64]
 
     /// A claim.
-    public init(ids: [String], since: Int64, group: String, instance: String, partitions: Int32, next: [InputTopic: Int64]) {
-        (self.ids, self.since, self.group) = (ids, since, group)
+    public init(
+        ids: [String], since: Int64, fenced: [String] = [], group: String, instance: String, partitions: Int32,
+        next: [InputTopic: Int64]
+    ) {
+        (self.ids, self.since, self.fenced, self.group) = (ids, since, fenced, group)
         (self.instance, self.partitions, self.next) = (instance, partitions, next)
     }
 }
@@ -165,7 +170,7 @@ extension JournalClaim {
         [
             #""ids":[\#(ids.map { "\($0)" })]"#, #""since":\#(since)"#, #""group":\#(group)"#, #""instance":\#(instance)"#,
             #""partitions":\#(partitions)"#,
-        ] + next.members
+        ] + next.members + (fenced.isEmpty ? [] : [#""fenced":[\#(fenced.map { "\($0)" })]"#])
     }
 }
 
@@ -219,7 +224,8 @@ extension JournalNote {
         case "claim":
             self = .claim(
                 JournalClaim(
-                    ids: try note.texts("ids"), since: try note.number("since"), group: try note.text("group"),
+                    ids: try note.texts("ids"), since: try note.number("since"),
+                    fenced: note.member("fenced").isAbsent ? [] : try note.texts("fenced"), group: try note.text("group"),
                     instance: try note.text("instance"),
                     partitions: Int32(try note.integer("partitions", from: 1...Int(Int32.max))), next: try note.next()))
         case "anchored":

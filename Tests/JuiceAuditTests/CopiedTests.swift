@@ -90,7 +90,7 @@ import Testing
         var copy = Copy()
         copy.topics.add("orders 0@6", Line.order("n", "durian"))
         let end = copy.topics[.results][0].last.map { Int($0.offset) } ?? 0
-        copy.topics.add("results 0@\(end + 1)", Line.claim("till-2", since: end + 1, partitions: 2))
+        copy.topics.add("results 0@\(end + 1)", Line.claim("till-2", since: end + 1, fenced: Line.ids("anchor"), partitions: 2))
         let position = Line.position(6, 3, claim: end + 1, ids: Line.ids("till-2"))
         copy.topics.add("results 0@\(end + 2)", position)
         copy.topics.add("results 0@\(end + 3)", Line.rejected("n", "unknownJuice").at(6))

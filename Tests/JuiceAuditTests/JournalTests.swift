@@ -112,9 +112,14 @@ import Testing
             Line.claim("till-2", since: 4), Line.claim("till-3", since: 4), Line.position(2, 0, claim: 5, ids: Line.ids("till-3")),
             expected: "its writer claimed at 5, and is not the owner, who did at 4"),
         noting(
-            Line.claim("till-2", since: 4), Line.claim("till-3", since: 4), Line.claim("till-3", since: 6),
-            Line.position(2, 0, claim: 6, ids: Line.ids("till-3"))),
+            Line.claim("till-2", since: 4), Line.claim("till-3", since: 4),
+            Line.claim("till-3", since: 6, fenced: Line.ids("till-2")), Line.position(2, 0, claim: 6, ids: Line.ids("till-3"))),
         noting(Line.claim("till-1", set: 1, since: 3), Line.position(2, 0, claim: 4, ids: Line.ids("till-1", set: 1))),
+        // It was on its way while the journal was recreated, and has fenced an owner of the other one.
+        noting(Line.claim("till-2", since: 4, fenced: Line.ids("till-3")), Line.position(2, 0)),
+        noting(
+            Line.claim("till-2", since: 4, fenced: Line.ids("till-3")), Line.claim("till-3", since: 5),
+            Line.position(2, 0, claim: 5, ids: Line.ids("till-3"))),
         adding(Line.claim("till-2", since: 9), expected: "the claim's since is 9, after the claim itself"),
         adding(Line.claim("till-2", since: 5, partitions: 8), expected: "count of partitions is 8, not 1"),
         adding(#"{"type":"claim","since":0}"#, expected: "the claim does not say whose it is"),
@@ -151,7 +156,9 @@ import Testing
 
     @Test func ownersAreTold() throws {
         let claims = [
-            Line.claim("till-1", set: 1, since: 0), Line.claim("till-2", since: 2, group: "a/b"), Line.claim("till-1", since: 3),
+            Line.claim("till-1", set: 1, since: 0),
+            Line.claim("till-2", since: 2, fenced: Line.ids("till-1", set: 1), group: "a/b"),
+            Line.claim("till-1", since: 3, fenced: Line.ids("till-2", "a/b")),
         ]
         let (first, second, third) = (0, 2, 3)
         func moment(_ offset: Int) -> AuditMoment {

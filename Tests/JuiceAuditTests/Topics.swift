@@ -8,11 +8,13 @@ enum Line {
     static let rules = AuditRules(partitionCount: 1, memoryWindow: 1_000, memoryCount: 100)
     static let claim = claim("till-1")
 
-    static func claim(_ instance: String, set: Int = 0, since: Int = 0, group: String = "juice-maker", partitions: Int = 1)
-        -> String
-    {
+    /// A claim whose writer has fenced till-1, unless others are named.
+    static func claim(
+        _ instance: String, set: Int = 0, since: Int = 0, fenced: String = ids("till-1"), group: String = "juice-maker",
+        partitions: Int = 1
+    ) -> String {
         #"{"type":"claim","ids":\#(ids(instance, set: set, group)),"since":\#(since),"group":"\#(group)","#
-            + #""instance":"\#(instance)","partitions":\#(partitions)}"#
+            + #""instance":"\#(instance)","partitions":\#(partitions),"fenced":\#(fenced)}"#
     }
 
     static func ids(_ instance: String, set: Int = 0, _ group: String = "juice-maker") -> String {

@@ -55,6 +55,24 @@ import Testing
         #expect(cluster.answers() == ["juiceMade a"])
     }
 
+    /// Its writer has fenced the owner of the journal that it had read, and nobody in the new one.
+    @Test func aClaimThatArrivesInARecreatedJournalIsRepeated() {
+        var isDue = true
+        claim(["former/0/0/0/0"])
+        harness.log.fault = { [unowned self] call in
+            guard call == .begin, isDue else { return nil }
+            isDue = false
+            cluster[.results, 0].clear()
+            claim(["other/0/0/0/0"])
+            return nil
+        }
+        harness.order("a", "kiwi")
+        #expect(claims.map(\.first) == ["other/0/0/0/0", first[0], next[0]])
+        #expect(fenced == Set(first + ["former/0/0/0/0", "other/0/0/0/0"]))
+        #expect(harness.hasStartedOver)
+        #expect(cluster.answers() == ["juiceMade a"])
+    }
+
     /// Whoever claims while this worker does is fenced, whatever else is found there.
     @Test func whatCameInBetweenIsFencedBeforeTheNextClaim() {
         var isDue = true

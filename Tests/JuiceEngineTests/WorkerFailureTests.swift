@@ -175,15 +175,33 @@ import Testing
 
     @Test func ordersWaitWholeWhileTheirAnswersAreRefused() {
         let trace = MessageHeader(name: "traceparent", value: "00-1")
+        let (first, second) = (String(repeating: "a", count: 100), String(repeating: "b", count: 100))
         harness.run()
-        cluster.send(.orders, key: "gangnam", #"{"orderId":"a","juice":"kiwi"}"#, headers: [trace])
-        cluster.order("b", "kiwi")
-        // More than a claim, less than an ordinary answer.
-        refuseForAWhile(.results, moreThan: 160, on: harness)
-        #expect(cluster.answers() == ["juiceMade a", "juiceMade b"])
+        cluster.send(.orders, key: "gangnam", #"{"orderId":"\#(first)","juice":"kiwi"}"#, headers: [trace])
+        cluster.order(second, "kiwi")
+        // More than a claim, less than these answers.
+        refuseForAWhile(.results, moreThan: 220, on: harness)
+        #expect(cluster.answers() == ["juiceMade \(first)", "juiceMade \(second)"])
         #expect(cluster.answerRecords().first?.headers == [trace])
         #expect(cluster.values(.deadLetters).isEmpty)
         #expect(blamed(harness) == ["topic(JuiceMessages.Topic.results)"])
+    }
+
+    /// Its claim may be gone, and a successor had nobody to fence.
+    @Test func whoStoodStillTakesOverAgainBeforeItWrites() {
+        harness.order("a", "kiwi")
+        var calls: [SimulatedLog.Call] = []
+        harness.log.fault = { call in
+            // It stands still between the records that it gets and the transaction.
+            if calls.isEmpty { cluster.now += 31_000 }
+            calls.append(call)
+            return nil
+        }
+        cluster.order("a", "kiwi")
+        harness.run()
+        let look = calls.firstIndex(of: .extents), begin = calls.firstIndex(of: .begin)
+        #expect(look.flatMap { look in begin.map { look < $0 } } ?? false, "\(calls)")
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade a again"])
     }
 
     @Test func junkWaitsWholeWhileDeadLettersAreRefused() {

@@ -174,8 +174,8 @@ extension Damage {
             + each(["stock": notNumbers, "claim": notNumbers, "added": notOffsets, "forwarded": notOffsets, "since": ["1"]]),
         "claim": ofIDs
             + each([
-                "since": notNumbers, "partitions": notAmounts + [nil, "0"], "group": notTexts.dropLast() + [],
-                "instance": notTexts.dropLast() + [], "stock": ["1"],
+                "since": notNumbers, "fenced": notTexts.dropLast() + [], "partitions": notAmounts + [nil, "0"],
+                "group": notTexts.dropLast() + [], "instance": notTexts.dropLast() + [], "stock": ["1"],
             ]),
     ]
 

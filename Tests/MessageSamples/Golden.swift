@@ -423,9 +423,11 @@ package enum GoldenNotes {
         (
             .claim(
                 JournalClaim(
-                    ids: ids, since: 8800, group: "juice-maker", instance: "till \"1\"", partitions: 8, next: [.orders: 1235])),
+                    ids: ids, since: 8800, fenced: ["juice-maker/till-2/0/1/0"], group: "juice-maker", instance: "till \"1\"",
+                    partitions: 8, next: [.orders: 1235])),
             #"{"type":"claim","ids":["juice-maker/till-1/0/2/0","juice-maker/till-1/0/2/1"],"since":8800,"#
-                + #""group":"juice-maker","instance":"till \"1\"","partitions":8,"orders":1235}"#
+                + #""group":"juice-maker","instance":"till \"1\"","partitions":8,"orders":1235,"#
+                + #""fenced":["juice-maker/till-2/0/1/0"]}"#
         ),
         (
             .anchored(InputPlace(topic: .orders, partition: nil, offset: 17), by: "root@host", reason: "the topic was made anew"),

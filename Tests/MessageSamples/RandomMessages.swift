@@ -45,7 +45,8 @@ package enum RandomSamples {
         case 4:
             return .claim(
                 JournalClaim(
-                    ids: texts(&generator), since: number(&generator), group: text(&generator), instance: text(&generator),
+                    ids: texts(&generator), since: number(&generator), fenced: texts(&generator), group: text(&generator),
+                    instance: text(&generator),
                     partitions: max(1, number(&generator)), next: next(&generator)))
         default: return .anchored(place, by: text(&generator), reason: Bool.random(using: &generator) ? text(&generator) : nil)
         }

@@ -102,6 +102,17 @@ final class SimulatedFlaws {
 
     // MARK: - Restoring
 
+    /// The ids of all claims and position notes before an offset.
+    private func ids(namedBefore offset: Offset, in place: Place) -> [String] {
+        cluster[place].read().records.prefix { $0.offset < offset }.flatMap { found -> [String] in
+            switch found.record.value.flatMap({ JournalNote($0.view) }) {
+            case .claim(let claim): claim.ids
+            case .position(let note): note.ids
+            default: []
+            }
+        }
+    }
+
     /// Records of a changelog as they are restored.
     func restored(_ records: [Found], of place: Place, upTo next: Offset) -> [Found] {
         guard flaw != nil else { return records }
@@ -147,6 +158,7 @@ final class SimulatedFlaws {
             return record.revised(JournalNote.position(position).bytes)
         case (.claimWithoutSince, .claim(var claim)):
             claim.since = offset
+            claim.fenced = ids(namedBefore: offset, in: place)
             return record.revised(JournalNote.claim(claim).bytes)
         case (.otherGroupNotNoticed, .claim(var claim)):
             claim.group = claims[place]?.claim.group ?? claim.group

@@ -378,7 +378,7 @@ final class SimulatedLog: CommandLog {
         at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp
     ) throws(LogError) -> [Int32: AnswerReach] {
         try call(.answerReaches) { () throws(LogError) in
-            Set(positions.map { $0.partition % cluster.partitionCount }).sorted().reduce(into: [:]) { reaches, partition in
+            (0..<cluster.partitionCount).reduce(into: [:]) { reaches, partition in
                 let results = cluster[.results, partition]
                 let own = positions.filter { $0.partition % cluster.partitionCount == partition }
                 let unread = own.compactMap(firstUnread).min()

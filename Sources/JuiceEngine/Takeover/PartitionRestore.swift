@@ -27,12 +27,12 @@ struct PartitionRestore {
     private let isRebuild: Bool
     /// Whether the topics were copied from another cluster, where offsets differ: then only the stock is compared with the answers.
     private let isCopy: Bool
-    /// Where the journal is read from, its first record there, and the offsets of the claims in it.
+    /// Where the journal is read from, its first record there, and the ids of the claims in it, by offset.
     private var start: Offset = 0
     /// A position note, which says what the records before it were.
     private var lastNote: Offset = 0
     private var first: (offset: Offset, at: Timestamp)?
-    private var claims: Set<Offset> = []
+    private(set) var claims: [Offset: [String]] = [:]
     private var account: AccountCheck
     /// Whether an owner of another menu wrote any of it.
     private var hasOtherMenu = false
@@ -110,7 +110,7 @@ struct PartitionRestore {
         applied.progress = JournalProgress(home: partition)
         applied.evidence = LogEvidence()
         (hasRecords, isAnchored) = (false, false)
-        (self.start, self.lastNote, first, claims) = (start, lastNote, nil, [])
+        (self.start, self.lastNote, first, claims) = (start, lastNote, nil, [:])
         (account, hasOtherMenu, handledAt) = (AccountCheck(extents.results, from: start), false, nil)
     }
 
@@ -121,7 +121,7 @@ struct PartitionRestore {
         let time = min(record.timestamp ?? now, now)
         first = first ?? (record.offset, time)
         switch entry {
-        case .note(.claim): claims.insert(record.offset)
+        case .note(.claim(let claim)): claims[record.offset] = claim.ids
         case .note(.anchored(let place, _, _, let copied)):
             (hasRecords, isAnchored) = (true, true)
             if copied != nil { applied.progress.forwards.removeAll(place.topic) }
@@ -198,7 +198,7 @@ struct PartitionRestore {
 
     /// Whoever writes has claimed the partition in the same log. If that claim is gone, so is what was journalled with it.
     private mutating func checkClaim(_ claim: Offset, at offset: Offset) {
-        guard claim >= start, !claims.contains(claim) else { return }
+        guard claim >= start, claims[claim] == nil else { return }
         found(
             .journal, at: offset,
             "the results were made anew, or lost their end, under a running service: the claim at offset \(claim) of who wrote"

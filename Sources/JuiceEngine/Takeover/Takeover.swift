@@ -149,6 +149,9 @@ final class Takeover {
             for extents in found where target(extents.partition)?.hasMoved(to: extents) ?? false {
                 throw LogError(.startOver, "the beginning of results or stock [\(extents.partition)] moved while they were read")
             }
+            for target in targets where !target.fencedAllOwners {
+                throw LogError(.startOver, "results [\(target.partition)] was recreated while a claim was on its way")
+            }
             finishRestore()
             for extents in found { cached[extents.partition]?.compare(extents) }
         case .tail, .claims, .between, .stock, .journal, .head:
@@ -267,7 +270,7 @@ final class Takeover {
             switch stage {
             case .tail: target.tail.addCommitted(entry, at: record.offset, record.timestamp)
             case .claims: target.tail.addUncommitted(entry, at: record.offset)
-            case .between: target.addBetween(entry, at: record.offset, ids: ids)
+            case .between: target.addBetween(entry, at: record.offset, record.timestamp, ids: ids)
             case .journal: target.restore?.apply(entry, record, value, by: context.journalReader, now: now)
             case .head: target.restore?.applyHead(entry, at: record.offset)
             default: break
@@ -371,8 +374,8 @@ final class Takeover {
 
     private func claim(on target: TakeoverTarget) -> JournalClaim {
         JournalClaim(
-            ids: ids, since: target.since, group: context.settings.group, instance: context.settings.instance,
-            partitions: share.partitionCount, next: target.tail.positions.ofHome)
+            ids: ids, since: target.since, fenced: target.suspects.subtracting(ids).sorted(), group: context.settings.group,
+            instance: context.settings.instance, partitions: share.partitionCount, next: target.tail.positions.ofHome)
     }
 
     /// The claims are committed.

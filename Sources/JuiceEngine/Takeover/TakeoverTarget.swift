@@ -22,15 +22,14 @@ final class TakeoverTarget {
     private(set) var reading: Reading?
     var tail: JournalTail
     private var tailSpan: Offset = 4_096
-    /// Committed records were read up to here, before the claim.
+    /// Committed records were read up to here.
     private var tailEnd: Offset = 0
     /// The end of the journal that was read, undecided transactions included.
     private(set) var since: Offset = 0
     /// Where this worker's claim stands.
     private(set) var claim: Offset?
-    /// The ids of claims that came between reading the journal and this worker's last claim, and before that.
+    /// The ids of claims that came between reading the journal and this worker's last claim.
     private(set) var between: Set<String> = []
-    private var formerlyBetween: Set<String> = []
     /// Whether anything but claims was committed since the tail was read.
     private var hasNews = false
     /// How far back repeats may ask for answers; nil if nobody is to be answered.
@@ -57,8 +56,14 @@ final class TakeoverTarget {
 
     var results: Range<Offset> { extents?.results ?? 0..<0 }
 
+    /// Whether the claims before this worker's are those that it read before it claimed: it has fenced no others.
+    var fencedAllOwners: Bool {
+        let first = tail.note?.offset ?? 0
+        return (restore?.claims ?? [:]).allSatisfy { $0.key < first || $0.key >= since || tail.names($0.value, at: $0.key) }
+    }
+
     /// The ids under which somebody may still write.
-    var suspects: Set<String> { tail.suspects.union(formerlyBetween) }
+    var suspects: Set<String> { tail.suspects }
 
     // MARK: - Reading
 
@@ -124,8 +129,14 @@ final class TakeoverTarget {
         reading = Reading(topic: .results, start: max(tailEnd, results.lowerBound), end: results.upperBound)
     }
 
-    func addBetween(_ entry: JournalEntry, at offset: Offset, ids: [String]) {
-        guard case .note(.claim(let other)) = entry else { return hasNews = true }
+    func addBetween(_ entry: JournalEntry, at offset: Offset, _ time: Timestamp?, ids: [String]) {
+        tailEnd = offset + 1
+        guard case .note(.claim(let other)) = entry else {
+            // Written by a former owner, and decided since the tail was read.
+            tail.addCommitted(entry, at: offset, time)
+            return hasNews = true
+        }
+        tail.addUncommitted(entry, at: offset)
         guard offset >= since else { return }
         // A second process of the same name may have claimed with the same ids.
         if other.ids != ids || claim != nil { between.formUnion(other.ids) }
@@ -135,7 +146,6 @@ final class TakeoverTarget {
     /// Others claimed in between. The next claim covers all that is known by now.
     func claimAgain() {
         since = results.upperBound
-        formerlyBetween.formUnion(between)
         hasNews = true
     }
 
@@ -246,7 +256,7 @@ package struct AnswerReach {
     package init(offset: Offset, firstUnread: Timestamp?) { (self.offset, self.firstUnread) = (offset, firstUnread) }
 }
 
-/// What the end of a partition's journal says before this worker claims it: where to restore from, the positions of the inputs, and
+/// What the end of a partition's journal says up to this worker's claim: where to restore from, the positions of the inputs, and
 /// whose transactions may still be open.
 struct JournalTail {
     /// The last claim that is committed.
@@ -305,17 +315,20 @@ struct JournalTail {
             if lastClaim.map({ $0.offset < note.claim }) ?? true { lastClaim = LastClaim(of: note) }
             namings.append((offset, note.ids))
         case .note(.claim(let claim)):
+            // A claim that was on its way while the journal was recreated may have read another one.
+            if Set(lastClaim?.ids ?? []).isSubset(of: claim.fenced) { fencedUpTo = max(fencedUpTo, min(claim.since, offset)) }
             lastClaim = LastClaim(claim, at: offset)
-            // In a journal that was made anew or cut while the claim was on its way, `since` lies beyond the claim.
-            fencedUpTo = max(fencedUpTo, min(claim.since, offset))
         default: break
         }
     }
 
-    /// Adds a record whose transaction may be undecided, or aborted: its writer may still commit others.
+    /// Adds a claim, whatever becomes of it: its writer may still commit others.
     mutating func addUncommitted(_ entry: JournalEntry, at offset: Offset) {
         if case .note(.claim(let claim)) = entry { namings.append((offset, claim.ids)) }
     }
+
+    /// Whether a claim with these ids stands there.
+    func names(_ ids: [String], at offset: Offset) -> Bool { namings.contains { $0 == (offset, ids) } }
 
     /// The ids under which somebody may still write. Whoever wrote the last position note had fenced all that was named before,
     /// but for itself.

@@ -127,6 +127,10 @@ package struct Worker<Log: CommandLog> {
             case .takingOver(let takeover): try advance(takeover)
             case .checking(let check) where check.isDone: finish(check)
             case .checking(let check): try check.step(on: log, partitions: partitions, reader: context.commandReaders.0)
+            // Its claim may have been deleted while it stood still, so that a successor had nobody to fence.
+            case .beginning where timers.isCheckOverdue(at: log.now):
+                waiting = Batch()
+                takeOverAgain()
             case .beginning(let batch):
                 try log.begin()
                 begunAt = log.now
@@ -540,6 +544,8 @@ private struct Timers {
     private static let publishInterval: Timestamp = 1_000
     /// How often the logs are checked.
     private static let checkInterval: Timestamp = 3_000
+    /// A worker that has not looked at the logs for so long has stood still. Brokers abort a transaction that is open for less.
+    private static let longestUnchecked: Timestamp = 30_000
     /// How long a worker waits for the next command before it writes the stock that the last ones changed.
     private static let quietTime: Timestamp = 20
 
@@ -559,6 +565,8 @@ private struct Timers {
     mutating func checked(at now: Timestamp) { checkedAt = now }
 
     func isCheckDue(at now: Timestamp) -> Bool { !(checkedAt...checkedAt + Self.checkInterval ~= now) }
+
+    func isCheckOverdue(at now: Timestamp) -> Bool { !(checkedAt...checkedAt + Self.longestUnchecked ~= now) }
 
     mutating func isPublishDue(at now: Timestamp) -> Bool {
         guard hasNews, !(publishedAt...publishedAt + Self.publishInterval ~= now) else { return false }
