@@ -115,9 +115,10 @@ final class KafkaCommandLog: CommandLog {
         metrics?.started(at: positions)
     }
 
-    func publish(_ positions: [InputPosition]) {
-        input?.consumer.publish(configuration.topics.offsets(positions))
-        metrics?.published(positions)
+    func publish(_ offsets: [InputPartition: GroupOffset]) {
+        let (places, metadata) = configuration.topics.commits(offsets)
+        input?.consumer.publish(places, metadata: metadata)
+        metrics?.published(offsets.mapValues(\.offset))
     }
 
     func readBack(
@@ -196,18 +197,17 @@ final class KafkaCommandLog: CommandLog {
             })
     }
 
-    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] {
-        let places = partitions.map { configuration.topics[$0] }
-        let committed = try looking { timeout throws(KafkaError) in
-            try reader.uncommitted.committed(places, timeout: timeout)
+    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset] {
+        try looking { timeout throws(KafkaError) in
+            try reader.uncommitted.groupOffsets(of: partitions, in: configuration.topics, timeout: timeout)
         }
-        return zip(partitions, places).reduce(into: [:]) { $0[$1.0] = committed[$1.1] ?? nil }
     }
 
-    func confirmMembership(_ positions: [InputPosition]) throws(LogError) {
+    func confirmMembership(_ offsets: [InputPartition: GroupOffset]) throws(LogError) {
         guard let input else { return }
+        let (places, metadata) = configuration.topics.commits(offsets)
         do throws(KafkaError) {
-            try input.consumer.commit(configuration.topics.offsets(positions))
+            try input.consumer.commit(places, metadata: metadata)
             watch.reached()
         } catch {
             if error.code.isHopeless { throw LogError(error) }
@@ -422,8 +422,33 @@ extension TopicNames {
 
     subscript(input: InputPartition) -> TopicPartition { self[input.topic.topic, input.partition] }
 
+    /// Kafka's form of what a group commits.
+    func commits(
+        _ offsets: [InputPartition: GroupOffset]
+    ) -> (offsets: [TopicPartition: Offset], metadata: [TopicPartition: String]) {
+        let places = offsets.map { (self[$0.key], $0.value) }
+        return (
+            Dictionary(uniqueKeysWithValues: places.map { ($0, $1.offset) }),
+            Dictionary(uniqueKeysWithValues: places.compactMap { place, offset in offset.mark.map { (place, $0.metadata) } })
+        )
+    }
+
     /// Kafka's form of positions in the inputs.
     func offsets(_ positions: [InputPosition]) -> [TopicPartition: Offset] {
         Dictionary(uniqueKeysWithValues: positions.map { (self[$0.topic.topic, $0.partition], $0.offset) })
+    }
+}
+
+extension Consumer {
+    /// What the group has committed for inputs; only those that there are.
+    func groupOffsets(
+        of partitions: [InputPartition], in topics: TopicNames, timeout: Duration
+    ) throws(KafkaError) -> [InputPartition: GroupOffset] {
+        let (offsets, metadata) = try committedWithMetadata(partitions.map { topics[$0] }, timeout: timeout)
+        return partitions.reduce(into: [:]) { committed, input in
+            let place = topics[input]
+            guard let offset = offsets[place] ?? nil else { return }
+            committed[input] = GroupOffset(offset: offset, mark: metadata[place].flatMap(JournalMark.init))
+        }
     }
 }

@@ -115,18 +115,12 @@ final class WorkerMetrics: Sendable {
 
     /// The worker begins to read commands from these positions.
     func started(at positions: [InputPosition]) {
-        published(positions)
+        published(Dictionary(positions.map { ($0.input, $0.offset) }) { $1 })
         changeRestore { $0 = RestoreProgress() }
     }
 
     /// The worker has told its group how far the inputs are read.
-    func published(_ positions: [InputPosition]) {
-        state.withLock { state in
-            for position in positions {
-                state.committed[InputPartition(topic: position.topic, partition: position.partition)] = position.offset
-            }
-        }
-    }
+    func published(_ offsets: [InputPartition: Offset]) { state.withLock { $0.committed.merge(offsets) { $1 } } }
 
     /// The worker has found where the logs end.
     func found(_ extents: [PartitionExtents]) { state.withLock { $0.restore.setEnds(extents) } }

@@ -182,20 +182,30 @@ public final class Consumer {
     /// The group's committed offset of each partition; nil where none was committed. With `isolation.level=read_committed` the
     /// broker answers only once no open transaction includes offsets of them.
     public func committed(_ partitions: [TopicPartition], timeout: Duration) throws(KafkaError) -> [TopicPartition: Offset?] {
+        try committedWithMetadata(partitions, timeout: timeout).offsets
+    }
+
+    /// The same, and the metadata that was committed with the offsets.
+    public func committedWithMetadata(
+        _ partitions: [TopicPartition], timeout: Duration
+    ) throws(KafkaError) -> (offsets: [TopicPartition: Offset?], metadata: [TopicPartition: String]) {
         // librdkafka reports an error for an empty list.
-        guard !partitions.isEmpty else { return [:] }
+        guard !partitions.isEmpty else { return ([:], [:]) }
         let list = PartitionList(partitions)
         let code = list.withPointer { rd_kafka_committed(handle.pointer, $0, timeout.milliseconds) }
         if let error = KafkaError(code) { throw error }
-        return try list.offsets()
+        return (try list.offsets(), list.metadata)
     }
 
     /// Commits offsets for the group, and waits until the broker has stored them. After a timeout it may still do so.
-    public func commit(_ offsets: [TopicPartition: Offset], timeout: Duration = .seconds(10)) throws(KafkaError) {
+    public func commit(
+        _ offsets: [TopicPartition: Offset], metadata: [TopicPartition: String] = [:], timeout: Duration = .seconds(10)
+    ) throws(KafkaError) {
         // The call without a queue waits for the coordinator as long as it takes.
         let queue = rd_kafka_queue_new(handle.pointer)
         defer { rd_kafka_queue_destroy(queue) }
-        let code = PartitionList(offsets: offsets).withPointer { rd_kafka_commit_queue(handle.pointer, $0, queue, nil, nil) }
+        let list = PartitionList(offsets: offsets, metadata: metadata)
+        let code = list.withPointer { rd_kafka_commit_queue(handle.pointer, $0, queue, nil, nil) }
         if let error = KafkaError(code) { throw error }
         guard let event = rd_kafka_queue_poll(queue, timeout.milliseconds) else { throw .noAnswer }
         defer { rd_kafka_event_destroy(event) }
@@ -204,9 +214,9 @@ public final class Consumer {
 
     /// Commits offsets for the group without waiting, for tools that show how far it has read. Errors are ignored, but a stale
     /// member learns of it, and joins anew. Until the answer has come, librdkafka begins no assignment.
-    public func publish(_ offsets: [TopicPartition: Offset]) {
+    public func publish(_ offsets: [TopicPartition: Offset], metadata: [TopicPartition: String] = [:]) {
         guard !offsets.isEmpty else { return }
-        _ = PartitionList(offsets: offsets).withPointer { rd_kafka_commit(handle.pointer, $0, 1) }
+        _ = PartitionList(offsets: offsets, metadata: metadata).withPointer { rd_kafka_commit(handle.pointer, $0, 1) }
     }
 
     // MARK: - Offsets in the log

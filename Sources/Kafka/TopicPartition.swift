@@ -1,4 +1,5 @@
 import CRdKafka
+import Foundation
 
 /// A position in a partition's log: the number of a record, counted from 0.
 public typealias Offset = Int64
@@ -48,11 +49,14 @@ final class PartitionList {
         self.init(offsets: partitions.map { ($0, Offset(RD_KAFKA_OFFSET_INVALID)) })
     }
 
-    init(offsets: some Sequence<(key: TopicPartition, value: Offset)>) {
+    init(offsets: some Sequence<(key: TopicPartition, value: Offset)>, metadata: [TopicPartition: String] = [:]) {
         pointer = rd_kafka_topic_partition_list_new(0)
         for (partition, offset) in offsets {
-            let element = rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition)
-            element?.pointee.offset = offset
+            guard let element = rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition) else { continue }
+            element.pointee.offset = offset
+            guard let text = metadata[partition] else { continue }
+            // The list frees it.
+            (element.pointee.metadata, element.pointee.metadata_size) = (UnsafeMutableRawPointer(strdup(text)), text.utf8.count)
         }
     }
 
@@ -75,6 +79,15 @@ final class PartitionList {
             offsets.updateValue(element.offset < 0 ? nil : element.offset, forKey: partition)
         }
         return offsets
+    }
+
+    /// The metadata of each partition that has some.
+    var metadata: [TopicPartition: String] {
+        UnsafePointer(pointer).elements.reduce(into: [:]) { metadata, element in
+            guard let bytes = element.metadata, element.metadata_size > 0 else { return }
+            let text = UnsafeRawBufferPointer(start: bytes, count: element.metadata_size)
+            metadata[TopicPartition(element)] = String(decoding: text, as: UTF8.self)
+        }
     }
 }
 

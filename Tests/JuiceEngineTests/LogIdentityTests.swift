@@ -208,11 +208,12 @@ import Testing
         #expect(fault.kind == .journal)
         let claim = record.contains("position") ? 5 : 0
         #expect(fault.reason.contains("the claim at offset \(claim)"), "\(fault.reason)")
-        #expect(fault.anchors.map(\.offset) == [1, 0])
+        // The letter is of another record than the one that is there.
+        #expect(fault.anchors.map(\.offset) == [claim == 5 ? 1 : 0, 0])
         for anchor in fault.anchors { try cluster.anchor(anchor) }
         cluster.order("b", "kiwi")
         #expect(stop(of: "third") == nil)
-        #expect(cluster.answers() == ["juiceMade b"])
+        #expect(cluster.answers() == (claim == 5 ? ["juiceMade b"] : ["juiceMade a", "juiceMade b"]))
     }
 
     /// What was answered behind the journal's end must not be answered again: the second answer could be another.
@@ -225,6 +226,39 @@ import Testing
         harness.run()
         #expect(harness.fault?.reason.contains("lacks 1 records that were written") == true, "\(harness.events)")
         #expect(cluster.answers() == ["juiceMade a"])
+    }
+
+    /// The owner is gone. But it committed for its group how many records there were.
+    @Test func aJournalThatLostItsEndStopsASuccessor() throws {
+        let harness = Harness(cluster, member: "first")
+        for id in ["a", "b"] { harness.order(id, "kiwi", quantity: 100) }
+        cluster.now += 1_001
+        harness.runAndLeave()
+        cluster.truncate(.results, 0, last: 2)
+        for member in ["second", "third"] {
+            let fault = try #require(stop(of: member))
+            #expect(fault.kind == .journal && fault.missing == 1)
+            #expect(fault.reason.contains("lacks 1 records that were written"), "\(fault.reason)")
+            #expect(fault.anchors.first?.offset == 2)
+        }
+        let anchor = InputPosition(topic: .orders, partition: 0, offset: 2)
+        #expect(throws: LogError.self) { try cluster.anchor(anchor, accepting: 0) }
+        try cluster.anchor(anchor, accepting: 1)
+        #expect(stop(of: "fourth") == nil)
+        #expect(cluster.answers() == ["outOfStock a"])
+    }
+
+    /// Its offsets prove nothing of a log that is another one.
+    @Test func theAdviceBeginsAtANewLogsFirstRecord() throws {
+        let harness = Harness(cluster)
+        for id in ["a", "b", "c"] { harness.order(id, "kiwi") }
+        for topic in [Topic.orders, .results] { cluster[topic, 0].clear() }
+        for id in ["w", "x", "y", "z"] { cluster.order(id, "kiwi") }
+        cluster.now += 3_001
+        harness.run()
+        let fault = try #require(harness.fault)
+        #expect(fault.kind == .journal && fault.missing == 3)
+        #expect(fault.anchors.map(\.offset) == [0, 0])
     }
 
     /// Memory makes good what a stock topic has lost, also for the next worker, and before a state that was kept is used again.

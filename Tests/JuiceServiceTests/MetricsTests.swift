@@ -168,7 +168,7 @@ extension TestMetrics {
         metrics.started(at: [InputTopic.orders, .restocks].map { InputPosition(topic: $0, partition: 0, offset: 4) })
         #expect(gauges() == [16, 4])
         #expect(gauges(end: -1001) == [16, 4], "what is not known changes nothing")
-        metrics.published([InputPosition(topic: .orders, partition: 0, offset: 20)])
+        metrics.published([InputPartition(topic: .orders, partition: 0): 20])
         #expect(gauges() == [0, 20])
         metrics.record(.revoked)
         for metric in [ServiceMetric.consumerLag, .committedOffset] { #expect(factory.recorders(label: metric.rawValue).isEmpty) }

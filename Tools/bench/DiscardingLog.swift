@@ -95,7 +95,7 @@ final class DiscardingLog: CommandLog {
     func readBack(
         _ ranges: [InputPartition: Range<Offset>]
     ) throws(LogError) -> (records: [CommandRecord], damaged: Set<InputPartition>) { ([], []) }
-    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] { [:] }
+    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset] { [:] }
     func openTransactions(in extents: [PartitionExtents]) throws(LogError) -> [ChangelogPosition] { [] }
 
     func answerReaches(
@@ -104,8 +104,8 @@ final class DiscardingLog: CommandLog {
     func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {}
     func initTransactions() throws(LogError) -> [String] { ["bench"] }
     func fence(_ ids: Set<String>) throws(LogError) -> Set<String> { [] }
-    func confirmMembership(_ positions: [InputPosition]) throws(LogError) {}
-    func publish(_ positions: [InputPosition]) {}
+    func confirmMembership(_ offsets: [InputPartition: GroupOffset]) throws(LogError) {}
+    func publish(_ offsets: [InputPartition: GroupOffset]) {}
     func start(at positions: [InputPosition]) throws(LogError) {}
     func begin() throws(LogError) { journalled = journalled.upperBound..<journalled.upperBound }
     func flush() throws(LogError) {}

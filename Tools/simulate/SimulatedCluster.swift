@@ -18,7 +18,7 @@ final class SimulatedCluster {
     /// First copies of requests that were resent, still under way.
     var lateRequests: [LateRequest] = []
     /// Offsets that groups have not received yet, by the group's number.
-    var lateOffsets: [(group: Int, offsets: [Place: Offset])] = []
+    var lateOffsets: [(group: Int, offsets: [Place: GroupOffset])] = []
     /// Producers with records under way, some of processes that are no more.
     var sending: [SimulatedProducer] = []
     /// What happens in the middle of calls, in percent: records arrive out of order or later, as do markers and late requests.

@@ -15,7 +15,8 @@ struct SimulatedGroup {
     /// Names in the order of joining, with the number of each member's latest self.
     private(set) var members: [(name: String, number: Int)] = []
     private var joinCount = 0
-    private(set) var offsets: [Place: Offset] = [:]
+    private(set) var committed: [Place: GroupOffset] = [:]
+    var offsets: [Place: Offset] { committed.mapValues(\.offset) }
     /// Whether every member is assigned everything, as no group should.
     var isConfused = false
 
@@ -63,14 +64,14 @@ struct SimulatedGroup {
 
     func isCurrent(_ membership: Membership) -> Bool { isMember(membership) && membership.generation == generation }
 
-    mutating func commit(_ positions: [Place: Offset]) { offsets.merge(positions) { $1 } }
+    mutating func commit(_ offsets: [Place: GroupOffset]) { committed.merge(offsets) { $1 } }
 
     /// Expires the offsets, as for a group that was idle for too long.
-    mutating func forgetOffsets() { offsets = [:] }
+    mutating func forgetOffsets() { committed = [:] }
 
     /// Deletes the group. Its members do not know yet.
     mutating func delete() {
-        (members, offsets) = ([], [:])
+        (members, committed) = ([], [:])
         rebalance()
     }
 }

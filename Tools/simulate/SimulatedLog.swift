@@ -177,32 +177,32 @@ final class SimulatedLog: CommandLog {
         return .assigned(share)
     }
 
-    func publish(_ positions: [InputPosition]) {
+    func publish(_ offsets: [InputPartition: GroupOffset]) {
         guard !cluster.isDown, let membership, cluster.groups[group].isCurrent(membership) else { return }
-        let offsets = places(positions)
-        trace?("publish " + offsets.map { "\($0)@\($1)" }.sorted().joined(separator: " "))
+        let offsets = places(offsets)
+        trace?("publish " + offsets.map { "\($0)@\($1.offset)" }.sorted().joined(separator: " "))
         if cluster.isDisorderly() { cluster.lateOffsets.append((group, offsets)) } else { cluster.groups[group].commit(offsets) }
     }
 
-    func confirmMembership(_ positions: [InputPosition]) throws(LogError) {
+    func confirmMembership(_ offsets: [InputPartition: GroupOffset]) throws(LogError) {
         try call(.confirmMembership) { () throws(LogError) in
             guard let membership else { return }
             // A coordinator that lost its data, or is confused, takes a stale member for one of its own.
             guard cluster.groups[group].isCurrent(membership) || cluster.isDisorderly() else {
                 throw LogError(.startOver, "generation \(membership.generation) is over")
             }
-            cluster.groups[group].commit(places(positions))
+            cluster.groups[group].commit(places(offsets))
         }
     }
 
-    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] {
+    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset] {
         try call(.groupOffsets) { () throws(LogError) in
-            partitions.reduce(into: [:]) { $0[$1] = cluster.groups[group].offsets[Place($1)] }
+            partitions.reduce(into: [:]) { $0[$1] = cluster.groups[group].committed[Place($1)] }
         }
     }
 
-    private func places(_ positions: [InputPosition]) -> [Place: Offset] {
-        positions.reduce(into: [:]) { $0[Place(topic: $1.topic.topic, partition: $1.partition)] = $1.offset }
+    private func places(_ offsets: [InputPartition: GroupOffset]) -> [Place: GroupOffset] {
+        Dictionary(uniqueKeysWithValues: offsets.map { (Place($0.key), $0.value) })
     }
 
     // MARK: - The inputs
@@ -292,7 +292,7 @@ final class SimulatedLog: CommandLog {
         try call(.start) { () throws(LogError) in
             reportedEnds = [:]
             if flaw == .notRewound, !self.positions.isEmpty, !positions.isEmpty { return }
-            self.positions = flaws.started(at: places(positions))
+            self.positions = flaws.started(at: Dictionary(uniqueKeysWithValues: positions.map { (Place($0.input), $0.offset) }))
         }
     }
 

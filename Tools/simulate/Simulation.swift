@@ -257,7 +257,7 @@ final class Simulation {
         guard !cluster.journal(of: place.partition).positions.isEmpty else { return }
         let offset = Offset(random.number(0...Int(cluster[place].end) + 5))
         log("\(place) of the group is set to \(offset)")
-        cluster.group.commit([place: offset])
+        cluster.group.commit([place: GroupOffset(offset: offset, mark: nil)])
     }
 
     private func disturbTransactions() {

@@ -15,7 +15,7 @@ package protocol ReadableLog: AnyObject {
     func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String])
 
     /// The offsets that the group has committed; only those that there are.
-    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset]
+    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset]
 
     /// Begins to read the changelogs at these positions, and stops any earlier reading. Without positions nothing is read.
     func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError)
@@ -51,13 +51,13 @@ package protocol CommandLog: ReadableLog {
     /// Reads from these positions on, and no other partitions.
     func start(at positions: [InputPosition]) throws(LogError)
 
-    /// Tells the group how far the inputs are read, for tools that show the lag. Nothing depends on it, so errors are ignored.
-    func publish(_ positions: [InputPosition])
+    /// Commits for the group how far the inputs are read, without waiting. Errors are ignored.
+    func publish(_ offsets: [InputPartition: GroupOffset])
 
     // MARK: - Taking over partitions
 
-    /// Commits positions for the group. A stale member learns here that its assignment is over.
-    func confirmMembership(_ positions: [InputPosition]) throws(LogError)
+    /// Commits offsets for the group. A stale member learns here that its assignment is over.
+    func confirmMembership(_ offsets: [InputPartition: GroupOffset]) throws(LogError)
 
     /// Makes new producers under other transactional ids than before, all of them together, and drops the former ones. Whatever
     /// was open under the new ids is aborted.

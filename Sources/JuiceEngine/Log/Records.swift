@@ -75,7 +75,8 @@ public struct LogRecord<Source> {
 package typealias CommandRecord = LogRecord<InputTopic>
 
 extension LogRecord where Source == InputTopic {
-    var input: InputPartition { InputPartition(topic: topic, partition: partition) }
+    /// The partition.
+    package var input: InputPartition { InputPartition(topic: topic, partition: partition) }
     var position: InputPosition { InputPosition(input, offset) }
 }
 
@@ -121,7 +122,38 @@ package typealias ChangelogPosition = LogPosition<ChangelogTopic>
 extension LogPosition where Source == InputTopic {
     init(_ input: InputPartition, _ offset: Offset) { self.init(topic: input.topic, partition: input.partition, offset: offset) }
 
-    var input: InputPartition { InputPartition(topic: topic, partition: partition) }
+    /// The partition.
+    package var input: InputPartition { InputPartition(topic: topic, partition: partition) }
+}
+
+/// How far a consumer group has read an input.
+package struct GroupOffset: Sendable, Equatable {
+    /// The offset of the next record.
+    package let offset: Offset
+    /// What the journal held then; nil if another program committed the offset.
+    package let mark: JournalMark?
+
+    package init(offset: Offset, mark: JournalMark?) { (self.offset, self.mark) = (offset, mark) }
+}
+
+/// How much an owner's journal held when the owner committed offsets for its group: a shorter one has lost its end.
+package struct JournalMark: Sendable, Equatable {
+    /// Where the owner's claim stands.
+    let claim: Offset
+    /// How many records the journal had handled.
+    let records: Int64
+
+    init(claim: Offset, records: Int64) { (self.claim, self.records) = (claim, records) }
+
+    /// Reads the metadata of a group's offset; nil if it is not this service's.
+    package init?(metadata: String) {
+        let numbers = metadata.split(separator: "/", omittingEmptySubsequences: false).map { Int64($0) }
+        guard numbers.count == 2, let claim = numbers[0], let records = numbers[1] else { return nil }
+        self.init(claim: claim, records: records)
+    }
+
+    /// `CLAIM/RECORDS`.
+    package var metadata: String { "\(claim)/\(records)" }
 }
 
 /// Where the logs of a partition that stores live in begin and end: from the oldest record to the next one.

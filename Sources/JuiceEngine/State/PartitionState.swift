@@ -101,6 +101,16 @@ package final class PartitionState {
     /// The next record to read of each input.
     var positions: [InputPosition] { applied.progress.positions.all }
 
+    /// What to commit for the group.
+    ///
+    /// - Parameter ends: where the inputs are read to their ends.
+    func groupOffsets(passing ends: [InputPartition: Offset] = [:]) -> [InputPartition: GroupOffset] {
+        let mark = JournalMark(claim: claim, records: committed.records)
+        return applied.progress.positions.byPartition.reduce(into: [:]) { offsets, position in
+            offsets[position.key] = GroupOffset(offset: max(position.value, ends[position.key] ?? 0), mark: mark)
+        }
+    }
+
     // MARK: - Position notes and stock
 
     /// The position note, if one is due.

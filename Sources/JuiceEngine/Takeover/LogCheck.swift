@@ -53,7 +53,7 @@ final class LogCheck {
             stage = ranges.isEmpty ? .done : .inputs
         case .inputs:
             let (records, damaged) = try log.readBack(ranges)
-            mismatches = evidence.compactMap { $0.mismatch(with: records, damaged: damaged, by: reader) }
+            mismatches = evidence.flatMap { $0.mismatches(with: records, damaged: damaged, by: reader) }
             stage = .done
         case .done: break
         }
@@ -210,7 +210,9 @@ struct LogEvidence {
     private func chosen(in extents: PartitionExtents, _ choose: (InputPartition, [Entry]) -> [Entry]) -> LogEvidence {
         var evidence = LogEvidence()
         for (input, log) in extents.inputs.sorted(by: { $0.key < $1.key }) {
-            evidence.entries += choose(input, entries.filter { $0.input == input && log.contains($0.offset) })
+            // A journal that is not as it was written may not be in order.
+            let all = entries.filter { $0.input == input && log.contains($0.offset) }.sorted { $0.offset < $1.offset }
+            evidence.entries += choose(input, all)
         }
         return evidence
     }
@@ -222,9 +224,9 @@ struct LogEvidence {
         }
     }
 
-    /// The first place that holds something else.
-    func mismatch(with records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader) -> InputMismatch? {
-        for input in inputs.subtracting(damaged).sorted() {
+    /// The first place of each input that holds something else.
+    func mismatches(with records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader) -> [InputMismatch] {
+        inputs.subtracting(damaged).sorted().compactMap { input in
             var found = records.lazy.filter { $0.input == input }.makeIterator()
             var next = found.next()
             var intactUpTo: Offset?
@@ -237,8 +239,8 @@ struct LogEvidence {
                 }
                 intactUpTo = entry.offset + 1
             }
+            return nil
         }
-        return nil
     }
 }
 

@@ -27,6 +27,8 @@ struct PartitionRestore {
     private let isRebuild: Bool
     /// Whether the topics were copied from another cluster, where offsets differ: then only the stock is compared with the answers.
     private let isCopy: Bool
+    /// What the group has committed, for inputs that the journal says nothing of.
+    private let groupOffsets: [InputPartition: GroupOffset]
     /// Where the journal is read from, its first record there, and the ids of the claims in it, by offset.
     private var start: Offset = 0
     /// A position note, which says what the records before it were.
@@ -36,15 +38,20 @@ struct PartitionRestore {
     private var account: AccountCheck
     /// Whether an owner of another menu wrote any of it.
     private var hasOtherMenu = false
+    /// The claim of the last note's writer.
+    private var noteClaim: Offset?
+    /// Whether the journal ends before what the group has committed.
+    private var hasLostEnd = false
     /// When the last record was handled.
     private var handledAt: Timestamp?
 
     private static let mostReserved: Offset = 1_000_000
 
     init(
-        _ extents: PartitionExtents, share: InputAssignment, isRebuild: Bool, for purpose: Takeover.Purpose, context: WorkerContext
+        _ extents: PartitionExtents, share: InputAssignment, isRebuild: Bool, for purpose: Takeover.Purpose,
+        groupOffsets: [InputPartition: GroupOffset], context: WorkerContext
     ) {
-        (self.extents, self.share, settings) = (extents, share, context.settings)
+        (self.extents, self.share, self.groupOffsets, settings) = (extents, share, groupOffsets, context.settings)
         (self.isRebuild, isCopy) = (isRebuild, purpose == .anchor(isCopy: true))
         account = AccountCheck(extents.results, from: 0)
         initial = FruitStore(menu: context.settings.menu)
@@ -179,7 +186,7 @@ struct PartitionRestore {
     }
 
     private mutating func check(_ note: JournalPosition, at offset: Offset, _ time: Timestamp?) {
-        hasRecords = true
+        (hasRecords, noteClaim) = (true, note.claim)
         if !isCopy { checkClaim(note.claim, at: offset) }
         applied.progress.forwards.restore(note.forwarded)
         let gap = account.add(note, at: offset, time)
@@ -241,7 +248,20 @@ struct PartitionRestore {
                     + " \(oldest) on: \(results.lowerBound - oldest) records were deleted too early",
                 missing: results.lowerBound - oldest)
         }
+        closeEnd()
         closeStock()
+    }
+
+    /// The last owner committed for its group how many records it had written.
+    private mutating func closeEnd() {
+        let owners = [noteClaim, claims.keys.max()]
+        let marks = groupOffsets.values.compactMap(\.mark).filter { owners.contains($0.claim) }
+        guard account.last != nil || start == 0, let records = marks.map(\.records).max() else { return }
+        let missing = records - applied.progress.records
+        guard missing > 0 else { return }
+        let lost = PartitionFault.lostEnd(of: extents, missing: missing)
+        hasLostEnd = true
+        found(lost.kind, at: lost.offset, lost.reason, missing: missing)
     }
 
     /// The stock is written after its answers, so none of it can be ahead of a journal that is whole.
@@ -275,23 +295,19 @@ struct PartitionRestore {
 
     /// The state, once the journal is read up to this worker's claim and the account is closed, and what is wrong with it. Only an
     /// operator may go on with a state that has a fault.
-    ///
-    /// - Parameter groupOffsets: what the group has committed, for inputs that the journal says nothing of.
-    consuming func finish(
-        claim: Offset, ids: [String], groupOffsets: [InputPartition: Offset], now: Timestamp
-    ) -> (state: PartitionState, fault: PartitionFault?) {
+    consuming func finish(claim: Offset, ids: [String], now: Timestamp) -> (state: PartitionState, fault: PartitionFault?) {
         // What was answered before was sent before.
         if start > 0 { applied.duplicates.lacks(upTo: first?.at ?? now) }
         let inputs = share.inputs(of: partition)
         // Without a journal, nothing else says where to go on with any input.
         let anchored = fault?.kind == .journal ? inputs : Array(inputs.prefix(1))
         var fault = fault
-        fault?.anchors = anchored.map { anchor(of: $0, groupOffsets) }
+        fault?.anchors = anchored.map(anchor)
         for input in inputs where applied.progress.positions[input] == nil {
-            let position = firstPosition(of: input, groupOffsets)
+            let position = firstPosition(of: input)
             if position == nil, fault == nil {
                 let reason = "\(input.text): neither the results nor the group say how far it was read, but there is stock"
-                fault = PartitionFault(.input(input), reason, anchors: [anchor(of: input, groupOffsets)])
+                fault = PartitionFault(.input(input), reason, anchors: [anchor(of: input)])
             }
             applied.progress.positions[input] = position
         }
@@ -312,11 +328,11 @@ struct PartitionRestore {
     }
 
     /// Where to begin with an input that the journal says nothing of.
-    private func firstPosition(of input: InputPartition, _ groupOffsets: [InputPartition: Offset]) -> Offset? {
+    private func firstPosition(of input: InputPartition) -> Offset? {
         guard let log = extents.inputs[input] else { return 0 }
         // A journal that was made anew begins with an anchor, perhaps of the other input alone.
         let isWhole = extents.results.lowerBound == 0 && !isAnchored
-        if !hasRecords || !isWhole, let committed = groupOffsets[input] { return committed }
+        if !hasRecords || !isWhole, let committed = groupOffsets[input] { return committed.offset }
         // Nothing of this input was handled since the journal began, or since the input got this partition.
         if isWhole || input.partition >= share.partitionCount { return log.lowerBound }
         let mayHaveBeenRead = applied.stores.count > 0 || hasRecords
@@ -324,9 +340,10 @@ struct PartitionRestore {
     }
 
     /// Where to go on by what is known: where the journal ends, or else where the group was, or else the end.
-    private func anchor(of input: InputPartition, _ groupOffsets: [InputPartition: Offset]) -> InputPosition {
+    private func anchor(of input: InputPartition) -> InputPosition {
         let log = extents.inputs[input] ?? 0..<0
-        let known = applied.progress.positions[input] ?? groupOffsets[input] ?? log.upperBound
-        return InputPosition(input, min(max(known, log.lowerBound), log.upperBound))
+        let (journalled, committed) = (applied.progress.positions[input], groupOffsets[input]?.offset)
+        let known = hasLostEnd ? [journalled, committed].compactMap(\.self).max() : journalled ?? committed
+        return InputPosition(input, min(max(known ?? log.upperBound, log.lowerBound), log.upperBound))
     }
 }

@@ -40,7 +40,7 @@ final class Takeover {
     private var targets: [TakeoverTarget]
     /// The ids of the producers; empty until they are made.
     private var ids: [String]
-    private var groupOffsets: [InputPartition: Offset] = [:]
+    private var groupOffsets: [InputPartition: GroupOffset] = [:]
     /// Whether the changelogs are open as far as this stage reads them.
     private var isOpen = false
     /// The time of the present call, and when anything was read last.
@@ -50,7 +50,7 @@ final class Takeover {
     /// Partitions that must not be read on, and where their journals end.
     private(set) var refusals: [(partition: Int32, fault: PartitionFault, journalEnd: Offset)] = []
     /// The positions of inputs whose journal was lost. They are published, since after a restart only the group has them.
-    private(set) var forgotten: [InputPosition] = []
+    private(set) var forgotten: [InputPartition: GroupOffset] = [:]
     /// Partitions whose stock is to be written again, since its topic has lost records.
     private(set) var rewritten: [Int32] = []
     private var claimAttempts = 0
@@ -84,7 +84,7 @@ final class Takeover {
         (self.share, self.ids, self.cached, self.claimLimit, self.context) = (share, ids, cached, claimLimit, context)
         (self.isInspection, self.purpose) = (isInspection, purpose)
         targets = share.partitions.filter { !leftOut.contains($0) }.map { partition in
-            TakeoverTarget(partition, mismatch: mismatches.first { $0.input.partition % share.partitionCount == partition })
+            TakeoverTarget(partition, mismatches: mismatches.filter { $0.input.partition % share.partitionCount == partition })
         }
         if targets.isEmpty { stage = .done }
     }
@@ -100,7 +100,7 @@ final class Takeover {
     func step(on log: some CommandLog) throws(LogError) -> [PartitionFailure] {
         switch stage {
         case .membership:
-            try log.confirmMembership(knownPositions)
+            try log.confirmMembership(knownOffsets)
             fence(suspects)
         case .producers:
             ids = try log.initTransactions()
@@ -163,12 +163,13 @@ final class Takeover {
                 (isOpen, readAt) = (true, nil)
             }
         case .groupOffsets:
-            groupOffsets.merge(try log.groupOffsets(of: inputsWithoutPosition)) { $1 }
+            groupOffsets.merge(try log.groupOffsets(of: targets.flatMap(inputs).sorted())) { $1 }
             beginMembership()
         case .evidence:
             let (records, damaged) = try log.readBack(evidenceRanges)
-            for target in targets where target.mismatch == nil {
-                target.mismatch = target.evidence?.mismatch(with: records, damaged: damaged, by: context.commandReaders.0)
+            for target in targets where target.mismatches.isEmpty {
+                target.mismatches =
+                    target.evidence?.mismatches(with: records, damaged: damaged, by: context.commandReaders.0) ?? []
             }
             compared()
         case .membership, .producers, .fencing, .deciding, .beginningClaim, .writingClaim, .committingClaim, .answerReaches, .done:
@@ -184,16 +185,21 @@ final class Takeover {
 
     private func inputs(of target: TakeoverTarget) -> [InputPartition] { share.inputs(of: target.partition) }
 
-    private var inputsWithoutPosition: [InputPartition] {
-        targets.flatMap { target in inputs(of: target).filter { target.tail.positions[$0] == nil } }.sorted()
-    }
-
     private var knownPositions: [InputPosition] {
         targets.flatMap { target in
             inputs(of: target).compactMap { input in
-                (target.tail.positions[input] ?? groupOffsets[input]).map { InputPosition(input, $0) }
+                (target.tail.positions[input] ?? groupOffsets[input]?.offset).map { InputPosition(input, $0) }
             }
         }.sorted { $0.input < $1.input }
+    }
+
+    /// What is known before the claim. What the last owner has committed stays until the journal was compared with it.
+    private var knownOffsets: [InputPartition: GroupOffset] {
+        knownPositions.reduce(into: [:]) { offsets, position in
+            let committed = groupOffsets[position.input]
+            let isEvidence = committed?.mark != nil && committed?.offset ?? 0 > position.offset
+            offsets[position.input] = isEvidence ? committed : GroupOffset(offset: position.offset, mark: committed?.mark)
+        }
     }
 
     private func refuse(_ target: TakeoverTarget, _ fault: PartitionFault) {
@@ -287,8 +293,7 @@ final class Takeover {
             if !further.isEmpty { return isOpen = false }
             for target in targets { target.readClaims() }
             enter(.claims)
-        case .claims:
-            if inputsWithoutPosition.isEmpty { beginMembership() } else { stage = .groupOffsets }
+        case .claims: stage = .groupOffsets
         case .between: try finishBetween()
         case .stock:
             for target in targets { target.readJournal(context, for: purpose) }
@@ -311,7 +316,7 @@ final class Takeover {
         }
         stage = .membership
         // Nothing could be committed that would not claim to have read something.
-        if knownPositions.isEmpty { fence(suspects) }
+        if knownOffsets.isEmpty { fence(suspects) }
     }
 
     /// The ids under which somebody may still write, this worker's former self included: a journal may have lost its claim.
@@ -403,7 +408,7 @@ final class Takeover {
             claims[target.partition] = target.claim
             if let state = cached[target.partition] { resume(state, of: target) }
         }
-        if targets.allSatisfy({ cached[$0.partition] != nil }) {
+        if targets.allSatisfy({ state(of: $0) != nil }) {
             beginEvidence()
         } else if purpose == .work {
             stage = .answerReaches
@@ -422,8 +427,8 @@ final class Takeover {
         } else {
             cached[target.partition] = nil
             guard let fault = lossFault(of: state, target.tail, extents) else { return }
-            if fault.kind == .journal { forgotten += state.positions }
-            refuse(target, fault)
+            if fault.kind == .journal { forgotten.merge(state.groupOffsets()) { $1 } }
+            target.refused = (state, fault)
         }
     }
 
@@ -432,11 +437,7 @@ final class Takeover {
     private func lossFault(of state: PartitionState, _ tail: JournalTail, _ extents: PartitionExtents) -> PartitionFault? {
         let lost = state.committed.records - tail.records
         if state.rewound.contains(.results), lost > 0 {
-            return PartitionFault(
-                .journal, at: extents.results.upperBound,
-                "results [\(state.partition)] ends at offset \(extents.results.upperBound), and lacks \(lost) records that were"
-                    + " written: the topic was recreated, or lost its end. Their commands were answered; a repeat of one would be"
-                    + " carried out again", anchors: state.positions, missing: lost)
+            return .lostEnd(of: extents, missing: lost, anchors: state.positions)
         }
         guard state.rewound.contains(.stock) else { return nil }
         return PartitionFault(
@@ -459,7 +460,7 @@ final class Takeover {
     private func beginStock() {
         // An anchor answers nobody, but accepts it if the journal does not hold what a worker would look for.
         if purpose.isAnchor { for target in targets { target.reach = AnswerReach(offset: 0, firstUnread: nil) } }
-        beginStock(of: targets.filter { cached[$0.partition] == nil })
+        beginStock(of: targets.filter { state(of: $0) == nil })
     }
 
     private func beginStock(of targets: [TakeoverTarget]) {
@@ -467,7 +468,8 @@ final class Takeover {
             guard let extents = target.extents else { continue }
             target.readStock(
                 into: PartitionRestore(
-                    extents, share: share, isRebuild: target.mustRestoreFromAnswers, for: purpose, context: context))
+                    extents, share: share, isRebuild: target.mustRestoreFromAnswers, for: purpose,
+                    groupOffsets: groupOffsets.filter { inputs(of: target).contains($0.key) }, context: context))
         }
         enter(.stock)
     }
@@ -482,11 +484,10 @@ final class Takeover {
                 continue
             }
             let account = restore.acceptedAccount(isCopy: purpose == .anchor(isCopy: true))
-            let (state, fault) = restore.finish(claim: claim, ids: ids, groupOffsets: groupOffsets, now: now)
-            if purpose.isAnchor {
-                (cached[target.partition], accepted) = (state, (account, fault))
-            } else if let fault {
-                refuse(target, fault)
+            let (state, fault) = restore.finish(claim: claim, ids: ids, now: now)
+            accepted = (account, fault)
+            if let fault, !purpose.isAnchor {
+                target.refused = (state, fault)
             } else {
                 cached[target.partition] = state
             }
@@ -500,9 +501,12 @@ final class Takeover {
         }
     }
 
+    /// A state that was kept or restored, also one that is not to be read on.
+    private func state(of target: TakeoverTarget) -> PartitionState? { cached[target.partition] ?? target.refused?.state }
+
     private func beginEvidence() {
         for target in targets {
-            if let state = cached[target.partition] { target.examine(state) }
+            if let state = state(of: target) { target.examine(state) }
         }
         stage = .evidence
         if evidenceRanges.isEmpty { compared() }
@@ -510,13 +514,13 @@ final class Takeover {
 
     private var evidenceRanges: [InputPartition: Range<Offset>] {
         targets.reduce(into: [:]) { ranges, target in
-            if target.mismatch == nil, let evidence = target.evidence { ranges.merge(evidence.ranges) { $1 } }
+            if target.mismatches.isEmpty, let evidence = target.evidence { ranges.merge(evidence.ranges) { $1 } }
         }
     }
 
     private func compared() {
         for target in targets {
-            if let fault = target.mismatchFault ?? target.positionFault {
+            if let fault = target.decisiveFault {
                 refuse(target, fault)
             } else {
                 cached[target.partition]?.applied.evidence.thin()

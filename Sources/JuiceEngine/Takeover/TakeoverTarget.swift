@@ -40,12 +40,14 @@ final class TakeoverTarget {
     private(set) var journalStart: Offset?
     var restore: PartitionRestore?
     private(set) var evidence: LogEvidence?
-    var mismatch: InputMismatch?
-    /// A position outside of its log.
-    private(set) var positionFault: PartitionFault?
+    var mismatches: [InputMismatch]
+    /// What is wrong with journal or stock, and the state that was found.
+    var refused: (state: PartitionState, fault: PartitionFault)?
+    /// Positions outside of their logs.
+    private var positionFaults: [PartitionFault] = []
 
-    init(_ partition: Int32, mismatch: InputMismatch?) {
-        (self.partition, self.mismatch) = (partition, mismatch)
+    init(_ partition: Int32, mismatches: [InputMismatch]) {
+        (self.partition, self.mismatches) = (partition, mismatches)
         tail = JournalTail(partition: partition)
     }
 
@@ -213,7 +215,7 @@ final class TakeoverTarget {
         guard let extents else { return }
         let evidence = state.applied.evidence.latest(in: extents)
         self.evidence = evidence
-        positionFault = state.positions.lazy.compactMap { Self.fault(of: $0, in: extents, evidence) }.first
+        positionFaults = state.positions.compactMap { Self.fault(of: $0, in: extents, evidence) }
     }
 
     /// The fault of a position outside of its log. If what is left of the log is what was answered, the rest of it was lost. Else
@@ -233,9 +235,18 @@ final class TakeoverTarget {
             anchors: [InputPosition(input, isSameLog ? log.upperBound : log.lowerBound)])
     }
 
-    /// The fault of a partition whose input is another log than the one that was read.
-    var mismatchFault: PartitionFault? {
-        guard let mismatch else { return nil }
+    /// Why the partition must not be read on; nil if nothing is wrong with it.
+    var decisiveFault: PartitionFault? {
+        let ofInputs = mismatches.map(fault) + positionFaults
+        guard var fault = refused?.fault else { return ofInputs.first }
+        // A position counts only in the log whose records prove it.
+        let anchors = ofInputs.flatMap(\.anchors)
+        fault.anchors = fault.anchors.map { anchor in anchors.first { $0.input == anchor.input } ?? anchor }
+        return fault
+    }
+
+    /// The fault of an input that is another log than the one that was read.
+    private func fault(of mismatch: InputMismatch) -> PartitionFault {
         let log = extents?.inputs[mismatch.input] ?? 0..<0
         return PartitionFault(
             .input(mismatch.input), at: mismatch.offset,

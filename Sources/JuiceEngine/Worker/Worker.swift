@@ -408,10 +408,8 @@ package struct Worker<Log: CommandLog> {
 
     /// Positions at an end are published past trailing markers. Otherwise a partition that is read to its end would seem to lag.
     private func publish() {
-        let positions = partitions.flatMap(\.positions).map { position in
-            InputPosition(position.input, max(position.offset, readEnds[position.input] ?? 0))
-        }
-        if !positions.isEmpty { log.publish(positions) }
+        let offsets = partitions.reduce(into: [:]) { $0.merge($1.groupOffsets(passing: readEnds)) { $1 } }
+        if !offsets.isEmpty { log.publish(offsets) }
     }
 
     private func hasWork(at now: Timestamp) -> Bool {

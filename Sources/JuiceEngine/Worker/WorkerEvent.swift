@@ -71,6 +71,18 @@ package struct PartitionFault: Error, Equatable {
     }
 }
 
+extension PartitionFault {
+    /// A journal that has lost records at its end.
+    static func lostEnd(of extents: PartitionExtents, missing: Int64, anchors: [InputPosition] = []) -> Self {
+        let end = extents.results.upperBound
+        return PartitionFault(
+            .journal, at: end,
+            "results [\(extents.partition)] ends at offset \(end), and lacks \(missing) records that were written: the topic was"
+                + " recreated, or lost its end. Their commands were answered; a repeat of one would be carried out again",
+            anchors: anchors, missing: missing)
+    }
+}
+
 /// A partition that cannot be read for now, and why.
 typealias PartitionFailure = (partition: Int32, fault: PartitionFault)
 

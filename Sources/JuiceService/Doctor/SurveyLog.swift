@@ -32,12 +32,10 @@ final class SurveyLog: ReadableLog {
         }
     }
 
-    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] {
-        let places = partitions.map { topics[$0] }
-        let committed = try LogError.rethrowing { () throws(KafkaError) in
-            try uncommitted.committed(places, timeout: timeout)
+    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset] {
+        try LogError.rethrowing { () throws(KafkaError) in
+            try uncommitted.groupOffsets(of: partitions, in: topics, timeout: timeout)
         }
-        return zip(partitions, places).reduce(into: [:]) { $0[$1.0] = committed[$1.1] ?? nil }
     }
 
     func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {
