@@ -54,14 +54,13 @@ let package = Package(
             dependencies: ["JuiceDomain", "JuiceMessages", "Kafka", hummingbird, lifecycle, logging, metrics],
             // Part of the program, so that it needs no folder beside it.
             resources: [.embedInCode("Page")]),
-        .target(name: "JuiceRestockBot", dependencies: ["JuiceDomain", "JuiceMessages", "Kafka", metrics]),
         // Knows the contract and nothing of the service, so that the one can be held against the other.
         .target(name: "JuiceAudit"),
         .executableTarget(
             name: "juice",
             dependencies: [
-                "JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceHTTP", "JuiceKiosk", "JuiceMessages", "JuiceRestockBot",
-                "JuiceService", "Kafka", argumentParser, coreMetrics, hummingbird, lifecycle, logging,
+                "JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceHTTP", "JuiceKiosk", "JuiceMessages", "JuiceService",
+                "Kafka", argumentParser, coreMetrics, hummingbird, lifecycle, logging,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
 
@@ -133,15 +132,12 @@ let package = Package(
                 "BrokerFaults", "JuiceDomain", "JuiceHTTP", "JuiceKiosk", "JuiceMessages", "JuiceService", "Kafka", "TestSupport",
                 lifecycle,
             ]),
-        .testTarget(
-            name: "JuiceRestockBotTests",
-            dependencies: ["JuiceAudit", "JuiceDomain", "JuiceHTTP", "JuiceMessages", "JuiceRestockBot", "Kafka", "TestSupport"]),
         .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
         .testTarget(
             name: "juiceTests",
             dependencies: [
-                "BrokerFaults", "JuiceAudit", "JuiceDomain", "JuiceHTTP", "JuiceKiosk", "JuiceMessages", "JuiceRestockBot",
-                "JuiceService", "Kafka", "MessageSamples", "TestSupport", "juice", "simulate", hummingbird, lifecycle,
+                "BrokerFaults", "JuiceAudit", "JuiceDomain", "JuiceHTTP", "JuiceKiosk", "JuiceMessages", "JuiceService",
+                "Kafka", "MessageSamples", "TestSupport", "juice", "simulate", hummingbird, lifecycle,
             ]),
         .testTarget(
             name: "ToolTests",

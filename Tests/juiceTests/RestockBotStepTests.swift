@@ -4,7 +4,7 @@ import Kafka
 import TestSupport
 import Testing
 
-@testable import JuiceRestockBot
+@testable import juice
 
 /// The bot step by step on the embedded broker: where it begins, what it commits, and how it recovers.
 @Suite(.concurrencyLimited) struct RestockBotStepTests {
@@ -13,27 +13,22 @@ import Testing
 
     private final class Site {
         let broker: EmbeddedBroker
-        let base: KafkaConfiguration
-        var events: [String] = []
+        let clients: KafkaClients
+        var base: KafkaConfiguration { clients.base }
+        /// The refills that brokers confirmed.
+        var sent: [String] = []
 
         init(_ properties: [String: String] = [:]) throws {
             broker = try EmbeddedBroker(logger: .quiet)
             for topic in [results.topic, restocks.topic] { try broker.createTopic(topic, partitionCount: 1) }
             // The embedded broker waits for a second less than the session timeout before members join again.
-            base = KafkaConfiguration([
-                "bootstrap.servers": broker.bootstrapServers, "session.timeout.ms": "2500", "heartbeat.interval.ms": "200",
-            ]).merging(properties)
+            let soon = ["session.timeout.ms": "2500", "heartbeat.interval.ms": "200"].merging(properties) { $1 }
+            clients = KafkaClients(
+                bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 0), properties: soon, logger: .quiet)
         }
 
         func bot() throws -> RestockBot {
-            RestockBot(
-                base: base, group: "bots", topics: TopicNames(), rules: try #require(RefillRules(low: 5, target: 30)),
-                capabilities: .embedded, hooks: ClientHooks(logger: .quiet)
-            ) { [unowned self] in
-                if case .sent(let refill) = $0 { events.append("\(refill.id) \(refill.time)") }
-                if case .lost(let error) = $0 { events.append("lost \(error.code)") }
-                if case .recovered = $0 { events.append("recovered") }
-            }
+            try RestockBot(clients, RestockBotPlan(group: "bots"), .quiet) { [unowned self] in sent.append("\($0.id) \($0.time)") }
         }
 
         /// Writes these answers, a second after 1970 began.
@@ -49,9 +44,9 @@ import Testing
         @discardableResult func step(_ bot: RestockBot, until isDone: (RestockBot) -> Bool) -> KafkaError? {
             let deadline = ContinuousClock.now + .seconds(60)
             while !isDone(bot), .now < deadline {
-                do throws(KafkaError) { _ = try bot.step() } catch { return error }
+                do throws(KafkaError) { try bot.step() } catch { return error }
             }
-            #expect(isDone(bot), "\(events)")
+            #expect(isDone(bot), "\(sent)")
             return nil
         }
 
@@ -82,17 +77,20 @@ import Testing
             try site.answer(#"{"type":"copy","topic":"restocks","offset":7}"#, Self.made(kiwi: 1))
             for _ in 0..<2 {
                 let bot = try site.bot()
-                site.step(bot) { $0.work?.underway == 1 }
-                bot.leave(isCommitting: true)
-                #expect(try site.committed() == 1)
+                let count = site.sent.count
+                site.step(bot) { _ in site.sent.count > count }
+                #expect(bot.underway.count == 1)
+                bot.commit()
             }
-            #expect(site.events == ["bots/0-1 1000", "bots/0-1 1000"])
+            #expect(try site.committed() == 1)
+            #expect(site.sent == ["bots/0-1 1000", "bots/0-1 1000"])
             try site.answer(Self.refilled("bots/0-1"))
             let bot = try site.bot()
-            site.step(bot) { $0.work?.isSettled ?? false }
-            bot.leave(isCommitting: true)
-            #expect(site.events.count == 2)
-            #expect(try site.committed() == 3)
+            site.step(bot) { $0.isSettled }
+            bot.commit()
+            #expect(site.sent.count == 2)
+            // The commit is not waited for.
+            site.step(bot) { _ in (try? site.committed()) == 3 }
         }
     }
 
@@ -104,23 +102,22 @@ import Testing
             let reader = try site.reader()
             try reader.commit([Self.results: 1000])
             reader.close()
-            let bot = try site.bot()
-            site.step(bot) { $0.work?.underway == 1 }
-            #expect(site.events == ["bots/0-0 1000"])
-            bot.leave()
+            site.step(try site.bot()) { _ in site.sent == ["bots/0-0 1000"] }
         }
     }
 
-    /// After any error it reads again from the committed offsets, and decides the same.
+    /// After any error another bot reads again from the committed offsets, and decides the same.
     @Test func aRefillThatIsRefusedIsSentAgain() async throws {
         try await onThread {
             let site = try Site()
             try site.answer(Self.made(kiwi: 1))
             site.broker.fail(next: .produce, with: [.messageTooLarge])
-            let bot = try site.bot()
-            site.step(bot) { $0.work?.underway == 1 && site.events.contains("recovered") }
-            #expect(site.events == ["lost \(KafkaError.Code.messageTooLarge)", "bots/0-0 1000", "recovered"])
-            bot.leave()
+            let lines = LogLines()
+            let bot = RunningBot(site.clients, RestockBotPlan(group: "bots"), logger: lines.logger)
+            #expect(bot.waits(for: 1, Deadline(after: .seconds(60))))
+            try bot.stop()
+            #expect(bot.refills.map(\.id) == ["bots/0-0"])
+            #expect(lines.all.count { $0.hasPrefix("reading again from the committed offsets: ") } == 1, "\(lines.all)")
         }
     }
 
@@ -128,9 +125,7 @@ import Testing
         try await onThread {
             let site = try Site()
             site.broker.fail(next: .joinGroup, with: Array(repeating: .groupAuthorizationFailed, count: 10))
-            let bot = try site.bot()
-            #expect(site.step(bot) { _ in false }?.code == .groupAuthorizationFailed)
-            bot.leave()
+            #expect(site.step(try site.bot()) { _ in false }?.code == .groupAuthorizationFailed)
         }
     }
 
@@ -139,10 +134,7 @@ import Testing
             let site = try Site(["check.crcs": "true"])
             try site.broker.append("before", damaged: nil, to: Self.results)
             try site.broker.append("damaged", damaged: .bit, to: Self.results)
-            let bot = try site.bot()
-            site.step(bot) { _ in site.events.contains("lost \(KafkaError.Code.badMessage)") }
-            #expect(bot.work == nil)
-            bot.leave()
+            #expect(site.step(try site.bot()) { _ in false }?.code == .badMessage)
         }
     }
 }

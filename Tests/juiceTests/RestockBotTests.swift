@@ -8,26 +8,20 @@ import Logging
 import TestSupport
 import Testing
 
-@testable import JuiceRestockBot
 @testable import juice
 
 /// Tests the bot's settings.
 struct RestockBotPlanTests {
     @Test func hasDefaults() throws {
         let plan = try RestockBotPlan(given())
-        #expect(plan.rules == RefillRules(low: 5, target: 30))
-        #expect(plan.group == "juice-restock-bot")
-        #expect(plan.onceWithin == nil)
+        #expect((plan.low, plan.target, plan.group) == (5, 30, "juice-restock-bot"))
+        #expect(plan.stores == nil && plan.fruits == nil && plan.onceWithin == nil)
     }
 
-    @Test(
-        arguments: [
-            ([:], false), (["json": "true"], true), (["log-format": "text"], false), (["log-format": "json"], true),
-            (["log-format": "json", "json": "false"], true),
-        ] as [([String: String], Bool)]
-    )
-    func whoeverLogsForProgramsGetsRefillsForPrograms(values: [String: String], printsJSON: Bool) throws {
-        #expect(try RestockBotPlan(given(values)).printsJSON == printsJSON)
+    @Test func theLongestIDFits() throws {
+        let group = String(repeating: "g", count: 97)
+        #expect("\(group)/\(Int32.max)-\(Int64.max)".utf8.count == CommandKind.maximumIDLength)
+        #expect(try RestockBotPlan(given(["bot-group": group])).group == group)
     }
 
     @Test func readsWhatIsGiven() throws {
@@ -37,11 +31,9 @@ struct RestockBotPlanTests {
                 "once": "true", "timeout": "3s",
             ])
         )
-        #expect(
-            plan.rules
-                == RefillRules(low: 0, target: 1, stores: ["a", "강남"], fruits: ["kiwi", "strawberry"])
-        )
-        #expect(plan.group == "bots")
+        #expect((plan.low, plan.target, plan.group) == (0, 1, "bots"))
+        #expect(plan.stores == [Name("a"), Name("강남")])
+        #expect(plan.fruits == [Name("kiwi"), Name("strawberry")])
         #expect(plan.onceWithin == .seconds(3))
     }
 
@@ -51,7 +43,7 @@ struct RestockBotPlanTests {
             (["low": "-1"], "--low must be a whole number"), (["target": "1000000001"], "--target must be"),
             (["stores": "a,,b"], "--stores must be"), (["fruits": "durian"], "no fruit is called \"durian\""),
             (["bot-group": "juice-maker"], "--bot-group juice-maker is the service's"),
-            (["bot-group": String(repeating: "g", count: 200)], "--bot-group must be"),
+            (["bot-group": String(repeating: "g", count: 98)], "--bot-group must be"),
         ] as [([String: String], String)]
     )
     func refuses(values: [String: String], message: String) throws {
@@ -60,52 +52,17 @@ struct RestockBotPlanTests {
         #expect(failure?.message.hasPrefix(message) == true, "\(failure?.message ?? "")")
     }
 
-    private var refill: Refill {
-        Refill(
-            id: "bot/0-12",
-            partition: 0,
-            store: "강남",
-            time: 0,
-            entries: [
-                .init(fruit: "kiwi", level: 5, added: 25), .init(fruit: "mango", level: 0, added: 30),
-            ]
-        )
-    }
-
     @Test func aRefillIsALine() {
+        let entries = [Refill.Entry(fruit: "kiwi", level: 5, added: 25), .init(fruit: "mango", level: 0, added: 30)]
+        let refill = Refill(id: "bot/0-12", time: 0, store: "강남", entries: entries)
         #expect(
-            RefillLine.text(refill, time: "12:34:56", paint: .none)
+            refill.line(at: "12:34:56", paint: .none)
                 == "12:34:56  강남          bot/0-12                  kiwi +25 (5 → 30), mango +30 (0 → 30)")
         #expect(
-            RefillLine.json(refill, time: Date(timeIntervalSince1970: 1_769_862_896.789))
+            refill.json(at: Date(timeIntervalSince1970: 1_769_862_896.789))
                 == #"{"refill":[{"added":25,"fruit":"kiwi","level":5},{"added":30,"fruit":"mango","level":0}],"#
                 + #""restockId":"bot/0-12","store":"강남","time":"2026-01-31T12:34:56.789Z"}"#
         )
-    }
-
-    @Test func itSaysOnceThatNobodyAnswers() {
-        let lines = LogLines()
-        let log = BotLogger(logger: lines.logger)
-        let start = ContinuousClock.now
-        log.update(underway: 2, now: start)
-        log.update(underway: 2, now: start + .seconds(29))
-        #expect(lines.all.isEmpty)
-        log.update(underway: 2, now: start + .seconds(30))
-        log.update(underway: 3, now: start + .seconds(90))
-        #expect(lines.all.count == 1)
-        log.update(underway: 0, now: start + .seconds(91))
-        log.update(underway: 1, now: start + .seconds(92))
-        #expect(lines.all.count == 2)
-    }
-
-    @Test func aBrokerThatKeepsItWaitingIsNamedOnce() {
-        let lines = LogLines()
-        let log = BotLogger(logger: lines.logger)
-        let start = ContinuousClock.now
-        for (seconds, isReading) in [(0, false), (9, true), (10, false), (20, false), (21, false), (60, false)] {
-            log.update(isReading: isReading, failure: "b:1: connection refused", now: start + .seconds(seconds))
-        }
-        #expect(lines.all == ["waiting for a share of the stores: b:1: connection refused"])
     }
 }
 
@@ -118,7 +75,7 @@ struct RestockBotTests {
             let client = TestClient(clients, deadline)
             // One shortage from before the bot's start, one while it runs.
             #expect(try client.order("banana", quantity: 5, store: "강남").isMade)
-            let bot = RunningBot(clients, .init(rules: try #require(RefillRules(low: 5, target: 30))))
+            let bot = RunningBot(clients, RestockBotPlan())
             #expect(bot.waits(for: 1, deadline))
             #expect(try !client.order("strawberry", store: "main").isMade)
             #expect(bot.waits(for: 2, deadline))
@@ -126,7 +83,7 @@ struct RestockBotTests {
             #expect(bot.refills.map(\.store) == ["강남", "main"])
 
             // Another bot finds nothing to refill, and everything answered.
-            let plan = RestockBotPlan(rules: try #require(RefillRules(low: 5, target: 30)), onceWithin: .seconds(30))
+            let plan = RestockBotPlan(onceWithin: .seconds(30))
             let second = RunningBot(clients, plan)
             try second.wait()
             #expect(second.refills.isEmpty)
@@ -144,7 +101,7 @@ struct RestockBotTests {
                 bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 0),
                 properties: ["socket.timeout.ms": "120000"], logger: EmbeddedService.quiet)
             let lines = LogLines()
-            let bot = RunningBot(clients, .init(rules: try #require(RefillRules(low: 5, target: 30))), logger: lines.logger)
+            let bot = RunningBot(clients, RestockBotPlan(), logger: lines.logger)
             lines.waitForFirst(within: .seconds(60))
             #expect(lines.all == ["watching partitions=0"])
             broker.setRoundTrip(.seconds(120))
@@ -158,14 +115,13 @@ struct RestockBotTests {
     @Test func endsSoonWhereNobodyAnswers() async throws {
         let clients = KafkaClients(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
         try await onThread {
-            let rules = try #require(RefillRules(low: 5, target: 30))
             let failure = #expect(throws: Failure.self) {
-                try RunningBot(clients, .init(rules: rules, onceWithin: .milliseconds(300))).wait()
+                try RunningBot(clients, .init(onceWithin: .milliseconds(300))).wait()
             }
             #expect(failure?.status == .unavailable)
             // A bot without --once waits until it is stopped.
             let lines = LogLines()
-            let bot = RunningBot(clients, .init(rules: rules), logger: lines.logger)
+            let bot = RunningBot(clients, RestockBotPlan(), logger: lines.logger)
             lines.waitForFirst(within: .seconds(30))
             try bot.stop()
             #expect(

@@ -2,7 +2,6 @@ import Dispatch
 import Foundation
 import JuiceDomain
 import JuiceMessages
-import JuiceRestockBot
 import JuiceService
 import Kafka
 import Logging
@@ -48,17 +47,16 @@ final class RunningBot: Sendable {
     init(_ clients: KafkaClients, _ plan: RestockBotPlan, logger: Logger = EmbeddedService.quiet) {
         Thread { [self] in
             do {
-                try RestockBotRun(
-                    clients: clients, plan: plan, logger: logger,
+                try plan.run(
+                    clients, logger,
                     isEnded: { [self] in
                         thawing.withLock { $0 }?.wait(for: .seconds(600))
                         return end.isRequested
-                    },
-                    show: { [self] refill in
-                        sent.withLock { $0.append(refill) }
-                        arrivals.signal()
                     }
-                ).run()
+                ) { [self] refill in
+                    sent.withLock { $0.append(refill) }
+                    arrivals.signal()
+                }
             } catch { failure.withLock { $0 = error } }
             hasEnded.signal()
         }.start()

@@ -1,9 +1,7 @@
 import ArgumentParser
 import Foundation
 import JuiceDomain
-import JuiceHTTP
 import JuiceMessages
-import JuiceRestockBot
 import Kafka
 import Logging
 
@@ -13,24 +11,19 @@ struct RestockBotCommand: ParsableCommand {
         commandName: "restock-bot", abstract: "Refill fruits that run out: watch the stores and restock them, once per shortage.",
         discussion: """
             A fruit is short when LOW or fewer are left, or when an order lacked it and fewer than TARGET are left. The bot \
-            refills it up to TARGET, never beyond: with one restock for all short fruits of a store, and no other for that \
-            store until the service has answered. After a rejection the store gets none until its stock changes, and then for \
-            the fruits that answers show to be short again. A store without an answer in juice.results is ignored until its \
-            next order.
+            refills it up to TARGET, and again only once the service has answered. A store without an answer in juice.results \
+            is ignored until its next order.
 
-            Each shortage is refilled once, however many bots run and whichever of them dies. Bots of one --bot-group share \
-            the stores; another bot takes over within 10 seconds. It may send a refill again, but with the same id, which is \
-            derived from the answer that showed the shortage: so the service applies it once, within its duplicate window. \
-            Groups are independent of each other: give each its own --stores or --fruits.
-
-            With --admin-http it serves health and metrics. It is ready while a broker answers and it reads its partitions.
+            The id of a refill names the answer that showed the shortage. So a bot that starts again, or takes over from \
+            another one, may send a refill again, but with the same id: the service carries it out once. Bots of one \
+            --bot-group share the stores; another bot takes over within 10 seconds. Groups are independent of each other: \
+            give each its own --stores or --fruits.
 
             It prints a line for each refill, and runs until Ctrl-C or SIGTERM; with --once until nothing is short and \
             every refill is answered, or until --timeout. Exit status: 0 ended or, with --once, done; 64 usage, 69 no broker \
             or no answer, 70 failed, 78 bad configuration or topics.
 
             Examples:
-              juice restock-bot
               juice restock-bot --bootstrap-servers kafka:9092 --low 10 --target 100
               juice restock-bot --stores 강남,홍대 --fruits strawberry,mango --json
               juice restock-bot --once --timeout 1m
@@ -62,7 +55,6 @@ struct RestockBotCommand: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Print each refill as a line of JSON, as --log-format json does.")
     var json: Bool?
 
-    @OptionGroup var admin: AdminOptions
     @OptionGroup var menu: MenuOptions
     @OptionGroup var kafka: KafkaOptions
 
@@ -71,18 +63,14 @@ struct RestockBotCommand: ParsableCommand {
         let plan = try RestockBotPlan(settings)
         // With --once the refills are a result.
         if plan.onceWithin == nil { OutputQueue.startAll(try settings[.logFormat]) }
-        let paint = Paint.forStandardOutput()
+        // Refills and log are collected together.
+        let (paint, printsJSON) = (Paint.forStandardOutput(), try settings[.json] || settings[.logFormat] == .json)
         let interruption = StopSignal.onInterruption()
         let (clients, logger) = (try KafkaClients(settings), try settings.logger(default: .notice))
         try logger.started("restock-bot", brokers: clients.bootstrapServers, settings, ["group": "\(plan.group)"])
-        try RestockBotRun(
-            clients: clients, plan: plan, logger: logger,
-            isEnded: { interruption.isRequested },
-            show: { refill in
-                let text = RefillLine.text(refill, time: ClockTime.now, paint: paint)
-                StandardOutput.serviceLine(plan.printsJSON ? RefillLine.json(refill) : text)
-            }
-        ).run()
+        try plan.run(clients, logger, isEnded: { interruption.isRequested }) { refill in
+            StandardOutput.serviceLine(printsJSON ? refill.json() : refill.line(at: ClockTime.now, paint: paint))
+        }
     }
 }
 
@@ -102,7 +90,8 @@ extension Setting<[String]?> {
 
 extension Setting<String> {
     static var botGroup: Self {
-        let longest = Refill.maximumGroupLength
+        // What the 128 bytes of a refill's id leave for it, beside partition and offset.
+        let longest = CommandKind.maximumIDLength - "/-".utf8.count - 10 - 19
         return Self("bot-group", default: "juice-restock-bot", "1 to \(longest) bytes long") { text in
             (1...longest).contains(text.utf8.count) ? text : nil
         }
@@ -115,196 +104,227 @@ extension Setting<Bool> {
 
 /// What a restock bot does.
 struct RestockBotPlan: Sendable {
-    let rules: RefillRules
+    /// A fruit is short at this level and below, and is refilled up to that one.
+    var low = Setting<Int>.low.standard, target = Setting<Int>.target.standard
+    /// The only stores and fruits to refill; nil for all.
+    var stores, fruits: Set<Name>?
     /// The consumer group of the bots that share the stores.
     var group = Setting<String>.botGroup.standard
-    /// Whether refills are printed as JSON. JSON logs imply it, because both are collected together.
-    var printsJSON = false
     /// The time limit for exiting once nothing is short and every refill is answered; nil runs forever.
     var onceWithin: Duration?
-    /// The address for health and metrics; nil does not serve them.
-    var adminAddress: HTTPAddress?
 }
 
 extension RestockBotPlan {
     init(_ settings: Settings) throws(Failure) {
-        let (low, target, stores) = (try settings[.low], try settings[.target], try settings.stores())
-        var fruits = try settings[.fruits]
-        if let given = fruits {
-            let menu = MenuNames(menu: try settings.menu())
-            fruits = try given.map { name throws(Failure) in try menu.fruit(name) }
-        }
-        guard let rules = RefillRules(low: low, target: target, stores: stores, fruits: fruits) else {
+        (low, target) = (try settings[.low], try settings[.target])
+        guard low < target else {
             let hint = "a fruit with LOW or fewer left is refilled up to TARGET"
             throw Failure(.usage, "--low \(low) must be below --target \(target)", hint: hint)
         }
-        self.init(rules: rules)
+        stores = try settings.stores().map { Set($0.map(Name.init)) }
+        if let given = try settings[.fruits] {
+            let menu = MenuNames(menu: try settings.menu())
+            fruits = Set(try given.map { name throws(Failure) in Name(try menu.fruit(name)) })
+        }
         group = try settings[.botGroup]
         guard try group != settings[.group] else {
             throw Failure(.configuration, "--bot-group \(group.printable) is the service's; bots need another")
         }
-        let logsJSON = try settings[.logFormat] == .json
-        printsJSON = try settings[.json] || logsJSON
         onceWithin = try settings[.once] ? settings[.timeout] : nil
-        adminAddress = try settings[.adminHTTP]
-    }
-}
-
-/// One run of a restock bot, on the thread that calls ``run()``.
-struct RestockBotRun {
-    let clients: KafkaClients
-    let plan: RestockBotPlan
-    let logger: Logger
-    /// Whether the bot was asked to end.
-    let isEnded: () -> Bool
-    /// Receives each refill once it is written.
-    let show: (Refill) -> Void
-
-    func run() throws {
-        let clients = clients.watching(logger)
-        guard let address = plan.adminAddress else { return try run(clients, BotMonitor(watch: clients.watch)) }
-        let metrics = Metrics(BotMonitor.help.map { .init($0.key, help: $0.value) })
-        let monitor = BotMonitor(factory: metrics.registry, watch: clients.watch)
-        let admin = BackgroundGroup<HTTPAddress> { onListening in
-            .of([
-                metrics.server(
-                    at: address, readyMetric: "juice_bot_ready", liveness: { monitor.liveness() },
-                    readiness: { monitor.readiness }, countsItself: true, logger: logger, onListening: onListening)
-            ])
-        }
-        defer { admin.stop() }
-        _ = try admin.waitUntilUp()
-        try run(clients, monitor)
     }
 
-    private func run(_ clients: KafkaClients, _ monitor: BotMonitor) throws(Failure) {
-        let (watch, deadline) = (clients.watch, plan.onceWithin.map(Deadline.init(after:)))
-        let consumer = try clients.consumer()
-        do throws(KafkaError) {
-            defer { consumer.close() }
-            // Waits for the cluster. A topic that does not exist ends the bot.
-            let isWaiting = { !isEnded() && !(deadline?.isOver ?? false) }
-            _ = try watch.metadata(of: [clients.topics.restocks, clients.topics.results], from: consumer, while: isWaiting)
-        } catch { if !isEnded() { throw clients.failure(error) } }
-        let stop = StopSignal()
+    /// Runs a bot on this thread, until it is asked to end or, with ``onceWithin``, until nothing is short.
+    ///
+    /// - Parameter show: receives each refill once brokers have confirmed it.
+    func run(_ clients: KafkaClients, _ logger: Logger, isEnded: () -> Bool, show: @escaping (Refill) -> Void) throws {
+        let (clients, deadline) = (clients.watching(logger), onceWithin.map(Deadline.init(after:)))
+        let (watch, stop) = (clients.watch, StopSignal())
         defer { stop.request() }
         Thread.detachNewThread {
             guard let consumer = try? clients.consumer() else { return }
             defer { consumer.close() }
             watch.keepProbing(consumer, until: stop)
         }
-        let botLogger = BotLogger(logger: logger)
-        let bot = JuiceRestockBot.RestockBot(
-            base: clients.base, group: plan.group, topics: clients.topics, rules: plan.rules, capabilities: clients.capabilities,
-            hooks: ClientHooks(logger: logger, logCeiling: .info, onError: watch.noticed)
-        ) { [show] event in
-            botLogger.log(event)
-            monitor.handle(event)
-            if case .sent(let refill) = event { show(refill) }
-        }
-        // Where no broker answers, a commit would wait for one.
+        var (bot, backoff) = (RestockBot?.none, Backoff())
         defer {
             logger.notice("stopping: leaving the group")
-            bot.leave(isCommitting: !watch.needsProbe)
+            bot?.commit()
         }
         while !isEnded() {
-            if let deadline {
-                if bot.work?.isSettled ?? false { return }
-                if deadline.isOver {
-                    let underway = bot.work?.underway ?? 0
-                    guard underway > 0 else { throw Failure(.unavailable, "not done in time; a longer --timeout may help") }
-                    let hint = "they are written, and are answered once the service runs; sent again they count once"
-                    throw Failure(.unavailable, "\(underway.counted("refill")) not answered yet", hint: hint)
-                }
-            }
             do throws(KafkaError) {
-                let pause = try bot.step()
-                let work = bot.work
-                monitor.stepped(work: work)
-                botLogger.update(isReading: work != nil, failure: watch.lastFailure, now: .now)
-                if pause == .zero { botLogger.update(underway: work?.underway ?? 0, now: .now) }
-                Thread.sleep(forTimeInterval: pause / .seconds(1))
-            } catch { throw clients.failure(error) }
+                let current = if let bot { bot } else { try RestockBot(clients, self, logger, show: show) }
+                bot = current
+                try current.step()
+                if current.isSettled { backoff = Backoff() }
+            } catch {
+                bot = nil
+                if error.code.isHopeless || deadline?.isOver ?? false { throw clients.failure(error) }
+                // Read again from the committed offsets, the answers lead to the same refills with the same ids.
+                let level = backoff.failures == 0 && watch.obstacle == nil ? Logger.Level.warning : .info
+                logger.log(level: level, "reading again from the committed offsets: \(error)")
+                Thread.sleep(forTimeInterval: backoff.failed() / .seconds(1))
+            }
+            guard let deadline else { continue }
+            if bot?.isSettled ?? false { return }
+            guard deadline.isOver else { continue }
+            let underway = (bot?.underway.count ?? 0).counted("refill")
+            let hint = "a longer --timeout may help; what is sent again counts once"
+            throw Failure(.unavailable, "not done in time: \(underway) not answered yet", hint: hint)
         }
     }
 }
 
-/// Logs the bot's events, each change once.
-final class BotLogger {
-    private let logger: Logger
-    private var waitingSince: ContinuousClock.Instant?
-    private var hasWarned = false
-    private var idleSince: ContinuousClock.Instant?
-    private var hasToldWhyIdle = false
-    private var failures = 0
+/// A member of a plain consumer group that reads answers, and sends a refill for each shortage that they show; ``Shortages`` has the
+/// reasons. It belongs to one thread, and is of no use after an error.
+final class RestockBot {
+    private let (plan, topics, logger, watch): (RestockBotPlan, TopicNames, Logger, BrokerWatch)
+    private let show: (Refill) -> Void
+    private let member: GroupConsumer
+    private let producer: Producer
+    private let decoder = AnswerDecoder()
+    /// What is read; nil without an assignment.
+    private var partitions: [TopicPartition: Shortages]?
+    /// Refills that brokers have not confirmed, and why they did not confirm one.
+    private var (unconfirmed, failure) = (0, KafkaError?.none)
+    private var (joinedAt, committedAt) = (ContinuousClock.now, ContinuousClock.now)
+    private var isLate = false
 
-    init(logger: Logger) { self.logger = logger }
+    /// Joins the group, as a dynamic member, so that one host can run several bots. Throws if a topic does not exist.
+    init(_ clients: KafkaClients, _ plan: RestockBotPlan, _ logger: Logger, show: @escaping (Refill) -> Void) throws(KafkaError) {
+        (self.plan, self.logger, self.show) = (plan, logger, show)
+        (topics, watch) = (clients.topics, clients.watch)
+        let hooks = ClientHooks(logger: logger, logCeiling: .info, onError: watch.noticed)
+        let sending = KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "30000"]).merging(clients.base.properties)
+        producer = try Producer(configuration: sending.merging(["enable.idempotence": "true"]), hooks: hooks)
+        _ = try watch.metadata(of: [topics.restocks, topics.results], from: producer, while: { false })
+        let reading = KafkaConfiguration([
+            "queued.max.messages.kbytes": "16384", "session.timeout.ms": "10000", "heartbeat.interval.ms": "1000",
+            "max.poll.interval.ms": "60000", "socket.timeout.ms": "10000",
+        ])
+        .merging(clients.capabilities.consumerProperties).merging(clients.base.properties)
+        .merging([
+            "group.id": plan.group, "enable.auto.commit": "false", "isolation.level": "read_committed",
+            "auto.offset.reset": "error",
+            // The last records before an end may be transaction markers, which only this event passes.
+            "enable.partition.eof": "true",
+        ])
+        member = try GroupConsumer(of: [topics.results], configuration: reading, hooks: hooks)
+    }
 
-    func log(_ event: BotEvent) {
-        switch event {
-        case .watching(let partitions):
-            let partitions = partitions.map(String.init).joined(separator: ",")
-            // After a failure a restart is not news.
-            let level = failures > 0 ? Logger.Level.debug : .notice
-            logger.log(level: level, "watching", metadata: ["partitions": "\(partitions)"])
-        case .rejected(let answer):
-            logger.warning(
-                "refill rejected, and not sent again before the stock changes: \(answer.message)",
-                metadata: ["store": "\(answer.store)", "id": "\(answer.id)"])
-        case .lost(let error):
-            failures += 1
-            // Fewer failures in a row are normal: another bot joined or left.
-            let level = failures == 5 ? Logger.Level.warning : .info
-            logger.log(level: level, "reading again from the committed offsets: \(error)")
-        case .recovered:
-            if failures >= 5 { logger.notice("refills are written again") }
-            failures = 0
-        case .answered: update(underway: 0, now: .now)
-        case .sent: break
+    deinit { member.close() }
+
+    /// Whether nothing is short, as far as the answers show, and every refill is answered.
+    var isSettled: Bool { partitions?.values.allSatisfy(\.isSettled) ?? false }
+    /// When the refills that have no answer were sent.
+    var underway: [ContinuousClock.Instant] { partitions?.values.flatMap(\.underway.values) ?? [] }
+
+    /// Commits the offsets from which another bot must read in order to decide the same. If that fails, it reads more.
+    func commit() {
+        committedAt = .now
+        member.consumer.publish(partitions?.mapValues(\.safePosition) ?? [:])
+    }
+
+    /// Polls once and acts on it. Commits offsets every 5 seconds.
+    func step() throws(KafkaError) {
+        producer.poll(timeout: .zero)
+        if let failure { throw failure }
+        // A rebalance does not end a poll that waits for records, so polls are short until the first assignment.
+        switch try member.poll(maxRecords: 10_000, timeout: .milliseconds(member.hasAssignment ? 100 : 10)) {
+        case .assigned(let assigned): try begin(assigned)
+        case .revoked(let error):
+            partitions = nil
+            if let error { try report(error) }
+        case .records(let batch): for element in batch { try read(element) }
+        }
+        for partition in (partitions ?? [:]).keys.sorted(by: { $0.partition < $1.partition }) {
+            // So few at a time that brokers, not memory, hold what is under way.
+            for refill in partitions?[partition]?.startRefills(atMost: 1000 - unconfirmed) ?? [] {
+                try send(refill, to: partition.partition)
+            }
+        }
+        if .now - committedAt > .seconds(5) { commit() }
+        warn()
+    }
+
+    private func begin(_ assigned: [TopicPartition]) throws(KafkaError) {
+        let committed = try member.consumer.committed(assigned, timeout: .seconds(2))
+        let logs = try member.consumer.watermarks(of: assigned, timeout: .seconds(2))
+        guard logs.count == assigned.count else { throw KafkaError(code: .timedOut, isRetriable: true) }
+        partitions = logs.reduce(into: [:]) { states, log in
+            let (partition, committed) = (log.key, committed[log.key] ?? nil)
+            states?[partition] = Shortages(plan, partition: partition.partition, log: log.value, committed: committed)
+        }
+        try member.start(at: partitions?.mapValues(\.position) ?? [:])
+        let numbers = assigned.map(\.partition).sorted().map(String.init).joined(separator: ",")
+        logger.notice("watching", metadata: ["partitions": "\(numbers)"])
+    }
+
+    private func read(_ element: RecordBatch.Element) throws(KafkaError) {
+        switch element {
+        case .record(let record):
+            let partition = TopicPartition(topic: record.topic, partition: record.partition)
+            partitions?[partition]?.advance(to: record.offset + 1)
+            // A record that is no known answer says nothing about the stock.
+            guard let value = record.value, let answer = try? decoder.decode(value) else { return }
+            partitions?[partition]?.apply(answer, at: record.offset, time: record.timestamp ?? 0)
+            if case .rejected = answer.outcome, partitions?[partition]?.isRefill(answer) ?? false {
+                logger.warning("refill rejected: \(answer.message)", metadata: ["store": "\(answer.store)", "id": "\(answer.id)"])
+            }
+        case .endOfPartition(let partition, let next): partitions?[partition]?.advance(to: next)
+        case .failure(_, let error): try report(error)
         }
     }
 
-    /// Warns once if the bot has no share of the stores for 10 s, and a broker that it may wait for cannot be reached.
-    func update(isReading: Bool, failure: @autoclosure () -> String?, now: ContinuousClock.Instant) {
-        let since = idleSince ?? now
-        idleSince = isReading ? nil : since
-        guard !isReading, !hasToldWhyIdle, now - since > .seconds(10), let failure = failure() else { return }
-        hasToldWhyIdle = true
-        logger.warning("waiting for a share of the stores: \(failure)")
+    /// Throws an error that does not go away by itself.
+    private func report(_ error: KafkaError) throws(KafkaError) {
+        guard !error.code.isOffsetReset, !error.code.isHopeless, !error.code.isDamage else { throw error }
+        watch.noticed(error)
     }
 
-    /// Warns if refills have had no answer for 30 s: the service may not be running.
-    func update(underway: Int, now: ContinuousClock.Instant) {
-        if underway == 0 {
-            if hasWarned { logger.notice("refills are answered again") }
-            (waitingSince, hasWarned) = (nil, false)
-        } else if !hasWarned, now - (waitingSince ?? now) >= .seconds(30) {
-            hasWarned = true
-            logger.warning("\(underway.counted("refill")) without an answer for 30 s: is the service running?")
-        } else {
-            waitingSince = waitingSince ?? now
+    /// Sends a refill in the background, to the partition that has the store's answers.
+    private func send(_ refill: Refill, to partition: Int32) throws(KafkaError) {
+        let amounts = refill.entries.map { FruitAmount(fruit: $0.fruit, amount: $0.added) }
+        let command = OutgoingCommand.restock(id: refill.id, store: refill.store, .add, amounts)
+        unconfirmed += 1
+        try producer.produce(
+            topic: topics.restocks, partition: partition, key: Array(command.store.utf8), value: command.value,
+            timestamp: refill.time
+        ) { [weak self, show] outcome in
+            self?.unconfirmed -= 1
+            switch outcome {
+            case .success: show(refill)
+            case .failure(let error): self?.failure = error
+            }
         }
+    }
+
+    /// Says once that the service does not answer, or that the group assigns nothing.
+    private func warn() {
+        let wasLate = isLate
+        isLate = .now - (partitions == nil ? joinedAt : underway.min() ?? .now) > .seconds(30)
+        guard isLate, !wasLate else { return }
+        let wait = partitions == nil ? "a share of the stores" : "the answer to a refill: is the service running?"
+        logger.warning("waiting for \(wait)", metadata: watch.lastFailure.map { ["error": "\($0)"] })
     }
 }
 
-/// Formats a refill as one line.
-enum RefillLine {
+extension Refill {
     /// `12:34:56  gangnam       juice-restock-bot/0-12  kiwi +25 (5 → 30)`.
-    static func text(_ refill: Refill, time: String?, paint: Paint) -> String {
-        let amounts = refill.entries.map { "\($0.fruit.printable) +\($0.added) (\($0.level) → \($0.level + $0.added))" }
-        let store = DisplayWidth.pad(StoreID.visible(refill.store), to: 12)
-        let id = paint(.faint, DisplayWidth.pad(refill.id.printable, to: 24))
-        let columns = [time.map { paint(.faint, $0) }, store, id, paint(.cyan, amounts.joined(separator: ", "))]
-        return columns.compactMap { $0 }.joined(separator: "  ")
+    func line(at time: String, paint: Paint) -> String {
+        let amounts = entries.map { "\($0.fruit.printable) +\($0.added) (\($0.level) → \($0.level + $0.added))" }
+        let columns = [
+            DisplayWidth.pad(StoreID.visible(store), to: 12), paint(.faint, DisplayWidth.pad(id.printable, to: 24)),
+        ]
+        return ([paint(.faint, time)] + columns + [paint(.cyan, amounts.joined(separator: ", "))]).joined(separator: "  ")
     }
 
     /// `{"refill":[{"added":25,"fruit":"kiwi","level":5}],"restockId":"…","store":"gangnam","time":"2026-01-31T12:34:56.789Z"}`.
-    static func json(_ refill: Refill, time: Date = .now) -> String {
+    func json(at time: Date = .now) -> String {
         struct Line: Encodable {
             let restockId, store, time: String
             let refill: [Refill.Entry]
         }
         let utc = DateTime.utc(milliseconds: Int64(time.timeIntervalSince1970 * 1000))
-        return JSONText.line(Line(restockId: refill.id, store: refill.store, time: utc, refill: refill.entries))
+        return JSONText.line(Line(restockId: id, store: store, time: utc, refill: entries))
     }
 }
