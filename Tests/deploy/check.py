@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks everything in deploy/, docker-compose.yml and docs/METRICS.md against the service itself and against Prometheus.
 
-Starts `juice serve` with its embedded broker, a kiosk, a restock bot and simulated shops. A real Prometheus scrapes them with the
+Starts `juice serve` with its embedded broker, a kiosk and simulated shops. A real Prometheus scrapes them with the
 configuration and rules of deploy/, and must have data for every alert and panel.
 """
 
@@ -19,7 +19,7 @@ from dashboard import check_provisioning, check_structure, queries, variable_que
 from image import check_image, check_kafka_probe
 from manifests import COMPOSE, check_compose, check_kubernetes, check_systemd
 from metrics_page import LINUX_ONLY, MetricsPage, check_document
-from processes import Process, Prometheus, clean_environment, kiosk, restock_bot, service
+from processes import Process, Prometheus, clean_environment, kiosk, service
 from promql import metrics, selectors
 from supply_chain import check_licenses, check_pins, check_sbom
 
@@ -27,9 +27,9 @@ from supply_chain import check_licenses, check_pins, check_sbom
 PROMETHEUS_OWN = {"up", "ALERTS"}
 # How slow answers are depends on the load of this machine.
 TELLS_OF_THE_MACHINE = {"JuiceAnswersSlow"}
-# What must fire when the only instance is gone, with its broker, and then when kiosk and bot are gone.
-OUTAGE = {"JuiceInstanceDown", "JuiceNoneReady", "JuicePartitionUnread", "JuiceKioskNotReady", "JuiceBotNotReady"}
-GONE = {"JuiceKioskDown", "JuiceBotDown"}
+# What must fire when the only instance is gone, with its broker, and then when the kiosk is gone.
+OUTAGE = {"JuiceInstanceDown", "JuiceNoneReady", "JuicePartitionUnread", "JuiceKioskNotReady"}
+GONE = {"JuiceKioskDown"}
 
 
 def main():
@@ -77,8 +77,8 @@ def live_checks(arguments, environment, folder):
     """The checks on running processes."""
     with contextlib.ExitStack() as stack:
         running = {}
-        # Kiosk and bot find the broker of the service.
-        for job, start in {"juice-maker": service, "juice-kiosk": kiosk, "juice-restock-bot": restock_bot}.items():
+        # The kiosk finds the broker of the service.
+        for job, start in {"juice-maker": service, "juice-kiosk": kiosk}.items():
             running[job] = stack.enter_context(start(arguments.juice, environment))
             running[job].wait_until_ready()
         probe = read_yaml(COMPOSE)["services"]["kafka"]["healthcheck"]["test"]
@@ -185,9 +185,6 @@ def check_values(prometheus):
         "sum(juice_restore_duration_seconds_count) >= 1",
         'juice_kafka_round_trip_p50_seconds{client="consumer"} > 0',
         'juice_kiosk_ready{job="juice-kiosk"} == 1',
-        'juice_bot_ready{job="juice-restock-bot"} == 1',
-        "juice_bot_partitions == 4",
-        'juice_bot_refills_total{outcome="answered"} > 0',
         'juice_http_connections{job="juice-maker"} >= 1',
     ):
         eventually(expression, lambda: prometheus.query(expression))

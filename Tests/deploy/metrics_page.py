@@ -19,9 +19,9 @@ ENUMERATED = {"result", "outcome", "client", "kind"}
 INTRODUCTION = """\
 # Metrics
 
-What `juice serve --http HOST:PORT`, `juice kiosk --admin-http HOST:PORT` and `juice restock-bot --admin-http HOST:PORT` show at
-`/metrics`. `make deploy-check` holds this page against running ones, and `make deploy-check ARGS=--write-metrics` writes it. Alerts
-and a dashboard made of these: [deploy](../deploy).
+What `juice serve --http HOST:PORT` and `juice kiosk --admin-http HOST:PORT` show at `/metrics`. `make deploy-check` holds this page
+against running ones, and `make deploy-check ARGS=--write-metrics` writes it. Alerts and a dashboard made of these:
+[deploy](../deploy).
 
 - Counters start at 0 with each process, so look at their `rate`. They count only what was committed.
 - A histogram has the series `_bucket` (label `le`), `_sum` and `_count`.

@@ -100,11 +100,6 @@ def kiosk(juice, env):
     return Juice(juice, env, "kiosk", "--http", "127.0.0.1:0", "--admin-http", "127.0.0.1:0")
 
 
-def restock_bot(juice, env):
-    """`juice restock-bot` beside a service."""
-    return Juice(juice, env, "restock-bot", "--admin-http", "127.0.0.1:0")
-
-
 class Prometheus(Process):
     """A Prometheus with this configuration and data folder."""
 
