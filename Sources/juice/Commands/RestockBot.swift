@@ -151,31 +151,38 @@ extension RestockBotPlan {
             bot?.commit()
         }
         while !isEnded() {
+            if let deadline, bot?.isSettled ?? false || deadline.isOver {
+                guard let bot else { throw clients.failure(KafkaError(code: .timedOut, isRetriable: true)) }
+                if bot.isSettled { return }
+                let hint = "a longer --timeout may help; what is sent again counts once"
+                throw Failure(
+                    .unavailable, "not done in time: \(bot.underway.count.counted("refill")) not answered yet", hint: hint)
+            }
             do throws(KafkaError) {
+                // Joining would wait for brokers for seconds, whether or not the bot is asked to end.
+                guard bot != nil || !watch.needsProbe else {
+                    Thread.sleep(forTimeInterval: 0.1)
+                    continue
+                }
                 let current = if let bot { bot } else { try RestockBot(clients, self, logger, show: show) }
                 bot = current
                 try current.step()
                 if current.isSettled { backoff = Backoff() }
             } catch {
                 bot = nil
-                if error.code.isHopeless || deadline?.isOver ?? false { throw clients.failure(error) }
+                let isMissing = [.unknownTopic, .unknownTopicOrPartition].contains(error.code) && error.remedy != .retry
+                if error.code.isHopeless || isMissing { throw clients.failure(error) }
                 // Read again from the committed offsets, the answers lead to the same refills with the same ids.
                 let level = backoff.failures == 0 && watch.obstacle == nil ? Logger.Level.warning : .info
                 logger.log(level: level, "reading again from the committed offsets: \(error)")
                 Thread.sleep(forTimeInterval: backoff.failed() / .seconds(1))
             }
-            guard let deadline else { continue }
-            if bot?.isSettled ?? false { return }
-            guard deadline.isOver else { continue }
-            let underway = (bot?.underway.count ?? 0).counted("refill")
-            let hint = "a longer --timeout may help; what is sent again counts once"
-            throw Failure(.unavailable, "not done in time: \(underway) not answered yet", hint: hint)
         }
     }
 }
 
-/// A member of a plain consumer group that reads answers, and sends a refill for each shortage that they show; ``Shortages`` has the
-/// reasons. It belongs to one thread, and is of no use after an error.
+/// A member of a plain consumer group that reads answers, and sends a refill for each shortage that they show, under an id that
+/// ``Shortages`` explains. It belongs to one thread, and is of no use after an error.
 final class RestockBot {
     private let (plan, topics, logger, watch): (RestockBotPlan, TopicNames, Logger, BrokerWatch)
     private let show: (Refill) -> Void
@@ -185,9 +192,8 @@ final class RestockBot {
     /// What is read; nil without an assignment.
     private var partitions: [TopicPartition: Shortages]?
     /// Refills that brokers have not confirmed, and why they did not confirm one.
-    private var (unconfirmed, failure) = (0, KafkaError?.none)
+    private var (unconfirmed, failure, isLate) = (0, KafkaError?.none, false)
     private var (joinedAt, committedAt) = (ContinuousClock.now, ContinuousClock.now)
-    private var isLate = false
 
     /// Joins the group, as a dynamic member, so that one host can run several bots. Throws if a topic does not exist.
     init(_ clients: KafkaClients, _ plan: RestockBotPlan, _ logger: Logger, show: @escaping (Refill) -> Void) throws(KafkaError) {
@@ -236,7 +242,7 @@ final class RestockBot {
             if let error { try report(error) }
         case .records(let batch): for element in batch { try read(element) }
         }
-        for partition in (partitions ?? [:]).keys.sorted(by: { $0.partition < $1.partition }) {
+        for (partition, _) in partitions ?? [:] {
             // So few at a time that brokers, not memory, hold what is under way.
             for refill in partitions?[partition]?.startRefills(atMost: 1000 - unconfirmed) ?? [] {
                 try send(refill, to: partition.partition)
