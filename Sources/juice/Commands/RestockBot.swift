@@ -148,6 +148,7 @@ extension RestockBotPlan {
         var (bot, backoff) = (RestockBot?.none, Backoff())
         defer {
             logger.notice("stopping: leaving the group")
+            // So that the next bot need not read it again.
             bot?.commit()
         }
         while !isEnded() {
@@ -169,9 +170,8 @@ extension RestockBotPlan {
                 try current.step()
                 if current.isSettled { backoff = Backoff() }
             } catch {
+                if error.code.isHopeless || bot == nil && error.remedy != .retry { throw clients.failure(error) }
                 bot = nil
-                let isMissing = [.unknownTopic, .unknownTopicOrPartition].contains(error.code) && error.remedy != .retry
-                if error.code.isHopeless || isMissing { throw clients.failure(error) }
                 // Read again from the committed offsets, the answers lead to the same refills with the same ids.
                 let level = backoff.failures == 0 && watch.obstacle == nil ? Logger.Level.warning : .info
                 logger.log(level: level, "reading again from the committed offsets: \(error)")
