@@ -62,6 +62,8 @@ public struct ConsumedRecord {
     public var topicIdentity: OpaquePointer? { message.pointee.rkt }
     /// The number of the record's partition.
     public var partition: Int32 { message.pointee.partition }
+    /// The record's partition, with the topic's name copied.
+    public var place: TopicPartition { TopicPartition(topic: topic, partition: partition) }
     /// The record's place in its partition.
     public var offset: Offset { message.pointee.offset }
 

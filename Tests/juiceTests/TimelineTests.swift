@@ -26,7 +26,7 @@ struct TimelineTests {
 
     @Test(arguments: 1...40, [true, false]) func windowsAreInTheOrderOfTime(seed: UInt64, isBusy: Bool) throws {
         let logs = Self.logs(seed: seed, isBusy: isBusy)
-        func sorted(_ window: [TopicPartition: Range<Offset>]) -> [(partition: Int32, found: String)] {
+        func sorted(_ window: Logs) -> [String] {
             var timeline = Timeline<String>(from: 0)
             for (partition, range) in window {
                 for offset in range {
@@ -37,20 +37,27 @@ struct TimelineTests {
             return timeline.sorted
         }
         let all = Dictionary(uniqueKeysWithValues: logs.map { (place($0), Offset(0)..<Offset($1.count)) })
-        var windows = TimeWindows(of: all, since: 0, ofAtMost: 50)
-        var found: [String] = []
-        var sizes: [Int] = []
-        while let window = try windows.next({ time in
-            Dictionary(
-                uniqueKeysWithValues: logs.map { log in
-                    (place(log.key), Offset(log.value.firstIndex { $0 >= time } ?? log.value.count))
+        func visited(newestFirst: Bool) throws -> [Logs] {
+            var windows: [Logs] = []
+            try TimeWindows(most: 50, newestFirst: newestFirst).visit(
+                all, of: TopicReader.always,
+                split: { part, time in
+                    part.split(
+                        at: Dictionary(
+                            uniqueKeysWithValues: logs.map { log in
+                                (place(log.key), Offset(log.value.firstIndex { $0 >= time } ?? log.value.count))
+                            }))
+                },
+                { window, _ in
+                    windows.append(window)
+                    return true
                 })
-        }) {
-            sizes.append(window.values.reduce(0) { $0 + $1.count })
-            found += sorted(window).map(\.found)
+            return windows
         }
-        #expect(found == sorted(all).map(\.found))
-        if !isBusy { #expect(sizes.allSatisfy { (1...50).contains($0) }) }
+        let windows = try visited(newestFirst: false)
+        #expect(windows.flatMap(sorted) == sorted(all))
+        #expect(try visited(newestFirst: true) == windows.reversed())
+        if !isBusy { #expect(windows.map(\.offsetCount).allSatisfy { (1...50).contains($0) }) }
     }
 
     @Test func aPartitionKeepsItsOrder() {
@@ -59,6 +66,6 @@ struct TimelineTests {
             timeline.add(found, at: timeline.time(of: timestamp, partition: partition), partition: partition, offset: timestamp)
         }
         // Offsets decide between equal times: b counts as 10, too.
-        #expect(timeline.sorted.map(\.found) == ["c", "b", "a", "d"])
+        #expect(timeline.sorted == ["c", "b", "a", "d"])
     }
 }

@@ -1,7 +1,10 @@
 import JuiceMessages
 import Kafka
 
-/// Reads all partitions of one topic, without a consumer group. It reads committed records only.
+/// Ranges of offsets, by partition.
+typealias Logs = [TopicPartition: Range<Offset>]
+
+/// Reads all partitions of some topics, without a consumer group. It reads committed records only.
 final class TopicReader {
     /// Which offset counts as the end of a partition.
     enum End {
@@ -12,15 +15,15 @@ final class TopicReader {
     }
 
     /// The start and end of each partition's log when the reader was created.
-    let watermarks: [TopicPartition: Range<Offset>]
+    let watermarks: Logs
 
-    private let topic: String
+    private let topics: [String]
     private let clients: KafkaClients
     private let consumer: Consumer
     /// How long to wait for brokers, and for the next records.
     private let timeout: Duration
     /// The next offset of each assigned partition.
-    private var positions: [Int32: Offset] = [:]
+    private var positions: [TopicPartition: Offset] = [:]
     /// What could not be read so far, and why; without a problem it expired while it was to be read.
     private(set) var gaps: [(place: TopicPartition, offsets: Range<Offset>, problem: String?)] = []
     /// Whether what cannot be read is told on standard error.
@@ -28,20 +31,19 @@ final class TopicReader {
     private var fullPolls = 0
 
     private static let mostRecords = 1000
-    /// How many offsets ``readBackwards(_:_:)`` reads first. That usually holds a position note of each partition of the results.
-    private static let firstWindow: Offset = 4096
     /// How many polls that find as many records as they may pass between two requests to fetch on. librdkafka's queue holds more.
     private static let pollsToFetchOn = 16
 
-    /// Looks up where the topic's partitions start and end.
+    /// Looks up where the topics' partitions start and end.
     ///
     /// - Parameters:
-    ///   - store: reads only the partition that holds this store's answers and stock; nil reads all partitions.
+    ///   - store: reads only the partition of the results that holds this store's answers; nil reads all partitions.
     ///   - end: which offsets are the ends; nil looks up neither starts nor ends.
     init(
-        _ clients: KafkaClients, topic: String, of store: String? = nil, upTo end: End? = .lastStableOffset, timeout: Duration
+        _ clients: KafkaClients, topic topics: String..., of store: String? = nil, upTo end: End? = .lastStableOffset,
+        timeout: Duration
     ) throws(Failure) {
-        (self.topic, self.clients, self.timeout) = (topic, clients, timeout)
+        (self.topics, self.clients, self.timeout) = (topics, clients, timeout)
         let deadline = Deadline(after: timeout)
         // Of records that expired meanwhile there is an error.
         let consumer = try clients.consumer(reset: "error")
@@ -52,13 +54,13 @@ final class TopicReader {
         defer { if isSeparate { asker.close() } }
         watermarks = try clients.ask(asker, until: deadline) { () throws(KafkaError) in
             // Otherwise librdkafka looks up the leaders of the first partitions up to a second after they are assigned.
-            var partitions = try asker.partitions(of: [topic], timeout: deadline.remaining)
+            var partitions = try asker.partitions(of: topics, timeout: deadline.remaining)
             guard end != nil else { return [:] }
             if let store {
                 // Stores live in the partitions of the stock topic. Other topics may have got more since.
                 let count = try asker.partitions(of: [clients.topics.stock], timeout: deadline.remaining).count
                 let home = Array(store.utf8).withUnsafeBytes { Murmur2.partition(of: $0, count: Int32(clamping: max(1, count))) }
-                partitions.removeAll { $0.partition != home }
+                partitions.removeAll { $0.topic == clients.topics.results && $0.partition != home }
             }
             return try asker.watermarks(of: partitions, timeout: deadline.remaining)
         }
@@ -67,7 +69,7 @@ final class TopicReader {
     /// Assigns these partitions, and no others, from these offsets on.
     func start(at offsets: [TopicPartition: Offset]) throws(Failure) {
         try clients.call(try consumer.assign(offsets))
-        positions = Dictionary(uniqueKeysWithValues: offsets.map { ($0.partition, $1) })
+        positions = offsets
     }
 
     /// Reads what follows the ends in ``watermarks``.
@@ -82,7 +84,7 @@ final class TopicReader {
         if batch.count == Self.mostRecords {
             fullPolls += 1
             if fullPolls % Self.pollsToFetchOn == 0 {
-                consumer.fetchOn(from: positions.keys.map { TopicPartition(topic: topic, partition: $0) })
+                consumer.fetchOn(from: Array(positions.keys))
             }
         }
         var ends: [TopicPartition: Offset] = [:]
@@ -91,8 +93,8 @@ final class TopicReader {
         for element in batch {
             switch element {
             case .record(let record):
-                if !faults.isEmpty, faults.keys.contains(where: { $0.partition == record.partition }) { continue }
-                positions[record.partition] = record.offset + 1
+                if faults[record.place] != nil { continue }
+                positions[record.place] = record.offset + 1
                 try body(record)
             case .failure(let partition?, _) where faults[partition] != nil: continue
             case .failure(let partition?, let error) where error.code.isDamage || error.code.isOffsetReset:
@@ -111,7 +113,7 @@ final class TopicReader {
     /// Goes on behind damaged batches, and where logs begin by now.
     private func pass(_ faults: [TopicPartition: KafkaError]) throws(Failure) {
         for (place, error) in faults {
-            var next = positions[place.partition] ?? 0
+            var next = positions[place] ?? 0
             var end = next
             if error.code.isDamage {
                 let first = error.offset ?? next
@@ -120,7 +122,7 @@ final class TopicReader {
                 // An error of before an assignment may come after it.
                 end = next == log.upperBound || log.contains(next) ? next : log.lowerBound
             }
-            positions[place.partition] = end
+            positions[place] = end
             let gap = (place: place, offsets: next..<max(next, end), problem: error.code.isDamage ? error.message : nil)
             guard !gap.offsets.isEmpty, !gaps.contains(where: { $0.place == place && $0.offsets == gap.offsets }) else { continue }
             gaps.append(gap)
@@ -128,8 +130,7 @@ final class TopicReader {
             let reason = gap.problem.map { "cannot be read: \($0)" } ?? "have expired"
             StandardError.write("warning: offsets \(next) to \(end - 1) of \(place) \(reason)\n")
         }
-        let offsets = positions.map { (TopicPartition(topic: topic, partition: $0), $1) }
-        try start(at: Dictionary(uniqueKeysWithValues: offsets))
+        try start(at: positions)
     }
 
     /// Reads what follows the ends in ``watermarks`` until asked to stop. Shows what was found among the records at hand, and tells
@@ -154,7 +155,7 @@ final class TopicReader {
     /// Reads ranges of offsets completely, in order within each partition.
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` if nothing arrives for the reader's timeout.
-    func read(_ ranges: [TopicPartition: Range<Offset>], _ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) {
+    func read(_ ranges: Logs, _ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) {
         var unread = UnreadRanges(ranges)
         try start(at: ranges.filter { !$0.value.isEmpty }.mapValues(\.lowerBound))
         var deadline = Deadline(after: timeout)
@@ -162,15 +163,15 @@ final class TopicReader {
             var hasRead = false
             let ends = try poll(timeout: deadline.step()) { record throws(Failure) in
                 hasRead = true
-                let partition = TopicPartition(topic: topic, partition: record.partition)
-                if ranges[partition]?.contains(record.offset) ?? false { try body(record) }
-                unread.passed(partition, next: record.offset + 1)
+                let place = record.place
+                if ranges[place]?.contains(record.offset) ?? false { try body(record) }
+                unread.passed(place, next: record.offset + 1)
             }
             for (partition, next) in ends { unread.passed(partition, next: next) }
             if hasRead || !ends.isEmpty {
                 deadline = Deadline(after: timeout)
             } else if deadline.isOver {
-                let reason = "nothing more of \(topic) has come for \(DurationText.text(timeout))"
+                let reason = "nothing more of \(topics.joined(separator: ", ")) has come for \(DurationText.text(timeout))"
                 throw clients.failure(KafkaError(code: .timedOut, message: reason, isRetriable: true))
             }
         }
@@ -178,48 +179,6 @@ final class TopicReader {
 
     /// Reads everything up to the ends in ``watermarks``, in order within each partition.
     func readAll(_ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) { try read(watermarks, body) }
-
-    /// Reads windows of logs from their ends back to their starts, each eight times as long as the one before.
-    ///
-    /// - Parameter isEnough: reads a window, and returns whether no more is wanted.
-    func readBackwards(
-        _ logs: [TopicPartition: Range<Offset>],
-        _ isEnough: (_ window: [TopicPartition: Range<Offset>]) throws(Failure) -> Bool
-    ) throws(Failure) {
-        var (rest, size) = (logs, Self.firstWindow)
-        while !rest.values.allSatisfy(\.isEmpty) {
-            let window = rest.mapValues { max($0.lowerBound, $0.upperBound - size)..<$0.upperBound }
-            if try isEnough(window) { return }
-            rest = rest.reduce(into: [:]) { $0[$1.key] = $1.value.lowerBound..<(window[$1.key] ?? $1.value).lowerBound }
-            size *= 8
-        }
-    }
-
-    /// Finds the last `count` matching records.
-    ///
-    /// Transaction markers and other records take offsets too, so it is unknown how far back the matches are. The window before the
-    /// ends grows until each partition has enough of them in it, or is in it whole.
-    ///
-    /// - Parameters:
-    ///   - logs: what to search.
-    ///   - find: reads a window and returns its matches with their partitions, oldest first.
-    func last<Found>(
-        _ count: Int, of logs: [TopicPartition: Range<Offset>],
-        _ find: (_ window: [TopicPartition: Range<Offset>]) throws(Failure) -> [(partition: Int32, found: Found)]
-    ) throws(Failure) -> [Found] {
-        guard count > 0 else { return [] }
-        var size = Offset(clamping: count) * 2 + 64
-        while true {
-            let window = logs.mapValues { max($0.lowerBound, $0.upperBound - size)..<$0.upperBound }
-            let found = try find(window)
-            let counts = found.reduce(into: [:]) { $0[$1.partition, default: 0] += 1 }
-            let isEnough = logs.allSatisfy { partition, log in
-                window[partition]?.lowerBound == log.lowerBound || counts[partition.partition, default: 0] >= count
-            }
-            if isEnough { return found.suffix(count).map(\.found) }
-            size *= 8
-        }
-    }
 }
 
 /// Tells on standard error since when no broker answers, and since when one does again.
@@ -257,44 +216,42 @@ extension TopicReader {
 
     /// Reads the records of a period in the order of time.
     ///
-    /// A topic of millions need not fit into memory: it is read and sorted in windows of time.
-    ///
     /// - Parameters:
     ///   - find: makes something of a record, or nothing.
     ///   - body: receives what was found.
     func read<Found>(
         in period: Period = always, _ find: (ConsumedRecord) -> Found?, _ body: (Found) -> Void
     ) throws(Failure) {
-        let logs = try logs(in: period)
-        guard clients.capabilities.findsOffsetsByTime else {
-            return try found(in: logs, of: period, find).forEach { body($0.found) }
+        try visit(period) { window, _ throws(Failure) in
+            try found(in: window, of: period, find).forEach(body)
+            return true
         }
-        var windows = TimeWindows(of: logs, since: period.lowerBound)
-        while let window = try windows.next(offsets) { try found(in: window, of: period, find).forEach { body($0.found) } }
     }
 
     /// The last matching records of a period, oldest first.
     func last<Found>(_ count: Int, in period: Period, _ find: (ConsumedRecord) -> Found?) throws(Failure) -> [Found] {
-        try last(count, of: logs(in: period)) { window throws(Failure) in try found(in: window, of: period, find) }
+        var last: [Found] = []
+        try visit(period, newestFirst: true) { window, _ throws(Failure) in
+            last = try found(in: window, of: period, find) + last
+            return last.count < count
+        }
+        return last.suffix(count)
     }
 
-    /// The offsets of a period. All of them, if the broker finds no offsets by time.
-    func logs(in period: Period) throws(Failure) -> [TopicPartition: Range<Offset>] {
-        guard clients.capabilities.findsOffsetsByTime else { return watermarks }
+    /// Visits the logs of a period in windows of time, as ``TimeWindows`` does. All in one if the broker finds no offsets by time.
+    func visit(
+        _ period: Period, ofAtMost most: Int = 50_000, newestFirst: Bool = false,
+        _ body: (_ window: Logs, _ times: Period) throws(Failure) -> Bool
+    ) throws(Failure) {
+        guard clients.capabilities.findsOffsetsByTime else { return _ = try body(watermarks, period) }
         var logs = watermarks
-        if period.lowerBound > Self.always.lowerBound {
-            logs = TimeWindows.split(logs, at: try offsets(since: period.lowerBound)).after
-        }
-        if period.upperBound < Self.always.upperBound {
-            logs = TimeWindows.split(logs, at: try offsets(since: period.upperBound)).before
-        }
-        return logs
+        if period.lowerBound > Self.always.lowerBound { logs = try split(logs, at: period.lowerBound).after }
+        if period.upperBound < Self.always.upperBound { logs = try split(logs, at: period.upperBound).before }
+        try TimeWindows(most: most, newestFirst: newestFirst).visit(logs, of: period, split: split, body)
     }
 
     /// What is found in a window, in the order of time.
-    private func found<Found>(
-        in window: [TopicPartition: Range<Offset>], of period: Period, _ find: (ConsumedRecord) -> Found?
-    ) throws(Failure) -> [(partition: Int32, found: Found)] {
+    private func found<Found>(in window: Logs, of period: Period, _ find: (ConsumedRecord) -> Found?) throws(Failure) -> [Found] {
         // If the broker finds offsets by time, all of the window is of the period.
         var timeline = Timeline<Found>(from: clients.capabilities.findsOffsetsByTime ? period.lowerBound : Self.always.lowerBound)
         try read(window) { record in
@@ -305,14 +262,14 @@ extension TopicReader {
         return timeline.sorted
     }
 
-    /// The offset of each partition's first record at or after a time; the end of a partition without one.
-    private func offsets(since time: Int64) throws(Failure) -> [TopicPartition: Offset] {
-        let times = watermarks.mapValues { _ in time }
+    /// What of some logs is before each partition's first record at or after a time, and what is not.
+    private func split(_ logs: Logs, at time: Int64) throws(Failure) -> (before: Logs, after: Logs) {
+        let times = logs.filter { !$0.value.isEmpty }.mapValues { _ in time }
         let deadline = Deadline(after: timeout)
         let found = try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
             try consumer.offsets(since: times, timeout: deadline.remaining)
         }
-        return watermarks.mapValues(\.upperBound).merging(found) { $1 }
+        return logs.split(at: found)
     }
 }
 
@@ -338,66 +295,57 @@ struct Timeline<Found> {
         all.append(((time, partition, offset), found))
     }
 
-    var sorted: [(partition: Int32, found: Found)] {
-        all.sorted { $0.key < $1.key }.map { ($0.key.partition, $0.found) }
-    }
+    var sorted: [Found] { all.sorted { $0.key < $1.key }.map(\.found) }
 }
 
-/// Cuts logs at points in time, so that each window holds few enough offsets to be sorted in memory.
+/// Halves a period until each window holds few enough offsets to be sorted in memory.
 ///
 /// The first record at or after a time is also the first that counts as that in a ``Timeline``. So what is in a later window is
 /// later.
 struct TimeWindows {
-    private var rest: [TopicPartition: Range<Offset>]
-    private var start: Int64
-    private var span = longestSpan
-    private let most: Int
+    /// How many offsets a window may hold. Only a single millisecond may have more.
+    let most: Int
+    let newestFirst: Bool
 
-    /// Longer than any topic, in milliseconds.
-    private static let longestSpan = Int64(1) << 42
+    /// Later than any record, in milliseconds since 1970. Halving all 64 bits would take twice the lookups.
+    private static let end = Int64(1) << 43
 
-    /// - Parameters:
-    ///   - logs: the offsets of some period.
-    ///   - start: the start of that period, in milliseconds since 1970.
-    ///   - most: how many offsets a window may hold. Only a single millisecond may have more.
-    init(of logs: [TopicPartition: Range<Offset>], since start: Int64, ofAtMost most: Int = 50_000) {
-        (rest, self.start, self.most) = (logs, start, most)
-    }
-
-    /// The next window; nil if there is none.
+    /// Visits the windows that hold any offsets.
     ///
-    /// - Parameter offsets: finds the offset of each partition's first record at or after a time.
-    mutating func next(
-        _ offsets: (_ time: Int64) throws(Failure) -> [TopicPartition: Offset]
-    ) throws(Failure) -> [TopicPartition: Range<Offset>]? {
-        while Self.count(rest) > most {
-            let end = min(start, .max - span) + span
-            let (window, later) = Self.split(rest, at: try offsets(end))
-            let count = Self.count(window)
-            guard count <= most || span == 1 else {
-                span /= 2
-                continue
-            }
-            (rest, start) = (later, end)
-            if count * 2 < most { span = min(span * 2, Self.longestSpan) }
-            if count > 0 { return window }
+    /// - Parameters:
+    ///   - split: cuts logs at each partition's first record at or after a time.
+    ///   - body: returns whether to go on.
+    /// - Returns: whether all windows were visited.
+    @discardableResult
+    func visit(
+        _ logs: Logs, of times: TopicReader.Period, split: (Logs, _ time: Int64) throws(Failure) -> (before: Logs, after: Logs),
+        _ body: (Logs, TopicReader.Period) throws(Failure) -> Bool
+    ) throws(Failure) -> Bool {
+        guard logs.offsetCount > 0 else { return true }
+        let end = min(times.upperBound, max(times.lowerBound, Self.end))
+        guard logs.offsetCount > most, end > times.lowerBound + 1 else { return try body(logs, times) }
+        let middle = times.lowerBound + (end - times.lowerBound) / 2
+        let (before, after) = try split(logs, middle)
+        let halves = [(before, times.lowerBound..<middle), (after, middle..<times.upperBound)]
+        for (logs, times) in newestFirst ? halves.reversed() : halves {
+            guard try visit(logs, of: times, split: split, body) else { return false }
         }
-        defer { rest = [:] }
-        return Self.count(rest) > 0 ? rest : nil
+        return true
     }
+}
 
-    /// What of the ranges is before these offsets, and what is not.
-    static func split(
-        _ ranges: [TopicPartition: Range<Offset>], at offsets: [TopicPartition: Offset]
-    ) -> (before: [TopicPartition: Range<Offset>], after: [TopicPartition: Range<Offset>]) {
-        var parts = (before: ranges, after: ranges)
-        for (partition, range) in ranges {
-            let middle = min(max(range.lowerBound, offsets[partition] ?? range.upperBound), range.upperBound)
+extension Logs {
+    /// How many offsets these are.
+    var offsetCount: Int { values.reduce(0) { $0 + $1.count } }
+
+    /// What is before these offsets, and what is not. A partition without one is all before.
+    func split(at offsets: [TopicPartition: Offset]) -> (before: Logs, after: Logs) {
+        var parts = (before: self, after: self)
+        for (partition, range) in self {
+            let middle = Swift.min(Swift.max(range.lowerBound, offsets[partition] ?? range.upperBound), range.upperBound)
             parts.before[partition] = range.lowerBound..<middle
             parts.after[partition] = middle..<range.upperBound
         }
         return parts
     }
-
-    private static func count(_ ranges: [TopicPartition: Range<Offset>]) -> Int { ranges.values.reduce(0) { $0 + $1.count } }
 }

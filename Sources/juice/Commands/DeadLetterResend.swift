@@ -128,7 +128,7 @@ struct ResendRequest {
     /// - Throws: ``Failure`` of status ``Failure/Status/rejected``, which says why it is not sent.
     func record(for letter: DeadLetter, _ topics: TopicNames, partitionCount: Int32) throws(Failure) -> Record {
         let source = letter.source.topic
-        guard source == topics.orders || source == topics.restocks else {
+        guard let input = topics.input(named: source) else {
             throw Failure(.rejected, "it came from \(source), which is not \(topics.orders) or \(topics.restocks)")
         }
         guard letter.truncatedFrom == nil || value != nil else {
@@ -136,7 +136,7 @@ struct ResendRequest {
         }
         let value = self.value ?? letter.value
         let key = self.key.map { $0.isEmpty ? nil : $0 } ?? letter.key
-        if !isUnchecked, let fault = fault(key: key, value: value, isOrder: source == topics.orders) {
+        if !isUnchecked, let fault = fault(key: key, value: value, of: input) {
             let mend = fault == .badStore ? "--key" : "--value"
             throw Failure(.rejected, "it would become a dead letter again, as \(fault.code); correct it with \(mend)")
         }
@@ -153,15 +153,13 @@ struct ResendRequest {
     }
 
     /// Why the service would put the record aside; nil if it would not.
-    private func fault(key: [UInt8]?, value: [UInt8]?, isOrder: Bool) -> DeadLetterReason? {
+    private func fault(key: [UInt8]?, value: [UInt8]?, of input: InputTopic) -> DeadLetterReason? {
         guard (key ?? []).withUnsafeBytes({ StoreID.read(key: $0) != nil }) else { return .badStore }
         return (value ?? []).withUnsafeBytes { bytes in
-            if isOrder {
-                if case .undecodable(let reason) = decoder.decodeOrder(bytes) { return reason }
-            } else {
-                if case .undecodable(let reason) = decoder.decodeRestock(bytes) { return reason }
-            }
-            return nil
+            do throws(DeadLetterReason) {
+                _ = try decoder.command(in: bytes, of: input)
+                return nil
+            } catch { return error }
         }
     }
 }

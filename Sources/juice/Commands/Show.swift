@@ -12,8 +12,8 @@ struct ShowCommand: ParsableCommand {
             answer, repeats and their answers, a cancel, where a command came in if it was forwarded, second copies after a \
             crash, and dead letters that have the id.
 
-            It searches the answers from the newest back, until it has the first answer to the command; with --store, only \
-            those in the store's partition. If the id was used again later, --until finds an earlier use, and `juice results \
+            It searches from the newest records back, until it has the first answer to the command; with --store, only the \
+            answers in the store's partition. If the id was used again later, --until finds an earlier use, and `juice results \
             --order-id` lists the answers to all.
 
             \(TimeText.help)
@@ -70,7 +70,7 @@ struct CommandEvent {
     let topic: String
     /// Without a time if the record is not retained.
     let place: RecordPlace
-    let text: String
+    var text: String
     /// What else there is, for programs.
     var members: [(name: String, json: String)] = []
     /// Its value; nil if the record is not retained.
