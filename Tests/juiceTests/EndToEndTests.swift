@@ -110,15 +110,15 @@ struct EndToEndTests {
 
             func history(since time: Int64?) throws -> [String] {
                 let reader = try ResultsReader(clients, store: "강남", timeout: .seconds(30))
-                return try AnswerPrinter.lines(of: HistoryFormat(paint: .none)) { printer in
+                return try AnswerPrinter.lines(showsChanges: true) { printer in
                     try reader.read(in: (time ?? 0)..<Int64.max, printer.print)
                 }
             }
             let printed = try history(since: nil)
             #expect(printed.count == 3)
-            #expect(printed.first?.contains(" 1  order b: kiwi, strawberryBanana  used kiwi 3, ") == true)
-            #expect(printed.dropFirst().first?.contains(" 2  cancel b  returned kiwi 3, ") == true)
-            #expect(printed.last?.hasSuffix(" 3  restock r  left kiwi 3") == true)
+            #expect(printed.first?.contains("  revision 1  used kiwi 3, ") == true)
+            #expect(printed.dropFirst().first?.contains(" returned  revision 2  left kiwi 10, ") == true)
+            #expect(printed.last?.hasSuffix("  revision 3  left kiwi 3") == true)
             #expect(try history(since: 0) == printed)
             #expect(try history(since: .max).isEmpty)
         }

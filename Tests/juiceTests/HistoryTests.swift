@@ -24,8 +24,8 @@ struct HistoryTests {
 
     private static let all = [made, restocked, repeated, note, cancelled, nothing, newest]
 
-    private func print(_ format: any AnswerFormat, printsJSON: Bool = false, _ records: [String] = all) -> [String] {
-        AnswerPrinter.lines(of: format, printsJSON: printsJSON) { printer in
+    private func print(showsChanges: Bool, printsJSON: Bool = false, _ records: [String] = all) -> [String] {
+        AnswerPrinter.lines(printsJSON: printsJSON, showsChanges: showsChanges) { printer in
             for (offset, json) in records.enumerated() {
                 printer.print(
                     ResultsReader.Entry(
@@ -37,15 +37,14 @@ struct HistoryTests {
     }
 
     @Test func theHistoryIsTheChangesAndWhatIsMissing() {
-        let lines = print(HistoryFormat(paint: .none))
         #expect(
-            lines.map { String($0.drop { $0 == " " }) } == [
-                "17  order b: 2 × kiwi, mango  used kiwi 6, mango 2  left kiwi 4, mango 8",
-                "18  restock d  left kiwi 8, mango 0",
-                "revisions 19 to 21 are missing",
-                "22  cancel b  returned kiwi 6  left kiwi 14",
-                "revisions 23 to 24 are missing",
-                "25  restock f  left kiwi 1",
+            print(showsChanges: true).map { $0.split(separator: /[ ]{2,}/).joined(separator: "|") } == [
+                "g|made|b|m|revision 17|used kiwi 6, mango 2|left kiwi 4, mango 8",
+                "g|restocked|d|m|revision 18|left kiwi 8, mango 0",
+                "g|missing|revisions 19 to 21 are missing",
+                "g|cancelled|b|m|revision 22|left kiwi 14",
+                "g|missing|revisions 23 to 24 are missing",
+                "g|restocked|f|m|revision 25|left kiwi 1",
             ])
     }
 
@@ -56,7 +55,7 @@ struct HistoryTests {
                 + #""message":"revisions \#(from) to \#(to) are missing","store":"g","to":\#(to)}}"#
         }
         #expect(
-            print(HistoryFormat(paint: .none), printsJSON: true) == [
+            print(showsChanges: true, printsJSON: true) == [
                 line(0, Self.made), line(1, Self.restocked), missing(4, 19, 21), line(4, Self.cancelled), missing(6, 23, 24),
                 line(6, Self.newest),
             ])
@@ -65,11 +64,12 @@ struct HistoryTests {
     /// A line of yesterday would pass for one of today.
     @Test func linesHaveDatesOnceOneIsNotOfToday() throws {
         let today = DateTime.today()
-        var format = ResultsFormat(paint: .none)
         let times = [0, -1, 0].map { today.lowerBound + $0 }
-        let lines = try times.map { time in
-            let place = RecordPlace(timestamp: time, partition: 0, offset: 0)
-            return format.line(ResultsReader.Entry(answer: try Answer(json: Self.made), bytes: [], place: place))
+        let lines = try AnswerPrinter.lines { printer in
+            for time in times {
+                let place = RecordPlace(timestamp: time, partition: 0, offset: 0)
+                printer.print(ResultsReader.Entry(answer: try Answer(json: Self.made), bytes: [], place: place))
+            }
         }
         #expect(lines[0].hasPrefix("00:00:00  g "))
         #expect(lines[1].hasPrefix(DateTime.text(milliseconds: times[1]) + "  g "))
@@ -78,7 +78,7 @@ struct HistoryTests {
     }
 
     @Test func theRevisionsOfOneOrderHaveNoGaps() {
-        let lines = AnswerPrinter.lines(of: ResultsFormat(paint: .none), findsGaps: false) { printer in
+        let lines = AnswerPrinter.lines(findsGaps: false) { printer in
             for json in [Self.made, Self.cancelled] {
                 let place = RecordPlace(timestamp: nil, partition: 0, offset: 0)
                 printer.print(ResultsReader.Entry(answer: try? Answer(json: json), bytes: [], place: place))
@@ -88,7 +88,7 @@ struct HistoryTests {
     }
 
     @Test func resultsShowAllAnswersAndNotesAndWhatIsMissing() {
-        let lines = print(ResultsFormat(paint: .none))
+        let lines = print(showsChanges: false)
         #expect(lines.count == Self.all.count + 2)
         #expect(lines[3] == "partition 0 offset 3  " + Self.note)
         #expect(lines[4] == "g             missing       revisions 19 to 21 are missing")
@@ -100,7 +100,7 @@ struct HistoryTests {
         let answers = [("a", 7), ("b", 1), ("a", 8), ("b", 3)].map { store, revision in
             #"{"type":"restocked","restockId":"d","store":"\#(store)","offset":1,"left":{},"revision":\#(revision),"message":""}"#
         }
-        let lines = print(ResultsFormat(paint: .none), answers)
+        let lines = print(showsChanges: false, answers)
         #expect(lines.count == 5)
         #expect(lines[3] == "b             missing       revision 2 is missing")
     }
@@ -109,10 +109,12 @@ struct HistoryTests {
 extension AnswerPrinter {
     /// The lines that a printer prints during a body.
     static func lines(
-        of format: any AnswerFormat, printsJSON: Bool = false, findsGaps: Bool = true, _ body: (AnswerPrinter) throws -> Void
+        printsJSON: Bool = false, findsGaps: Bool = true, showsChanges: Bool = false, _ body: (AnswerPrinter) throws -> Void
     ) rethrows -> [String] {
         var bytes: [UInt8] = []
-        let printer = AnswerPrinter(format, printsJSON: printsJSON, findsGaps: findsGaps, to: BatchedOutput { bytes += $0 })
+        let printer = AnswerPrinter(
+            printsJSON: printsJSON, findsGaps: findsGaps, showsChanges: showsChanges, paint: .none,
+            to: BatchedOutput { bytes += $0 })
         try body(printer)
         printer.flush()
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)

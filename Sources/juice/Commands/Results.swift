@@ -45,8 +45,7 @@ struct ResultsCommand: ParsableCommand {
             throw Failure(.usage, "--follow and --until exclude each other")
         }
         // The revisions of one order have gaps.
-        let printer = AnswerPrinter(
-            ResultsFormat(paint: .forStandardOutput()), printsJSON: try settings[.json], findsGaps: order == nil)
+        let printer = AnswerPrinter(printsJSON: try settings[.json], findsGaps: order == nil)
         defer { printer.flush() }
         let interruption = follows ? StopSignal.onInterruption() : nil
         let reader = try ResultsReader(
@@ -137,52 +136,82 @@ struct ResultsReader {
     }
 }
 
-/// What ``AnswerPrinter`` prints for people.
-protocol AnswerFormat {
-    /// Whether the entry is printed at all.
-    func shows(_ entry: ResultsReader.Entry) -> Bool
-
-    mutating func line(_ entry: ResultsReader.Entry) -> String
-
-    mutating func line(_ missing: MissingRevisions, before entry: ResultsReader.Entry) -> String
-}
-
 /// Prints answers, and before an answer the revisions of its store that are missing.
 final class AnswerPrinter {
     /// Whether nothing was printed.
     private(set) var isEmpty = true
-    private var format: any AnswerFormat
-    private let printsJSON, findsGaps: Bool
+    private let printsJSON, findsGaps, showsChanges: Bool
+    private let paint: Paint
     private var trackers: [Name: RevisionTracker] = [:]
     private var output: BatchedOutput
+    /// Whether lines have dates, as all have after one that is not of today.
+    private var hasDates = false
+    private var today = DateTime.today()
 
     /// - Parameters:
-    ///   - printsJSON: whether to print the records instead of the format's lines.
+    ///   - printsJSON: whether to print the records instead of lines for people.
     ///   - findsGaps: whether all answers of a store are printed, so that missing revisions can be found.
-    init(_ format: any AnswerFormat, printsJSON: Bool, findsGaps: Bool = true, to output: BatchedOutput = BatchedOutput()) {
-        (self.format, self.printsJSON, self.findsGaps, self.output) = (format, printsJSON, findsGaps, output)
+    ///   - showsChanges: whether to print only answers that changed the stock, and how they did.
+    init(
+        printsJSON: Bool, findsGaps: Bool = true, showsChanges: Bool = false, paint: Paint = .forStandardOutput(),
+        to output: BatchedOutput = BatchedOutput()
+    ) {
+        (self.printsJSON, self.findsGaps, self.showsChanges) = (printsJSON, findsGaps, showsChanges)
+        (self.paint, self.output) = (paint, output)
     }
 
     func print(_ entry: ResultsReader.Entry) {
-        let missing = findsGaps ? entry.answer.flatMap(missingRevisions) : nil
-        guard format.shows(entry) else { return }
+        let answer = entry.answer
+        let gap = findsGaps ? answer.flatMap { trackers[Name($0.store), default: RevisionTracker()].gap(before: $0) } : nil
+        guard !showsChanges || answer?.revision != nil && answer?.isDuplicate == false else { return }
         isEmpty = false
-        guard printsJSON else {
-            if let missing { output.line(format.line(missing, before: entry)) }
-            return output.line(format.line(entry))
+        if let answer, let gap {
+            let missing = MissingRevisions(of: answer.store, gap)
+            if printsJSON {
+                write(RecordLine.json(entry.place, [("missing", JSONText.line(missing))], record: nil))
+            } else {
+                output.line(
+                    AnswerLine.text(time: time(of: entry), answer.store, ("missing", .red), missing.message, paint: paint))
+            }
         }
-        if let missing {
-            output.write(StandardOutput.jsonLine(RecordLine.json(entry.place, [("missing", JSONText.line(missing))], record: nil)))
-        }
-        output.write(StandardOutput.jsonLine(RecordLine.json(entry.place, record: entry.bytes, isJSON: entry.answer != nil)))
-    }
-
-    private func missingRevisions(before answer: Answer) -> MissingRevisions? {
-        let gap = trackers[Name(answer.store), default: RevisionTracker()].gap(before: answer)
-        return gap.map { MissingRevisions(of: answer.store, $0) }
+        guard printsJSON else { return output.line(line(entry)) }
+        write(RecordLine.json(entry.place, record: entry.bytes, isJSON: answer != nil))
     }
 
     func flush() { output.flush() }
+
+    private func write(_ json: [UInt8]) { output.write(StandardOutput.jsonLine(json)) }
+
+    private func line(_ entry: ResultsReader.Entry) -> String {
+        if let answer = entry.answer {
+            let line = AnswerLine.text(answer, time: time(of: entry), paint: paint)
+            return showsChanges ? line + "  revision \(answer.revision ?? 0)\(answer.amounts)" : line
+        }
+        let place = "partition \(entry.place.partition) offset \(entry.place.offset)"
+        guard entry.bytes.withUnsafeBytes({ JournalNote.isNote($0) }) else {
+            return "(\(place) is no answer that this version knows)"
+        }
+        let columns = [time(of: entry), place, String(decoding: entry.bytes, as: UTF8.self).printable]
+        return columns.compactMap { $0.map { paint(.faint, $0) } }.joined(separator: "  ")
+    }
+
+    private func time(of entry: ResultsReader.Entry) -> String? {
+        guard let timestamp = entry.place.timestamp else { return nil }
+        if timestamp >= today.upperBound { today = DateTime.today() }
+        hasDates = hasDates || !today.contains(timestamp)
+        return hasDates ? DateTime.text(milliseconds: timestamp) : ClockTime.of(secondsSince1970: Int(timestamp / 1000))
+    }
+}
+
+extension Answer {
+    /// What a juice used, and what is left of the fruits that the command changed.
+    fileprivate var amounts: String {
+        switch outcome {
+        case .juiceMade(_, let used, let left): "  used \(used.text)  left \(left.text)".printable
+        case .restocked(let left), .cancelled(_, let left): "  left \(left.text)".printable
+        case .outOfStock, .rejected, .answerLost: ""
+        }
+    }
 }
 
 /// Revisions of a store that no answer has. As JSON, they are `missing` in a line with the place of the answer that shows it.
@@ -194,44 +223,5 @@ struct MissingRevisions: Encodable {
     init(of store: String, _ revisions: ClosedRange<Int>) {
         (self.store, from, to) = (store, revisions.lowerBound, revisions.upperBound)
         message = from == to ? "revision \(from) is missing" : "revisions \(from) to \(to) are missing"
-    }
-}
-
-/// The lines of `juice results`: all answers, and the journal's notes as they are.
-struct ResultsFormat: AnswerFormat {
-    let paint: Paint
-    /// Whether lines have dates, as all have after one that is not of today.
-    private var hasDates = false
-    private var today = DateTime.today()
-
-    init(paint: Paint) { self.paint = paint }
-
-    func shows(_ entry: ResultsReader.Entry) -> Bool { true }
-
-    mutating func line(_ entry: ResultsReader.Entry) -> String {
-        guard let answer = entry.answer else {
-            let place = "partition \(entry.place.partition) offset \(entry.place.offset)"
-            guard entry.bytes.withUnsafeBytes({ JournalNote.isNote($0) }) else {
-                return "(\(place) is no answer that this version knows)"
-            }
-            let columns = [time(of: entry), place, String(decoding: entry.bytes, as: UTF8.self).printable]
-            return columns.compactMap { $0.map { paint(.faint, $0) } }.joined(separator: "  ")
-        }
-        return AnswerLine.text(answer, time: time(of: entry), paint: paint)
-    }
-
-    mutating func line(_ missing: MissingRevisions, before entry: ResultsReader.Entry) -> String {
-        let columns = [
-            time(of: entry).map { paint(.faint, $0) }, DisplayWidth.pad(StoreID.visible(missing.store), to: 12),
-            paint(.red, DisplayWidth.pad("missing", to: 12)), missing.message,
-        ]
-        return columns.compactMap(\.self).joined(separator: "  ")
-    }
-
-    private mutating func time(of entry: ResultsReader.Entry) -> String? {
-        guard let timestamp = entry.place.timestamp else { return nil }
-        if timestamp >= today.upperBound { today = DateTime.today() }
-        hasDates = hasDates || !today.contains(timestamp)
-        return hasDates ? DateTime.text(milliseconds: timestamp) : ClockTime.of(secondsSince1970: Int(timestamp / 1000))
     }
 }

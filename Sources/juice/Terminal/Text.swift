@@ -209,15 +209,20 @@ enum HexDump {
 enum AnswerLine {
     /// `12:34:56  gangnam       made          pos-1             juice made: kiwi juice`.
     static func text(_ answer: Answer, time: String?, paint: Paint) -> String {
-        let (word, colour) = outcome(answer)
+        let message = answer.message.printable + (answer.isDuplicate ? "  (repeated)" : "")
+        return text(
+            time: time, answer.store, outcome(answer), DisplayWidth.pad(answer.id.printable, to: 16) + "  " + message, paint: paint)
+    }
+
+    /// The same with anything else that became known of a store.
+    static func text(
+        time: String?, _ store: String, _ outcome: (word: String, colour: Paint.Colour), _ rest: String, paint: Paint
+    ) -> String {
         let columns = [
-            time.map { paint(.faint, $0) },
-            DisplayWidth.pad(StoreID.visible(answer.store), to: 12),
-            paint(colour, DisplayWidth.pad(word, to: 12)),
-            DisplayWidth.pad(answer.id.printable, to: 16),
-            answer.message.printable,
+            time.map { paint(.faint, $0) }, DisplayWidth.pad(StoreID.visible(store), to: 12),
+            paint(outcome.colour, DisplayWidth.pad(outcome.word, to: 12)), rest,
         ]
-        return columns.compactMap { $0 }.joined(separator: "  ") + (answer.isDuplicate ? "  (repeated)" : "")
+        return columns.compactMap(\.self).joined(separator: "  ")
     }
 
     /// Prints answers, one per line, with one write.
