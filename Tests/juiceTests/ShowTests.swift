@@ -94,22 +94,23 @@ struct ShowTests {
         RecordLine.json(place, [("missing", "{}")], record: nil),
         RecordLine.json(place, record: Array("not JSON".utf8), isJSON: false),
         RecordLine.json(place, record: [0xFF], isJSON: false),
-        Array(
-            DeadLetter(
-                position: LetterPosition(partition: place.partition, offset: place.offset), timestamp: place.timestamp, key: nil,
-                value: nil, headers: []
-            ).json.utf8),
+        RecordLine.json(place, record: Array(answer.replacing(",", with: ",\r\n").utf8)),
+        DeadLetter(
+            position: LetterPosition(partition: place.partition, offset: place.offset), timestamp: place.timestamp, key: nil,
+            value: nil, headers: []
+        ).json.dropLast(),
         CommandEvent(
             event: "answer", word: "restocked", colour: nil, topic: "juice.results", place: place, text: "m",
             record: Array(answer.utf8)
         ).json(store: "g"),
         CommandEvent(
             event: "deadLetter", word: "dead letter", colour: nil, topic: "juice.dead-letters", place: place, text: "m",
-            members: [("code", "\"notJSON\"")], record: Array("{".utf8)
+            members: [("code", "\"notJSON\"")], record: nil
         ).json(store: "g"),
     ]
 
     @Test(arguments: lines) func everyLineHasTimePartitionAndOffset(line: [UInt8]) throws {
+        #expect(!line.contains(UInt8(ascii: "\n")))
         let object = try #require(try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any])
         #expect(object["time"] as? String == "2026-01-31T12:34:56.089Z")
         #expect(object["partition"] as? Int == 3)

@@ -197,7 +197,6 @@ extension CommandSearch {
         guard let topic = clients.topics.input(named: source.topic), let partition = Int32(source.partition),
             let offset = Offset(source.offset)
         else { return }
-        let place = letter.position
         found.append(
             Found(
                 key: CommandStory.Key(store: Name(letter.store), isRestock: topic == .restocks),
@@ -205,11 +204,9 @@ extension CommandSearch {
                 subject: InputPosition(topic: topic, partition: partition, offset: offset), isOutcome: true,
                 event: CommandEvent(
                     event: "deadLetter", word: "dead letter", colour: .red, topic: clients.topics.deadLetters,
-                    place: RecordPlace(timestamp: letter.timestamp, partition: place.partition, offset: place.offset),
+                    place: letter.place,
                     text: "\(letter.code), from \(source.text): \(letter.message)" + (letter.isResent ? "  (resent)" : ""),
-                    members: [
-                        ("code", JSONText.line(letter.code)), ("source", JSONText.line(source)), ("resent", "\(letter.isResent)"),
-                    ], record: letter.value)))
+                    members: letter.members, record: nil)))
     }
 }
 

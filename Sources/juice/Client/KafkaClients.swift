@@ -41,6 +41,9 @@ struct KafkaClients: Sendable {
 }
 
 extension KafkaClients {
+    /// The same, with changes of the brokers' state in the log of a command that follows topics.
+    func watching(_ settings: Settings) throws(Failure) -> KafkaClients { watching(try settings.logger(default: .notice)) }
+
     /// The same, with changes of the brokers' state in the log of a command that waits for them.
     func watching(_ logger: Logger) -> KafkaClients {
         KafkaClients(

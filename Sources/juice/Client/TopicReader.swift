@@ -31,6 +31,8 @@ final class TopicReader {
     private var fullPolls = 0
 
     private static let mostRecords = 1000
+    /// Brokers that were silent for this long are asked.
+    private static let longestSilence = Duration.seconds(2)
     /// How many polls that find as many records as they may pass between two requests to fetch on. librdkafka's queue holds more.
     private static let pollsToFetchOn = 16
 
@@ -133,22 +135,27 @@ final class TopicReader {
         try start(at: positions)
     }
 
-    /// Reads what follows the ends in ``watermarks`` until asked to stop. Shows what was found among the records at hand, and tells
-    /// on standard error since when no broker answers, so that nobody takes old data for new.
+    /// Reads what follows the ends in ``watermarks`` until asked to stop. Shows what was found among the records at hand. While
+    /// nothing arrives it asks brokers, so that ``KafkaClients/watch`` says when none answers: old data must not pass for new.
     func follow<Found>(
         until stop: StopSignal, _ find: (ConsumedRecord) -> Found?, show: ([Found]) -> Void
     ) throws(Failure) {
         try startAtEnds()
-        var notice = OutageNotice(watch: clients.watch)
+        var heardAt = ContinuousClock.now
         while !stop.isRequested {
             var found: [Found] = []
             let ends = try poll(timeout: .milliseconds(100)) { record in
-                notice.heard()
+                heardAt = .now
                 if let new = find(record) { found.append(new) }
             }
-            if !ends.isEmpty { notice.heard() }
+            if !ends.isEmpty { heardAt = .now }
             if !found.isEmpty { show(found) }
-            notice.update(asking: consumer)
+            // A broker that hangs breaks no connection.
+            if clients.watch.needsProbe || .now - heardAt > Self.longestSilence,
+                clients.watch.probe(consumer, timeout: .seconds(1))
+            {
+                heardAt = .now
+            }
         }
     }
 
@@ -179,30 +186,6 @@ final class TopicReader {
 
     /// Reads everything up to the ends in ``watermarks``, in order within each partition.
     func readAll(_ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) { try read(watermarks, body) }
-}
-
-/// Tells on standard error since when no broker answers, and since when one does again.
-private struct OutageNotice {
-    let watch: BrokerWatch
-    private var isOut = false
-    private var heardAt = ContinuousClock.now
-
-    /// A broker that hangs breaks no connection. So brokers are asked after they were silent for this long.
-    private static let longestSilence = Duration.seconds(2)
-
-    init(watch: BrokerWatch) { self.watch = watch }
-
-    /// Something has come from a broker.
-    mutating func heard() { heardAt = .now }
-
-    mutating func update(asking consumer: Consumer) {
-        guard watch.needsProbe || .now - heardAt > Self.longestSilence else { return }
-        if watch.probe(consumer, timeout: .seconds(1)) { heard() }
-        let outage = watch.outage
-        guard (outage != nil) != isOut else { return }
-        isOut = outage != nil
-        StandardError.write("since \(ClockTime.now) \(outage ?? "Kafka answers again")\n")
-    }
 }
 
 // MARK: - By time

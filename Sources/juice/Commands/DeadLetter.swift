@@ -137,36 +137,30 @@ extension DeadLetter.Source: Encodable {
 }
 
 extension DeadLetter {
-    /// All of it as a line of JSON. Bytes that are not UTF-8 are base64.
-    var json: String {
+    /// Its place in its topic.
+    var place: RecordPlace { RecordPlace(timestamp: timestamp, partition: position.partition, offset: position.offset) }
+
+    /// What there is besides its place.
+    var members: [(name: String, json: String)] {
         struct Header: Encodable {
             let name: String
             let value, valueBase64: String?
-        }
-        struct Object: Encodable {
-            let partition: Int32
-            let offset: Offset
-            let time: String?
-            let code, message: String
-            let source: Source
-            let truncatedFrom: String?
-            let resent: Bool
-            let key, keyBase64, value, valueBase64: String?
-            let headers: [Header]
         }
         let (key, value) = (BytesText(key), BytesText(value))
         let headers = sendersHeaders.map { header in
             let value = BytesText(header.value)
             return Header(name: header.name, value: value.text, valueBase64: value.base64)
         }
-        return JSONText.line(
-            Object(
-                partition: position.partition, offset: position.offset, time: timestamp.map(DateTime.utc), code: code,
-                message: message,
-                source: source,
-                truncatedFrom: truncatedFrom, resent: isResent, key: key.text, keyBase64: key.base64, value: value.text,
-                valueBase64: value.base64, headers: headers))
+        let texts = [
+            ("code", code), ("message", message), ("truncatedFrom", truncatedFrom), ("key", key.text), ("keyBase64", key.base64),
+            ("value", value.text), ("valueBase64", value.base64),
+        ]
+        return texts.compactMap { name, text in text.map { (name, JSONText.line($0)) } }
+            + [("source", JSONText.line(source)), ("resent", "\(isResent)"), ("headers", JSONText.line(headers))]
     }
+
+    /// All of it as a line of JSON. Bytes that are not UTF-8 are base64.
+    var json: [UInt8] { StandardOutput.jsonLine(RecordLine.json(place, members, record: nil)) }
 }
 
 // MARK: - For people
@@ -196,31 +190,27 @@ extension DeadLetter {
         // The cut may split a character, so it leaves more text than is shown.
         let text = value.count > 400 ? String(decoding: value.prefix(400), as: UTF8.self) : nil
         if let whole = text ?? String(validating: value, as: UTF8.self) { return DisplayWidth.clip(whole.printable, to: 40) }
-        let digits = value.prefix(13).map(HexDump.digits).joined(separator: " ")
-        return value.count > 13 ? digits + " …" : digits
+        return value.count > 13 ? hex(value.prefix(13)) + " …" : hex(value)
     }
 
-    /// All of it: a line for each property and header, then the value.
+    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
+    }
+
+    private static func text(_ bytes: [UInt8]) -> String { String(validating: bytes, as: UTF8.self) ?? hex(bytes) }
+
+    /// All of it: a line for each property and header, then the value, in hexadecimal digits if it is not UTF-8.
     func sheet(paint: Paint) -> String {
-        func text(_ bytes: [UInt8]) -> String {
-            String(validating: bytes, as: UTF8.self) ?? bytes.map(HexDump.digits).joined(separator: " ")
-        }
         var rows = [
             ("position", position.text), ("when", time), ("code", code), ("message", message), ("source", source.text),
-            ("resent", isResent ? "yes" : "no"), ("key", key.map(text) ?? "none: the store main"),
+            ("resent", isResent ? "yes" : "no"), ("key", key.map(Self.text) ?? "none: the store main"),
         ]
         if let truncatedFrom { rows.append(("cut", "from \(truncatedFrom) bytes")) }
-        rows += sendersHeaders.map { ("header", "\($0.name): \($0.value.map(text) ?? "null")") }
+        rows += sendersHeaders.map { ("header", "\($0.name): \($0.value.map(Self.text) ?? "null")") }
         rows.append(("value", value.map { $0.count.counted("byte") } ?? "none"))
         let lines = rows.map { name, value in paint(.faint, DisplayWidth.pad(name, to: 8)) + "  " + value.printable }
-        return (lines + body).joined(separator: "\n") + "\n"
-    }
-
-    /// An empty line, then the value: lines of text, or a hex dump if it is not UTF-8.
-    private var body: [String] {
-        guard let value, !value.isEmpty else { return [] }
-        guard let text = String(validating: value, as: UTF8.self) else { return [""] + HexDump.lines(value) }
-        return [""] + text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { String($0).printable }
+        let body = Self.text(value ?? []).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        return (lines + (value?.isEmpty ?? true ? [] : [""] + body.map { String($0).printable })).joined(separator: "\n") + "\n"
     }
 
     private var time: String { timestamp.map(DateTime.text) ?? "-" }

@@ -81,7 +81,7 @@ struct DeadLetterList: ParsableCommand {
         let printsJSON = try settings[.json]
         let interruption = try settings[.follow] ? StopSignal.onInterruption() : nil
 
-        let reader = try DeadLetterReader(KafkaClients(settings), timeout: settings[.timeout])
+        let reader = try DeadLetterReader(KafkaClients(settings).watching(settings), timeout: settings[.timeout])
         let letters = try reader.last(last) { isMeant($0) && !(isPendingOnly && $0.isResent) }
         Self.show(letters, asJSON: printsJSON, withTitles: true)
         guard let interruption else {
@@ -93,7 +93,7 @@ struct DeadLetterList: ParsableCommand {
 
     private static func show(_ letters: [DeadLetter], asJSON: Bool, withTitles: Bool) {
         guard !letters.isEmpty else { return }
-        guard !asJSON else { return letters.forEach { StandardOutput.line($0.json) } }
+        guard !asJSON else { return StandardOutput.write(Array(letters.map(\.json).joined())) }
         let lines = DeadLetter.table(letters).lines(
             paint: .forStandardOutput(), fitting: LiveTerminal.columns, withTitles: withTitles)
         StandardOutput.line(lines.joined(separator: "\n"))
@@ -130,7 +130,7 @@ struct DeadLetterShow: ParsableCommand {
         if isRaw {
             StandardOutput.write(letter.value ?? [])
         } else if printsJSON {
-            StandardOutput.line(letter.json)
+            StandardOutput.write(letter.json)
         } else {
             StandardOutput.write(letter.sheet(paint: .forStandardOutput()))
         }

@@ -49,7 +49,7 @@ struct ResultsCommand: ParsableCommand {
         defer { printer.flush() }
         let interruption = follows ? StopSignal.onInterruption() : nil
         let reader = try ResultsReader(
-            KafkaClients(settings), store: settings[.store], order: order, showsNotes: settings[.notes],
+            KafkaClients(settings).watching(settings), store: settings[.store], order: order, showsNotes: settings[.notes],
             timeout: settings[.timeout])
         if let last {
             try reader.last(last, in: period).forEach(printer.print)

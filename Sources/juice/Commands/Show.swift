@@ -73,13 +73,13 @@ struct CommandEvent {
     var text: String
     /// What else there is, for programs.
     var members: [(name: String, json: String)] = []
-    /// Its value; nil if the record is not retained.
+    /// Its value; nil if the record is not retained, or among the members.
     let record: [UInt8]?
 
     /// One line, with what all lines of `--json` have, and what the record is.
     func json(store: String) -> [UInt8] {
         let head = [("topic", topic), ("event", event), ("store", store)].map { ($0, JSONText.line($1)) }
-        return RecordLine.json(place, head + members, record: record, isJSON: event != "deadLetter")
+        return RecordLine.json(place, head + members, record: record)
     }
 }
 

@@ -35,7 +35,7 @@ struct StockCommand: ParsableCommand {
             table: StockTable(menu: try settings.menu(), language: try settings[.language]), store: store,
             printsJSON: try settings[.json])
         let interruption = try settings[.watch] ? StopSignal.onInterruption() : nil
-        let reader = try StockReader(KafkaClients(settings), store: store, timeout: settings[.timeout])
+        let reader = try StockReader(KafkaClients(settings).watching(settings), store: store, timeout: settings[.timeout])
         try reader.readAll()
         view.show(reader.latest)
         guard let interruption else { return }

@@ -16,7 +16,7 @@ extension RecordPlace {
     }
 }
 
-/// A line of `--json` about a record: an object with its `time`, `partition` and `offset`, and then the `record`, unchanged.
+/// A line of `--json` about a record: an object with its `time`, `partition` and `offset`, and then the `record`, unchanged but for line ends.
 enum RecordLine {
     /// - Parameters:
     ///   - place: nil for a record that is not in its topic.
@@ -36,9 +36,13 @@ enum RecordLine {
         return line + [UInt8(ascii: "}")]
     }
 
-    /// The member with the record. One that is not JSON is text or base64, as of a dead letter.
+    /// The member with the record. One that is not JSON is text or base64.
     private static func value(_ bytes: [UInt8], _ isJSON: Bool) -> [UInt8] {
-        if isJSON || (try? JSONSerialization.jsonObject(with: Data(bytes))) != nil { return Array("\"record\":".utf8) + bytes }
+        if isJSON || (try? JSONSerialization.jsonObject(with: Data(bytes))) != nil {
+            // JSON has line ends only where it may have spaces.
+            let ends = [UInt8(ascii: "\n"), UInt8(ascii: "\r")]
+            return Array("\"record\":".utf8) + bytes.map { ends.contains($0) ? UInt8(ascii: " ") : $0 }
+        }
         let bytes = BytesText(bytes)
         let (name, value) = bytes.text.map { ("value", $0) } ?? ("valueBase64", bytes.base64 ?? "")
         return Array("\"\(name)\":\(JSONText.line(value))".utf8)
