@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 /// The verdict on the committed records: whether the contract was kept.
@@ -114,15 +115,24 @@ package final class AuditSession: Sendable {
 }
 
 /// A record of the journal.
-package struct AuditMoment: Sendable, Hashable {
+package struct AuditMoment: Sendable, Hashable, Encodable {
     package let partition: Int
     package let offset: Int64
     /// When it was written, in milliseconds since 1970.
     package let timestamp: Int64
+
+    private enum Member: CodingKey { case time, partition, offset }
+
+    package func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Member.self)
+        try members.encode(Date(timeIntervalSince1970: Double(timestamp) / 1000), forKey: .time)
+        try members.encode(partition, forKey: .partition)
+        try members.encode(offset, forKey: .offset)
+    }
 }
 
 /// For how long an instance owned a partition.
-package struct AuditOwner: Sendable, Hashable {
+package struct AuditOwner: Sendable, Hashable, Encodable {
     /// The consumer group.
     package let group: String
     package let instance: String
@@ -133,7 +143,7 @@ package struct AuditOwner: Sendable, Hashable {
 }
 
 /// A position in an input that an operator moved on purpose.
-package struct AuditAnchor: Sendable, Hashable {
+package struct AuditAnchor: Sendable, Hashable, Encodable {
     /// The note that says so.
     package let at: AuditMoment
     package let topic: AuditTopic
@@ -184,14 +194,14 @@ package struct AuditCounts: Sendable, Hashable, Encodable {
 }
 
 /// One way in which the topics break the contract.
-package struct Fault: Sendable, CustomStringConvertible {
+package struct Fault: Sendable, Encodable, CustomStringConvertible {
     package let category: Category
     /// The record that shows it, or that is missing.
     package let place: Place
     /// What is wrong, in English.
     package let problem: String
 
-    package enum Category: String, Sendable, CaseIterable {
+    package enum Category: String, Sendable, Encodable, CaseIterable {
         /// A record that must exist does not.
         case missing
         /// A record exists once too often, or a command was carried out once too often.
@@ -202,6 +212,16 @@ package struct Fault: Sendable, CustomStringConvertible {
 
     init(_ category: Category, _ place: Place, _ problem: String) {
         (self.category, self.place, self.problem) = (category, place, problem)
+    }
+
+    private enum Member: CodingKey { case category, problem }
+
+    /// Writes the members of the place beside its own.
+    package func encode(to encoder: any Encoder) throws {
+        try place.encode(to: encoder)
+        var members = encoder.container(keyedBy: Member.self)
+        try members.encode(category, forKey: .category)
+        try members.encode(problem, forKey: .problem)
     }
 
     package var description: String { "\(category.rawValue): \(place): \(problem)" }

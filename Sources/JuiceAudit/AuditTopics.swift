@@ -19,7 +19,7 @@ package struct AuditHeader: Sendable, Equatable {
 }
 
 /// A topic of the contract.
-package enum AuditTopic: String, Sendable, CaseIterable {
+package enum AuditTopic: String, Sendable, CaseIterable, Encodable {
     case orders
     case restocks
     /// The journal: the answers, and notes of what else was done.
@@ -35,7 +35,7 @@ package enum AuditTopic: String, Sendable, CaseIterable {
 }
 
 /// The place of a record, or where it would be.
-package struct Place: Sendable, Hashable, Comparable, CustomStringConvertible {
+package struct Place: Sendable, Hashable, Comparable, Encodable, CustomStringConvertible {
     package let topic: AuditTopic
     package let partition: Int
     package let offset: Int64

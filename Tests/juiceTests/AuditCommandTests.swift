@@ -75,11 +75,15 @@ struct AuditCommandTests {
                 }
             }
             let report = try AuditCommand.report(on: clients, given())
-            let places = report.violations.map { violation in
-                "\(violation.category) \(violation.topic.dropFirst(6)) \(violation.partition)@\(violation.offset)"
-            }
+            let places = report.violations.map { "\($0.category) \($0.place)" }
             #expect(places.sorted() == expected.sorted(), "\(report.lines)")
             #expect(report.isClean == expected.isEmpty)
+            let json = try JSONSerialization.jsonObject(with: Data(JSONText.line(report).utf8)) as? [String: Any]
+            let listed = (json?["violations"] as? [[String: Any]] ?? []).map { violation in
+                let members = ["category", "topic", "partition", "offset"].map { "\(violation[$0] ?? "")" }
+                return "\(members[0]) \(members[1]) \(members[2])@\(members[3])"
+            }
+            #expect(listed == places)
             #expect(report.owners.map(\.instance) == ["b"])
             #expect(report.lines.contains { $0.hasPrefix("partition 0: b of group a from 0 (") && $0.hasSuffix(" on") })
         }

@@ -49,27 +49,27 @@ struct EndToEndTests {
             // A store's answers are read from its partition alone.
             let topic = try TopicReader(clients, topic: clients.topics.results, of: "강남", timeout: .seconds(30))
             #expect(topic.watermarks.values.map(\.isEmpty) == [false])
-            let results = try ResultsReader(clients, store: "강남", timeout: .seconds(30))
-            #expect(try results.last(2).compactMap { $0.answer?.id } == ["r-1", "o-3"])
+            let results = AnswerFilter(store: "강남")
+            #expect(try topic.last(2, results.entry).compactMap { $0.answer?.id } == ["r-1", "o-3"])
             var all: [String] = []
-            try results.read { all.append($0.answer?.id ?? "") }
+            try topic.read(results.entry) { all.append($0.answer?.id ?? "") }
             #expect(all == ["o-1", "o-2", "r-1", "o-3"])
 
             // Those of all stores are in the order of time.
             for (number, store) in ["a", "b", "c", "d", "a", "b"].enumerated() {
                 _ = try client.answer(.order(id: "t-\(number)", store: store, juice: "kiwi"))
             }
-            let everywhere = try ResultsReader(clients, store: nil, timeout: .seconds(30))
+            let everywhere = try TopicReader(clients, topic: clients.topics.results, timeout: .seconds(30))
+            let every = AnswerFilter()
             let ids = all + (0..<6).map { "t-\($0)" }
             all = []
-            try everywhere.read { all.append($0.answer?.id ?? "") }
+            try everywhere.read(every.entry) { all.append($0.answer?.id ?? "") }
             #expect(all == ids)
-            #expect(try everywhere.last(3).compactMap { $0.answer?.id } == ids.suffix(3))
-            let times = try everywhere.last(100).compactMap(\.place.timestamp)
-            let late = try everywhere.last(100, in: times[7]..<times[9]).compactMap(\.place.timestamp)
+            #expect(try everywhere.last(3, every.entry).compactMap { $0.answer?.id } == ids.suffix(3))
+            let times = try everywhere.last(100, every.entry).compactMap(\.place.timestamp)
+            let late = try everywhere.last(100, in: times[7]..<times[9], every.entry).compactMap(\.place.timestamp)
             #expect(late == times.filter { (times[7]..<times[9]).contains($0) })
-            let one = try ResultsReader(clients, store: nil, order: "t-2", timeout: .seconds(30))
-            #expect(try one.last(100).compactMap { $0.answer?.id } == ["t-2"])
+            #expect(try everywhere.last(100, AnswerFilter(order: "t-2").entry).compactMap { $0.answer?.id } == ["t-2"])
 
             // Another store, by its bytes.
             #expect(try client.answer(.order(id: "o-1", store: "강남".decomposedStringWithCanonicalMapping, juice: "kiwi")).isMade)
@@ -109,9 +109,9 @@ struct EndToEndTests {
             _ = try client.answer(.restock(id: "r", store: "강남", .set, [FruitAmount(fruit: "kiwi", amount: 3)]))
 
             func history(since time: Int64?) throws -> [String] {
-                let reader = try ResultsReader(clients, store: "강남", timeout: .seconds(30))
+                let reader = try TopicReader(clients, topic: clients.topics.results, of: "강남", timeout: .seconds(30))
                 return try AnswerPrinter.lines(showsChanges: true) { printer in
-                    try reader.read(in: (time ?? 0)..<Int64.max, printer.print)
+                    try reader.read(in: (time ?? 0)..<Int64.max, AnswerFilter(store: "강남").entry, printer.print)
                 }
             }
             let printed = try history(since: nil)

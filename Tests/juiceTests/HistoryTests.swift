@@ -28,7 +28,7 @@ struct HistoryTests {
         AnswerPrinter.lines(printsJSON: printsJSON, showsChanges: showsChanges) { printer in
             for (offset, json) in records.enumerated() {
                 printer.print(
-                    ResultsReader.Entry(
+                    AnswerFilter.Entry(
                         answer: try? Answer(json: json), bytes: Array(json.utf8),
                         place: RecordPlace(timestamp: nil, partition: 0, offset: Int64(offset))))
             }
@@ -68,7 +68,7 @@ struct HistoryTests {
         let lines = try AnswerPrinter.lines { printer in
             for time in times {
                 let place = RecordPlace(timestamp: time, partition: 0, offset: 0)
-                printer.print(ResultsReader.Entry(answer: try Answer(json: Self.made), bytes: [], place: place))
+                printer.print(AnswerFilter.Entry(answer: try Answer(json: Self.made), bytes: [], place: place))
             }
         }
         #expect(lines[0].hasPrefix("00:00:00  g "))
@@ -81,7 +81,7 @@ struct HistoryTests {
         let lines = AnswerPrinter.lines(findsGaps: false) { printer in
             for json in [Self.made, Self.cancelled] {
                 let place = RecordPlace(timestamp: nil, partition: 0, offset: 0)
-                printer.print(ResultsReader.Entry(answer: try? Answer(json: json), bytes: [], place: place))
+                printer.print(AnswerFilter.Entry(answer: try? Answer(json: json), bytes: [], place: place))
             }
         }
         #expect(lines.count == 2)

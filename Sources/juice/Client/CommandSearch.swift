@@ -166,7 +166,7 @@ extension CommandSearch {
         return Found(
             key: CommandStory.Key(store: Name(String(store)), isRestock: topic == .restocks), kind: kind,
             subject: InputPosition(topic: topic, partition: record.partition, offset: record.offset),
-            source: from.map { InputPosition(topic: topic, partition: $0.partition, offset: $0.offset) }, isOutcome: false,
+            source: from.map { InputPosition(topic, $0) }, isOutcome: false,
             event: CommandEvent(
                 event: kind.word, word: from == nil ? kind.word : "forwarded", colour: nil, topic: record.topic,
                 place: RecordPlace(record),
@@ -183,9 +183,7 @@ extension CommandSearch {
         return Found(
             key: CommandStory.Key(store: Name(answer.store), isRestock: topic == .restocks), kind: answer.command,
             subject: InputPosition(topic: topic, partition: record.partition, offset: answer.offset),
-            source: answer.from.flatMap { LetterPosition($0, separator: "/") }.map {
-                InputPosition(topic: topic, partition: $0.partition, offset: $0.offset)
-            }, isOutcome: true,
+            source: answer.from.flatMap { LetterPosition($0, separator: "/") }.map { InputPosition(topic, $0) }, isOutcome: true,
             isBeginning: !answer.isDuplicate && answer.command != .cancel && answer.outcome != .rejected(reason: "cancelled"),
             event: CommandEvent(
                 event: "answer", word: word, colour: colour, topic: record.topic, place: RecordPlace(record),
@@ -237,6 +235,12 @@ extension CommandDecoder {
 extension TopicNames {
     /// The input of this name; nil if it is another topic.
     func input(named name: String) -> InputTopic? { InputTopic.allCases.first { self[$0.topic] == name } }
+}
+
+extension InputPosition {
+    fileprivate init(_ topic: InputTopic, _ place: LetterPosition) {
+        self.init(topic: topic, partition: place.partition, offset: place.offset)
+    }
 }
 
 extension CommandKind {

@@ -212,7 +212,9 @@ extension TopicReader {
     }
 
     /// The last matching records of a period, oldest first.
-    func last<Found>(_ count: Int, in period: Period, _ find: (ConsumedRecord) -> Found?) throws(Failure) -> [Found] {
+    func last<Found>(
+        _ count: Int, in period: Period = always, _ find: (ConsumedRecord) -> Found?
+    ) throws(Failure) -> [Found] {
         var last: [Found] = []
         try visit(period, newestFirst: true) { window, _ throws(Failure) in
             last = try found(in: window, of: period, find) + last

@@ -69,7 +69,7 @@ struct AuditCommand: ParsableCommand {
         if found.anchors.contains(where: { $0.copied != nil }) {
             found = try audit(CopiedTopics(source, topicPrefix: topicPrefix), by: rules, lanes: source.laneCount)
         }
-        return AuditReport(found, topicPrefix: topicPrefix)
+        return AuditReport(found)
     }
 
     /// Judges all lanes at the same time, until one fails.
@@ -248,71 +248,20 @@ extension AuditMenu {
 
 /// What an audit found, as JSON and as text for people.
 struct AuditReport: Encodable {
-    struct Violation: Encodable {
-        let category, topic: String
-        let partition: Int
-        let offset: Int64
-        let problem: String
-    }
-
-    /// A record of the results.
-    struct Moment: Encodable {
-        let time: String
-        let partition: Int
-        let offset: Int64
-
-        init(_ moment: AuditMoment) {
-            (time, partition, offset) = (DateTime.utc(milliseconds: moment.timestamp), moment.partition, moment.offset)
-        }
-    }
-
-    struct Owner: Encodable {
-        let group, instance: String
-        let from: Moment
-        /// Nil if it owns the partition still.
-        let to: Moment?
-    }
-
-    struct Anchor: Encodable {
-        let at: Moment
-        let topic: String
-        let partition: Int
-        let from: Int64?
-        let to: Int64
-        let by: String
-        let reason: String?
-        let copied: Int64?
-        let skipped: Int
-    }
-
     let isClean: Bool
     let missing, doubled, wrong: Int
     /// The first ones, in the order of topics, partitions and offsets within each kind of check.
-    let violations: [Violation]
+    let violations: [Fault]
     let counts: AuditCounts
-    let owners: [Owner]
-    let anchors: [Anchor]
+    let owners: [AuditOwner]
+    let anchors: [AuditAnchor]
     /// Where the audit begins in partitions whose beginning has expired, or goes by offsets that nobody knows.
-    let judgedFrom: [Moment]
+    let judgedFrom: [AuditMoment]
 
-    init(_ audit: Audit, topicPrefix: String) {
+    init(_ audit: Audit) {
         (missing, doubled, wrong) = (audit.count(of: .missing), audit.count(of: .doubled), audit.count(of: .wrong))
         isClean = missing + doubled + wrong == 0
-        violations = audit.faults.map { fault in
-            Violation(
-                category: fault.category.rawValue, topic: topicPrefix + fault.place.topic.rawValue,
-                partition: fault.place.partition, offset: fault.place.offset, problem: fault.problem)
-        }
-        (counts, judgedFrom) = (audit.counts, audit.starts.map(Moment.init))
-        owners = audit.owners.map { owner in
-            Owner(
-                group: owner.group, instance: owner.instance, from: Moment(owner.from), to: owner.to.map(Moment.init))
-        }
-        anchors = audit.anchors.map { anchor in
-            Anchor(
-                at: Moment(anchor.at), topic: topicPrefix + anchor.topic.rawValue, partition: anchor.partition, from: anchor.from,
-                to: anchor.to, by: anchor.by, reason: anchor.reason, copied: anchor.copied, skipped: anchor.skipped)
-        }
+        (violations, counts, owners, anchors, judgedFrom) = (audit.faults, audit.counts, audit.owners, audit.anchors, audit.starts)
     }
 
     /// How many lines of a kind people are shown; `--json` has more.
@@ -320,21 +269,19 @@ struct AuditReport: Encodable {
 
     /// The report for people.
     var lines: [String] {
-        var lines = Self.cut(
-            violations.map { violation in
-                "\(violation.category)  \(violation.topic) \(violation.partition)@\(violation.offset)  \(violation.problem)"
-            }, of: missing + doubled + wrong)
+        func time(_ moment: AuditMoment) -> String { DateTime.utc(milliseconds: moment.timestamp) }
+        var lines = Self.cut(violations.map { "\($0.category)  \($0.place)  \($0.problem)" }, of: missing + doubled + wrong)
         lines += Self.cut(
             owners.map { owner in
-                let end = owner.to.map { " to \($0.offset) (\($0.time))" } ?? " on"
+                let end = owner.to.map { " to \($0.offset) (\(time($0)))" } ?? " on"
                 return "partition \(owner.from.partition): \(owner.instance) of group \(owner.group) from \(owner.from.offset)"
-                    + " (\(owner.from.time))\(end)"
+                    + " (\(time(owner.from)))\(end)"
             }, of: owners.count)
         lines += Self.cut(
             anchors.map { anchor in
                 "\(anchor.topic) \(anchor.partition): moved from \(anchor.from.map(String.init) ?? "nowhere") to \(anchor.to)"
                     + (anchor.copied.map { ", in the other cluster \($0)," } ?? "")
-                    + " by \(anchor.by) (\(anchor.at.time)), \(anchor.skipped) passed over"
+                    + " by \(anchor.by) (\(time(anchor.at))), \(anchor.skipped) passed over"
                     + (anchor.reason.map { ": \($0)" } ?? "")
             }, of: anchors.count)
         lines += judgedFrom.map {

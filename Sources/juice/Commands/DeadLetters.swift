@@ -105,7 +105,7 @@ struct DeadLetterShow: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show one dead letter in full.",
         discussion: """
-            Shows its headers, its key and its value, as text or as a hex dump. With --raw it writes only the bytes of \
+            Shows its headers, its key and its value, as text or in hexadecimal digits. With --raw it writes only the bytes of \
             the value.
 
             Examples:

@@ -31,7 +31,9 @@ struct HistoryCommand: ParsableCommand {
         let (period, store) = (try settings.period(), try settings[.store] ?? StoreID.main)
         let printer = AnswerPrinter(printsJSON: try settings[.json], showsChanges: true)
         defer { printer.flush() }
-        try ResultsReader(KafkaClients(settings), store: store, timeout: settings[.timeout]).read(in: period, printer.print)
+        let clients = try KafkaClients(settings)
+        try TopicReader(clients, topic: clients.topics.results, of: store, timeout: settings[.timeout])
+            .read(in: period, AnswerFilter(store: store).entry, printer.print)
         if printer.isEmpty {
             let then = period == TopicReader.always ? "yet" : "in that time"
             StandardError.write("the stock of \(StoreID.visible(store)) has not changed \(then)\n")

@@ -48,20 +48,20 @@ struct ResultsCommand: ParsableCommand {
         let printer = AnswerPrinter(printsJSON: try settings[.json], findsGaps: order == nil)
         defer { printer.flush() }
         let interruption = follows ? StopSignal.onInterruption() : nil
-        let reader = try ResultsReader(
-            KafkaClients(settings).watching(settings), store: settings[.store], order: order, showsNotes: settings[.notes],
-            timeout: settings[.timeout])
+        let (clients, store) = (try KafkaClients(settings).watching(settings), try settings[.store])
+        let filter = AnswerFilter(store: store, order: order, showsNotes: try settings[.notes])
+        let reader = try TopicReader(clients, topic: clients.topics.results, of: store, timeout: settings[.timeout])
         if let last {
-            try reader.last(last, in: period).forEach(printer.print)
+            try reader.last(last, in: period, filter.entry).forEach(printer.print)
         } else if interruption == nil || period != TopicReader.always {
-            try reader.read(in: period, printer.print)
+            try reader.read(in: period, filter.entry, printer.print)
         }
         guard let interruption else {
             if printer.isEmpty { StandardError.write("no answers\n") }
             return
         }
         printer.flush()
-        try reader.follow(until: interruption) { entries in
+        try reader.follow(until: interruption, filter.entry) { entries in
             entries.forEach(printer.print)
             printer.flush()
         }
@@ -84,8 +84,8 @@ extension Settings {
     }
 }
 
-/// Reads the answers of all stores, or of one, from the results topic.
-struct ResultsReader {
+/// Chooses among the records of the results: the answers of all stores, or of one.
+struct AnswerFilter {
     /// A record of the topic. The answer is nil for a note of the journal, and if this version cannot decode it.
     struct Entry {
         let answer: Answer?
@@ -93,40 +93,21 @@ struct ResultsReader {
         let place: RecordPlace
     }
 
-    private let reader: TopicReader
     private let decoder = AnswerDecoder()
-    private let store: String?
-    private let order: Name?
+    private let store, order: Name?
     private let showsNotes: Bool
 
     /// - Parameters:
-    ///   - store: nil reads all stores.
-    ///   - order: the id of an order, to read only the answers to it and its cancel.
+    ///   - store: nil chooses all stores.
+    ///   - order: the id of an order, to choose only the answers to it and its cancel.
     ///   - showsNotes: whether notes of the journal count as answers. They are of no store.
-    init(
-        _ clients: KafkaClients, store: String?, order: String? = nil, showsNotes: Bool = false, timeout: Duration
-    ) throws(Failure) {
-        reader = try TopicReader(clients, topic: clients.topics.results, of: store, timeout: timeout)
-        (self.store, self.order, self.showsNotes) = (store, order.map { Name($0) }, showsNotes)
+    init(store: String? = nil, order: String? = nil, showsNotes: Bool = false) {
+        (self.store, self.order, self.showsNotes) = (store.map(Name.init), order.map(Name.init), showsNotes)
     }
 
-    /// Reads the answers of a period, in the order of time.
-    func read(in period: TopicReader.Period = TopicReader.always, _ body: (Entry) -> Void) throws(Failure) {
-        try reader.read(in: period, entry, body)
-    }
-
-    /// The last answers of a period, oldest first.
-    func last(_ count: Int, in period: TopicReader.Period = TopicReader.always) throws(Failure) -> [Entry] {
-        try reader.last(count, in: period, entry)
-    }
-
-    func follow(until stop: StopSignal, show: ([Entry]) -> Void) throws(Failure) {
-        try reader.follow(until: stop, entry, show: show)
-    }
-
-    private func entry(_ record: ConsumedRecord) -> Entry? {
+    func entry(_ record: ConsumedRecord) -> Entry? {
         guard let value = record.value else { return nil }
-        if let store, !(record.key?.elementsEqual(store.utf8) ?? false) { return nil }
+        if let store, !(record.key?.elementsEqual(store.text.utf8) ?? false) { return nil }
         let answer = try? decoder.decode(value)
         if let order {
             guard let answer, answer.command != .restock, Name(answer.id) == order else { return nil }
@@ -160,7 +141,7 @@ final class AnswerPrinter {
         (self.paint, self.output) = (paint, output)
     }
 
-    func print(_ entry: ResultsReader.Entry) {
+    func print(_ entry: AnswerFilter.Entry) {
         let answer = entry.answer
         let gap = findsGaps ? answer.flatMap { trackers[Name($0.store), default: RevisionTracker()].gap(before: $0) } : nil
         guard !showsChanges || answer?.revision != nil && answer?.isDuplicate == false else { return }
@@ -182,7 +163,7 @@ final class AnswerPrinter {
 
     private func write(_ json: [UInt8]) { output.write(StandardOutput.jsonLine(json)) }
 
-    private func line(_ entry: ResultsReader.Entry) -> String {
+    private func line(_ entry: AnswerFilter.Entry) -> String {
         if let answer = entry.answer {
             let line = AnswerLine.text(answer, time: time(of: entry), paint: paint)
             return showsChanges ? line + "  revision \(answer.revision ?? 0)\(answer.amounts)" : line
@@ -195,7 +176,7 @@ final class AnswerPrinter {
         return columns.compactMap { $0.map { paint(.faint, $0) } }.joined(separator: "  ")
     }
 
-    private func time(of entry: ResultsReader.Entry) -> String? {
+    private func time(of entry: AnswerFilter.Entry) -> String? {
         guard let timestamp = entry.place.timestamp else { return nil }
         if timestamp >= today.upperBound { today = DateTime.today() }
         hasDates = hasDates || !today.contains(timestamp)

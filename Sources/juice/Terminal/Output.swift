@@ -96,7 +96,7 @@ enum JSONText {
         encoder.outputFormatting = formatting.union([.sortedKeys, .withoutEscapingSlashes])
         encoder.dateEncodingStrategy = .custom { date, encoder in
             var container = encoder.singleValueContainer()
-            try container.encode(DateTime.utc(milliseconds: Int64(date.timeIntervalSince1970 * 1000)))
+            try container.encode(DateTime.utc(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded())))
         }
         return String(decoding: try encoder.encode(value), as: UTF8.self).printableJSON
     }
