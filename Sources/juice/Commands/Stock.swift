@@ -51,22 +51,16 @@ private struct StockView {
 
     /// Prints what was read first.
     func show(_ entries: [StockReader.Entry]) {
+        var entries = entries
         if let store, entries.isEmpty {
-            if printsJSON {
-                StandardOutput.write(StandardOutput.jsonLine(RecordLine.json(nil, record: initialRecord(of: store))))
-            } else {
-                printTable([.initial(of: store, table.menu)])
-            }
+            entries = [initial(of: store)]
             StandardError.write("no order or restock has changed \(StoreID.visible(store)) yet: this is the initial stock\n")
-        } else if printsJSON {
-            printRecords(entries)
-        } else if entries.isEmpty {
-            StandardError.write("no order or restock has changed any store yet\n")
-        } else {
-            printTable(entries.map(\.record))
-            for (_, ids) in StoreID.alike(entries.map(\.record.store)).sorted(by: { $0.key < $1.key }) where ids.count > 1 {
-                StandardError.write("these stores look alike: \(ids.map(StoreID.visible).joined(separator: ", "))\n")
-            }
+        }
+        if printsJSON { return printRecords(entries) }
+        guard !entries.isEmpty else { return StandardError.write("no order or restock has changed any store yet\n") }
+        printTable(entries)
+        for (_, ids) in StoreID.alike(entries.map(\.record.store)).sorted(by: { $0.key < $1.key }) where ids.count > 1 {
+            StandardError.write("these stores look alike: \(ids.map(StoreID.visible).joined(separator: ", "))\n")
         }
     }
 
@@ -76,7 +70,7 @@ private struct StockView {
             printRecords(changes)
         } else if StandardOutput.isTerminal {
             StandardOutput.write(ANSI.clear)
-            printTable(latest.map(\.record))
+            printTable(latest)
         } else {
             for entry in changes {
                 StandardOutput.line("\(StoreID.visible(entry.record.store)): \(entry.record.stock.text.printable)")
@@ -84,8 +78,8 @@ private struct StockView {
         }
     }
 
-    private func printTable(_ records: [StockRecord]) {
-        let columns = LiveTerminal.columns
+    private func printTable(_ entries: [StockReader.Entry]) {
+        let (columns, records) = (LiveTerminal.columns, entries.map(\.record))
         let lines = table.fitted(to: columns ?? 100, records).lines(records, paint: .forStandardOutput(), fitting: columns)
         StandardOutput.line(lines.joined(separator: "\n"))
     }
@@ -94,22 +88,23 @@ private struct StockView {
         StandardOutput.write(Array(entries.map { StandardOutput.jsonLine(RecordLine.json($0.place, record: $0.bytes)) }.joined()))
     }
 
-    private func initialRecord(of store: String) -> [UInt8] {
+    /// What the record of a store would be that no command has changed.
+    private func initial(of store: String) -> StockReader.Entry {
         var buffer = OutputBuffer()
         BorrowedText.withText(store) { name in
             AnswerEncoder(menu: table.menu).stock(store: name, revision: 0, levels: FruitStore(menu: table.menu), into: &buffer)
         }
-        return buffer.bytes
+        return StockReader.Entry(record: .initial(of: store, table.menu), bytes: buffer.bytes, place: nil)
     }
 }
 
 /// Reads the stock of all stores, or of one, from the stock topic.
 final class StockReader {
-    /// A store's latest record, its bytes and its place.
+    /// A store's latest record, its bytes, and its place unless it was never written.
     struct Entry {
         let record: StockRecord
         let bytes: [UInt8]
-        let place: RecordPlace
+        let place: RecordPlace?
     }
 
     private let reader: TopicReader

@@ -34,75 +34,51 @@ struct StoresCommand: ParsableCommand {
         let known = try settings.stores()
         let reader = try StockReader(KafkaClients(settings), store: nil, timeout: settings[.timeout])
         try reader.readAll()
-        let rows = StoreRow.all(reader.latest, known: known)
-        if try settings[.json] {
-            var output = BatchedOutput()
-            for row in rows { output.write(StandardOutput.jsonLine(row.json)) }
-            return output.flush()
-        }
-        guard !rows.isEmpty else { return StandardError.write("no order or restock has changed any store yet\n") }
-        StandardOutput.line(StoreRow.table(rows).lines(paint: .forStandardOutput()).joined(separator: "\n"))
-        StandardError.write("\(rows.count.counted("store"))\n")
+        let rows = StoreRows(reader.latest, known: known)
+        if try settings[.json] { return StandardOutput.write(Array(rows.json.joined())) }
+        guard !rows.json.isEmpty else { return StandardError.write("no order or restock has changed any store yet\n") }
+        StandardOutput.line(rows.table.lines(paint: .forStandardOutput()).joined(separator: "\n"))
+        StandardError.write("\(rows.json.count.counted("store"))\n")
     }
 }
 
-/// A store as `juice stores` shows it.
-struct StoreRow {
-    let store: String
-    /// How often it was changed.
-    let revision: Int
-    /// Where its last record stands; nil if it was never changed.
-    let place: RecordPlace?
-    /// Other stores whose names look the same, at most three.
-    let looksLike: [String]
-    /// Whether the list has it; nil without a list.
-    let isKnown: Bool?
-
-    /// For programs.
-    var json: [UInt8] {
-        var members: [(name: String, json: String)] = [
-            ("store", JSONText.line(store)), ("revision", "\(revision)"), ("looksLike", JSONText.line(looksLike)),
-        ]
-        if let isKnown { members.append(("isKnown", "\(isKnown)")) }
-        return RecordLine.json(place, members, record: nil)
-    }
+/// The stores as `juice stores` shows them.
+struct StoreRows {
+    /// A row for each store.
+    private(set) var table = Table([
+        .init(title: "store"), .init(title: "changes", alignment: .right), .init(title: "last change"),
+        .init(title: "partition", alignment: .right), .init(title: ""),
+    ])
+    /// A line for each store, for programs.
+    private(set) var json: [[UInt8]] = []
 
     /// - Parameters:
     ///   - entries: the last record of each store that was changed.
     ///   - known: the stores of the list; nil if there is none.
-    static func all(_ entries: [StockReader.Entry], known: [String]?) -> [StoreRow] {
+    init(_ entries: [StockReader.Entry], known: [String]?) {
         let listed = known.map { Set($0.map(Name.init)) }
         let changed = Set(entries.map { Name($0.record.store) })
-        let unchanged = (known ?? []).filter { !changed.contains(Name($0)) }
+        let unchanged = (known ?? []).filter { !changed.contains(Name($0)) }.sorted()
         let alike = StoreID.alike(entries.map(\.record.store) + unchanged)
-        func row(_ store: String, _ entry: StockReader.Entry?) -> StoreRow {
+        for (store, entry) in entries.map({ ($0.record.store, $0) }) + unchanged.map({ ($0, nil) }) {
+            let (revision, place) = (entry?.record.revision ?? 0, entry?.place)
             let others = (alike[StoreID.look(of: store)] ?? []).lazy.filter { Name($0) != Name(store) }.prefix(3)
-            return StoreRow(
-                store: store, revision: entry?.record.revision ?? 0, place: entry?.place, looksLike: Array(others),
-                isKnown: listed?.contains(Name(store)))
-        }
-        return entries.map { row($0.record.store, $0) } + unchanged.sorted().map { row($0, nil) }
-    }
-
-    static func table(_ rows: [StoreRow]) -> Table {
-        var table = Table([
-            .init(title: "store"), .init(title: "changes", alignment: .right), .init(title: "last change"),
-            .init(title: "partition", alignment: .right), .init(title: ""),
-        ])
-        for row in rows {
+            var members = [("store", JSONText.line(store)), ("revision", "\(revision)"), ("looksLike", JSONText.line(Array(others)))]
             var notes: [Table.Cell] = []
-            if row.isKnown == false { notes.append(.init("not on the list", .red)) }
-            if !row.looksLike.isEmpty {
-                notes.append(.init("looks like \(row.looksLike.map(StoreID.visible).joined(separator: ", "))", .yellow))
+            if let isKnown = listed?.contains(Name(store)) {
+                members.append(("isKnown", "\(isKnown)"))
+                if !isKnown { notes.append(.init("not on the list", .red)) }
             }
+            if !others.isEmpty {
+                notes.append(.init("looks like \(others.map(StoreID.visible).joined(separator: ", "))", .yellow))
+            }
+            json.append(StandardOutput.jsonLine(RecordLine.json(place, members, record: nil)))
             table.add([
-                .init(StoreID.visible(row.store), .bold), .init(String(row.revision)),
-                .init(row.place.map { $0.timestamp.map(DateTime.text) ?? "-" } ?? "never"),
-                .init(row.place.map { "\($0.partition)" } ?? ""),
+                .init(StoreID.visible(store), .bold), .init("\(revision)"),
+                .init(place.map { $0.timestamp.map(DateTime.text) ?? "-" } ?? "never"), .init(place.map { "\($0.partition)" } ?? ""),
                 .init(notes.map(\.text).joined(separator: "; "), notes.first?.colour),
             ])
         }
-        return table
     }
 }
 
