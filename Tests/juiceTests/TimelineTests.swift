@@ -39,7 +39,7 @@ struct TimelineTests {
         let all = Dictionary(uniqueKeysWithValues: logs.map { (place($0), Offset(0)..<Offset($1.count)) })
         func visited(newestFirst: Bool) throws -> [Logs] {
             var windows: [Logs] = []
-            try TimeWindows(most: 50, newestFirst: newestFirst).visit(
+            _ = try TimeWindows(most: 50, newestFirst: newestFirst).visit(
                 all, of: TopicReader.always,
                 split: { part, time in
                     part.split(

@@ -46,8 +46,6 @@ final class CommandSearch {
 
     /// More than these are too many to show.
     private static let most = 1000
-    /// How many offsets are read at once.
-    private static let window = 200_000
     /// How much later than the duplicate window a repeat is still recognized, in milliseconds.
     private static let grace: Int64 = 5 * 60_000
 
@@ -64,13 +62,14 @@ final class CommandSearch {
         let (bar, total) = (ProgressBar(), reader.watermarks.offsetCount)
         defer { bar.clear() }
         var done = 0
-        try reader.visit(period, ofAtMost: Self.window, newestFirst: true) { window, times throws(Failure) in
+        let isAll = try reader.visit(period, newestFirst: true) { window, times throws(Failure) in
             bar.show("searching", done, of: total)
             try reader.read(window, add)
             done += window.offsetCount
             searchedSince = times.lowerBound
             return !isComplete(retained: reader.watermarks)
         }
+        if isAll { searchedSince = period.lowerBound }
         for letter in try DeadLetterReader(clients, timeout: timeout).all(where: isMeant) { add(letter) }
         return stories()
     }

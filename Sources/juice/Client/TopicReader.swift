@@ -224,15 +224,18 @@ extension TopicReader {
     }
 
     /// Visits the logs of a period in windows of time, as ``TimeWindows`` does. All in one if the broker finds no offsets by time.
+    ///
+    /// - Returns: whether all windows were visited.
+    @discardableResult
     func visit(
-        _ period: Period, ofAtMost most: Int = 50_000, newestFirst: Bool = false,
+        _ period: Period, newestFirst: Bool = false,
         _ body: (_ window: Logs, _ times: Period) throws(Failure) -> Bool
-    ) throws(Failure) {
-        guard clients.capabilities.findsOffsetsByTime else { return _ = try body(watermarks, period) }
+    ) throws(Failure) -> Bool {
+        guard clients.capabilities.findsOffsetsByTime else { return try body(watermarks, period) }
         var logs = watermarks
         if period.lowerBound > Self.always.lowerBound { logs = try split(logs, at: period.lowerBound).after }
         if period.upperBound < Self.always.upperBound { logs = try split(logs, at: period.upperBound).before }
-        try TimeWindows(most: most, newestFirst: newestFirst).visit(logs, of: period, split: split, body)
+        return try TimeWindows(newestFirst: newestFirst).visit(logs, of: period, split: split, body)
     }
 
     /// What is found in a window, in the order of time.
@@ -289,7 +292,7 @@ struct Timeline<Found> {
 /// later.
 struct TimeWindows {
     /// How many offsets a window may hold. Only a single millisecond may have more.
-    let most: Int
+    var most = 50_000
     let newestFirst: Bool
 
     /// Later than any record, in milliseconds since 1970. Halving all 64 bits would take twice the lookups.
@@ -301,7 +304,6 @@ struct TimeWindows {
     ///   - split: cuts logs at each partition's first record at or after a time.
     ///   - body: returns whether to go on.
     /// - Returns: whether all windows were visited.
-    @discardableResult
     func visit(
         _ logs: Logs, of times: TopicReader.Period, split: (Logs, _ time: Int64) throws(Failure) -> (before: Logs, after: Logs),
         _ body: (Logs, TopicReader.Period) throws(Failure) -> Bool

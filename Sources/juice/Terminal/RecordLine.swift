@@ -40,8 +40,8 @@ enum RecordLine {
     private static func value(_ bytes: [UInt8], _ isJSON: Bool) -> [UInt8] {
         if isJSON || (try? JSONSerialization.jsonObject(with: Data(bytes))) != nil {
             // JSON has line ends only where it may have spaces.
-            let ends = [UInt8(ascii: "\n"), UInt8(ascii: "\r")]
-            return Array("\"record\":".utf8) + bytes.map { ends.contains($0) ? UInt8(ascii: " ") : $0 }
+            let (lineFeed, carriageReturn) = (UInt8(ascii: "\n"), UInt8(ascii: "\r"))
+            return Array("\"record\":".utf8) + bytes.map { $0 == lineFeed || $0 == carriageReturn ? UInt8(ascii: " ") : $0 }
         }
         let bytes = BytesText(bytes)
         let (name, value) = bytes.text.map { ("value", $0) } ?? ("valueBase64", bytes.base64 ?? "")
