@@ -275,7 +275,7 @@ extension CommandSearch {
             }
             if copy == nil, let source = records.lazy.compactMap(\.source).first {
                 let origin = origins.removeValue(forKey: source)?.map(\.event)
-                events = (origin ?? (isAnswered ? [missing(source, of: last, isForwarded: false)] : [])) + events
+                events = (origin ?? (isAnswered ? [missing(source, of: last)] : [])) + events
             }
             let place = events.last?.place ?? last.event.place
             var timeline = parts[last.key] ?? Timeline(from: 0)
@@ -305,11 +305,10 @@ extension CommandSearch {
     }
 
     /// The command of an answer, or where it was forwarded from, if that was not found.
-    private func missing(_ place: InputPosition, of answer: Found, isForwarded: Bool? = nil) -> CommandEvent {
-        let word = answer.kind.word
-        return CommandEvent(
-            event: word, word: isForwarded ?? (answer.source != nil) ? "forwarded" : word, colour: nil,
-            topic: clients.topics[place.topic.topic],
+    private func missing(_ place: InputPosition, of answer: Found) -> CommandEvent {
+        CommandEvent(
+            event: answer.kind.word, word: answer.source == nil || answer.source == place ? answer.kind.word : "forwarded",
+            colour: nil, topic: clients.topics[place.topic.topic],
             place: RecordPlace(timestamp: nil, partition: place.partition, offset: place.offset),
             text: period == TopicReader.always ? "(no longer retained)" : "(not found in that time)", record: nil)
     }

@@ -188,9 +188,8 @@ extension DeadLetter {
     static func beginning(of value: [UInt8]?) -> String {
         guard let value else { return "-" }
         // The cut may split a character, so it leaves more text than is shown.
-        let text = value.count > 400 ? String(decoding: value.prefix(400), as: UTF8.self) : nil
-        if let whole = text ?? String(validating: value, as: UTF8.self) { return DisplayWidth.clip(whole.printable, to: 40) }
-        return value.count > 13 ? hex(value.prefix(13)) + " …" : hex(value)
+        let text = value.count > 400 ? String(decoding: value.prefix(400), as: UTF8.self) : text(value)
+        return DisplayWidth.clip(text.printable, to: 40)
     }
 
     private static func hex(_ bytes: some Sequence<UInt8>) -> String {

@@ -106,14 +106,14 @@ struct DemoRun {
         note: String?
     ) throws {
         let stock = try StockReader(clients, store: nil, timeout: .seconds(10))
-        try stock.startFollowing()
+        try stock.reader.startAtEnds()
         var view = DemoView(
             bootstrapServers: clients.bootstrapServers, menu: menu, language: language, paint: .forStandardOutput(), note: note)
         var nextFrame = ContinuousClock.now
         let terminal = LiveTerminal()
         try run(session, service, interruption) { answers in
             view.add(answers, time: ClockTime.now)
-            try stock.update()
+            try stock.reader.poll(timeout: .zero) { stock.apply($0) }
             guard ContinuousClock.now >= nextFrame else { return }
             nextFrame = .now + .milliseconds(100)
             let (columns, rows) = LiveTerminal.size

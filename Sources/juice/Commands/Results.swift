@@ -125,9 +125,6 @@ final class AnswerPrinter {
     private let paint: Paint
     private var trackers: [Name: RevisionTracker] = [:]
     private var output: BatchedOutput
-    /// Whether lines have dates, as all have after one that is not of today.
-    private var hasDates = false
-    private var today = DateTime.today()
 
     /// - Parameters:
     ///   - printsJSON: whether to print the records instead of lines for people.
@@ -176,12 +173,7 @@ final class AnswerPrinter {
         return columns.compactMap { $0.map { paint(.faint, $0) } }.joined(separator: "  ")
     }
 
-    private func time(of entry: AnswerFilter.Entry) -> String? {
-        guard let timestamp = entry.place.timestamp else { return nil }
-        if timestamp >= today.upperBound { today = DateTime.today() }
-        hasDates = hasDates || !today.contains(timestamp)
-        return hasDates ? DateTime.text(milliseconds: timestamp) : ClockTime.of(secondsSince1970: Int(timestamp / 1000))
-    }
+    private func time(of entry: AnswerFilter.Entry) -> String? { entry.place.timestamp.map(DateTime.text) }
 }
 
 extension Answer {

@@ -39,7 +39,7 @@ struct StockCommand: ParsableCommand {
         try reader.readAll()
         view.show(reader.latest)
         guard let interruption else { return }
-        try reader.follow(until: interruption) { view.show(changes: $0, latest: reader.latest) }
+        try reader.reader.follow(until: interruption, reader.apply) { view.show(changes: $0, latest: reader.latest) }
     }
 }
 
@@ -107,7 +107,7 @@ final class StockReader {
         let place: RecordPlace?
     }
 
-    private let reader: TopicReader
+    let reader: TopicReader
     private let decoder = StockDecoder()
     private let store: String?
     private var entries: [Name: Entry] = [:]
@@ -123,28 +123,14 @@ final class StockReader {
         entries.values.sorted { ($0.record.store, $0.record.store.utf8.count) < ($1.record.store, $1.record.store.utf8.count) }
     }
 
-    /// How many records the topic has up to its current end.
-    var recordCount: Int { reader.watermarks.values.reduce(0) { $0 + $1.count } }
-
     /// Reads the topic from its start to its current end.
     func readAll() throws(Failure) { try reader.readAll { record in apply(record) } }
-
-    /// Shows the changes that come after that end, in order, until asked to stop.
-    func follow(until stop: StopSignal, show: ([Entry]) -> Void) throws(Failure) {
-        try reader.follow(until: stop, apply, show: show)
-    }
-
-    /// Starts to read after that end. Call it once, before ``update()``.
-    func startFollowing() throws(Failure) { try reader.startAtEnds() }
-
-    /// Applies the changes at hand, without waiting for more.
-    func update() throws(Failure) { try reader.poll(timeout: .zero) { record in apply(record) } }
 
     /// Applies a record. It skips invalid stock records: one of them must not stop a monitor.
     ///
     /// - Returns: the store's new entry; nil if the record was skipped or removed the store.
     @discardableResult
-    private func apply(_ record: ConsumedRecord) -> Entry? {
+    func apply(_ record: ConsumedRecord) -> Entry? {
         guard let key = record.key else { return nil }
         let name = Name(String(decoding: key, as: UTF8.self))
         if let store, Name(store) != name { return nil }

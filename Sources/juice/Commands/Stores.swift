@@ -188,7 +188,7 @@ extension KafkaClients {
     /// the stock that every store has at first. Nil also if that cannot be told soon.
     func warning(aboutNew store: String, _ language: Language, deadline: Deadline) -> String? {
         let timeout = min(deadline.remaining, .seconds(2))
-        guard let reader = try? StockReader(self, store: nil, timeout: timeout), reader.recordCount <= Self.mostRecordsForWarning,
+        guard let reader = try? StockReader(self, store: nil, timeout: timeout), reader.reader.watermarks.offsetCount <= Self.mostRecordsForWarning,
             (try? reader.readAll()) != nil
         else { return nil }
         let stores = reader.latest.map(\.record.store)

@@ -69,20 +69,10 @@ enum DateTime {
     /// The same with milliseconds.
     static func exactText(milliseconds: Int64) -> String { text(milliseconds: milliseconds) + "." + fraction(milliseconds) }
 
-    /// The local day of `now`, in milliseconds since 1970.
-    static func today(now: Date = .now) -> Range<Int64> {
-        let day = Calendar.current.dateInterval(of: .day, for: now) ?? DateInterval(start: now, duration: 0)
-        return Int64(day.start.timeIntervalSince1970 * 1000)..<Int64(day.end.timeIntervalSince1970 * 1000)
-    }
-
     /// In RFC 3339 and UTC, as `2026-01-31T12:34:56.789Z`.
     static func utc(milliseconds: Int64) -> String {
-        var seconds = time_t(milliseconds / 1000)
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        var text = [CChar](repeating: 0, count: 64)
-        let length = strftime(&text, text.count, "%FT%T", &parts)
-        return String(decoding: text[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self) + "." + fraction(milliseconds) + "Z"
+        let text = ClockTime.of(secondsSince1970: Int(milliseconds / 1000), format: "%FT%T", isUTC: true)
+        return text + "." + fraction(milliseconds) + "Z"
     }
 
     private static func fraction(_ milliseconds: Int64) -> String { String(String(1000 + abs(milliseconds % 1000)).dropFirst()) }

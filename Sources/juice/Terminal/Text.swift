@@ -189,7 +189,7 @@ struct Paint: Sendable {
 
 /// Formats an answer as one line.
 enum AnswerLine {
-    /// `12:34:56  gangnam       made          pos-1             juice made: kiwi juice`.
+    /// `2026-01-31 12:34:56  gangnam       made          pos-1             juice made: kiwi juice`.
     static func text(_ answer: Answer, time: String?, paint: Paint) -> String {
         let message = answer.message.printable + (answer.isDuplicate ? "  (repeated)" : "")
         return text(
