@@ -172,18 +172,18 @@ extension TopicReader {
     func answer(
         to command: OutgoingCommand, deadline: Deadline
     ) throws(Failure) -> (answer: Answer, line: [UInt8])? {
-        let decoder = AnswerDecoder()
-        var found: (Answer, [UInt8])?
-        while found == nil, !deadline.isOver {
+        let filter = AnswerFilter(store: command.store)
+        while !deadline.isOver {
+            var found: (Answer, [UInt8])?
             try poll(timeout: deadline.step()) { record in
-                guard found == nil, let value = record.value, let answer = try? decoder.decode(value) else { return }
                 // An order and its cancel have one id.
-                guard answer.command == command.kind, Name(answer.id) == Name(command.id) else { return }
-                if Name(answer.store) == Name(command.store) {
-                    found = (answer, RecordLine.json(RecordPlace(record), record: Array(value)))
-                }
+                guard found == nil, let entry = filter.entry(record), let answer = entry.answer, answer.command == command.kind,
+                    Name(answer.id) == Name(command.id)
+                else { return }
+                found = (answer, RecordLine.json(entry.place, record: entry.bytes))
             }
+            if let found { return found }
         }
-        return found
+        return nil
     }
 }

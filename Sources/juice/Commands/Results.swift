@@ -119,6 +119,13 @@ struct AnswerFilter {
 
 /// Prints answers, and before an answer the revisions of its store that are missing.
 final class AnswerPrinter {
+    /// Revisions that no answer has, in a line with the place of the answer that shows it.
+    private struct MissingRevisions: Encodable {
+        let store: String
+        let from, to: Int
+        let message: String
+    }
+
     /// Whether nothing was printed.
     private(set) var isEmpty = true
     private let printsJSON, findsGaps, showsChanges: Bool
@@ -144,12 +151,13 @@ final class AnswerPrinter {
         guard !showsChanges || answer?.revision != nil && answer?.isDuplicate == false else { return }
         isEmpty = false
         if let answer, let gap {
-            let missing = MissingRevisions(of: answer.store, gap)
+            let (from, to) = (gap.lowerBound, gap.upperBound)
+            let message = from == to ? "revision \(from) is missing" : "revisions \(from) to \(to) are missing"
             if printsJSON {
-                write(RecordLine.json(entry.place, [("missing", JSONText.line(missing))], record: nil))
+                let missing = JSONText.line(MissingRevisions(store: answer.store, from: from, to: to, message: message))
+                write(RecordLine.json(entry.place, [("missing", missing)], record: nil))
             } else {
-                output.line(
-                    AnswerLine.text(time: time(of: entry), answer.store, ("missing", .red), missing.message, paint: paint))
+                output.line(AnswerLine.text(time: time(of: entry), answer.store, ("missing", .red), message, paint: paint))
             }
         }
         guard printsJSON else { return output.line(line(entry)) }
@@ -184,17 +192,5 @@ extension Answer {
         case .restocked(let left), .cancelled(_, let left): "  left \(left.text)".printable
         case .outOfStock, .rejected, .answerLost: ""
         }
-    }
-}
-
-/// Revisions of a store that no answer has. As JSON, they are `missing` in a line with the place of the answer that shows it.
-struct MissingRevisions: Encodable {
-    let store: String
-    let from, to: Int
-    let message: String
-
-    init(of store: String, _ revisions: ClosedRange<Int>) {
-        (self.store, from, to) = (store, revisions.lowerBound, revisions.upperBound)
-        message = from == to ? "revision \(from) is missing" : "revisions \(from) to \(to) are missing"
     }
 }

@@ -63,7 +63,9 @@ struct StoreRows {
         for (store, entry) in entries.map({ ($0.record.store, $0) }) + unchanged.map({ ($0, nil) }) {
             let (revision, place) = (entry?.record.revision ?? 0, entry?.place)
             let others = (alike[StoreID.look(of: store)] ?? []).lazy.filter { Name($0) != Name(store) }.prefix(3)
-            var members = [("store", JSONText.line(store)), ("revision", "\(revision)"), ("looksLike", JSONText.line(Array(others)))]
+            var members = [
+                ("store", JSONText.line(store)), ("revision", "\(revision)"), ("looksLike", JSONText.line(Array(others))),
+            ]
             var notes: [Table.Cell] = []
             if let isKnown = listed?.contains(Name(store)) {
                 members.append(("isKnown", "\(isKnown)"))
@@ -75,7 +77,8 @@ struct StoreRows {
             json.append(StandardOutput.jsonLine(RecordLine.json(place, members, record: nil)))
             table.add([
                 .init(StoreID.visible(store), .bold), .init("\(revision)"),
-                .init(place.map { $0.timestamp.map(DateTime.text) ?? "-" } ?? "never"), .init(place.map { "\($0.partition)" } ?? ""),
+                .init(place.map { $0.timestamp.map(DateTime.text) ?? "-" } ?? "never"),
+                .init(place.map { "\($0.partition)" } ?? ""),
                 .init(notes.map(\.text).joined(separator: "; "), notes.first?.colour),
             ])
         }
@@ -188,7 +191,8 @@ extension KafkaClients {
     /// the stock that every store has at first. Nil also if that cannot be told soon.
     func warning(aboutNew store: String, _ language: Language, deadline: Deadline) -> String? {
         let timeout = min(deadline.remaining, .seconds(2))
-        guard let reader = try? StockReader(self, store: nil, timeout: timeout), reader.reader.watermarks.offsetCount <= Self.mostRecordsForWarning,
+        guard let reader = try? StockReader(self, store: nil, timeout: timeout),
+            reader.reader.watermarks.offsetCount <= Self.mostRecordsForWarning,
             (try? reader.readAll()) != nil
         else { return nil }
         let stores = reader.latest.map(\.record.store)

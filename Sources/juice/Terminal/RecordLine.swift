@@ -16,7 +16,8 @@ extension RecordPlace {
     }
 }
 
-/// A line of `--json` about a record: an object with its `time`, `partition` and `offset`, and then the `record`, unchanged but for line ends.
+/// A line of `--json` about a record: an object with its `time`, `partition` and `offset`, and then the `record`, unchanged but for
+/// line ends.
 enum RecordLine {
     /// - Parameters:
     ///   - place: nil for a record that is not in its topic.
