@@ -9,7 +9,7 @@ import Kafka
 final class CommandSearch {
     /// A record with the id.
     private struct Found {
-        let key: CommandStory.Key
+        let store: Name
         let kind: CommandKind
         /// The record of an input that it is about: itself, if it is a command.
         let subject: InputPosition
@@ -20,6 +20,8 @@ final class CommandSearch {
         /// Whether nothing older can belong to it: it is a first answer, and not to an order that was cancelled before it came.
         var isBeginning = false
         var event: CommandEvent
+
+        var key: CommandStory.Key { CommandStory.Key(store: store, isRestock: subject.topic == .restocks) }
     }
 
     private let clients: KafkaClients
@@ -163,7 +165,7 @@ extension CommandSearch {
         }
         let (from, letter) = (header(HeaderName.forwardedFrom), header(HeaderName.resentFrom))
         return Found(
-            key: CommandStory.Key(store: Name(String(store)), isRestock: topic == .restocks), kind: kind,
+            store: Name(String(store)), kind: kind,
             subject: InputPosition(topic: topic, partition: record.partition, offset: record.offset),
             source: from.map { InputPosition(topic, $0) }, isOutcome: false,
             event: CommandEvent(
@@ -180,7 +182,7 @@ extension CommandSearch {
         let topic = answer.command.topic == .restocks ? InputTopic.restocks : .orders
         let (word, colour) = AnswerLine.outcome(answer)
         return Found(
-            key: CommandStory.Key(store: Name(answer.store), isRestock: topic == .restocks), kind: answer.command,
+            store: Name(answer.store), kind: answer.command,
             subject: InputPosition(topic: topic, partition: record.partition, offset: answer.offset),
             source: answer.from.flatMap { LetterPosition($0, separator: "/") }.map { InputPosition(topic, $0) }, isOutcome: true,
             isBeginning: !answer.isDuplicate && answer.command != .cancel && answer.outcome != .rejected(reason: "cancelled"),
@@ -191,13 +193,11 @@ extension CommandSearch {
 
     private func add(_ letter: DeadLetter) {
         let source = letter.source
-        guard let topic = clients.topics.input(named: source.topic), let partition = Int32(source.partition),
-            let offset = Offset(source.offset)
+        guard let topic = clients.topics.input(named: source.topic), let partition = source.partition, let offset = source.offset
         else { return }
         found.append(
             Found(
-                key: CommandStory.Key(store: Name(letter.store), isRestock: topic == .restocks),
-                kind: topic == .restocks ? .restock : .order,
+                store: Name(letter.store), kind: topic == .restocks ? .restock : .order,
                 subject: InputPosition(topic: topic, partition: partition, offset: offset), isOutcome: true,
                 event: CommandEvent(
                     event: "deadLetter", word: "dead letter", colour: .red, topic: clients.topics.deadLetters,

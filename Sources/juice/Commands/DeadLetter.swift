@@ -39,11 +39,13 @@ extension LetterPosition {
 
 /// A record that the service could not process, as in the dead-letter topic.
 struct DeadLetter {
-    /// Where the service read the record, as the headers say.
-    struct Source: Hashable {
-        let topic, partition, offset: String
+    /// Where the service read the record, as far as the headers say.
+    struct Source: Hashable, Encodable {
+        let topic: String
+        let partition: Int32?
+        let offset: Offset?
 
-        var text: String { "\(topic) \(partition)@\(offset)" }
+        var text: String { "\(topic) \(partition.map(String.init) ?? "")@\(offset.map(String.init) ?? "")" }
     }
 
     /// What a letter that stands twice has both times. After a crash, the service may put the same record aside again.
@@ -80,8 +82,8 @@ extension DeadLetter {
 
     var source: Source {
         Source(
-            topic: header(HeaderName.sourceTopic) ?? "", partition: header(HeaderName.sourcePartition) ?? "",
-            offset: header(HeaderName.sourceOffset) ?? "")
+            topic: header(HeaderName.sourceTopic) ?? "", partition: header(HeaderName.sourcePartition).flatMap { Int32($0) },
+            offset: header(HeaderName.sourceOffset).flatMap { Offset($0) })
     }
 
     /// Nil for a record without a source, which the service did not write.
@@ -123,18 +125,6 @@ extension DeadLetter {
 }
 
 // MARK: - For programs
-
-extension DeadLetter.Source: Encodable {
-    private enum Member: CodingKey { case topic, partition, offset }
-
-    /// Writes numbers, as far as the headers have some.
-    func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: Member.self)
-        try members.encode(topic, forKey: .topic)
-        try members.encodeIfPresent(Int32(partition), forKey: .partition)
-        try members.encodeIfPresent(Int64(offset), forKey: .offset)
-    }
-}
 
 extension DeadLetter {
     /// Its place in its topic.
