@@ -36,7 +36,9 @@ let package = Package(
         .systemLibrary(name: "CRdKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"]), .brew(["librdkafka"])]),
         // The processor's prefetch instruction, for which Swift has no word.
         .systemLibrary(name: "CPrefetch"),
-        .target(name: "Kafka", dependencies: ["CRdKafka", logging]),
+        // The program's own __assert_fail.
+        .target(name: "CAssertions", dependencies: ["CRdKafka"]),
+        .target(name: "Kafka", dependencies: ["CAssertions", "CRdKafka", logging]),
         .target(name: "JuiceDomain"),
         .target(name: "JuiceMessages", dependencies: ["CPrefetch", "JuiceDomain"]),
         .target(name: "JuiceEngine", dependencies: ["CPrefetch", "JuiceDomain", "JuiceMessages"]),

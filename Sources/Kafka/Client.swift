@@ -1,3 +1,4 @@
+import CAssertions
 import CRdKafka
 import Dispatch
 import Logging
@@ -71,7 +72,8 @@ package final class ClientHandle {
 
     deinit {
         nonisolated(unsafe) let pointer = pointer
-        ClientEnd.run(patience: patience, group: ends) { [context, isConsumer] in
+        // A thread that stands still never ends, and its client neither.
+        ClientEnd.run(patience: hasStopped ? .zero : patience, group: ends) { [context, isConsumer] in
             if !isConsumer { Self.giveUpRequests(pointer) }
             // A consumer that was not closed does not leave its group here: nobody expects a rebalance any more.
             rd_kafka_destroy_flags(pointer, isConsumer ? RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE : 0)
@@ -99,6 +101,9 @@ package final class ClientHandle {
     /// How many connections have closed or could not be made. A closed connection is counted before a request that was in progress
     /// on it is sent again.
     var closedConnections: Int { context.closedConnections.load(ordering: .acquiring) }
+
+    /// Whether a thread of librdkafka's has failed an assertion, so that the client is of no more use.
+    var hasStopped: Bool { assertions_have_failed(pointer) }
 
     /// With a clearer message if there is one.
     func explained(_ error: KafkaError) -> KafkaError { context.explainer.explained(error) }

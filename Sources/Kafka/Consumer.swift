@@ -1,13 +1,16 @@
+import CAssertions
 import CRdKafka
 
 /// A Kafka consumer that chooses its partitions itself, with ``assign(_:)``. For a member of a group use ``GroupConsumer``.
 ///
 /// It belongs to one thread. Its calls block that thread, those with a `timeout` for at most that long.
 public final class Consumer {
-    let handle: ClientHandle
-    private let context: ConsumerContext
+    private(set) var handle: ClientHandle
+    private var context: ConsumerContext
     /// Records, rebalances and errors in one order.
-    private let queue: OpaquePointer
+    private var queue: OpaquePointer
+    private let configuration: KafkaConfiguration
+    private let hooks: ClientHooks
     private var messages: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
     /// How many of `messages` hold one, which has to be destroyed.
     private var held = 0
@@ -16,22 +19,44 @@ public final class Consumer {
     private var leaders = MetadataRefresh()
     /// Those of the assigned partitions.
     private var topics: Set<String> = []
+    /// Those of the group.
+    private var subscription: [String] = []
+
+    /// What to read, and from where; of ``detours``, how far they have been read.
+    private var assigned: [TopicPartition: Offset] = [:]
+    /// Partitions that a client of their own reads first, since one of them may have stopped the former client.
+    private var detours: Set<TopicPartition> = []
+    private var detour: (place: TopicPartition, consumer: Consumer, end: ContinuousClock.Instant, isOver: Bool)?
+    /// What the last poll returned of it.
+    private var detourBatch: RecordBatch?
+    /// The damage that detours have found.
+    private var damages: [TopicPartition: Offset] = [:]
+    /// Whether it was not found yet what has stopped a client.
+    private var isSearching = false
+    private var failure: (TopicPartition, KafkaError)?
 
     /// A consumer that reads nothing yet. It needs the property `group.id`, even if it joins no group. Throws ``KafkaError`` when
     /// librdkafka refuses a property.
     public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
+        (self.configuration, self.hooks) = (configuration, hooks)
+        (handle, context, queue) = try Self.makeClient(configuration, hooks)
+        messages = .allocate(capacity: 1)
+    }
+
+    private static func makeClient(
+        _ configuration: KafkaConfiguration, _ hooks: ClientHooks
+    ) throws(KafkaError) -> (ClientHandle, ConsumerContext, OpaquePointer) {
         let context = ConsumerContext()
-        handle = try ClientHandle(RD_KAFKA_CONSUMER, configuration: configuration, hooks: hooks, context: context) {
+        let handle = try ClientHandle(RD_KAFKA_CONSUMER, configuration: configuration, hooks: hooks, context: context) {
             rd_kafka_conf_set_rebalance_cb($0, rebalanceCallback)
+            assertions_catch($0)
         }
-        self.context = context
         // One queue for everything: polling the consumer then serves the callbacks of the main queue, too.
         rd_kafka_poll_set_consumer(handle.pointer)
         guard let queue = rd_kafka_queue_get_consumer(handle.pointer) else {
             throw KafkaError(code: .invalidArgument, message: "a consumer needs the property group.id")
         }
-        self.queue = queue
-        messages = .allocate(capacity: 1)
+        return (handle, context, queue)
     }
 
     deinit {
@@ -42,7 +67,7 @@ public final class Consumer {
 
     /// Joins the group. Assigned partitions are not read before ``assign(_:)`` gives the offsets.
     func subscribe(to topics: [String]) throws(KafkaError) {
-        isReading = true
+        (isReading, subscription) = (true, topics)
         let list = PartitionList(topics.map { TopicPartition(topic: $0, partition: -1) })
         let code = list.withPointer { rd_kafka_subscribe(handle.pointer, $0) }
         if let error = KafkaError(code) { throw error }
@@ -51,7 +76,18 @@ public final class Consumer {
     /// Reads exactly these partitions from these offsets, in place of any earlier assignment.
     public func assign(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
         isReading = true
+        if handle.hasStopped {
+            try recover()
+            // The group assigns again.
+            guard subscription.isEmpty else { return }
+        }
         topics = Set(offsets.keys.lazy.map(\.topic))
+        (assigned, detour, failure) = (offsets, nil, nil)
+        detours = Set(offsets.filter { isSearching || damages[$0] ?? -1 >= $1 }.keys)
+        try beginReading(detours.isEmpty ? offsets : [:])
+    }
+
+    private func beginReading(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
         let list = PartitionList(offsets: offsets)
         let code = list.withPointer { rd_kafka_assign(handle.pointer, $0) }
         if let error = KafkaError(code) { throw error }
@@ -83,6 +119,12 @@ public final class Consumer {
     ///   `group.instance.id`. An error that concerns one partition is an element of the batch.
     public func poll(maxRecords: Int, timeout: Duration) throws(KafkaError) -> RecordBatch {
         releaseMessages()
+        (failure, detourBatch) = (nil, nil)
+        // What was fetched before is read first.
+        if handle.hasStopped, rd_kafka_queue_length(queue) == 0 {
+            try recover()
+            if failure != nil { return batch }
+        }
         if !KafkaConfiguration.noticesMovedLeaders { leaders.askIfDue(about: topics, handle) }
         if maxRecords > messages.count {
             messages.deallocate()
@@ -90,16 +132,85 @@ public final class Consumer {
         }
         // librdkafka's batch call waits until it has as many records as it was asked for. So one is asked for with the timeout, and
         // the rest without.
-        held = receive(into: 0, count: min(1, maxRecords), timeout: timeout)
+        held = receive(into: 0, count: min(1, maxRecords), timeout: detours.isEmpty ? timeout : .zero)
         if held == 1, maxRecords > 1 { held += receive(into: 1, count: maxRecords - 1, timeout: .zero) }
         // If the same call brought a revocation, its records are now another member's to process.
-        if !context.rebalances.withLock(\.isEmpty) { releaseRecords() }
+        if !context.rebalances.withLock(\.isEmpty) {
+            releaseRecords()
+            (assigned, detours, detour) = ([:], [], nil)
+        }
         if let error = handle.fatalError { throw error }
+        if held == 0 { try pollDetour(maxRecords: maxRecords, timeout: timeout) }
         return batch
     }
 
     /// What the last poll returned, valid until the next one.
-    public var batch: RecordBatch { RecordBatch(messages: UnsafeBufferPointer(rebasing: messages[..<held])) }
+    public var batch: RecordBatch {
+        detourBatch ?? RecordBatch(messages: UnsafeBufferPointer(rebasing: messages[..<held]), failure: failure)
+    }
+
+    // MARK: - After a failed assertion
+
+    /// Behind a batch with a wrong checksum librdkafka (2.0.2 to 2.16) parses on at a wrong byte, and may fail an assertion. That
+    /// stops the thread that reads from a broker, and does not say which partition it was. So another client takes over, and each
+    /// partition is first read by a client of its own, one batch a fetch: to its end, or to the batch that stops this client, too.
+    private func recover() throws(KafkaError) {
+        let (positions, isBatchwise) = (positions, configuration.isBatchwise)
+        hooks.logger.log(level: isBatchwise ? .debug : .warning, "librdkafka failed an assertion, and its client is replaced")
+        let client = try Self.makeClient(configuration, hooks)
+        rd_kafka_queue_destroy(queue)
+        (handle, context, queue) = client
+        (assigned, isSearching) = ([:], true)
+        if isBatchwise, let (place, offset) = positions.first {
+            let reason = "\(place): librdkafka fails an assertion when it parses the batch of records at offset \(offset)"
+            failure = (place, KafkaError(code: .unparsable, message: reason).with(\.offset, offset))
+        } else if subscription.isEmpty {
+            try assign(positions)
+        } else {
+            context.rebalances.withLock { $0.append(.revoked(nil)) }
+            try subscribe(to: subscription)
+        }
+    }
+
+    /// Up to where each partition has been read.
+    private var positions: [TopicPartition: Offset] {
+        let list = PartitionList(assigned.keys)
+        _ = list.withPointer { rd_kafka_position(handle.pointer, $0) }
+        let read = (try? list.offsets()) ?? [:]
+        return assigned.merging(read.compactMapValues(\.self)) { max($0, $1) }
+    }
+
+    /// Polls the client of a detour. Once what stopped the former client was found, or none is left, the rest is read together
+    /// again. No partition waits long for another one.
+    private func pollDetour(maxRecords: Int, timeout: Duration) throws(KafkaError) {
+        if let last = detour, last.isOver || last.end < .now {
+            if assigned[last.place] != nil { assigned[last.place] = last.consumer.positions[last.place] }
+            detours.remove(last.place)
+            detour = nil
+            if detours.isEmpty {
+                isSearching = false
+                try beginReading(assigned)
+            }
+        }
+        if detour == nil, let place = detours.first, let offset = assigned[place] {
+            let consumer = try Consumer(configuration: configuration.batchwise, hooks: ClientHooks(logger: hooks.logger))
+            try consumer.assign([place: offset])
+            detour = (place, consumer, .now + .seconds(5), false)
+        }
+        guard let (place, consumer, _, _) = detour else { return }
+        let batch = try consumer.poll(maxRecords: maxRecords, timeout: timeout)
+        for element in batch {
+            switch element {
+            case .endOfPartition: detour?.isOver = true
+            case .failure(_, let error) where error.code.isDamage:
+                detour?.isOver = true
+                (assigned[place], damages[place]) = (nil, error.offset)
+                if error.code == .unparsable { detours = [] }
+            default: break
+            }
+        }
+        detourBatch = batch
+    }
 
     private func receive(into start: Int, count: Int, timeout: Duration) -> Int {
         guard let base = messages.baseAddress else { return 0 }
@@ -144,6 +255,7 @@ public final class Consumer {
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         // Serves the error hook: a background error says more than a timeout. A consumer that reads does so in `poll`.
         defer { if !isReading { discard() } }
+        if handle.hasStopped { try recover() }
         return try handle.metadata(topics: topics, timeout: timeout)
     }
 
@@ -191,6 +303,7 @@ public final class Consumer {
     ) throws(KafkaError) -> (offsets: [TopicPartition: Offset?], metadata: [TopicPartition: String]) {
         // librdkafka reports an error for an empty list.
         guard !partitions.isEmpty else { return ([:], [:]) }
+        if handle.hasStopped { try recover() }
         let list = PartitionList(partitions)
         let code = list.withPointer { rd_kafka_committed(handle.pointer, $0, timeout.milliseconds) }
         if let error = KafkaError(code) { throw error }
@@ -250,6 +363,7 @@ public final class Consumer {
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         // librdkafka reports an error for an empty list.
         guard !times.isEmpty else { return [:] }
+        if handle.hasStopped { try recover() }
         let list = PartitionList(offsets: times)
         let code = list.withPointer { rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds) }
         do throws(KafkaError) {

@@ -8,23 +8,22 @@ extension Consumer {
     package static func lastDamaged(
         of partition: TopicPartition, from offset: Offset, timeout: Duration, configuration: KafkaConfiguration, hooks: ClientHooks
     ) -> Offset {
-        // Brokers send the first batch of a fetch whole, whatever its size (KIP-74).
-        let batchwise = configuration.merging([
-            "fetch.message.max.bytes": "1", "fetch.error.backoff.ms": "0", "auto.offset.reset": "error",
-            "enable.partition.eof": "true", "isolation.level": "read_uncommitted",
-        ])
+        let batchwise = configuration.batchwise.merging(["isolation.level": "read_uncommitted"])
         guard let consumer = try? Consumer(configuration: batchwise, hooks: hooks) else { return offset }
         defer { consumer.close() }
         let deadline = ContinuousClock.now + timeout
-        var (first, bad, step) = (offset, offset, Offset(1))
+        var (first, bad, step, isShrinking) = (offset, offset, Offset(1), false)
         // First in ever longer steps, then in ever shorter ones. What is damaged further on is another batch.
         while ContinuousClock.now < deadline {
-            let damage = consumer.damage(of: partition, at: bad + step, until: deadline)
-            if damage == bad + step, step == 1 { first = bad + step }
+            let error = consumer.damage(of: partition, at: bad + step, until: deadline)
+            // A failed assertion does not say where its batch begins. So steps only get shorter once one has found a record.
+            let isUnparsable = error?.code == .unparsable && error?.offset == bad + step
+            let damage = isUnparsable ? first : error?.offset
+            if damage == bad + step, step == 1 { (first, isShrinking) = (bad + step, false) }
             if damage == first {
-                (bad, step) = (bad + step, step * 2)
+                (bad, step) = (bad + step, isShrinking && isUnparsable ? max(1, step / 2) : step * 2)
             } else if step > 1 {
-                step /= 2
+                (step, isShrinking) = (step / 2, true)
             } else {
                 break
             }
@@ -32,15 +31,15 @@ extension Consumer {
         return bad
     }
 
-    /// Where the damaged batch begins that holds an offset; nil if the offset can be read, or is beyond the end of the log.
-    private func damage(of partition: TopicPartition, at offset: Offset, until deadline: ContinuousClock.Instant) -> Offset? {
+    /// Why the batch that holds an offset cannot be read; nil if the offset can be read, or is beyond the end of the log.
+    private func damage(of partition: TopicPartition, at offset: Offset, until deadline: ContinuousClock.Instant) -> KafkaError? {
         do throws(KafkaError) {
             try assign([partition: offset])
             while ContinuousClock.now < deadline {
                 for element in try poll(maxRecords: 1, timeout: .milliseconds(10)) {
                     switch element {
                     case .record, .endOfPartition: return nil
-                    case .failure(_, let error) where error.code.isDamage: return error.offset
+                    case .failure(_, let error) where error.code.isDamage: return error
                     case .failure(_, let error): if error.code.isOffsetReset { return nil }
                     }
                 }
@@ -48,4 +47,17 @@ extension Consumer {
         } catch {}
         return nil
     }
+}
+
+extension KafkaConfiguration {
+    /// That of a consumer of one partition which fetches one batch at a time: brokers send the first batch of a fetch whole,
+    /// whatever its size (KIP-74).
+    var batchwise: KafkaConfiguration {
+        merging([
+            "fetch.message.max.bytes": "1", "max.partition.fetch.bytes": "1", "fetch.error.backoff.ms": "0",
+            "auto.offset.reset": "error", "enable.partition.eof": "true", "enable.auto.commit": "false",
+        ])
+    }
+
+    var isBatchwise: Bool { self["fetch.message.max.bytes"] == "1" }
 }

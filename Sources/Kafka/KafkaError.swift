@@ -168,7 +168,8 @@ extension KafkaError.Code {
     /// offset that was read from.
     public var isDamage: Bool {
         // A broker's CORRUPT_MESSAGE is INVALID_MSG here.
-        [.badMessage, .badCompression, Self(RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED), Self(RD_KAFKA_RESP_ERR_INVALID_MSG)].contains(self)
+        [.badMessage, .badCompression, .unparsable, Self(RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED), Self(RD_KAFKA_RESP_ERR_INVALID_MSG)]
+            .contains(self)
     }
 
     /// Whether the offset to read from is outside the log: noticed by the client, or reported by a broker.
@@ -231,6 +232,8 @@ extension KafkaError.Code {
     package static let autoOffsetReset = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
     package static let offsetOutOfRange = Self(RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
     package static let badMessage = Self(RD_KAFKA_RESP_ERR__BAD_MSG)
+    /// librdkafka fails an assertion when it parses the records.
+    package static let unparsable = Self(RD_KAFKA_RESP_ERR__UNDERFLOW)
     package static let badCompression = Self(RD_KAFKA_RESP_ERR__BAD_COMPRESSION)
 
     package static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)

@@ -129,6 +129,8 @@ public struct RecordBatch: RandomAccessCollection {
     }
 
     let messages: UnsafeBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
+    /// The last element, if librdkafka has no message of it.
+    var failure: (partition: TopicPartition, error: KafkaError)?
 
     /// The headers of the record at a position, which has this value; nil if librdkafka cannot read them. If the value shows that
     /// there are none, nothing else of the record is touched: in a large batch it is no longer in the processor's caches.
@@ -140,10 +142,11 @@ public struct RecordBatch: RandomAccessCollection {
     /// Always 0.
     public var startIndex: Int { 0 }
     /// The number of elements.
-    public var endIndex: Int { messages.count }
+    public var endIndex: Int { messages.count + (failure == nil ? 0 : 1) }
 
     /// The element at a position.
     public subscript(position: Int) -> Element {
+        if position == messages.count, let failure { return .failure(failure.partition, failure.error) }
         guard let message = messages[position] else { return .failure(nil, .outOfMemory) }
         guard message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else { return .record(ConsumedRecord(message: message)) }
         let partition = message.pointee.rkt.map {

@@ -1,5 +1,6 @@
 import BrokerFaults
 import JuiceEngine
+import JuiceMessages
 import Kafka
 import TestSupport
 import Testing
@@ -230,25 +231,47 @@ struct Fault: CustomTestStringConvertible {
         arguments: [EmbeddedBroker.Damage.bit, .text]
     ) func damageStopsItsPartitionOnce(damage: EmbeddedBroker.Damage) async throws {
         let order = #"{"orderId":"order-1.","juice":"kiwi","note":"\#(String(repeating: "n", count: 300))"}"#
-        let cluster = try await TestCluster.embedded(partitionCount: 2) { cluster in
-            let damaged = (0..<3).map { order.replacing("order-1", with: "damaged-\($0)") }
+        let damaged = (0..<3).map { order.replacing("order-1", with: "damaged-\($0)") }
+        try await expectOneStop(at: 3) { cluster in
             try cluster.broker.append([(["{}"], nil), (damaged, damage)], at: 0, to: cluster.topics[.orders, 1])
             try cluster.broker.append(order, damaged: nil, to: cluster.topics[.orders, 1])
         }
+    }
+
+    /// Of a batch that ends in zeros librdkafka fails an assertion instead, in any topic that the service reads.
+    @Test(
+        .enabled(if: catchesAssertions, "only glibc lets a program catch a failed assertion"),
+        .enabled(
+            if: BrokerCapabilities.embedded.consumerProperties["check.crcs"] == "true", "its broker's markers have no checksum"),
+        arguments: [Topic.orders, .restocks, .results, .stock]
+    ) func aFailedAssertionStopsItsPartitionOnce(topic: Topic) async throws {
+        let long = #"{"orderId":"order-1.","juice":"kiwi","note":"\#(String(repeating: "n", count: 3000))"}"#
+        // An input goes on behind the whole batch.
+        try await expectOneStop(at: topic == .orders || topic == .restocks ? 3 : 1) { cluster in
+            let place = cluster.topics[topic, 1]
+            try cluster.broker.append("{}", damaged: nil, to: place)
+            try cluster.broker.append([([long, long, long], .zeros)], at: 1, to: place)
+            try cluster.broker.append(long, damaged: nil, to: place)
+        }
+    }
+
+    /// Expects partition 1 to stop once at an offset, and the other one to be served.
+    private func expectOneStop(at offset: Offset, _ prepare: @escaping @Sendable (TestCluster) throws -> Void) async throws {
+        let cluster = try await TestCluster.embedded(partitionCount: 2, [:], prepare)
         let recorder = LogRecorder()
         try await withRunningService(cluster.impatientConfiguration(), logger: recorder.makeLogger()) { events in
             var stops: [PartitionFault] {
                 events.all.compactMap { if case .partitionStopped(1, let fault) = $0 { fault } else { nil } }
             }
-            #expect(wait { !stops.isEmpty })
+            #expect(wait { !stops.isEmpty }, "\(recorder.all)")
             // Stores of partition 0.
             for store in ["a", "b", "c"] {
                 try cluster.order("of-\(store)", of: store)
                 let answers = try cluster.read(.results, partitionCount: 2) { $0.contains { $0.text.contains("of-\(store)") } }
                 #expect(answers.last?.partition == 0)
             }
-            #expect(stops.map(\.offset) == [3])
-            #expect(stops.first?.anchors == [InputPosition(topic: .orders, partition: 1, offset: 4)])
+            #expect(stops.map(\.offset) == [offset])
+            #expect(stops.first?.anchors.allSatisfy { $0.partition == 1 && $0.offset == offset + 1 } == true)
             #expect(events.restarts == 0, "\(recorder.all)")
         }
     }

@@ -168,6 +168,29 @@ import Testing
         }
     }
 
+    /// A failed assertion does not say where its batch begins. The batch behind a good one is another batch, unless a step over 2^n
+    /// offsets ends in it.
+    @Test(.enabled(if: catchesAssertions, "only glibc lets a program catch a failed assertion"), arguments: [1, 3, 300])
+    func aBatchThatCannotBeParsedIsMeasured(size: Int) async throws {
+        let order = String(repeating: "x", count: 2000 / size)
+        let cluster = try await TestCluster.embedded { cluster in
+            let orders = cluster.topics[.orders, 0]
+            let zeros: EmbeddedBroker.Batch = (Array(repeating: order, count: size), .zeros)
+            try cluster.broker.append(order, damaged: nil, to: orders)
+            try cluster.broker.append([zeros], at: 1, to: orders)
+            try cluster.broker.append(order, damaged: nil, to: orders)
+            if size < 10 { try cluster.broker.append([zeros], at: Offset(size) + 2, to: orders) }
+        }
+        try await onThread {
+            var configuration = cluster.serviceConfiguration()
+            configuration.kafkaProperties = ["check.crcs": "true"]
+            let last = Consumer.lastDamaged(
+                of: cluster.topics[.orders, 0], from: 1, timeout: .seconds(60), configuration: configuration.logEndConsumer,
+                hooks: ClientHooks(logger: quietLogger))
+            #expect(last == Offset(size))
+        }
+    }
+
     /// These are the last records of their log.
     @Test func damageIsMeasuredAndSkipped() async throws {
         let cluster = try await TestCluster.embedded { cluster in

@@ -138,6 +138,53 @@ import Testing
             consumer.close()
         }
     }
+
+    /// A batch whose end was never written to the disk. librdkafka fails an assertion when it parses on behind it, which must not
+    /// end the process, and must not keep the consumer from reading other partitions.
+    @Test(.enabled(if: catchesAssertions, "only glibc lets a program catch a failed assertion"), arguments: [10, 5_000])
+    func aFailedAssertionIsDamageOfItsPartition(size: Int) async throws {
+        let others = TopicPartition(topic: place.topic, partition: 1)
+        try await withBroker(partitions: 2) { broker throws in
+            try broker.append("before", damaged: nil, to: place)
+            for _ in 0..<2 { try broker.append(String(repeating: "x", count: size), damaged: .zeros, to: place) }
+            try broker.append("after", damaged: nil, to: place)
+            for value in ["a", "b"] { try broker.append(value, damaged: nil, to: others) }
+            let consumer = try broker.consumer(["auto.offset.reset": "error", "check.crcs": "true"])
+            var failures: [KafkaError] = []
+            var values: [TopicPartition: [String]] = [:]
+            func read(until isDone: () -> Bool) throws {
+                try poll(consumer, until: isDone) { element in
+                    switch element {
+                    case .record(let record):
+                        let partition = TopicPartition(topic: record.topic, partition: record.partition)
+                        values[partition, default: []].append(record.value?.text ?? "")
+                    case .failure(place, let error): failures.append(error)
+                    default: break
+                    }
+                }
+            }
+            try consumer.assign([place: 0, others: 0])
+            try read { !failures.isEmpty && values[others]?.count ?? 0 == 2 }
+            #expect(values == [place: ["before"], others: ["a", "b"]])
+            #expect(failures.map(\.offset) == [1])
+            #expect(failures.first?.code.isDamage == true)
+
+            // The others are read on, the lookups work, and the place stays what it is.
+            try broker.append("c", damaged: nil, to: others)
+            try read { values[others]?.count == 3 }
+            #expect(try consumer.endOffsets(of: [place], timeout: .seconds(10)) == [place: 4])
+            #expect(failures.count == 1)
+            try consumer.assign([place: 1, others: 3])
+            try read { failures.count == 2 }
+            #expect(failures.last?.offset == 1)
+
+            // Behind it.
+            try consumer.assign([place: 3])
+            try read { values[place]?.count == 2 }
+            #expect(values[place] == ["before", "after"])
+            consumer.close()
+        }
+    }
 }
 
 /// Leaders that moved are found where librdkafka would find them too late.

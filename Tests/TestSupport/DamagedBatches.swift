@@ -1,6 +1,13 @@
 import JuiceHTTP
 import Kafka
 
+/// Whether this program survives an assertion that librdkafka fails.
+#if canImport(Glibc)
+    package let catchesAssertions = true
+#else
+    package let catchesAssertions = false
+#endif
+
 /// Batches of records that no producer would send. The embedded broker stores whatever it gets.
 extension EmbeddedBroker {
     /// What is wrong with a batch.
