@@ -22,13 +22,16 @@ struct Clients {
     private var held: [Parcel] = []
     private var written: [Record] = []
     private var count = 0
+    /// The only topic that they write to; nil for both.
+    var only: InputTopic?
 
     init(_ scenario: Scenario) { self.scenario = scenario }
 
     /// Sends a command. While no broker answers, it is held back and delivered later with its original timestamp.
     mutating func send(to cluster: SimulatedCluster, using random: inout SeededGenerator) {
         if !cluster.isDown, !held.isEmpty, random.chance(50) { return deliver(held.removeFirst(), to: cluster) }
-        let record = nextRecord(using: &random)
+        var record = nextRecord(using: &random)
+        while let only, record.topic != only { record = nextRecord(using: &random) }
         let partition = partition(of: record.key, knownCount(of: record.topic, cluster), using: &random)
         let parcel = (record, partition, scenario.clocks.timestamp(at: cluster.now, using: &random))
         guard cluster.isDown else { return deliver(parcel, to: cluster) }
@@ -41,6 +44,9 @@ struct Clients {
         for parcel in held { deliver(parcel, to: cluster) }
         held = []
     }
+
+    /// Writes no record again that was written up to now.
+    mutating func forget() { (held, written) = ([], []) }
 
     private func deliver(_ parcel: Parcel, to cluster: SimulatedCluster) {
         let (record, partition, timestamp) = parcel
@@ -160,6 +166,10 @@ struct ClientClocks {
     /// The skews of clocks, in milliseconds.
     private let skews: [Timestamp]
     private let longestDelay: Int
+
+    static let right = ClientClocks()
+
+    private init() { (skewed, nonsense, late, skews, longestDelay) = (0, 0, 0, [], 0) }
 
     /// - Parameter age: of the duplicate window, in milliseconds; skews and delays are multiples of it.
     init(age: Timestamp, using random: inout SeededGenerator) {

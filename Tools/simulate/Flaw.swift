@@ -90,6 +90,25 @@ enum Flaw: String, CaseIterable, Sendable {
     /// Commands of stores that the service does not know are carried out.
     case unknownStoresServed
 
+    // How much there must be.
+
+    /// The revisions of the restored stores are not compared with the sums of the last position note.
+    case sumsNotClosed
+    /// The records between two position notes are not counted.
+    case recordsNotCounted
+    /// Position notes that are gone are not missed.
+    case chainNotFollowed
+    /// A position note names an oldest answer that is there, even if repeats may ask for an older one.
+    case oldestNotHeld
+    /// A stock that lacks changes is made from answers, whatever menu they were given by.
+    case menuNotCompared
+    /// What position notes say of the last handled records is not compared with the inputs.
+    case lastNotCompared
+    /// An anchor is written although nobody has accepted what is missing.
+    case anchorWithoutAccept
+    /// A partition is claimed while another program's transaction is open in it.
+    case openTransactionsNotWaitedFor
+
     // Storage.
 
     /// A topic that was made anew is read on at the old position.

@@ -7,7 +7,7 @@ struct Scenario {
     let steps: Int
     let partitionCount: Int32
     /// How many partitions an operator adds to each topic, and at which step.
-    let enlargements: [(topic: Topic, added: Int32, step: Int)]
+    private(set) var enlargements: [(topic: Topic, added: Int32, step: Int)]
     let instances: [String]
     /// Whether all instances take all partitions for theirs, and are paused in the middle of taking them over.
     let isContended: Bool
@@ -18,19 +18,20 @@ struct Scenario {
     var window: DuplicateWindow
     /// The bytes of answers that are at hand: at times so few that nearly all repeats need theirs read back.
     private(set) var answerBytes: Int
-    let noteInterval: Timestamp
+    private(set) var noteInterval: Timestamp
     let longestRead: Int
-    let clocks: ClientClocks
+    private(set) var clocks: ClientClocks
     /// The longest time of one step, in milliseconds. In some runs many windows pass, and backlogs grow old.
     var stepTime: Int
     /// The longest leap of the clock, in milliseconds.
-    let leapTime: Int
+    private(set) var leapTime: Int
     /// What storage does to the topics.
     private(set) var storage: StorageFault?
 
     /// How often commands are sent, markers and records written, and resent requests or a group's offsets arrive, in percent of
     /// the steps.
-    let command, marker, delivery, lateArrival: Double
+    private(set) var command: Double
+    let marker, delivery, lateArrival: Double
     /// The same of what happens to instances. A rebalance is of their group.
     private(set) var crash: Double
     let stop, pause: Double
@@ -53,10 +54,10 @@ struct Scenario {
     let disorder, resending: Double
     /// Whether storage may lose commands. Then all are sent where their stores live: what was forwarded and then lost would count
     /// as unanswered, though nobody could know of it. And all answers are read back, so that one of them tells of the loss.
-    let isTidy: Bool
+    private(set) var isTidy: Bool
     /// In percent of the commands: sent again, to any partition, or no commands at all.
     private(set) var repeated: Double
-    let foreign: Double
+    private(set) var foreign: Double
     private(set) var poison: Double
 
     init(using random: inout SeededGenerator) {
@@ -107,6 +108,27 @@ struct Scenario {
         guard storage == nil, let trimming = StorageFault(trimming: steps, seed: seed) else { return }
         (storage, answerBytes, repeated, window) = (trimming, 0, 50, .standard)
         (crash, rebalance, fault, poison) = (crash / 10, rebalance / 10, fault / 10, 0)
+    }
+}
+
+extension Scenario {
+    /// Lets a harm matter: there are many notes and takeovers, and much is older than what repeats may ask for.
+    mutating func prepare(for harm: Harm) {
+        switch harm.kind {
+        case .compactedResults, .lostAnswers: repeated = 50
+        case .tombstone, .changedMenu: break
+        case .recreatedInput: (isTidy, enlargements, foreign, poison) = (true, [], 0, 0)
+        case .foreignStock, .lostCommands, .strangerInGroup: return
+        }
+        (noteInterval, crash, command, stepTime, leapTime) = (200, max(crash, 1), max(command, 30), 20, 1_000)
+        window =
+            switch harm.kind {
+            // Restores read little of the journal.
+            case .tombstone, .changedMenu: DuplicateWindow(age: 2_000, count: 3)
+            case .recreatedInput: DuplicateWindow(age: 2_000, count: 1_000_000)
+            default: DuplicateWindow(age: 20_000, count: 1_000_000)
+            }
+        clocks = .right
     }
 }
 

@@ -30,6 +30,12 @@ final class SimulatedCluster {
     var refusing: RefusingTopic?
     /// Called with a line for what happens.
     var trace: ((String) -> Void)?
+    /// The menu of the workers that start now, and of operators.
+    var menu = Menu.standard
+    /// What operators were let do that they must not.
+    private(set) var wrongAnchors: [String] = []
+    /// Where strangers have written to the stock.
+    private(set) var strangeStock: [Int32: Set<Offset>] = [:]
     /// How many logs have lost their ends.
     private(set) var truncations = 0
     /// By topic, then by number.
@@ -37,7 +43,7 @@ final class SimulatedCluster {
     private var journals: [SimulatedJournal] = []
     private var anchorCount = 0
     /// Where transactions of other programs are open, and the first of their numbers.
-    private var foreignTransactions: [Place] = []
+    private(set) var foreignTransactions: [Place] = []
     private static let firstForeign = 1_000_000
 
     init(partitionCount: Int32) {
@@ -112,6 +118,12 @@ final class SimulatedCluster {
 
     // MARK: - Other programs
 
+    /// Writes a record of the stock that the service must not be blamed for.
+    func writeStrangeStock(_ partition: Int32, key: [UInt8], value: [UInt8]?) {
+        strangeStock[partition, default: []].insert(self[.stock, partition].end)
+        send(.stock, partition: partition, key: key, value: value)
+    }
+
     /// Begins a transaction of another program, which stays open until ``endForeignTransactions()``, however long that takes.
     func beginForeignTransaction(in place: Place) {
         let producer = Self.firstForeign + foreignTransactions.count
@@ -151,6 +163,18 @@ final class SimulatedCluster {
         }
     }
 
+    /// Whether a restore of a partition does not read what was handled of an input: two position notes have followed, and other
+    /// records, later by so many milliseconds.
+    func isIdle(_ input: InputTopic, _ partition: Int32, for time: Timestamp) -> Bool {
+        let records = self[.results, partition].read().records.map(\.record)
+        func last(_ isWanted: (InputTopic) -> Bool) -> Int? {
+            records.lastIndex { $0.value.flatMap { SimulatedJournal.handled($0.view) }.map { isWanted($0.topic) } ?? false }
+        }
+        guard let own = last({ $0 == input }), let other = last({ $0 != input }), own < other else { return false }
+        return records[own...].count(where: SimulatedJournal.isPosition) > 2
+            && records[other].timestamp > records[own].timestamp + 2 * time
+    }
+
     /// What is not journalled, for people.
     var unread: String {
         inputs.filter { position(of: $0) < self[$0].end }.map { place in
@@ -164,7 +188,11 @@ final class SimulatedCluster {
     var lags: Bool { inputs.contains { group.offsets[$0] ?? 0 < self[$0].end } }
 
     /// Moves a position on purpose, with the code of the operator's tool. Nobody else acts meanwhile.
-    func anchor(_ position: InputPosition, accepting missing: Int64? = nil) throws(LogError) {
+    ///
+    /// - Parameters:
+    ///   - missing: how much the operator accepts to be missing; by default as much as the service says, after a try with more.
+    ///   - flaw: of the operator's tool.
+    func anchor(_ position: InputPosition, accepting missing: Int64? = nil, flaw: Flaw? = nil) throws(LogError) {
         anchorCount += 1
         // Its owner may be one whose claim was lost.
         transactions.timeOut()
@@ -172,22 +200,31 @@ final class SimulatedCluster {
         let share = share(ofOrders: [partition])
         let log = SimulatedLog(cluster: self, member: "anchor-\(anchorCount)", operatorOf: share)
         let settings = WorkerSettings(
-            menu: .standard, language: .english, partitionCount: partitionCount, group: "group-0", instance: log.member)
+            menu: menu, language: .english, partitionCount: partitionCount, group: "group-0", instance: log.member)
         var anchoring = Anchoring(log: log, settings: settings, share: share)
         let place = InputPlace(
             topic: position.topic, partition: position.partition == partition ? nil : position.partition, offset: position.offset)
         defer { writeAllMarkers() }
-        // By default the operator accepts whatever is said to be missing.
         var accepted = missing
         for _ in 0..<20 {
             do throws(LogError) {
-                if accepted == nil { accepted = try anchoring.survey().fault?.missing ?? 0 }
+                if accepted == nil {
+                    let lost = try anchoring.survey().fault?.missing ?? 0
+                    if lost > 0 { tryAnchor(position, accepting: flaw == .anchorWithoutAccept ? lost : lost + 1) }
+                    accepted = lost
+                }
                 return try anchoring.write(place, by: "operator", reason: nil, accepting: accepted ?? 0)
             } catch {
                 if error.remedy == .stop { throw error }
                 if error.remedy == .startOver { try? anchoring.startOver() }
             }
         }
+    }
+
+    /// An anchor that accepts another loss than there is must be refused.
+    private func tryAnchor(_ position: InputPosition, accepting missing: Int64) {
+        guard (try? anchor(position, accepting: missing)) != nil else { return }
+        wrongAnchors.append("\(position.topic)[\(position.partition)] is anchored without consent to what is missing")
     }
 }
 

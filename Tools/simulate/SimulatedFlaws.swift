@@ -29,8 +29,12 @@ final class SimulatedFlaws {
     private var heldRecords: [(record: Record, place: Place)] = []
     private var heldNotes: [Place: JournalPosition] = [:]
     private var uncommitted: SimulatedProducer?
+    private let accounts: SimulatedAccounts
 
-    init(_ flaw: Flaw?, on cluster: SimulatedCluster) { (self.flaw, self.cluster) = (flaw, cluster) }
+    init(_ flaw: Flaw?, on cluster: SimulatedCluster) {
+        (self.flaw, self.cluster) = (flaw, cluster)
+        accounts = SimulatedAccounts(flaw, on: cluster)
+    }
 
     // MARK: - Reading
 
@@ -89,6 +93,12 @@ final class SimulatedFlaws {
         case .undecidedClaimsNotRead: .committed
         default: isolation
         }
+    }
+
+    /// Changelogs are read from here on.
+    func opened(_ positions: [ChangelogPosition], _ isolation: Isolation) {
+        accounts.isolation = isolation
+        for position in positions where position.topic == .results { accounts.starts[position.partition] = position.offset }
     }
 
     /// Up to where a changelog is taken to be read.
@@ -153,6 +163,8 @@ final class SimulatedFlaws {
 
     private func restored(_ note: JournalNote, _ record: Record, at offset: Offset, of place: Place) -> Record? {
         switch (flaw, note) {
+        case (_, .position(let position)) where accounts.areFlawed:
+            return record.revised(JournalNote.position(accounts.read(position, at: offset, of: place.partition)).bytes)
         case (.copiesAnsweredTwice, .position(var position)):
             position.forwarded = [:]
             return record.revised(JournalNote.position(position).bytes)
@@ -227,6 +239,9 @@ final class SimulatedFlaws {
         if case .claim(let claim) = note {
             claims[place] = (claim, record)
             return flaw == .claimedOncePerAssignment && hasClaimed ? nil : record
+        }
+        if accounts.areFlawed, case .position(let position) = note {
+            return record.revised(JournalNote.position(accounts.written(position, to: place.partition)).bytes)
         }
         if flaw == .positionsNotedAhead {
             hold(record, note, place)

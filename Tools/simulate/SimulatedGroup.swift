@@ -34,6 +34,11 @@ struct SimulatedGroup {
         return Membership(name: name, number: joinCount, generation: generation)
     }
 
+    /// A consumer that reads only the orders, and answers none of them.
+    private static let stranger = "a stranger"
+
+    mutating func admitStranger() { _ = join(Self.stranger) }
+
     /// Removes a member that leaves or whose session expires.
     mutating func remove(_ name: String) {
         guard members.contains(where: { $0.name == name }) else { return }
@@ -46,9 +51,10 @@ struct SimulatedGroup {
 
     /// A member's partitions by topic, assigned by range.
     func assignment(of name: String) -> [[Int32]] {
-        let index = members.firstIndex { $0.name == name }
-        return partitionCounts.map { count in
-            (0..<count).filter { isConfused ? index != nil : Int($0) * members.count / Int(count) == index }
+        partitionCounts.indices.map { topic in
+            let (count, members) = (partitionCounts[topic], topic == 0 ? members : members.filter { $0.name != Self.stranger })
+            let index = members.firstIndex { $0.name == name }
+            return (0..<count).filter { isConfused ? index != nil : Int($0) * members.count / Int(count) == index }
         }
     }
 

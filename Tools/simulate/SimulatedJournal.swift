@@ -28,24 +28,31 @@ final class SimulatedJournal {
     }
 
     private func read(_ value: UnsafeRawBufferPointer, at offset: Offset) {
-        if let (topic, next) = Self.answered(value) {
-            positions[place(topic, nil)] = next
+        if let handled = Self.handled(value) {
+            positions[place(handled.topic, handled.partition)] = handled.offset + 1
             return
         }
         switch JournalNote(value) {
-        case .forwarded(let place, _), .deadLetter(let place, _), .copy(let place):
-            positions[self.place(place.topic, place.partition)] = place.offset + 1
         case .anchored(let place, _, _, _): positions[self.place(place.topic, place.partition)] = place.offset
         case .position(let position):
             for (topic, next) in position.next { positions[place(topic, nil)] = next }
             for (input, next) in position.added { positions[.init(input)] = next }
         case .claim(let claim): claimer = claim.ids
-        case nil: break
+        case .forwarded, .deadLetter, .copy, nil: break
         }
     }
 
     private func place(_ topic: InputTopic, _ partition: Int32?) -> Place {
         .init(topic: topic.topic, partition: partition ?? self.partition)
+    }
+
+    /// The place of the record that a record of the journal is about; nil if it is about none.
+    static func handled(_ value: UnsafeRawBufferPointer) -> InputPlace? {
+        if let (topic, next) = answered(value) { return InputPlace(topic: topic, partition: nil, offset: next - 1) }
+        switch JournalNote(value) {
+        case .forwarded(let place, _), .deadLetter(let place, _), .copy(let place): return place
+        default: return nil
+        }
     }
 
     /// The topic of the command that an answer answers, and the offset after it; nil for a note.
@@ -55,6 +62,10 @@ final class SimulatedJournal {
             return nil
         }
         return (value[id - 6] == UInt8(ascii: "r") ? .orders : .restocks, number(at: offset, in: value) + 1)
+    }
+
+    static func isPosition(_ record: SimulatedPartition.Record) -> Bool {
+        record.key == nil && record.value.map { find(#""type":"position""#, in: $0.view, from: 0) != nil } ?? false
     }
 
     /// The revision that an answer or a stock record names; 0 if it names none.

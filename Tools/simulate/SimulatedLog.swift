@@ -342,6 +342,7 @@ final class SimulatedLog: CommandLog {
         try call(.openTransactions) { () throws(LogError) in
             // An operator's tool waits in its calls.
             if membership == nil { cluster.now += 10 }
+            if flaw == .openTransactionsNotWaitedFor { return [] }
             return extents.flatMap { extents in
                 ChangelogTopic.allCases.compactMap { topic in
                     let end = topic == .stock ? extents.stock.upperBound : extents.results.upperBound
@@ -404,6 +405,7 @@ final class SimulatedLog: CommandLog {
     func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {
         try call(.openChangelog) { () throws(LogError) in
             self.isolation = isolation
+            flaws.opened(positions, isolation)
             trace?("open \(isolation): " + positions.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " "))
             changelog = positions.reduce(into: [:]) { $0[Place(topic: $1.topic.topic, partition: $1.partition)] = $1.offset }
         }

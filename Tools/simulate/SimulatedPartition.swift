@@ -42,6 +42,8 @@ final class SimulatedPartition {
     var damaged: Set<Offset> = []
     /// Records that were lost, by offset.
     private(set) var lost: [Offset: Record] = [:]
+    /// Records that compaction or a fault has removed from between others, by offset.
+    private(set) var removed: [Offset: Record] = [:]
 
     /// Entries below this offset have expired.
     var start: Offset = 0
@@ -104,7 +106,9 @@ final class SimulatedPartition {
         let end = isolation == .committed ? lastStableOffset : end
         var span = Span(next: includingDeleted ? offset : Swift.max(offset, start))
         while span.next < end, span.records.count < max {
-            if let record = entries[Int(span.next)], isolation == .uncommitted || isCommitted(record) {
+            if let record = entries[Int(span.next)] ?? (includingDeleted ? removed[span.next] : nil),
+                isolation == .uncommitted || isCommitted(record)
+            {
                 if !ignoringDamage, !damaged.isEmpty, damaged.contains(span.next) {
                     span.damage = span.next
                     break
@@ -137,7 +141,7 @@ final class SimulatedPartition {
         for offset in (start..<(end ?? lastStableOffset)).reversed() {
             guard let record = entries[Int(offset)] else { continue }
             let isLatest = isCommitted(record) && record.key.map { seen.insert($0.bytes).inserted } ?? false
-            if !isLatest { entries[Int(offset)] = nil }
+            if !isLatest { remove(offset) }
         }
     }
 
@@ -159,6 +163,7 @@ final class SimulatedPartition {
         entries.removeSubrange(Int(end)...)
         ongoing = ongoing.filter { transactions[$0.value].first < end }
         damaged = damaged.filter { $0 < end }
+        removed = removed.filter { $0.key < end }
         losses += 1
         truncated = number
         updateLastStableOffset()
@@ -167,7 +172,7 @@ final class SimulatedPartition {
     /// Begins anew, as a topic that was deleted and created again.
     func clear() {
         keepLost(from: 0)
-        (entries, transactions, ongoing, damaged, start) = ([], [], [:], [], 0)
+        (entries, transactions, ongoing, damaged, removed, start) = ([], [], [:], [], [:], 0)
         losses += 1
         updateLastStableOffset()
     }
@@ -177,7 +182,10 @@ final class SimulatedPartition {
     }
 
     /// Loses a record.
-    func remove(_ offset: Offset) { entries[Int(offset)] = nil }
+    func remove(_ offset: Offset) {
+        removed[offset] = entries[Int(offset)]
+        entries[Int(offset)] = nil
+    }
 
     /// Deletes the records that were written before a time, as far as all before them were, too.
     func expire(before time: Timestamp) { deleteRecords(before: firstOffset(since: time) ?? end) }

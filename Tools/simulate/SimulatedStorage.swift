@@ -9,7 +9,7 @@ struct StorageFault {
         case anew
         /// A partition loses its last records: its new leader was behind.
         case truncated
-        /// A record can no longer be read.
+        /// A batch of records can no longer be read.
         case damaged
         /// A partition loses its first records, as if its retention were too short.
         case trimmed
@@ -44,19 +44,25 @@ struct StorageFault {
 /// The operator knows where reading should go on: a new log is read from its beginning, one that lost its end from there, and
 /// one with a damaged record after it. A stock that cannot be read cannot be repaired.
 struct SimulatedStorage {
-    private let cluster: SimulatedCluster
+    let cluster: SimulatedCluster
     /// Where to go on with the inputs of each partition that may stop.
     private var wounds: [Int32: [Place: Offset]] = [:]
     /// Partitions that stopped and wait for the operator, with what the service says is wrong.
     private var stopped: [Int32: PartitionFault] = [:]
     /// Whether the logs are what they were but for a record.
-    private var hasDamage = false
+    var hasDamage = false
     /// Partitions that cannot be repaired.
     private(set) var lost: Set<Int32> = []
     /// Where the journals begin that say what is in the logs, and how the present stock came to be: at the last anchor.
     private(set) var cuts: [Int32: Offset] = [:]
 
-    init(_ cluster: SimulatedCluster) { self.cluster = cluster }
+    /// Of the operator's tool.
+    private let flaw: Flaw?
+
+    init(_ cluster: SimulatedCluster, flaw: Flaw?) { (self.cluster, self.flaw) = (cluster, flaw) }
+
+    /// Commands whose answers were lost.
+    var unanswered: [(place: Place, command: SimulatedPartition.Record)] = []
 
     var hasStopped: Bool { !stopped.isEmpty }
 
@@ -70,8 +76,7 @@ struct SimulatedStorage {
         switch fault.kind {
         case .anew:
             for place in partitions.map({ Place(topic: fault.topic, partition: $0) }) where isNoticed(place, cutTo: 0) {
-                wound(place, anchor: 0)
-                cluster[place].clear()
+                recreate(place)
             }
             return "\(fault.topic) is made anew"
         case .truncated:
@@ -91,11 +96,13 @@ struct SimulatedStorage {
         case .damaged:
             let records = log.read(from: log.lastStableOffset - 20).records
             guard let offset = cluster.random.pick(records)?.offset else { return "nothing can be damaged" }
-            log.damaged.insert(offset)
+            // All of a batch, which in most fetches is not the first.
+            let batch = offset..<min(offset + Offset(cluster.random.number(1...4)), log.lastStableOffset)
+            log.damaged.formUnion(batch)
             hasDamage = fault.topic != .results
-            wound(place, anchor: offset + 1)
+            wound(place, anchor: batch.upperBound)
             if fault.topic == .stock { lost.insert(place.partition) }
-            return "\(place)@\(offset) is damaged"
+            return "\(place)@\(batch) is damaged"
         }
     }
 
@@ -117,6 +124,18 @@ struct SimulatedStorage {
             if case .claim = JournalNote(value) { return false }
             return true
         }
+    }
+
+    mutating func recreate(_ place: Place) {
+        wound(place, anchor: 0)
+        cluster[place].clear()
+    }
+
+    /// Notes that a partition may stop. Its inputs are to be read on where its journal says.
+    mutating func wound(_ partition: Int32) {
+        // The operator knows what it said so far.
+        _ = cluster.journal(of: partition)
+        wounds[partition] = wounds[partition] ?? [:]
     }
 
     /// Notes that a partition may stop, and where its inputs are to be read on.
@@ -153,8 +172,8 @@ struct SimulatedStorage {
             anchors = [InputPosition(topic: input.topic, partition: input.partition, offset: anchor)]
         case .journal:
             // What cannot be read is deleted.
-            if let damage = cluster[.results, partition].read().damage {
-                cluster[.results, partition].deleteRecords(before: damage + 1)
+            if let last = cluster[.results, partition].damaged.max() {
+                cluster[.results, partition].deleteRecords(before: last + 1)
             }
             fallthrough
         default:
@@ -166,7 +185,7 @@ struct SimulatedStorage {
             }
         }
         if !hasDamage { cuts[partition] = cluster[.results, partition].end }
-        for anchor in anchors { try? cluster.anchor(anchor) }
+        for anchor in anchors { try? cluster.anchor(anchor, flaw: flaw) }
         return "an operator anchors \(anchors.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " "))"
     }
 }

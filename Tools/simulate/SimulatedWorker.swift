@@ -19,7 +19,7 @@ final class SimulatedWorker {
         let breaker = StateBreaker(log.flaw)
         self.breaker = breaker
         let settings = WorkerSettings(
-            menu: .standard, language: .english,
+            menu: log.cluster.menu, language: .english,
             stores: log.flaw == .unknownStoresServed ? nil : stores.map { ByteKeyTable(keys: $0) },
             partitionCount: log.cluster.partitionCount, group: "group-\(log.group)", instance: log.member, window: window,
             answerBytes: answerBytes, maxBatch: maxBatch, noteInterval: noteInterval, oldestForward: oldestForward)

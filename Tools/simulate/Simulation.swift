@@ -19,6 +19,8 @@ final class Simulation {
     private var stores: KnownStores?
     private var storage: SimulatedStorage
     private let refusing: RefusingTopic?
+    private let harm: Harm?
+    private var isHarmDue = true
     /// When the beginning of a partition of the stock is deleted; nil in most runs.
     private let stockLoss: (step: Int, partition: Int32, share: Double)?
     /// Events that no worker may ever report.
@@ -35,6 +37,7 @@ final class Simulation {
         var random = SeededGenerator(seed: seed)
         var scenario = Scenario(using: &random)
         scenario.trim(seed: seed)
+        harm = scenario.storage == nil ? Harm(seed: seed, preparing: &scenario) : nil
         cluster = SimulatedCluster(partitionCount: scenario.partitionCount)
         cluster.random = SeededGenerator(seed: random.next())
         (cluster.disorder, cluster.resending) = (scenario.disorder, scenario.resending)
@@ -43,14 +46,14 @@ final class Simulation {
         // An operator's anchor would be refused, too.
         var losses = SeededGenerator(seed: seed ^ 0x10_5510)
         stockLoss =
-            scenario.storage == nil && losses.chance(10)
+            scenario.storage == nil && harm == nil && losses.chance(10)
             ? (
                 losses.number(0...scenario.steps), Int32(losses.number(0...Int(scenario.partitionCount) - 1)),
                 Double.random(in: 0.1...1, using: &losses)
             ) : nil
-        refusing = scenario.storage == nil ? RefusingTopic(seed: seed, steps: scenario.steps) : nil
+        refusing = scenario.storage == nil && harm == nil ? RefusingTopic(seed: seed, steps: scenario.steps) : nil
         self.scenario = scenario
-        (clients, storage) = (Clients(scenario), SimulatedStorage(cluster))
+        (clients, storage) = (Clients(scenario), SimulatedStorage(cluster, flaw: flaw))
         (self.random, self.flaw, self.trace) = (random, flaw, trace)
         cluster.trace = trace
     }
@@ -69,7 +72,7 @@ final class Simulation {
         guard settle() else {
             return faults + ["commands are still unread long after the last fault: \(cluster.unread)"] + staleStock
         }
-        return faults + audit()
+        return faults + cluster.wrongAnchors + audit()
     }
 
     private func log(_ text: @autoclosure () -> String) { trace?("\(time) \(text())") }
@@ -214,12 +217,89 @@ final class Simulation {
             let outcome = storage.strike(fault)
             log(outcome)
         }
+        doHarm()
         if storage.hasStopped, random.chance(5), let repair = storage.repair() { log(repair) }
         if random.chance(scenario.compaction) {
             let partition = Int32(random.number(0...Int(scenario.partitionCount) - 1))
             log("stock[\(partition)] is compacted")
             cluster[.stock, partition].compact()
         }
+    }
+
+    private func doHarm() {
+        guard var harm else { return }
+        prepare(for: harm)
+        if time >= harm.step, time % 10 == 0, isHarmDue, canBeHarmed(by: harm), let outcome = storage.strike(&harm) {
+            isHarmDue = false
+            log(outcome)
+            if harm.isUnattended { crashAll() }
+            clients.only = nil
+            if harm.kind == .recreatedInput { outgrow(harm.input) }
+        }
+        if harm.kind == .strangerInGroup, !isHarmDue, random.chance(3) {
+            cluster.group.admitStranger()
+            resetOffset()
+        }
+        // A client that heard nothing sends its command again.
+        if random.chance(10), let (place, command) = random.pick(storage.unanswered) {
+            cluster.send(place.topic, partition: place.partition, key: command.key?.bytes, value: command.value?.bytes)
+        }
+    }
+
+    private func canBeHarmed(by harm: Harm) -> Bool {
+        switch harm.kind {
+        case .changedMenu: cluster.menu != .standard
+        // As with a journal that loses its beginning.
+        case .compactedResults, .lostAnswers: isServing
+        case .recreatedInput:
+            (0..<scenario.partitionCount).contains { cluster.isIdle(harm.input, $0, for: scenario.window.retention) }
+        default: true
+        }
+    }
+
+    private func prepare(for harm: Harm) {
+        switch harm.kind {
+        case .compactedResults, .lostAnswers:
+            if time == harm.prelude { age() }
+        case .recreatedInput:
+            if time == harm.prelude { clients.only = harm.input == .orders ? .restocks : .orders }
+            if time == (harm.prelude + harm.step) / 2 { age() }
+        case .changedMenu:
+            if (harm.prelude..<harm.step).contains(time), time % 10 == 0 { changeMenu() }
+        case .tombstone, .foreignStock, .lostCommands, .strangerInGroup: break
+        }
+    }
+
+    /// Lets more time pass than repeats may take.
+    private func age() { cluster.now += 2 * scenario.window.retention }
+
+    /// Starts all instances with another menu, once all stores are in the stock: the auditor knows only the first menu.
+    private func changeMenu() {
+        let known = (0..<scenario.partitionCount).reduce(0) { $0 + revisions(.stock, $1).count }
+        guard let menu = Harm.otherMenu, cluster.menu != menu, known > scenario.storeCount else { return }
+        log("the menu is changed")
+        cluster.menu = menu
+        crashAll()
+    }
+
+    private func crashAll() {
+        for (name, worker) in workers.sorted(by: { $0.key < $1.key }) {
+            log("\(name): crashes")
+            worker.log.drop()
+        }
+        workers = [:]
+    }
+
+    /// Lets an input that was recreated become longer than it was, before anybody looks at it.
+    private func outgrow(_ input: InputTopic) {
+        clients.forget()
+        age()
+        clients.only = input
+        let partitions = (0..<scenario.partitionCount).map { Place(topic: input.topic, partition: $0) }
+        for _ in 0..<300 where partitions.contains(where: { cluster[$0].end <= cluster.position(of: $0) }) {
+            clients.send(to: cluster, using: &random)
+        }
+        clients.only = nil
     }
 
     /// Whether nobody takes partitions over. A journal that loses its beginning while it is restored is not modelled.
@@ -314,7 +394,7 @@ final class Simulation {
     private func settle() -> Bool {
         endTrouble()
         // Long enough for all that is done now and then.
-        let least = scenario.storage == nil && scenario.rivals.isEmpty ? 10 : 150
+        let least = scenario.storage == nil && harm == nil && scenario.rivals.isEmpty ? 10 : 150
         for round in 0..<(1_000 + 2 * scenario.steps) {
             time += 1
             beginOrEndRefusing()
@@ -330,7 +410,9 @@ final class Simulation {
             if !scenario.rivals.isEmpty {
                 for worker in workers.values where worker.held.partitions > 0 { served[worker.log.group] = time }
             }
-            if storage.hasStopped {
+            if cluster.hasForeignTransaction {
+                endForeignTransactions(round)
+            } else if storage.hasStopped {
                 if let repair = storage.repair() { log(repair) }
             } else if round >= least, round % 10 == 0, isDone {
                 return true
@@ -339,11 +421,23 @@ final class Simulation {
         return false
     }
 
+    /// Ends the transactions of other programs once the commands of all other partitions are handled, which need not wait.
+    private func endForeignTransactions(_ round: Int) {
+        let held = Set(cluster.foreignTransactions.map(\.partition)).union(storage.lost)
+        let isSettling = !scenario.rivals.isEmpty || time < refusing?.steps.upperBound ?? 0
+        let isLate = round > 600 && !isSettling
+        guard cluster.isDrained(but: held) || isLate || storage.hasStopped || !scenario.rivals.isEmpty else { return }
+        if isLate { faults.append("commands wait for another program's transaction in another partition: \(cluster.unread)") }
+        log("the other program's transaction ends")
+        cluster.endForeignTransactions()
+    }
+
     private func endTrouble() {
         log("all trouble ends")
+        // Then others take over while another program's transaction is open.
+        if cluster.hasForeignTransaction { crashAll() }
         cluster.isDown = false
         cluster.electLeaders()
-        cluster.endForeignTransactions()
         (cluster.lateRequests, cluster.lateOffsets, cluster.disorder, cluster.resending) = ([], [], 0, 0)
         clients.deliverAll(to: cluster)
         // Only one of two groups may be left.
@@ -422,7 +516,8 @@ final class Simulation {
         let log = cluster[topic, partition]
         return log.read(from: start, ignoringDamage: true).records.reduce(into: [:]) { revisions, found in
             let revision = SimulatedJournal.revision(found.record)
-            if let store = found.record.key?.bytes, revision > 0 { revisions[store] = revision }
+            // After a tombstone the stock has nothing of the store.
+            if let store = found.record.key?.bytes, revision > 0 || topic == .stock { revisions[store] = revision }
         }
     }
 }
