@@ -28,17 +28,19 @@ final class SimulatedJournal {
     }
 
     private func read(_ value: UnsafeRawBufferPointer, at offset: Offset) {
-        if let handled = Self.handled(value) {
-            positions[place(handled.topic, handled.partition)] = handled.offset + 1
+        if let (topic, next) = Self.answered(value) {
+            positions[place(topic, nil)] = next
             return
         }
         switch JournalNote(value) {
+        case .forwarded(let place, _), .deadLetter(let place, _), .copy(let place):
+            positions[self.place(place.topic, place.partition)] = place.offset + 1
         case .anchored(let place, _, _, _): positions[self.place(place.topic, place.partition)] = place.offset
         case .position(let position):
             for (topic, next) in position.next { positions[place(topic, nil)] = next }
             for (input, next) in position.added { positions[.init(input)] = next }
         case .claim(let claim): claimer = claim.ids
-        case .forwarded, .deadLetter, .copy, nil: break
+        case nil: break
         }
     }
 

@@ -394,7 +394,7 @@ final class Simulation {
     private func settle() -> Bool {
         endTrouble()
         // Long enough for all that is done now and then.
-        let least = scenario.storage == nil && harm == nil && scenario.rivals.isEmpty ? 10 : 150
+        let least = scenario.storage == nil && scenario.rivals.isEmpty ? (harm == nil ? 10 : 40) : 150
         for round in 0..<(1_000 + 2 * scenario.steps) {
             time += 1
             beginOrEndRefusing()
