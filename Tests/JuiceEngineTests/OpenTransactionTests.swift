@@ -41,6 +41,23 @@ import Testing
         #expect(cluster.answers(partition: 1) == ["juiceMade 1"] && harness.hasRecovered)
     }
 
+    /// An owner looks for later claims beyond the last stable offset.
+    @Test func anOwnerServesOnBesideAForeignTransaction() {
+        let harness = Harness(cluster)
+        harness.run()
+        cluster.beginForeignTransaction(in: Place(topic: .results, partition: 0))
+        for round in 0..<3 {
+            for number in 0..<20 { cluster.order("\(round)-\(number)", "kiwi", partition: 0) }
+            cluster.order("\(round)", "kiwi", partition: 1)
+            cluster.now += 3_001
+            harness.run()
+        }
+        #expect(cluster.answers(partition: 1) == ["juiceMade 0", "juiceMade 1", "juiceMade 2"])
+        #expect(!harness.hasStartedOver)
+        cluster.endForeignTransactions()
+        #expect(cluster.answers().count == 60)
+    }
+
     /// An anchor looks first: a healthy owner is not fenced for nothing.
     @Test func anAnchorFencesNobodyIfItCannotFinish() {
         let harness = Harness(cluster)

@@ -9,6 +9,18 @@ import Testing
     private var cluster: SimulatedCluster { harness.cluster }
 
     /// The stock topic is a view, written once the answers are committed.
+    /// A successor may have another menu, by which answers alone do not tell what a store holds.
+    @Test func whoStopsWritesTheStockThatChangedLast() {
+        let harness = Harness()
+        harness.run()
+        harness.cluster.order("a", "kiwi")
+        for _ in 0..<20 where harness.transactions.isEmpty { harness.step() }
+        #expect(harness.cluster.values(.stock).isEmpty)
+        harness.requestStop()
+        #expect(harness.run() == .stopped)
+        #expect(harness.cluster.values(.stock).count == 1)
+    }
+
     @Test func anOrderIsAnsweredAndItsStockWrittenATransactionLater() {
         cluster.order("a", "banana")
         while cluster.answers().isEmpty {
@@ -87,6 +99,6 @@ import Testing
         cluster.now += 3_001
         harness.run()
         #expect(opened.count == 2)
-        #expect(opened.last == "open committed: ")
+        #expect(opened.last == "open uncommitted: ")
     }
 }

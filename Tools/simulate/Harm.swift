@@ -70,12 +70,6 @@ struct Harm {
 }
 
 extension SimulatedStorage {
-    /// Whether no restore reads as far back as to the first change of a store.
-    private func isLongKnown(_ store: [UInt8], in results: SimulatedPartition) -> Bool {
-        let first = results.read().records.first { $0.record.key?.bytes == store && SimulatedJournal.revision($0.record) == 1 }
-        return first?.offset ?? .max < min(notes(in: results).dropLast().last ?? 0, results.end - 80)
-    }
-
     /// Whether a restore reads no change of a store.
     private func isIdle(_ store: [UInt8], in results: SimulatedPartition) -> Bool {
         let last = results.read().records.last { $0.record.key?.bytes == store && SimulatedJournal.revision($0.record) > 0 }
@@ -111,7 +105,7 @@ extension SimulatedStorage {
         let (results, stock) = (cluster[.results, partition], cluster[.stock, partition])
         switch harm.kind {
         case .compactedResults:
-            // A journal of notes alone would be empty, and be taken for a new one: the service cannot tell yet.
+            // A journal of notes alone would be empty. It is taken for a new one if the group has no offsets either.
             guard let last = notes(in: results).last,
                 results.read().records.contains(where: { $0.record.key != nil && $0.offset < last })
             else { return nil }
@@ -137,8 +131,7 @@ extension SimulatedStorage {
         case .tombstone, .changedMenu, .foreignStock:
             let records = stock.read().records.map(\.record).filter { record in
                 guard let key = record.key?.bytes else { return false }
-                return harm.kind == .changedMenu
-                    ? isLongKnown(key, in: results) : harm.kind == .foreignStock || isIdle(key, in: results)
+                return harm.kind == .changedMenu || harm.kind == .foreignStock || isIdle(key, in: results)
             }
             guard let record = harm.random.pick(records), let key = record.key else { return nil }
             wound(partition)

@@ -434,8 +434,6 @@ final class Simulation {
 
     private func endTrouble() {
         log("all trouble ends")
-        // Then others take over while another program's transaction is open.
-        if cluster.hasForeignTransaction { crashAll() }
         cluster.isDown = false
         cluster.electLeaders()
         (cluster.lateRequests, cluster.lateOffsets, cluster.disorder, cluster.resending) = ([], [], 0, 0)

@@ -44,12 +44,13 @@ final class LogCheck {
             beginReading()
         case .openingJournals:
             let positions = unread.map { ChangelogPosition(topic: .results, partition: $0, offset: $1.lowerBound) }
-            try log.openChangelog(positions.sorted { $0.partition < $1.partition }, isolation: .committed)
+            // Beyond the last stable offset, as behind another program's transaction, a reader of committed records reaches no end.
+            try log.openChangelog(positions.sorted { $0.partition < $1.partition }, isolation: .uncommitted)
             stage = .journals
         case .journals: read(try log.readChangelog())
         case .closingJournals:
             // The log would go on to fetch all that is written from now on.
-            try log.openChangelog([], isolation: .committed)
+            try log.openChangelog([], isolation: .uncommitted)
             stage = ranges.isEmpty ? .done : .inputs
         case .inputs:
             let (records, damaged) = try log.readBack(ranges)
@@ -92,7 +93,6 @@ final class LogCheck {
             }
             if record.offset + 1 >= range.upperBound { unread[record.partition] = nil }
         }
-        // The last stable offset will do: what is undecided there is this worker's, or nobody's.
         for end in batch.ends { unread[end.partition] = nil }
         for place in batch.damages.keys { unread[place.partition] = nil }
         if unread.isEmpty { stage = .closingJournals }

@@ -36,8 +36,8 @@ struct PartitionRestore {
     private var first: (offset: Offset, at: Timestamp)?
     private(set) var claims: [Offset: [String]] = [:]
     private var account: AccountCheck
-    /// Whether an owner of another menu wrote any of it.
-    private var hasOtherMenu = false
+    /// Whether the owner who wrote what is being read had another menu.
+    private var isOfOtherMenu = false
     /// The claim of the last note's writer.
     private var noteClaim: Offset?
     /// Whether the journal ends before what the group has committed.
@@ -118,7 +118,7 @@ struct PartitionRestore {
         applied.evidence = LogEvidence()
         (hasRecords, isAnchored) = (false, false)
         (self.start, self.lastNote, first, claims) = (start, lastNote, nil, [:])
-        (account, hasOtherMenu, handledAt) = (AccountCheck(extents.results, from: start), false, nil)
+        (account, isOfOtherMenu, handledAt) = (AccountCheck(extents.results, from: start), false, nil)
     }
 
     mutating func apply(
@@ -181,6 +181,12 @@ struct PartitionRestore {
                     + " offset \(record.offset) of the results has revision \(answer.revision), and those between are gone",
                 missing: Int64(answer.revision - stock - 1))
         }
+        if stock == 0, isOfOtherMenu {
+            found(
+                .stock, at: record.offset,
+                "the stock topic lacks store \"\(String(answer.head.store))\", which was changed first while the service had another"
+                    + " menu: start the service with that menu once, or write the stock", missing: 1)
+        }
         // If the operator accepts the fault, this is the best that is known.
         applied.stores.restore(at: store, revision: answer.revision) { reader.forEachLevel($0) }
     }
@@ -193,7 +199,7 @@ struct PartitionRestore {
         if let gap, !isCopy { found(.journal, at: offset, "results [\(partition)]: \(gap.reason)", missing: gap.missing) }
         guard let account = note.account else { return }
         applied.progress.records = account.records
-        hasOtherMenu = hasOtherMenu || account.menu != settings.menuDigest
+        isOfOtherMenu = account.menu != settings.menuDigest
         // Whatever was wrong before, an operator has accepted it.
         if account.before == nil, isAnchored { (fault, toldRevisions, lacksStock) = (nil, [], false) }
     }
@@ -238,6 +244,8 @@ struct PartitionRestore {
                 .journal, at: results.lowerBound,
                 "results [\(partition)] begin at offset \(results.lowerBound) without a position note: what they said before is lost",
                 missing: results.lowerBound)
+        } else if account.last?.offset ?? 0 < lastNote {
+            found(.journal, at: lastNote, "results [\(partition)]: the position note at offset \(lastNote) is gone", missing: 1)
         }
         let first = first?.offset ?? results.upperBound
         if let reach, !account.reachesBack(from: first, reach, retention: settings.window.retention) {
@@ -252,10 +260,10 @@ struct PartitionRestore {
         closeStock()
     }
 
-    /// The last owner committed for its group how many records it had written.
+    /// The last owner committed for its group how many records it had written. A journal without any position note has none.
     private mutating func closeEnd() {
         let owners = [noteClaim, claims.keys.max()]
-        let marks = groupOffsets.values.compactMap(\.mark).filter { owners.contains($0.claim) }
+        let marks = groupOffsets.values.compactMap(\.mark).filter { account.last == nil || owners.contains($0.claim) }
         guard account.last != nil || start == 0, let records = marks.map(\.records).max() else { return }
         let missing = records - applied.progress.records
         guard missing > 0 else { return }
@@ -272,9 +280,6 @@ struct PartitionRestore {
                 "store \"\(applied.stores.name(at: store))\" has revision \(applied.stores.revision(at: store)) in the stock"
                     + " topic, but its last answer has revision \(told): the results have lost their end, or somebody else wrote",
                 missing: Int64(applied.stores.revision(at: store) - told))
-        }
-        if isRebuild, hasOtherMenu {
-            found(.stock, "stock [\(partition)]: changes are missing, and the answers that have them were given by another menu")
         }
         guard let expected = account.changes, expected != applied.stores.changes else { return }
         let (told, found) = (expected.count, applied.stores.changes.count)

@@ -92,6 +92,8 @@ package struct Worker<Log: CommandLog> {
 
     /// The attempt after which the pause between retries grows no longer.
     private static var longestRetryBackoff: Int { 5 }
+    /// Whether a stopping worker has tried to write the stock that changed last.
+    private var hasWrittenLast = false
     /// How often a stopping worker tries to end the transaction it left open.
     private static var farewellAttempts: Int { 3 }
 
@@ -117,6 +119,9 @@ package struct Worker<Log: CommandLog> {
         do throws(LogError) {
             var step = Step.worked
             switch phase {
+            // A successor may have another menu, by which answers alone do not tell what a store holds.
+            case .polling where isStopping && !hasWrittenLast && partitions.contains { !$0.applied.stores.unwritten.isEmpty }:
+                (hasWrittenLast, phase) = (true, .beginning(Batch()))
             case _ where isStopping && phase.allowsLeaving: step = leave()
             case .starting:
                 // Early, since a new client takes long to connect. The ids claim nothing before the first assignment.
