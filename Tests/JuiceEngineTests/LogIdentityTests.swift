@@ -279,6 +279,19 @@ import Testing
         #expect(stop() == nil)
     }
 
+    /// Also if it was written just before the partition is taken over again, with the state in memory.
+    @Test func anotherProgramsStockRecordIsNoticedAcrossATakeover() {
+        let harness = Harness(cluster)
+        harness.order("a", "kiwi")
+        cluster.send(.stock, key: cluster.store(in: 0), "rubbish")
+        cluster.group.rebalance()
+        harness.run()
+        cluster.now += 3_001
+        harness.run()
+        #expect(harness.events.contains { if case .stockRewritten(0) = $0 { true } else { false } })
+        #expect(cluster.values(.stock).last?.contains(#""revision":1"#) == true)
+    }
+
     /// All of it is made from the answers, as long as none has expired. Otherwise only the last of them would be read.
     @Test(arguments: [true, false]) func aStockThatNobodyHasInMemoryIsMadeFromTheAnswers(hasExpired: Bool) {
         let window = DuplicateWindow(age: 3_600_000, count: 100)
@@ -328,6 +341,26 @@ import Testing
         cluster.group.rebalance()
         harness.run()
         #expect(harness.fault?.kind == .journal)
+    }
+
+    /// Its claim has been deleted, and its open transaction begins with the only record that names it.
+    @Test func whomAnUndecidedNoteNamesIsFenced() {
+        let former = Harness(cluster, member: "former")
+        var isOpen = false
+        former.log.trace = { isOpen = isOpen || $0.contains(#"{"type":"position""#) }
+        cluster.order("a", "kiwi")
+        for _ in 0..<40 where !isOpen {
+            cluster.writeAllMarkers()
+            former.step()
+        }
+        for producer in cluster.sending { while producer.deliver() {} }
+        former.log.leave()
+        cluster[.results, 0].deleteRecords(before: cluster[.results, 0].lastStableOffset)
+        let successor = Harness(cluster, member: "successor")
+        var fenced = ""
+        successor.log.trace = { if $0.hasPrefix("fence") { fenced += $0 } }
+        successor.run()
+        #expect(fenced.contains("group-0/former/"))
     }
 
     // MARK: - Two groups

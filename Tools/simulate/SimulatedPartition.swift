@@ -94,7 +94,7 @@ final class SimulatedPartition {
     }
 
     private func updateLastStableOffset() {
-        lastStableOffset = ongoing.values.reduce(end) { min($0, transactions[$1].first) }
+        lastStableOffset = Swift.max(start, ongoing.values.reduce(end) { min($0, transactions[$1].first) })
     }
 
     // MARK: - Reading
@@ -194,6 +194,7 @@ final class SimulatedPartition {
     func deleteRecords(before offset: Offset) {
         start = Swift.max(start, offset)
         damaged = damaged.filter { $0 >= start }
+        updateLastStableOffset()
     }
 }
 

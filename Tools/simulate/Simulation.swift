@@ -425,7 +425,7 @@ final class Simulation {
     private func endForeignTransactions(_ round: Int) {
         let held = Set(cluster.foreignTransactions.map(\.partition)).union(storage.lost)
         let isSettling = !scenario.rivals.isEmpty || time < refusing?.steps.upperBound ?? 0
-        let isLate = round > 600 && !isSettling
+        let isLate = round > 600 + scenario.steps && !isSettling
         guard cluster.isDrained(but: held) || isLate || storage.hasStopped || !scenario.rivals.isEmpty else { return }
         if isLate { faults.append("commands wait for another program's transaction in another partition: \(cluster.unread)") }
         log("the other program's transaction ends")

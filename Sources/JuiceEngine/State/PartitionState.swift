@@ -40,7 +40,7 @@ package final class PartitionState {
         _ applied: AppliedState, claim: Offset, ids: [String], lastNote: Offset?, handledAt: Timestamp?, _ extents: PartitionExtents
     ) {
         (partition, self.applied, committed, committedAt) = (extents.partition, applied, applied.progress, handledAt)
-        seenStock = extents.stock
+        (seenStock, expectedStockEnd) = (extents.stock, extents.stock.upperBound)
         _ = resume(claim: claim, ids: ids, lastNote: lastNote, extents)
     }
 
@@ -50,10 +50,13 @@ package final class PartitionState {
     func resume(claim: Offset, ids: [String], lastNote: Offset?, _ extents: PartitionExtents) -> Bool {
         (self.claim, self.ids, self.lastNote) = (claim, ids, lastNote ?? self.lastNote)
         let hasLostStock = rewound.remove(.stock) != nil || extents.stock.lowerBound > seenStock.lowerBound
-        if hasLostStock { applied.stores.rewriteAll() }
+        if hasLostStock {
+            applied.stores.rewriteAll()
+            expectedStockEnd = extents.stock.upperBound
+        }
         owedStores = applied.stores.unwritten.count
         see(extents)
-        (seenStock, expectedStockEnd) = (extents.stock, extents.stock.upperBound)
+        seenStock = extents.stock
         // A note is due, so that the next owner need not read far.
         applied.progress.recordsSinceNote = JournalProgress.recordsPerNote
         (committed, notedAt) = (applied.progress, .min / 2)
@@ -166,8 +169,7 @@ package final class PartitionState {
                 "results [\(partition)]: brokers said of only \(known) of \(applied.journalled) records where they stand")
         }
         owedStores -= min(owedStores, applied.stores.writing)
-        // And the transaction's marker.
-        if applied.stores.writing > 0 { expectedStockEnd += Offset(applied.stores.writing) + 1 }
+        expectWrittenStock()
         applied.stores.commit()
         applied.duplicates.commit(at: time, records)
         committed = applied.progress
@@ -176,8 +178,14 @@ package final class PartitionState {
         (applied.journalled, isNoting) = (0, false)
     }
 
+    /// The open transaction's stock, and its marker, take offsets whatever becomes of it.
+    private func expectWrittenStock() {
+        if applied.stores.writing > 0 { expectedStockEnd += Offset(applied.stores.writing) + 1 }
+    }
+
     /// Reverts everything since the last commit.
     func undo() {
+        expectWrittenStock()
         applied.stores.undo()
         applied.duplicates.undo()
         applied.evidence.undo(to: committed.positions)

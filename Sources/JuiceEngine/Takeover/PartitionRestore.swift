@@ -38,6 +38,8 @@ struct PartitionRestore {
     private var account: AccountCheck
     /// Whether the owner who wrote what is being read had another menu.
     private var isOfOtherMenu = false
+    /// What is wrong if the note before where the journal was read from is of another menu.
+    private var faultOfOtherMenu: PartitionFault?
     /// The claim of the last note's writer.
     private var noteClaim: Offset?
     /// Whether the journal ends before what the group has committed.
@@ -119,6 +121,7 @@ struct PartitionRestore {
         (hasRecords, isAnchored) = (false, false)
         (self.start, self.lastNote, first, claims) = (start, lastNote, nil, [:])
         (account, isOfOtherMenu, handledAt) = (AccountCheck(extents.results, from: start), false, nil)
+        faultOfOtherMenu = nil
     }
 
     mutating func apply(
@@ -181,11 +184,12 @@ struct PartitionRestore {
                     + " offset \(record.offset) of the results has revision \(answer.revision), and those between are gone",
                 missing: Int64(answer.revision - stock - 1))
         }
-        if stock == 0, isOfOtherMenu {
-            found(
+        if stock == 0, isOfOtherMenu || account.last == nil && start > 0 {
+            let fault = PartitionFault(
                 .stock, at: record.offset,
                 "the stock topic lacks store \"\(String(answer.head.store))\", which was changed first while the service had another"
                     + " menu: start the service with that menu once, or write the stock", missing: 1)
+            if isOfOtherMenu { found(fault) } else { faultOfOtherMenu = fault }
         }
         // If the operator accepts the fault, this is the best that is known.
         applied.stores.restore(at: store, revision: answer.revision) { reader.forEachLevel($0) }
@@ -207,7 +211,11 @@ struct PartitionRestore {
     /// The part of the journal that is still to be counted.
     var unreadHead: Range<Offset>? { account.head?.range }
 
-    mutating func applyHead(_ entry: JournalEntry, at offset: Offset) { account.addHead(entry, at: offset) }
+    mutating func applyHead(_ entry: JournalEntry, at offset: Offset) {
+        account.addHead(entry, at: offset)
+        guard case .note(.position(let note)) = entry, note.account?.menu != settings.menuDigest else { return }
+        if let faultOfOtherMenu { found(faultOfOtherMenu) }
+    }
 
     /// Whoever writes has claimed the partition in the same log. If that claim is gone, so is what was journalled with it.
     private mutating func checkClaim(_ claim: Offset, at offset: Offset) {
@@ -216,6 +224,10 @@ struct PartitionRestore {
             .journal, at: offset,
             "the results were made anew, or lost their end, under a running service: the claim at offset \(claim) of who wrote"
                 + " the record at \(offset) is gone")
+    }
+
+    private mutating func found(_ fault: PartitionFault) {
+        found(fault.kind, at: fault.offset, fault.reason, missing: fault.missing)
     }
 
     private mutating func found(_ kind: PartitionFault.Kind, at offset: Offset? = nil, _ reason: String, missing: Int64 = 0) {
@@ -267,9 +279,8 @@ struct PartitionRestore {
         guard account.last != nil || start == 0, let records = marks.map(\.records).max() else { return }
         let missing = records - applied.progress.records
         guard missing > 0 else { return }
-        let lost = PartitionFault.lostEnd(of: extents, missing: missing)
         hasLostEnd = true
-        found(lost.kind, at: lost.offset, lost.reason, missing: missing)
+        found(.lostEnd(of: extents, missing: missing))
     }
 
     /// The stock is written after its answers, so none of it can be ahead of a journal that is whole.

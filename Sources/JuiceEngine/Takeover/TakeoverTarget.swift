@@ -333,9 +333,13 @@ struct JournalTail {
         }
     }
 
-    /// Adds a claim, whatever becomes of it: its writer may still commit others.
+    /// Adds who wrote a record, whatever becomes of it: its writer may still commit others.
     mutating func addUncommitted(_ entry: JournalEntry, at offset: Offset) {
-        if case .note(.claim(let claim)) = entry { namings.append((offset, claim.ids)) }
+        switch entry {
+        case .note(.claim(let claim)): namings.append((offset, claim.ids))
+        case .note(.position(let note)): namings.append((offset, note.ids))
+        default: break
+        }
     }
 
     /// Whether a claim with these ids stands there.
