@@ -48,7 +48,9 @@ final class Hub: Sendable {
                 mailbox.put(state.stores.event, in: .stores)
                 mailbox.put(PageEvent.stock(kiosk, of: view.store), in: .stock)
                 mailbox.put(PageEvent.board(kiosk, of: view.scope, now: now), in: .board)
-                for answer in kiosk.activity(of: view.scope, now: now).answers { mailbox.add(answer: PageEvent.answer(answer)) }
+                for answer in kiosk.activity(of: view.scope, now: now).answers {
+                    mailbox.add(answer: PageEvent.answer(answer, kiosk.menu))
+                }
             }
             return subscriber
         }
@@ -139,7 +141,7 @@ final class Hub: Sendable {
         /// Sends an answer to the page that waits for it. Returns whether one does.
         mutating func sendOwnAnswer(_ answer: TimedAnswer) -> Bool {
             guard !awaited.isEmpty, let page = awaited.remove(CommandKey(of: answer.answer)) else { return false }
-            let event = PageEvent.own(answer)
+            let event = PageEvent.own(answer, kiosk.menu)
             for subscriber in subscribers.values where subscriber.page == page { subscriber.post { $0.add(own: event) } }
             return true
         }
@@ -168,7 +170,7 @@ final class Hub: Sendable {
             guard !answers.isEmpty else { return }
             for (scope, subscribers) in Dictionary(grouping: subscribers.values, by: \.view.scope) {
                 let concerned = answers.filter { scope == nil || Name($0.answer.store) == scope }
-                let events = concerned.suffix(Activity.mostAnswers).map(PageEvent.answer)
+                let events = concerned.suffix(Activity.mostAnswers).map { PageEvent.answer($0, kiosk.menu) }
                 guard !events.isEmpty else { continue }
                 for subscriber in subscribers { subscriber.post { for event in events { $0.add(answer: event) } } }
             }

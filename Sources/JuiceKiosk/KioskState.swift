@@ -30,7 +30,7 @@ struct KioskState: Sendable {
     /// A page can choose from at least this many stores besides those that the rule names, and from fewer than twice as many.
     static let offeredStores = 200
 
-    private let menu: Menu
+    let menu: Menu
     private let rule: StoreRule
     private var stock: [Name: StockRecord] = [:]
     /// The stores whose stock changed last.

@@ -50,10 +50,11 @@ enum PageEvent {
     /// An answer, with arrays where the topic has objects: the page shows fruits in the menu's order.
     private struct TimedAnswerContent: Encodable {
         let timed: TimedAnswer
+        let menu: Menu
         /// The page's own id for the command; nil in answers to other pages, which must not learn it.
         let id: String?
 
-        private enum Field: String, CodingKey { case kind, id, time, gap }
+        private enum Field: String, CodingKey { case kind, id, time, gap, texts }
 
         func encode(to encoder: any Encoder) throws {
             try timed.answer.encode(to: encoder)
@@ -61,6 +62,8 @@ enum PageEvent {
             try fields.encode("\(timed.answer.command)", forKey: .kind)
             try fields.encodeIfPresent(id, forKey: .id)
             try fields.encode(timed.pageTime, forKey: .time)
+            let texts = Language.allCases.map { ($0.rawValue, timed.answer.message(in: $0, menu: menu)) }
+            try fields.encode(Dictionary(uniqueKeysWithValues: texts), forKey: .texts)
             try fields.encodeIfPresent(timed.gap.map { ["first": $0.lowerBound, "last": $0.upperBound] }, forKey: .gap)
         }
     }
@@ -94,11 +97,13 @@ enum PageEvent {
     }
 
     /// An answer for every page that shows its store.
-    static func answer(_ answer: TimedAnswer) -> ByteBuffer { event("answer", TimedAnswerContent(timed: answer, id: nil)) }
+    static func answer(_ answer: TimedAnswer, _ menu: Menu) -> ByteBuffer {
+        event("answer", TimedAnswerContent(timed: answer, menu: menu, id: nil))
+    }
 
     /// An answer for the page that sent the command.
-    static func own(_ answer: TimedAnswer) -> ByteBuffer {
-        event("own", TimedAnswerContent(timed: answer, id: KioskID.part(answer.answer.id)))
+    static func own(_ answer: TimedAnswer, _ menu: Menu) -> ByteBuffer {
+        event("own", TimedAnswerContent(timed: answer, menu: menu, id: KioskID.part(answer.answer.id)))
     }
 
     /// JSON escapes line ends, so the data is always one line.

@@ -16,7 +16,7 @@ from stand import TOKEN, all_of, one, visit
 class OrderTest(KioskTest):
     def test_an_order_is_made_and_the_count_goes_down(self):
         self.order("mangoKiwi")
-        self.wait_for_card("juiceMade", "Your mango kiwi juice is ready! Enjoy!")
+        self.wait_for_card("juiceMade", "juice made: mango kiwi juice")
         self.wait(lambda: (self.count("mango"), self.count("kiwi")) == ("8", "9"), "8 mangos, 9 kiwis")
         self.go("board")
         self.wait(lambda: self.store in one(self.driver, "#answers li").text, "the answer on the board")
@@ -57,7 +57,7 @@ class OrderTest(KioskTest):
         self.assertEqual(all_of(self.driver, ".answer-card"), [])
         self.driver.switch_to.active_element.send_keys(Keys.ENTER)
         one(self.driver, "#send-order").click()
-        self.wait_for_card("juiceMade", "Your mango kiwi juice is ready! Enjoy!")
+        self.wait_for_card("juiceMade", "juice made: mango kiwi juice")
 
     def test_quantity_and_what_cannot_be_made(self):
         self.assertIn("6 strawberry short", one(self.driver, "[data-juice=strawberry]").text)
@@ -72,13 +72,15 @@ class OrderTest(KioskTest):
         less.click()
         self.assertFalse(one(self.driver, "#basket-short").is_displayed())
         one(self.driver, "#send-order").click()
-        self.wait_for_card("juiceMade", "Your 3 × kiwi juice are ready!")
+        self.wait_for_card("juiceMade", "juice made: 3 × kiwi juice")
         self.wait(lambda: self.count("kiwi") == "1", "1 kiwi")
 
     def test_a_shortage_leads_to_the_stock_screen(self):
         self.order("strawberry")
         self.wait(lambda: one(self.driver, "#shortage").get_attribute("open"), "the question")
-        self.assertEqual(one(self.driver, "#shortage-text").text, "Not enough strawberry. Edit the stock?")
+        self.assertEqual(one(self.driver, "#shortage-text").text, "Edit the stock?")
+        self.assertEqual(one(self.driver, "#shortage-detail").text, "strawberry: 16 needed, 10 left")
+        self.wait_for_card("outOfStock", "out of stock (strawberry)")
         one(self.driver, "#shortage-no").click()
         self.assertTrue(one(self.driver, "#order").is_displayed())
         self.wait(lambda: not one(self.driver, "#shortage").is_displayed(), "the question is gone")

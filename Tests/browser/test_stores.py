@@ -26,7 +26,7 @@ class StoreTest(KioskTest):
             self.go("order")
             self.wait(lambda: not one(self.driver, "#no-store").is_displayed(), "the store is open")
             self.order("kiwi")
-            self.wait_for_card("juiceMade", "Your kiwi juice is ready!")
+            self.wait_for_card("juiceMade", "juice made: kiwi juice")
             self.wait(lambda: self.count("kiwi") == "12", "12 of 10 and 5 kiwis")
 
     def test_an_order_of_before_is_refused_in_words(self):
@@ -83,7 +83,7 @@ class LimitTest(KioskTest):
             finally:
                 is_over.set()
                 flooding.join()
-            self.wait_for_card("juiceMade", "Your kiwi juice is ready!")
+            self.wait_for_card("juiceMade", "juice made: kiwi juice")
             self.wait(lambda: self.count("kiwi") == "7", "the kiwis of one juice are gone")
 
     def test_too_many_wrong_tokens_are_told(self):

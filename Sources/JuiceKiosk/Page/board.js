@@ -26,7 +26,7 @@ function answerLine(answer) {
   const store = make("b", {}, make("bdi", { text: plain(answer.store) }));
   const head = make("span", { className: "head" }, make("time", { text: time }), store);
   if (answer.duplicate) head.append(make("i", { text: words.text("repeated") }));
-  return make("li", { className: `is-${answer.type}` }, head, make("span", { className: "text", text: words.line(answer) }));
+  return make("li", { className: `is-${answer.type}` }, head, make("span", { className: "text", text: words.answer(answer) }));
 }
 
 // Revisions of the store that are missing before this answer.

@@ -58,8 +58,7 @@ function showQuestion() {
   $("shortage-yes").hidden = !menu.canEditStock;
   $("shortage-no").textContent = words.text(menu.canEditStock ? "no" : "ok");
   if (!shortAnswer) return;
-  const question = words.text(menu.canEditStock ? "editQuestion" : "askStaff");
-  $("shortage-text").textContent = `${words.short(shortAnswer.missing)} ${question}`;
+  $("shortage-text").textContent = words.text(menu.canEditStock ? "editQuestion" : "askStaff");
   $("shortage-detail").textContent = words.shortDetail(shortAnswer.missing);
 }
 $("shortage-no").addEventListener("click", () => $("shortage").close());

@@ -1,6 +1,4 @@
-// The page's texts, each in English and in Korean.
-
-import { itemsOf } from "/commands.js";
+// The page's own texts, each in English and in Korean. Those of answers are the service's.
 
 const texts = {
   // The header.
@@ -48,25 +46,6 @@ const texts = {
   lastAnswers: ["Last answers", "최근 응답"], repeated: ["answered before", "이미 응답함"], noAnswers: ["Nothing yet.", "아직 없어요."],
 };
 
-// Why the service rejects a command.
-// What became of a command whose first answer is lost.
-const formerOutcomes = {
-  made: ["made earlier", "전에 나왔어요"], restocked: ["applied earlier", "전에 반영했어요"],
-  notMade: ["not made", "나오지 않았어요"], cancelled: ["cancelled earlier", "전에 취소했어요"],
-};
-const reasons = {
-  unknownStore: ["the service does not know this store", "등록되지 않은 매장이에요"],
-  unknownJuice: ["this juice is not on the service's menu", "메뉴에 없는 쥬스예요"],
-  unknownFruit: ["a fruit is not on the service's menu", "메뉴에 없는 과일이 있어요"],
-  badQuantity: ["the quantity must be from 1 to 100", "수량은 1부터 100까지예요"],
-  badAmount: ["an amount must be a whole number", "수량은 정수여야 해요"],
-  wouldGoNegative: ["a count cannot go below 0", "재고는 0보다 작아질 수 없어요"],
-  wouldOverflow: ["a count cannot go above 1,000,000,000", "재고는 1,000,000,000개를 넘을 수 없어요"],
-  emptyRestock: ["no fruit was named", "수정할 과일이 없어요"],
-  badCommand: ["the command was not understood", "요청을 이해하지 못했어요"],
-  cancelled: ["the order was cancelled", "취소된 주문이에요"],
-};
-
 // Text from a topic may hold characters that break the line or reverse the direction of the text around them.
 export const plain = (text) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, "\uFFFD");
 
@@ -80,35 +59,6 @@ export const storeName = (name) => (name.search(hidden) < 0 && !/^[" ]| $/.test(
 
 // The same for text within a sentence: Unicode isolates keep it from changing the sentence's direction.
 const isolated = (text) => `\u2068${plain(text)}\u2069`;
-
-// Whether the word, read in Korean, ends in a consonant; undefined if unknown.
-function endsInConsonant(word) {
-  const last = [...word.normalize("NFC")].at(-1) ?? "";
-  const code = last.codePointAt(0) ?? 0;
-  // Hangul syllables come in blocks of 28, one per final consonant; the first in a block has none.
-  if (code >= 0xac00 && code <= 0xd7a3) return (code - 0xac00) % 28 !== 0;
-  if ("013678lmnLMN".includes(last)) return true;
-  if ("2459aeiouwyAEIOUWY".includes(last)) return false;
-  return undefined;
-}
-
-function withParticle(word, consonant, vowel) {
-  const ends = endsInConsonant(word);
-  if (ends === undefined || word === "") return `${word}${consonant}(${vowel})`;
-  return word + (ends ? consonant : vowel);
-}
-
-// 딸기가 · 망고와 키위가 · 딸기, 망고와 키위가
-function koreanShort(names) {
-  const last = withParticle(names.at(-1), "이", "가");
-  if (names.length === 1) return last;
-  const before = withParticle(names.at(-2), "과", "와");
-  return [...names.slice(0, -2), `${before} ${last}`].join(", ");
-}
-
-function englishList(names) {
-  return names.length === 1 ? names[0] : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-}
 
 export class Words {
   constructor(menu, language) {
@@ -126,7 +76,6 @@ export class Words {
     return new Intl.NumberFormat(this.language, { maximumFractionDigits: digits }).format(value);
   }
   count(value) { return this.#say(this.number(value), `${this.number(value)}개`); }
-  counts(amounts) { return amounts.map((one) => `${this.fruit(one.fruit)} ${this.count(one.amount)}`).join(", "); }
 
   // A line may break between the parts only.
   recipe(parts) { return parts.map((part) => `${this.fruit(part.fruit)}\u00a0${this.number(part.amount)}`).join(" · "); }
@@ -148,11 +97,6 @@ export class Words {
   ordering(items) { return this.#say(`Ordering ${this.items(items)}…`, `${this.items(items)} 주문 중…`); }
 
   cancelling(items) { return this.#say(`Cancelling ${this.items(items)}…`, `${this.items(items)} 주문을 취소하는 중…`); }
-
-  cancelled(returned) {
-    if (returned.length === 0) return this.#say("Cancelled. Nothing was returned.", "주문을 취소했어요. 되돌린 과일은 없어요.");
-    return this.#say(`Cancelled. Returned: ${this.counts(returned)}`, `주문을 취소했어요. 되돌린 과일: ${this.counts(returned)}`);
-  }
 
   // How the last cancel of an order ended.
   cancelResult({ answer, refusal } = {}) {
@@ -206,45 +150,14 @@ export class Words {
     return this.#say(`It could not be sent: ${why}`, `보낼 수 없어요: ${why}`);
   }
 
-  made(items) {
-    const [names, isOne] = [this.items(items), items.length === 1 && items[0].quantity === 1];
-    return this.#say(`Your ${names} ${isOne ? "is" : "are"} ready! Enjoy!`, `${names} 나왔습니다! 맛있게 드세요!`);
-  }
-
-  short(missing) {
-    const names = missing.map((one) => this.fruit(one.fruit));
-    return this.#say(`Not enough ${englishList(names)}.`, `${koreanShort(names)} 모자라요.`);
-  }
-
   shortDetail(missing) {
     return missing.map(({ fruit, needed, inStock }) => this.#say(
       `${this.fruit(fruit)}: ${this.number(needed)} needed, ${this.number(inStock)} left`,
       `${this.fruit(fruit)} ${this.number(needed)}개 필요, ${this.number(inStock)}개 남음`)).join(" · ");
   }
 
-  rejected({ reason, message }) {
-    // The service's message may be in another language, and stands only for a reason that the page does not know.
-    const why = reasons[reason] ? this.#say(...reasons[reason]) : isolated(message);
-    return this.#say(`Not done: ${why}`, `처리하지 못했어요: ${why}`);
-  }
-
-  answer(answer) {
-    switch (answer.type) {
-      case "juiceMade": return this.made(itemsOf(answer));
-      case "outOfStock": return this.short(answer.missing);
-      case "restocked": return this.#say(`Stock is now: ${this.counts(answer.left)}`, `재고를 수정했어요: ${this.counts(answer.left)}`);
-      case "cancelled": return this.cancelled(answer.returned);
-      case "answerLost": return this.#say(...formerOutcomes[answer.was] ?? [isolated(answer.message), isolated(answer.message)]);
-      default: return this.rejected(answer);
-    }
-  }
-
-  // An answer on the board, perhaps to another customer.
-  line(answer) {
-    if (answer.type !== "juiceMade") return this.answer(answer);
-    const names = this.items(itemsOf(answer));
-    return this.#say(`Made: ${names}`, `${names} 제조`);
-  }
+  // What the service says of a command, or would say in this language.
+  answer(answer) { return plain(answer.texts[this.language]); }
 
   applied(count) { return this.#say(`Applied: ${this.count(count)}`, `적용됨: ${this.count(count)}`); }
 
