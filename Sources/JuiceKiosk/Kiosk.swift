@@ -87,8 +87,8 @@ package struct Kiosk: Service {
     /// - `GET /` and the files it links to: the page.
     /// - `GET /api/menu`: the menu, and what the page may do.
     /// - `GET /api/events?store=…&scope=all|store&page=…`: the live state, as server-sent events.
-    /// - `POST /api/orders`, `POST /api/cancels`, `POST /api/restocks`: a command; 202 once a broker has acknowledged it, 429 with
-    ///   `Retry-After` over the rate limit. The answer arrives as an event.
+    /// - `POST /api/orders?store=…`, `POST /api/restocks?store=…`: the value of a record for that topic, a cancel's too; 202 once a
+    ///   broker has acknowledged it, 429 with `Retry-After` over the rate limit. The answer arrives as an event.
     /// - `POST /api/staff`: signs staff in: 204 if the token or PIN in `Authorization` is right, with the cookie restocks need.
     ///   `DELETE /api/staff` signs them out.
     package var responder: RouterResponder<KioskContext> {
@@ -103,16 +103,18 @@ package struct Kiosk: Service {
             }
         }
         router.get("/api/menu") { request, _ in
-            try json(MenuAnswer(configuration, isStaff: staff.isSignedIn(request.staffSession)))
+            let menu = try JSONEncoder().encode(MenuAnswer(configuration, isStaff: staff.isSignedIn(request.staffSession)))
+            return Response(
+                status: .ok, headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: menu)))
         }
         router.get("/api/events") { request, _ in try events(request) }
         router.post("/api/orders") { request, context in
-            try await admit(CommandBody.order(body(of: request), menu: configuration.menu), request, context)
+            try await admit(posted(request).order(body(of: request)), request, context)
         }
-        router.post("/api/cancels") { request, context in try await admit(CommandBody.cancel(body(of: request)), request, context) }
         router.post("/api/restocks") { request, _ in
             try staff.admit(request.staffSession)
-            let restock = try await CommandBody.restock(body(of: request), menu: configuration.menu)
+            let restock = try await posted(request).restock(body(of: request))
             // Any store that is shown: a restock creates a new store.
             guard hub.rule.isShown(Name(restock.store)) else { throw Refusal.unknownStore }
             return try await send(restock, for: request)
@@ -146,11 +148,23 @@ package struct Kiosk: Service {
         return try await send(command, for: request)
     }
 
-    private func body(of request: Request) async throws -> Data {
+    private func posted(_ request: Request) throws -> PostedCommand {
+        PostedCommand(menu: configuration.menu, store: try store(of: request))
+    }
+
+    private func body(of request: Request) async throws -> ByteBuffer {
         do {
-            let buffer = try await request.body.collect(upTo: CommandBody.maximumLength)
-            return Data(buffer.readableBytesView)
+            return try await request.body.collect(upTo: PostedCommand.maximumLength)
         } catch is NIOTooManyBytesError { throw Refusal.tooLarge }
+    }
+
+    /// The store that the request is about, as a record's key says it.
+    private func store(of request: Request) throws -> String {
+        let store = request.uri.queryParameters["store"].map(String.init) ?? StoreID.main
+        guard (1...StoreID.maximumLength).contains(store.utf8.count) else {
+            throw Refusal.badRequest("a store's id has from 1 to \(StoreID.maximumLength) bytes")
+        }
+        return store
     }
 
     private func send(_ command: OutgoingCommand, for request: Request) async throws -> Response {
@@ -159,26 +173,13 @@ package struct Kiosk: Service {
             guard hub.await(CommandKey(command), page: page) else { throw Refusal.busy }
         }
         do {
-            let delivery = try await producer.send(command)
+            _ = try await producer.send(command)
             metrics.commands(command.kind, isConfirmed: true).increment()
-            return try json(Receipt(partition: delivery.partition, offset: delivery.offset), status: .accepted)
+            return Response(status: .accepted)
         } catch CommandProducer.Failure.busy { throw Refusal.busy } catch CommandProducer.Failure.unconfirmed(let reason) {
             metrics.commands(command.kind, isConfirmed: false).increment()
             throw Refusal.unconfirmed(reason)
         }
-    }
-
-    private struct Receipt: Encodable {
-        let partition: Int32
-        let offset: Int64?
-    }
-
-    private func json(_ answer: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .withoutEscapingSlashes
-        return Response(
-            status: status, headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: try encoder.encode(answer))))
     }
 
     // MARK: - Events
@@ -192,8 +193,8 @@ package struct Kiosk: Service {
 
     private func events(_ request: Request) throws -> Response {
         let parameters = request.uri.queryParameters
-        let store = parameters["store"].map(String.init) ?? StoreID.main
-        guard CommandBody.isStore(store), hub.rule.isShown(Name(store)) else { throw Refusal.unknownStore }
+        let store = try store(of: request)
+        guard hub.rule.isShown(Name(store)) else { throw Refusal.unknownStore }
         let view = PageView(store: Name(store), scope: parameters["scope"] == "store" ? Name(store) : nil)
         let page = try page(parameters["page"]) ?? Name("")
         guard hub.hasRoom else { throw Refusal.tooManyPages }

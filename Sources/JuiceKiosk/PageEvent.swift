@@ -51,7 +51,7 @@ enum PageEvent {
     private struct TimedAnswerContent: Encodable {
         let timed: TimedAnswer
         let menu: Menu
-        /// The page's own id for the command; nil in answers to other pages, which must not learn it.
+        /// The command's id; nil in answers to other pages, which must not learn it.
         let id: String?
 
         private enum Field: String, CodingKey { case kind, id, time, gap, texts }
@@ -103,7 +103,7 @@ enum PageEvent {
 
     /// An answer for the page that sent the command.
     static func own(_ answer: TimedAnswer, _ menu: Menu) -> ByteBuffer {
-        event("own", TimedAnswerContent(timed: answer, menu: menu, id: KioskID.part(answer.answer.id)))
+        event("own", TimedAnswerContent(timed: answer, menu: menu, id: answer.answer.id))
     }
 
     /// JSON escapes line ends, so the data is always one line.

@@ -102,7 +102,7 @@ struct Refusal: HTTPResponseError {
         .misdirectedRequest, "foreignHost", "this host name is not the kiosk's; add it with --host-names")
     static let foreignOrigin = Refusal(.forbidden, "foreignOrigin", "only the kiosk's own page may send this")
     static let notJSON = Refusal(.unsupportedMediaType, "notJSON", "the content type must be application/json")
-    static let tooLarge = Refusal(.contentTooLarge, "tooLarge", "a request has at most \(CommandBody.maximumLength) bytes")
+    static let tooLarge = Refusal(.contentTooLarge, "tooLarge", "a request has at most \(PostedCommand.maximumLength) bytes")
     static let editingIsOff = Refusal(
         .forbidden, "editingIsOff", "the kiosk was started without --staff-token-file or --staff-pin-file")
     static let wrongToken = Refusal(.unauthorized, "wrongToken", "the staff token or PIN is missing or wrong")

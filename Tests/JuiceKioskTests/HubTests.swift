@@ -92,7 +92,7 @@ struct HubTests {
         apply(
             .answer(Sample.answer("kiosk-own"), isHistory: false), .answer(Sample.answer("pos-7-000123"), isHistory: false))
         let told = events(mine)
-        #expect(told.first { $0.name == "own" }?.data.contains(#""id":"own""#) == true)
+        #expect(told.first { $0.name == "own" }?.data.contains(#""id":"kiosk-own""#) == true)
         for page in [told, events(try open())] {
             let answers = page.filter { $0.name == "answer" }
             #expect(answers.count == 2)

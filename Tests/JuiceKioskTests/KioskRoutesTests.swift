@@ -104,7 +104,7 @@ struct KioskRoutesTests {
     }
 
     @Test func strangersAreRefused() async throws {
-        let order = #"{"orderId":"o","store":"s","juice":"kiwi"}"#
+        let order = #"{"orderId":"kiosk-o","juice":"kiwi"}"#
         let refused: [([String: String?], Int)] = [
             (["Origin": "http://evil.example"], 403), (["Origin": nil], 403), (["Origin": "null"], 403),
             (["Sec-Fetch-Site": "cross-site"], 403), (["Content-Type": "text/plain"], 415),
@@ -115,7 +115,8 @@ struct KioskRoutesTests {
             try site.expect(413, "/api/orders", order.replacing("kiwi", with: String(repeating: "x", count: 9000)))
             try site.expect(400, "/api/orders", "{}")
             try site.expect(404, "/nowhere", "{}")
-            try site.expect(404, "/api/cancels/o-1", #"{"orderId":"o-1","store":"s"}"#)
+            try site.expect(400, "/api/orders?store=", order)
+            try site.expect(404, "/api/orders/o-1", order)
         }
     }
 

@@ -141,5 +141,8 @@ class KioskTest(unittest.TestCase):
             connection.close()
 
     def order_at(self, url, store):
-        order = {"orderId": str(uuid.uuid4()), "store": store, "juice": "kiwi"}
-        return self.post("/api/orders", order, url, Origin=url.rstrip("/"))
+        order = {"orderId": f"kiosk-{uuid.uuid4()}", "juice": "kiwi"}
+        return self.post(self.path("orders", store), order, url, Origin=url.rstrip("/"))
+
+    def path(self, topic, store=None):
+        return f"/api/{topic}?store={urllib.parse.quote(store or self.store, safe='')}"

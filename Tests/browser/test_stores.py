@@ -33,8 +33,8 @@ class StoreTest(KioskTest):
         with self.kiosk() as url:
             visit(self.driver, url, "main")
             self.driver.execute_script(
-                """sessionStorage.setItem("juice-commands", JSON.stringify([{ kind: "order", id: "of-before",
-                    store: arguments[0], content: { juice: "kiwi", quantity: 1 }, at: Date.now() }]))""",
+                """sessionStorage.setItem("juice-commands", JSON.stringify([{ kind: "order", id: "kiosk-of-before",
+                    store: arguments[0], content: { items: [{ juice: "kiwi", quantity: 1 }] }, at: Date.now() }]))""",
                 self.store,
             )
             self.driver.refresh()

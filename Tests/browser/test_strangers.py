@@ -11,7 +11,7 @@ from stand import TOKEN, all_of, one, texts, visit
 class StrangerTest(KioskTest):
     def test_other_origins_are_refused(self):
         origin = self.stand.url.rstrip("/")
-        order = {"orderId": "stranger", "store": self.store, "juice": "kiwi"}
+        order = {"orderId": "kiosk-stranger", "juice": "kiwi"}
         for headers, status in (
             ({"Origin": "http://foreign.test"}, 403),
             ({}, 403),
@@ -19,10 +19,10 @@ class StrangerTest(KioskTest):
             ({"Origin": origin, "Content-Type": "text/plain"}, 415),
             ({"Origin": origin, "Host": "foreign.test"}, 421),
         ):
-            self.assertEqual(self.post("/api/orders", order, **headers), status, headers)
-        restock = {"restockId": "stranger", "store": self.store, "set": {"kiwi": 0}}
+            self.assertEqual(self.post(self.path("orders"), order, **headers), status, headers)
+        restock = {"restockId": "kiosk-stranger", "set": {"kiwi": 0}}
         for authorization in ("", f"Bearer {TOKEN}x", TOKEN):
-            self.assertEqual(self.post("/api/restocks", restock, Origin=origin, Authorization=authorization), 401)
+            self.assertEqual(self.post(self.path("restocks"), restock, Origin=origin, Authorization=authorization), 401)
         self.order("banana")
         self.wait(lambda: self.count("banana") == "8", "8 bananas")
         self.assertEqual(self.count("kiwi"), "10")
@@ -42,11 +42,11 @@ class StrangerTest(KioskTest):
             self.driver.get(f"http://127.0.0.1:{server.server_port}/")
             # The browser hides the kiosk's answer from that page.
             self.driver.execute_async_script(
-                """const [url, store, done] = arguments;
-                fetch(url + "api/orders", { method: "POST", mode: "no-cors", headers: { "Content-Type": "text/plain" },
-                    body: JSON.stringify({ orderId: "foreign", store, juice: "kiwi" }) })
+                """const [url, path, done] = arguments;
+                fetch(url + path, { method: "POST", mode: "no-cors", headers: { "Content-Type": "text/plain" },
+                    body: JSON.stringify({ orderId: "kiosk-foreign", juice: "kiwi" }) })
                   .then(() => done(), () => done());""",
-                self.stand.url, self.store,
+                self.stand.url.rstrip("/"), self.path("orders"),
             )
             server.shutdown()
         visit(self.driver, self.stand.url, self.store)
@@ -57,8 +57,8 @@ class StrangerTest(KioskTest):
     def test_hostile_names_are_text(self):
         for store in (HOSTILE, "</script><script>document.title='broken'</script>"):
             visit(self.driver, self.stand.url, store)
-            order = {"orderId": HOSTILE, "store": store, "juice": "kiwi"}
-            self.assertEqual(self.post("/api/orders", order, Origin=self.stand.url.rstrip("/")), 202)
+            order = {"orderId": f"kiosk-{HOSTILE}", "juice": "kiwi"}
+            self.assertEqual(self.post(self.path("orders", store), order, Origin=self.stand.url.rstrip("/")), 202)
             self.wait(lambda: self.count("kiwi") == "7", "7 kiwis")
             self.go("board")
             self.wait(lambda: store in one(self.driver, "#answers").text, "the name as it is written")

@@ -1,6 +1,5 @@
 // A card for each command of this page: on its way, answered or refused.
 
-import { itemsOf } from "/commands.js";
 import { itemsOfOrder } from "/orders.js";
 import { $, commands, known, words } from "/state.js";
 import { make } from "/view.js";
@@ -22,7 +21,7 @@ function cardText(command) {
 
 function sendingText(command) {
   switch (command.kind) {
-    case "order": return words.ordering(itemsOf(command.content));
+    case "order": return words.ordering(command.content.items);
     case "cancel": return words.cancelling(itemsOfOrder(command.id) ?? []);
     default: return words.editing();
   }

@@ -5,23 +5,13 @@ const lateAfter = 10_000;
 const againAfter = 2_000;
 const storageName = "juice-commands";
 
-const routes = {
-  order: { path: "/api/orders", id: "orderId" },
-  cancel: { path: "/api/cancels", id: "orderId" },
-  restock: { path: "/api/restocks", id: "restockId" },
-};
-
-// crypto.randomUUID exists only in secure contexts: on localhost and over TLS.
+// Not crypto.randomUUID: it exists only in secure contexts, on localhost and over TLS.
 export function newID() {
-  if (crypto.randomUUID) return crypto.randomUUID();
   const hex = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0"));
-  return hex.join("");
+  return `kiosk-${hex.join("")}`;
 }
 
 const keyOf = (kind, id) => `${kind} ${id}`;
-
-// Pages of versions before baskets stored a single juice.
-export const itemsOf = (content) => content.items ?? [{ juice: content.juice, quantity: content.quantity }];
 
 export class Commands {
   constructor() {
@@ -36,7 +26,8 @@ export class Commands {
     for (const stored of this.#stored()) this.#add({ ...stored, state: "sending" });
   }
 
-  // A cancel has its order's id. A quiet command has no card unless something is wrong.
+  // The content is the record's members but for the id. A cancel has its order's id. A quiet command has no card unless something
+  // is wrong.
   send(kind, store, content, { id = newID(), isQuiet = false } = {}) {
     const command = { kind, id, store, content, isQuiet, at: Date.now(), state: "sending" };
     this.#add(command);
@@ -57,7 +48,7 @@ export class Commands {
   // Whether an order of the juice is on its way and not late.
   isOrdering(store, juice) {
     return [...this.open.values()].some((one) => one.kind === "order" && one.store === store && !one.isLate
-      && itemsOf(one.content).some((item) => item.juice === juice));
+      && one.content.items.some((item) => item.juice === juice));
   }
 
   askAgain(command) { if (this.open.has(command.key)) this.#post(command); }
@@ -97,12 +88,12 @@ export class Commands {
   async #post(command) {
     clearTimeout(command.again);
     if (command.kind === "restock" && !this.isStaff) return;
-    const route = routes[command.kind];
+    const [topic, id] = command.kind === "restock" ? ["restocks", "restockId"] : ["orders", "orderId"];
     const headers = { "Content-Type": "application/json", "X-Kiosk-Page": this.page };
     let refusal = null;
     try {
-      const response = await fetch(route.path, {
-        method: "POST", headers, body: JSON.stringify({ [route.id]: command.id, store: command.store, ...command.content }),
+      const response = await fetch(`/api/${topic}?store=${encodeURIComponent(command.store)}`, {
+        method: "POST", headers, body: JSON.stringify({ [id]: command.id, ...command.content }),
       });
       if (!response.ok) {
         const wait = Number(response.headers.get("Retry-After"));

@@ -4,7 +4,6 @@ import { addToBasket, lackingWith, putBack, quantityOf, showBasket, watchBasket 
 import { showAnswers, showBoard } from "/board.js";
 import "/find.js";
 import { showCard, showCards } from "/cards.js";
-import { itemsOf } from "/commands.js";
 import { orderChanged, showOrders } from "/orders.js";
 import { $, commands, isStore, known, menu, speak, words } from "/state.js";
 import { clearApplied, focusRow, letIn, showApplied, showRows, showStaff } from "/stock.js";
@@ -28,7 +27,7 @@ watchBasket(showStock);
 function commandChanged(command) {
   if (command.state === "answered") answered(command);
   const isUnmade = command.state === "refused" || command.answer?.type === "outOfStock";
-  if (command.kind === "order" && command.store === known.store && isUnmade) putBack(itemsOf(command.content));
+  if (command.kind === "order" && command.store === known.store && isUnmade) putBack(command.content.items);
   // The kiosk was started anew, and knows no session.
   if (command.kind === "restock" && command.refusal?.status === 401) {
     letIn(false);

@@ -1,6 +1,5 @@
 // The page's own orders, each with a cancel for as long as the service can return its fruits. They survive a reload.
 
-import { itemsOf } from "/commands.js";
 import { $, commands, known, menu, words } from "/state.js";
 import { OwnOrder, clock } from "/view.js";
 
@@ -32,7 +31,7 @@ export function orderChanged(command) {
 function follow({ id, store, content, at, state, answer }) {
   const order = orders.get(id);
   if (!order) {
-    if (state === "sending") orders.set(id, { id, store, items: itemsOf(content), at, state: "open" });
+    if (state === "sending") orders.set(id, { id, store, items: content.items, at, state: "open" });
   } else if (answer || state === "refused") {
     order.isMade = answer?.type === "juiceMade" || answer?.was === "made";
     if (order.state === "open") settle(order);
@@ -64,7 +63,7 @@ export const itemsOfOrder = (id) => orders.get(id)?.items;
 
 function makeRow(order) {
   const row = new OwnOrder(() => {
-    if (order.state === "open" || order.state === "made") commands.send("cancel", order.store, {}, { id: order.id });
+    if (order.state === "open" || order.state === "made") commands.send("cancel", order.store, { cancel: true }, { id: order.id });
   });
   rows.set(order.id, row);
   $("own-orders").prepend(row.element);

@@ -1,0 +1,57 @@
+import JuiceDomain
+import JuiceMessages
+import NIOCore
+
+/// Reads the records that the page posts, with the service's own decoder, and refuses what the service would not carry out.
+///
+/// Commands are written again, so that a page puts nothing else into a topic.
+struct PostedCommand {
+    /// The longest request body, in bytes.
+    static let maximumLength = 8192
+    /// What ids begin with. It is reserved for kiosks, so that a page cannot use up an id that a POS system is about to use.
+    private static let idPrefix = "kiosk-"
+
+    let menu: Menu
+    let store: String
+
+    /// An order or a cancel. Only the order's page knows the id: it is random, and no other page gets it.
+    func order(_ value: ByteBuffer) throws -> OutgoingCommand {
+        try decode(value, with: { $0.decodeOrder($1) }) { order in
+            let id = try own(order.id)
+            guard case .make(let juices) = order.request else { return .cancel(id: id, store: store) }
+            let items = juices.items.map { OrderedJuice(juice: menu.juices[$0.juice].id, quantity: $0.quantity) }
+            return .order(id: id, store: store, items)
+        }
+    }
+
+    /// The service decides whether the resulting stock levels are allowed.
+    func restock(_ value: ByteBuffer) throws -> OutgoingCommand {
+        try decode(value, with: { $0.decodeRestock($1) }) { restock in
+            let amounts = restock.edit.entries.map { FruitAmount(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) }
+            return .restock(id: try own(restock.id), store: store, restock.edit.kind, amounts)
+        }
+    }
+
+    private func decode<Command>(
+        _ value: ByteBuffer, with read: (CommandDecoder, UnsafeRawBufferPointer) -> Decoded<Command>,
+        _ command: (Command) throws -> OutgoingCommand
+    ) throws -> OutgoingCommand {
+        let decoder = CommandDecoder(menu: menu)
+        // What was decoded borrows its texts from the decoder.
+        return try value.withUnsafeReadableBytes { bytes in
+            try withExtendedLifetime(decoder) {
+                switch read(decoder, bytes) {
+                case .command(let decoded): try command(decoded)
+                case .rejected(_, let rejection): throw Refusal.badRequest("the service rejects it: \(rejection.reason.rawValue)")
+                case .undecodable(let reason): throw Refusal.badRequest(reason.message)
+                }
+            }
+        }
+    }
+
+    private func own(_ id: BorrowedText) throws -> String {
+        // Compares bytes: as a `String`, an id whose prefix is followed by a combining accent does not have the prefix.
+        guard id.bytes.starts(with: Self.idPrefix.utf8) else { throw Refusal.badRequest("an id begins with \(Self.idPrefix)") }
+        return String(id)
+    }
+}
