@@ -144,7 +144,7 @@ package struct Kiosk: Service {
     private func admit(_ command: OutgoingCommand, _ request: Request, _ context: KioskContext) async throws -> Response {
         guard let takesOrders = hub.takesOrders(for: Name(command.store)) else { throw Refusal.stockIsUnread }
         guard takesOrders else { throw Refusal.unknownStore }
-        try limiter.admit(CommandKey(command), from: client(request, context), path: request.uri.path)
+        try limiter.admit(from: client(request, context), path: request.uri.path)
         return try await send(command, for: request)
     }
 

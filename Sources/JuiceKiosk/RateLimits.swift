@@ -14,63 +14,37 @@ package struct OrderLimits: Sendable, Equatable {
     package init(inAll: Int = 100, perAddress: Int = 5) { (self.inAll, self.perAddress) = (inAll, perAddress) }
 }
 
-/// Limits the rate of orders, per address and in total.
-///
-/// A page that missed the answer sends its order again. Such a resend takes no new id in the service's duplicate memory, and it has
-/// a limit of its own: otherwise a flood of new orders could keep a page from its answer.
+/// Limits the rate of orders, per address and in total. An order that is sent again counts again.
 final class OrderRateLimiter: Sendable {
     /// At least this many addresses are remembered, those seen last.
     static let addresses = 10_000
-    /// At least this many accepted orders are remembered.
-    static let acceptedOrders = 50_000
-
-    /// Two token buckets of which an order has to take a token each.
-    private struct Buckets {
-        let limits: OrderLimits
-        private var total = TokenBucket()
-        private var ofAddress = RecentTable<IPAddress?, TokenBucket>(capacity: addresses)
-
-        init(_ limits: OrderLimits) { self.limits = limits }
-
-        /// Takes both tokens, or none and returns how long to wait.
-        mutating func take(_ address: IPAddress?, now: ContinuousClock.Instant) -> Duration? {
-            var (total, own) = (total, ofAddress[address] ?? TokenBucket())
-            let wait = max(total.take(perSecond: limits.inAll, now: now), own.take(perSecond: limits.perAddress, now: now))
-            guard wait <= .zero else { return wait }
-            (self.total, ofAddress[address]) = (total, own)
-            return nil
-        }
-    }
 
     private struct State {
-        var new: Buckets
-        var resent: Buckets
-        /// By hash. Hashes are seeded per process, so nobody can construct a collision.
-        var accepted = RecentTable<Int, Void>(capacity: acceptedOrders)
+        var total = TokenBucket()
+        var ofAddress = RecentTable<IPAddress?, TokenBucket>(capacity: addresses)
     }
 
-    private let state: Mutex<State>
+    private let limits: OrderLimits
+    private let state = Mutex(State())
     private let log: SpacedWarning
     private let now: @Sendable () -> ContinuousClock.Instant
 
     init(_ limits: OrderLimits, logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
-        state = Mutex(State(new: Buckets(limits), resent: Buckets(limits)))
+        (self.limits, self.now) = (limits, now)
         log = SpacedWarning("too many orders a second: one was refused", logger: logger, now: now)
-        self.now = now
     }
 
     /// - Parameter path: the requested path, for the log.
     /// - Throws: ``Refusal`` if the order has to wait.
-    func admit(_ order: CommandKey, from address: IPAddress?, path: String) throws(Refusal) {
-        let now = now()
-        let hash = order.hashValue
-        let wait: Duration? = state.withLock { state in
-            guard state.accepted[hash] == nil else { return state.resent.take(address?.client, now: now) }
-            if let wait = state.new.take(address?.client, now: now) { return wait }
-            state.accepted[hash] = ()
-            return nil
+    func admit(from address: IPAddress?, path: String) throws(Refusal) {
+        let (client, now) = (address?.client, now())
+        let wait = state.withLock { state in
+            var (total, own) = (state.total, state.ofAddress[client] ?? TokenBucket())
+            let wait = max(total.take(perSecond: limits.inAll, now: now), own.take(perSecond: limits.perAddress, now: now))
+            if wait <= .zero { (state.total, state.ofAddress[client]) = (total, own) }
+            return wait
         }
-        guard let wait else { return }
+        guard wait > .zero else { return }
         log.add(from: address, path: path)
         throw .tooManyOrders(wait: wait)
     }
