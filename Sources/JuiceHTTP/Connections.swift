@@ -9,23 +9,15 @@ import Synchronization
 
 /// How many connections a server keeps open, and how long it waits for a client.
 package struct ConnectionLimits: Sendable {
-    /// The most connections served at once. Another one displaces an idle connection, or is refused with 503.
+    /// The most connections served at once. Another one displaces an idle connection, or is closed.
     package let connections: Int
-    /// The most refused connections that linger at once, so that clients can read the response.
-    let refusals: Int
     /// How long a client may take to send a whole request, or to read a part of a waiting response.
     var timeout = Duration.seconds(30)
     /// At the limit, the connection that has been idle longest is displaced if it has been idle for at least this long.
     var minimumIdleTime = Duration.seconds(1)
-    /// How long a refused connection stays open.
-    var linger = Duration.seconds(1)
 
     /// Limits that use at most one of so many parts of the process' open files.
-    init(most: Int, parts: Int, of files: Int) {
-        let share = files / parts
-        connections = max(1, min(most, share - share / 5))
-        refusals = max(1, min(most, share) / 10)
-    }
+    init(most: Int, parts: Int, of files: Int) { connections = max(1, min(most, files / parts)) }
 
     /// For pages in browsers: half of the open files.
     package static var pages: Self { Self(most: 4096, parts: 2, of: OpenFileLimit.raised) }
@@ -43,8 +35,8 @@ package enum HTTPMetric: String, CaseIterable, Sendable {
         case .connections: "Open HTTP connections."
         case .endedConnections:
             """
-            HTTP connections that the server closed: refused with 503 above the limit, displaced by another while idle, or too \
-            slow to send a request or to read a response.
+            HTTP connections that the server closed: refused above the limit, displaced by another while idle, or too slow to \
+            send a request or to read a response.
             """
         }
     }
@@ -67,16 +59,8 @@ package final class HTTPMetrics: Sendable {
 
 /// Counts a server's connections against the limits, and orders the idle ones by how long they have waited for a request.
 final class ConnectionPool: Sendable {
-    /// The decision about a new connection.
-    enum Admission {
-        case served
-        /// There are too many connections. A lingering one stays open until its client has read the response.
-        case refused(lingers: Bool)
-    }
-
     private struct State {
         var served = 0
-        var lingering = 0
         /// The connections that wait for a request.
         var waiting: [ObjectIdentifier: (channel: any Channel, since: NIODeadline)] = [:]
 
@@ -94,38 +78,31 @@ final class ConnectionPool: Sendable {
 
     init(_ limits: ConnectionLimits, metrics: HTTPMetrics) { (self.limits, self.metrics) = (limits, metrics) }
 
-    /// Admits or refuses a new connection. Call ``left(_:)`` when it closes.
-    func admit() -> Admission {
-        let (admission, idle): (Admission, (any Channel)?) = state.withLock { state in
+    /// Takes a new connection in, at the limit in place of the one that has waited longest. False if none has waited long enough.
+    func admit() -> Bool {
+        let (isServed, idle): (Bool, (any Channel)?) = state.withLock { state in
             var idle: (any Channel)?
             if state.served >= limits.connections {
                 idle = state.removeFirst(waitingSince: .now() - TimeAmount(limits.minimumIdleTime))
-                guard idle != nil else {
-                    let lingers = state.lingering < limits.refusals
-                    if lingers { state.lingering += 1 }
-                    return (.refused(lingers: lingers), nil)
-                }
+                guard idle != nil else { return (false, nil) }
             }
             state.served += 1
             metrics.connections.record(state.served)
-            return (.served, idle)
+            return (true, idle)
         }
-        if case .refused = admission { metrics.refused.increment() }
+        if !isServed { metrics.refused.increment() }
         if let idle {
             metrics.displaced.increment()
             idle.close(promise: nil)
         }
-        return admission
+        return isServed
     }
 
-    /// Releases a closed connection.
-    func left(_ admission: Admission) {
+    /// Releases a connection that was taken in.
+    func left() {
         state.withLock { state in
-            guard case .refused(let lingers) = admission else {
-                state.served -= 1
-                return metrics.connections.record(state.served)
-            }
-            if lingers { state.lingering -= 1 }
+            state.served -= 1
+            metrics.connections.record(state.served)
         }
     }
 
@@ -152,7 +129,7 @@ struct LimitedHTTPChannel: ServerChildChannel {
     func handle(value: HTTP1Channel.Value, logger: Logger) async { await http.handle(value: value, logger: logger) }
 }
 
-/// Enforces the limits on one connection: refuses it above the limit, and closes it if the client keeps the server waiting.
+/// Enforces the limits on one connection: closes it above the limit, and if the client keeps the server waiting.
 ///
 /// It sits right behind NIO's decoder. Hummingbird's own idle timeout restarts with every part of a body, and ignores responses
 /// that the client does not read.
@@ -163,13 +140,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private let pool: ConnectionPool
-    private var admission: ConnectionPool.Admission?
+    private var isServed = false
     /// Fully received requests minus fully written responses. Negative after a response that was written before its request had
     /// ended.
     private var unanswered = 0
     /// Runs while the server waits for the client.
     private var timer: Scheduled<Void>?
-    /// Whether input is discarded, because the connection was already refused.
+    /// Whether input is discarded, because a request was malformed.
     private var ignoresInput = false
 
     init(pool: ConnectionPool) { self.pool = pool }
@@ -177,34 +154,21 @@ final class ConnectionHandler: ChannelDuplexHandler {
     // MARK: - Opening and closing
 
     func channelActive(context: ChannelHandlerContext) {
-        admission = pool.admit()
-        if case .refused(let lingers) = admission {
-            refuse(context, lingers: lingers)
-        } else {
+        isServed = pool.admit()
+        if isServed {
             context.channel.giveUpOnVanishedPeers(after: pool.limits.timeout)
             turnMayHaveChanged(context)
+        } else {
+            context.close(promise: nil)
         }
         context.fireChannelActive()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         endTurn(context)
-        if let admission { pool.left(admission) }
-        admission = nil
+        if isServed { pool.left() }
+        isServed = false
         context.fireChannelInactive()
-    }
-
-    /// Responds without waiting for a request, to free the connection soon. Closing a connection with unread input resets it,
-    /// and the client may never see the response: so it lingers, if there is room for that.
-    private func refuse(_ context: ChannelHandlerContext, lingers: Bool) {
-        ignoresInput = true
-        let headers: HTTPHeaders = ["Retry-After": "1", "Connection": "close", "Content-Length": "0"]
-        let head = HTTPResponseHead(version: .http1_1, status: .serviceUnavailable, headers: headers)
-        context.write(wrapOutboundOut(.head(head)), promise: nil)
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        guard lingers else { return context.close(promise: nil) }
-        context.close(mode: .output, promise: nil)
-        close(context, after: pool.limits.linger) {}
     }
 
     // MARK: - Whose turn it is
@@ -241,11 +205,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// Restarts the timer if the server waits for the client: for a request, also while its body trickles in, or for the client to
     /// read a response. Only the end of a request or response leads here; a part of one does not.
     private func turnMayHaveChanged(_ context: ChannelHandlerContext) {
-        guard case .served = admission else { return }
+        guard isServed else { return }
         endTurn(context)
         let awaitsRequest = unanswered <= 0
         guard awaitsRequest || !context.channel.isWritable else { return }
-        close(context, after: pool.limits.timeout) { [pool] in pool.metrics.slow.increment() }
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(pool.limits.timeout)) { [pool] in
+            pool.metrics.slow.increment()
+            context.close(promise: nil)
+        }
         if awaitsRequest { pool.wait(context.channel) }
     }
 
@@ -253,13 +220,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         timer?.cancel()
         timer = nil
         pool.stopWaiting(context.channel)
-    }
-
-    private func close(_ context: ChannelHandlerContext, after delay: Duration, _ onTimeout: @escaping () -> Void) {
-        timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(delay)) {
-            onTimeout()
-            context.close(promise: nil)
-        }
     }
 }
 

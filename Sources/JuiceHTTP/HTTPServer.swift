@@ -42,8 +42,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
             server: HTTPServerBuilder { responder in LimitedHTTPChannel(http: HTTP1Channel(responder: responder), pool: pool) },
             configuration: .init(
                 address: .hostname(address.host, port: address.port),
-                // A connection is refused shortly after it was accepted. This is a hard limit also for that moment.
-                availableConnectionsDelegate: .maximum(limits.connections + 2 * limits.refusals, logger: quiet)),
+                // One more is accepted, to displace an idle connection or to be closed. Others wait in the system's queue.
+                availableConnectionsDelegate: .maximum(limits.connections + 1, logger: quiet)),
             onServerRunning: { channel in
                 let bound = HTTPAddress(host: address.host, port: channel.localAddress?.port ?? address.port)
                 logger.notice("HTTP at http://\(bound)")
