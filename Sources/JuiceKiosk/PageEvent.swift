@@ -5,11 +5,6 @@ import NIOCore
 
 /// Encodes the server-sent events that the page reads.
 enum PageEvent {
-    private struct Connection: Encodable {
-        let state: ConnectionState.Phase
-        let reason: String?
-    }
-
     private struct Stock: Encodable {
         let store: String
         let revision: Int
@@ -23,28 +18,12 @@ enum PageEvent {
         let rate: Double
         /// The consumer group's lag, in commands; nil while it is unknown.
         let lag: Int?
-        let stepLength: Int
         /// Counts by step, oldest first.
         let made: [Int]
         let outOfStock: [Int]
-        let rejected: [Int]
         let cancelled: [Int]
-        /// The last gap in a store's revisions; nil if there was none.
-        let gap: StoreGap?
-    }
-
-    /// A gap in the revisions of a store.
-    private struct StoreGap: Encodable {
-        let store: String
-        /// When the answer after the gap was written, in milliseconds since 1970.
-        let time: Int64
-        let first: Int
-        let last: Int
-
-        init?(_ timed: TimedAnswer) {
-            guard let gap = timed.gap else { return nil }
-            (store, time, first, last) = (timed.answer.store, timed.pageTime, gap.lowerBound, gap.upperBound)
-        }
+        /// The last answer with a gap before it; nil if there was none.
+        let afterGap: TimedAnswerContent?
     }
 
     /// An answer, with arrays where the topic has objects: the page shows fruits in the menu's order.
@@ -61,7 +40,8 @@ enum PageEvent {
             var fields = encoder.container(keyedBy: Field.self)
             try fields.encode("\(timed.answer.command)", forKey: .kind)
             try fields.encodeIfPresent(id, forKey: .id)
-            try fields.encode(timed.pageTime, forKey: .time)
+            // Within what JavaScript's `Date` can represent.
+            try fields.encode(min(max(0, timed.time), 8_640_000_000_000_000), forKey: .time)
             let texts = Language.allCases.map { ($0.rawValue, timed.answer.message(in: $0, menu: menu)) }
             try fields.encode(Dictionary(uniqueKeysWithValues: texts), forKey: .texts)
             try fields.encodeIfPresent(timed.gap.map { ["first": $0.lowerBound, "last": $0.upperBound] }, forKey: .gap)
@@ -71,9 +51,7 @@ enum PageEvent {
     /// The length of a step of the chart, in seconds.
     private static let stepLength = 5
 
-    static func link(_ connection: ConnectionState) -> ByteBuffer {
-        event("link", Connection(state: connection.phase, reason: connection.reason))
-    }
+    static func link(_ connection: ConnectionState) -> ByteBuffer { event("link", ["state": connection.phase]) }
 
     static func stores(_ names: [String]) -> ByteBuffer { event("stores", ["stores": names]) }
 
@@ -91,9 +69,9 @@ enum PageEvent {
         return event(
             "board",
             Board(
-                rate: activity.window.rate(now: now), lag: state.lag, stepLength: stepLength, made: steps.map(\.made),
-                outOfStock: steps.map(\.outOfStock), rejected: steps.map(\.rejected), cancelled: steps.map(\.cancelled),
-                gap: activity.answerAfterGap.flatMap(StoreGap.init)))
+                rate: activity.window.rate(now: now), lag: state.lag, made: steps.map(\.made), outOfStock: steps.map(\.outOfStock),
+                cancelled: steps.map(\.cancelled),
+                afterGap: activity.answerAfterGap.map { TimedAnswerContent(timed: $0, menu: state.menu, id: nil) }))
     }
 
     /// An answer for every page that shows its store.
@@ -116,9 +94,4 @@ enum PageEvent {
         buffer.writeString("\n\n")
         return buffer
     }
-}
-
-extension TimedAnswer {
-    /// The time, within what JavaScript's `Date` can represent.
-    fileprivate var pageTime: Int64 { min(max(0, time), 8_640_000_000_000_000) }
 }

@@ -15,8 +15,8 @@ export function showBoard() {
   $("made").textContent = words.number(made);
   $("short").textContent = words.number(short);
   $("cancelled").textContent = words.number(sum(board.cancelled));
-  say($("gap"), board.gap ? words.lastGap(board.gap, clock.format(board.gap.time)) : "");
-  $("gap").hidden = !board.gap;
+  say($("gap"), board.afterGap ? words.lastGap(board.afterGap, clock.format(board.afterGap.time)) : "");
+  $("gap").hidden = !board.afterGap;
   $("chart").setAttribute("aria-label", words.chartSummary(made, short));
   drawChart($("chart"), board);
 }

@@ -128,7 +128,7 @@ export class Words {
   }
 
   // The last gap, with the store and the time of the answer after it.
-  lastGap(gap, time) { return `${time} · ${isolated(gap.store)} · ${this.gap(gap)}`; }
+  lastGap({ store, gap }, time) { return `${time} · ${isolated(store)} · ${this.gap(gap)}`; }
 
   editing() { return this.#say("Editing the stock…", "재고를 수정하는 중…"); }
 
