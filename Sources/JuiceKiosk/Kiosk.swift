@@ -85,7 +85,7 @@ package struct Kiosk: Service {
     /// Answers the page's requests.
     ///
     /// - `GET /` and the files it links to: the page.
-    /// - `GET /api/menu`: the menu, and what the page may do.
+    /// - `GET /api/menu`: the menu, as a file. `GET /api/settings`: the stores, and what the page may do.
     /// - `GET /api/events?store=…&scope=all|store&page=…`: the live state, as server-sent events.
     /// - `POST /api/orders?store=…`, `POST /api/restocks?store=…`: the value of a record for that topic, a cancel's too; 202 once a
     ///   broker has acknowledged it, 429 with `Retry-After` over the rate limit. The answer arrives as an event.
@@ -102,11 +102,13 @@ package struct Kiosk: Service {
                     body: ResponseBody(byteBuffer: file.bytes))
             }
         }
-        router.get("/api/menu") { request, _ in
-            let menu = try JSONEncoder().encode(MenuAnswer(configuration, isStaff: staff.isSignedIn(request.staffSession)))
-            return Response(
-                status: .ok, headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: menu)))
+        router.get("/api/menu") { _, _ in
+            var file = OutputBuffer(capacity: 4096)
+            MenuFile.encode(configuration.menu, into: &file)
+            return json(file.bytes)
+        }
+        router.get("/api/settings") { request, _ in
+            json(try JSONEncoder().encode(PageSettings(configuration, isStaff: staff.isSignedIn(request.staffSession))))
         }
         router.get("/api/events") { request, _ in try events(request) }
         router.post("/api/orders") { request, context in
@@ -130,6 +132,12 @@ package struct Kiosk: Service {
             return Response(status: .noContent, headers: [.setCookie: request.staffCookie("", maxAge: 0)])
         }
         return router.buildResponder()
+    }
+
+    private func json(_ bytes: some Sequence<UInt8>) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
     // MARK: - Commands

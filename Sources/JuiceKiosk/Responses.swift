@@ -1,6 +1,5 @@
 import Foundation
 import Hummingbird
-import JuiceDomain
 import JuiceMessages
 import NIOCore
 
@@ -29,23 +28,8 @@ struct PageFile: Sendable {
         ] + scripts.map { PageFile("/\($0).js", "text/javascript; charset=utf-8", $1) }
 }
 
-/// The answer of `GET /api/menu`: the menu, the stores to choose from, and what the page may do.
-struct MenuAnswer: Encodable {
-    private struct Fruit: Encodable {
-        let id: String
-        /// By language.
-        let name: [String: String]
-    }
-
-    private struct Juice: Encodable {
-        let id: String
-        let name: [String: String]
-        let aliases: [String]
-        let recipe: [FruitAmount]
-    }
-
-    private let fruits: [Fruit]
-    private let juices: [Juice]
+/// The answer of `GET /api/settings`: the stores to choose from, and what the page may do.
+struct PageSettings: Encodable {
     /// Nil leaves it to the browser.
     private let language: String?
     /// The stores to list first.
@@ -59,13 +43,6 @@ struct MenuAnswer: Encodable {
     private let duplicateWindow: Int64
 
     init(_ configuration: KioskConfiguration, isStaff: Bool) {
-        let menu = configuration.menu
-        fruits = menu.fruits.map { Fruit(id: $0.id, name: Self.texts($0.name)) }
-        juices = menu.juices.map { juice in
-            Juice(
-                id: juice.id, name: Self.texts(juice.name), aliases: juice.aliases,
-                recipe: juice.recipe.map { FruitAmount(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) })
-        }
         language = configuration.language?.rawValue
         stores = configuration.rule.named
         hasFixedStores = configuration.rule.isFixed
@@ -73,8 +50,6 @@ struct MenuAnswer: Encodable {
         canEditStock = !configuration.staffSecrets.isEmpty
         duplicateWindow = configuration.duplicateWindow.components.seconds
     }
-
-    private static func texts(_ name: LocalizedName) -> [String: String] { ["en": name.english, "ko": name.korean] }
 }
 
 /// Why a request is refused: an HTTP status and a JSON body with a code that the page translates.

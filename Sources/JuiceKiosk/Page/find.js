@@ -9,7 +9,7 @@ $("find-juice").hidden = menu.juices.length <= 12;
 const folded = (text) => text.normalize("NFC").toLowerCase().replace(/\s/gu, "").replaceAll("주스", "쥬스");
 
 const names = new Map(menu.juices.map((juice) =>
-  [juice.id, [juice.id, juice.name.en, juice.name.ko, ...juice.aliases].map(folded)]));
+  [juice.id, [juice.id, juice.name.en, juice.name.ko, ...(juice.aliases ?? [])].map(folded)]));
 
 function showFound() {
   const text = folded($("find").value);

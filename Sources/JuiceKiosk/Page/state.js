@@ -4,7 +4,10 @@ import { Commands } from "/commands.js";
 import { Words } from "/words.js";
 
 export const $ = (id) => document.getElementById(id);
-export const menu = await (await fetch("/api/menu")).json();
+const [file, settings] = await Promise.all(["menu", "settings"].map(async (name) => (await fetch(`/api/${name}`)).json()));
+// The menu, the stores to list first, and what the page may do.
+export const menu = { ...file, ...settings };
+for (const juice of menu.juices) juice.recipe = Object.entries(juice.recipe).map(([fruit, amount]) => ({ fruit, amount }));
 
 // Whether the kiosk shows such a store: names have 1 to 128 bytes.
 export const isStore = (name) => Boolean(name) && new TextEncoder().encode(name).length <= 128
