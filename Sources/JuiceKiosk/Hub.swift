@@ -63,9 +63,6 @@ final class Hub: Sendable {
         }
     }
 
-    /// Registers a command whose answer the page must get, before it is sent. False if the page has too many in flight.
-    func await(_ command: CommandKey, page: Name) -> Bool { state.withLock { $0.awaited.add(command, page: page) } }
-
     var connection: ConnectionState { state.withLock { $0.kiosk.connection } }
 
     /// Whether orders are accepted for a store; nil while that is unknown.
@@ -94,7 +91,7 @@ final class Hub: Sendable {
                 }
                 // `sendAnswers` keeps only the last of a flood.
                 if !isHistory { state.answers.append(answer) }
-                if state.sendOwnAnswer(answer) { metrics.answers.increment() }
+                if state.sendOwnAnswer(answer), !isHistory { metrics.answers.increment() }
             }
             state.sendChanges(now: now)
         }
@@ -127,7 +124,6 @@ final class Hub: Sendable {
 
     private struct State {
         var kiosk: KioskState
-        var awaited = AwaitedAnswers()
         var subscribers: [ObjectIdentifier: Subscriber] = [:]
         var isClosed = false
         // Changes since the last update of the pages.
@@ -138,11 +134,13 @@ final class Hub: Sendable {
         var sentAt = 0.0
         var boardSentAt = 0
 
-        /// Sends an answer to the page that waits for it. Returns whether one does.
-        mutating func sendOwnAnswer(_ answer: TimedAnswer) -> Bool {
-            guard !awaited.isEmpty, let page = awaited.remove(CommandKey(of: answer.answer)) else { return false }
+        /// Sends an answer to the page that sent the command. Returns whether it is open.
+        func sendOwnAnswer(_ answer: TimedAnswer) -> Bool {
+            guard let page = PostedCommand.page(ofID: answer.answer.id) else { return false }
+            let pages = subscribers.values.filter { $0.page == page }
+            guard !pages.isEmpty else { return false }
             let event = PageEvent.own(answer, kiosk.menu)
-            for subscriber in subscribers.values where subscriber.page == page { subscriber.post { $0.add(own: event) } }
+            for page in pages { page.post { $0.add(own: event) } }
             return true
         }
 
@@ -207,7 +205,7 @@ struct PageView: Sendable {
 /// One open page.
 final class Subscriber: Sendable {
     let view: PageView
-    /// The page's own name for itself. Answers to its commands are sent to this name.
+    /// The page's own name for itself, which the ids of its commands begin with.
     let page: Name
     /// Yields when events are waiting; several posts may yield once.
     let wakes: AsyncStream<Void>
@@ -234,7 +232,7 @@ final class Subscriber: Sendable {
 }
 
 /// The events waiting to be sent to one page. Their number is bounded, however slow the page is: the newest event of each slot, the
-/// last few answers, and the answers to the page's own commands, whose number the kiosk limits.
+/// last few answers, and the last answers to the page's own commands.
 struct Mailbox: Sendable {
     /// Kinds of events that replace each other: only the newest matters.
     enum Slot: Int, CaseIterable { case link, stores, stock, board }
@@ -264,58 +262,5 @@ struct Mailbox: Sendable {
     mutating func drain() -> [ByteBuffer] {
         defer { self = Self() }
         return own + newest.compactMap(\.self) + answers
-    }
-}
-
-/// What identifies a command in its answer.
-struct CommandKey: Hashable, Sendable {
-    let kind: CommandKind
-    let store: Name
-    let id: Name
-
-    init(_ command: OutgoingCommand) { (kind, store, id) = (command.kind, Name(command.store), Name(command.id)) }
-
-    init(of answer: Answer) { (kind, store, id) = (answer.command, Name(answer.store), Name(answer.id)) }
-}
-
-/// Maps each command in flight to the page that waits for its answer.
-struct AwaitedAnswers: Sendable {
-    /// The most commands in flight. Beyond that the oldest is dropped; its page sends it again.
-    static let most = 10_000
-    /// The most commands in flight per page.
-    static let mostOfPage = 100
-
-    private var pages: [CommandKey: Name] = [:]
-    private var counts: [Name: Int] = [:]
-    /// The commands in order of arrival, including some that were answered since.
-    private var order: [CommandKey] = []
-
-    var isEmpty: Bool { pages.isEmpty }
-
-    /// Adds a command. False if the page has too many in flight.
-    mutating func add(_ command: CommandKey, page: Name) -> Bool {
-        if let former = pages[command] {
-            // A resend of the same command, perhaps by the same page after a reload.
-            guard former != page else { return true }
-            remove(command)
-        }
-        guard counts[page, default: 0] < Self.mostOfPage else { return false }
-        pages[command] = page
-        counts[page, default: 0] += 1
-        order.append(command)
-        if order.count > Self.most {
-            order.removeAll { pages[$0] == nil }
-            while order.count > Self.most { remove(order.removeFirst()) }
-        }
-        return true
-    }
-
-    /// Removes a command, and returns the page that waited for its answer.
-    @discardableResult
-    mutating func remove(_ command: CommandKey) -> Name? {
-        guard let page = pages.removeValue(forKey: command) else { return nil }
-        let count = counts[page, default: 1] - 1
-        counts[page] = count > 0 ? count : nil
-        return page
     }
 }

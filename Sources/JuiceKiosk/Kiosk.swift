@@ -119,7 +119,7 @@ package struct Kiosk: Service {
             let restock = try await posted(request).restock(body(of: request))
             // Any store that is shown: a restock creates a new store.
             guard hub.rule.isShown(Name(restock.store)) else { throw Refusal.unknownStore }
-            return try await send(restock, for: request)
+            return try await send(restock)
         }
         router.post("/api/staff") { request, context in
             let session = try staff.signIn(
@@ -153,7 +153,7 @@ package struct Kiosk: Service {
         guard let takesOrders = hub.takesOrders(for: Name(command.store)) else { throw Refusal.stockIsUnread }
         guard takesOrders else { throw Refusal.unknownStore }
         try limiter.admit(from: client(request, context), path: request.uri.path)
-        return try await send(command, for: request)
+        return try await send(command)
     }
 
     private func posted(_ request: Request) throws -> PostedCommand {
@@ -175,11 +175,7 @@ package struct Kiosk: Service {
         return store
     }
 
-    private func send(_ command: OutgoingCommand, for request: Request) async throws -> Response {
-        // Before sending: the answer may arrive before the acknowledgement.
-        if let page = try page(request.headers[named: "X-Kiosk-Page"]) {
-            guard hub.await(CommandKey(command), page: page) else { throw Refusal.busy }
-        }
+    private func send(_ command: OutgoingCommand) async throws -> Response {
         do {
             _ = try await producer.send(command)
             metrics.commands(command.kind, isConfirmed: true).increment()
@@ -192,19 +188,13 @@ package struct Kiosk: Service {
 
     // MARK: - Events
 
-    /// The page's name for itself. It is no secret: it only routes answers.
-    private func page(_ text: (some StringProtocol)?) throws(Refusal) -> Name? {
-        guard let text, !text.isEmpty else { return nil }
-        guard text.utf8.count <= 64 else { throw .badRequest("a page's name has at most 64 bytes") }
-        return Name(String(text))
-    }
-
     private func events(_ request: Request) throws -> Response {
         let parameters = request.uri.queryParameters
         let store = try store(of: request)
         guard hub.rule.isShown(Name(store)) else { throw Refusal.unknownStore }
         let view = PageView(store: Name(store), scope: parameters["scope"] == "store" ? Name(store) : nil)
-        let page = try page(parameters["page"]) ?? Name("")
+        let page = Name(parameters["page"].map { String($0) } ?? "")
+        guard page.text.utf8.count <= CommandKind.maximumIDLength else { throw Refusal.badRequest("the page's name is too long") }
         guard hub.hasRoom else { throw Refusal.tooManyPages }
         return Response(
             status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],

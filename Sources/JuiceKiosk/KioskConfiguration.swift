@@ -87,7 +87,7 @@ package enum KioskMetric: String, CaseIterable {
         case .ready: "1 while brokers answer and all stock is read, else 0."
         case .pages: "Open pages: event streams that are being written."
         case .commands: "Orders, cancels and restocks from pages, by whether a broker confirmed them. Each attempt counts."
-        case .answers: "Answers to commands from pages."
+        case .answers: "Answers sent to the pages of their commands."
         case .refusals: "Refused requests, by the error code in the response."
         }
     }

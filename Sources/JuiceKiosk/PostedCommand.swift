@@ -49,6 +49,14 @@ struct PostedCommand {
         }
     }
 
+    /// The name of the page that sent the command of this id: all before the last hyphen, such as `kiosk-9f3c` of `kiosk-9f3c-01`.
+    /// Nil if no page did.
+    static func page(ofID id: String) -> Name? {
+        guard id.utf8.starts(with: idPrefix.utf8), let end = id.utf8.lastIndex(of: UInt8(ascii: "-")) else { return nil }
+        let page = id.utf8[..<end]
+        return page.count > idPrefix.utf8.count ? Name(String(Substring(page))) : nil
+    }
+
     private func own(_ id: BorrowedText) throws -> String {
         // Compares bytes: as a `String`, an id whose prefix is followed by a combining accent does not have the prefix.
         guard id.bytes.starts(with: Self.idPrefix.utf8) else { throw Refusal.badRequest("an id begins with \(Self.idPrefix)") }

@@ -345,6 +345,15 @@ struct PostedCommandTests {
         #expect(restock == .restock(id: "kiosk-r", store: "s", .add, amounts))
     }
 
+    @Test(
+        arguments: [
+            ("kiosk-a-1", "kiosk-a"), ("kiosk-a-b-1", "kiosk-a-b"), ("kiosk-a-", "kiosk-a"), ("kiosk-\u{301}-1", "kiosk-\u{301}"),
+            ("kiosk-1", nil), ("kiosk-", nil), ("kiosk--1", nil), ("pos-7-000124", nil), ("", nil), ("Kiosk-a-1", nil),
+        ] as [(String, String?)])
+    func anIDBeginsWithItsPage(id: String, page: String?) {
+        #expect(PostedCommand.page(ofID: id) == page.map(Name.init))
+    }
+
     @Test(arguments: ["pos-7-000124", "kiosk", "Kiosk-1", "", "kiosk\u{2010}1"])
     func aTillsIDIsRefused(id: String) {
         #expect(throws: Refusal.self) { try order(#"{"orderId":"\#(id)","cancel":true}"#) }

@@ -39,11 +39,6 @@ struct HubTests {
         hub.apply(events)
     }
 
-    /// The page "mine" waits for an answer.
-    private func expectAnswer(_ id: String, _ kind: CommandKind = .order) {
-        #expect(hub.await(CommandKey(of: Sample.answer(id, to: kind).answer), page: Name("mine")))
-    }
-
     @Test func aNewPageIsToldHowThingsAre() throws {
         hub.apply([.answer(Sample.answer("1"), isHistory: false)])
         hub.apply([.answer(Sample.answer("2", store: "hongdae"), isHistory: false)])
@@ -76,35 +71,33 @@ struct HubTests {
     }
 
     @Test func anAnswerGoesToWhoAskedAtOnce() throws {
-        let (mine, other) = (try open(page: "mine"), try open(page: "other"))
+        let (mine, other) = (try open(page: "kiosk-mine"), try open(page: "kiosk-other"))
         apply()
         for page in [mine, other] { _ = page.drain() }
-        expectAnswer("1")
-        hub.apply([.answer(Sample.answer("1"), isHistory: false)])
+        hub.apply([.answer(Sample.answer("kiosk-mine-1"), isHistory: false)])
         #expect(events(mine).map(\.name) == ["own"])
         #expect(events(other).isEmpty)
     }
 
     @Test func aPageIsToldTheIDsThatItChoseAndNoOthers() throws {
-        let mine = try open(page: "mine")
-        _ = mine.drain()
-        expectAnswer("kiosk-own")
+        let (mine, till) = (try open(page: "kiosk-mine"), try open(page: "pos-7"))
+        for page in [mine, till] { _ = page.drain() }
         apply(
-            .answer(Sample.answer("kiosk-own"), isHistory: false), .answer(Sample.answer("pos-7-000123"), isHistory: false))
+            .answer(Sample.answer("kiosk-mine-1"), isHistory: false), .answer(Sample.answer("pos-7-000123"), isHistory: false))
         let told = events(mine)
-        #expect(told.first { $0.name == "own" }?.data.contains(#""id":"kiosk-own""#) == true)
-        for page in [told, events(try open())] {
+        #expect(told.first { $0.name == "own" }?.data.contains(#""id":"kiosk-mine-1""#) == true)
+        #expect(told.filter { $0.name == "own" }.count == 1)
+        for page in [told, events(till), events(try open())] {
             let answers = page.filter { $0.name == "answer" }
             #expect(answers.count == 2)
-            #expect(answers.allSatisfy { !$0.data.contains("id\"") && !$0.data.contains("pos-7") })
+            #expect(answers.allSatisfy { !$0.data.contains("id\"") && !$0.data.contains("pos-7") && !$0.data.contains("mine") })
         }
     }
 
     @Test func aCancelIsAnsweredToItsPageApartFromItsOrder() throws {
-        let mine = try open(page: "mine")
-        for kind in [CommandKind.order, .cancel] { expectAnswer("kiosk-1", kind) }
-        hub.apply([.answer(Sample.answer("kiosk-1", Sample.cancelled, to: .cancel), isHistory: false)])
-        hub.apply([.answer(Sample.answer("kiosk-1"), isHistory: false)])
+        let mine = try open(page: "kiosk-mine")
+        hub.apply([.answer(Sample.answer("kiosk-mine-1", Sample.cancelled, to: .cancel), isHistory: false)])
+        hub.apply([.answer(Sample.answer("kiosk-mine-1"), isHistory: false)])
         let own = data("own", mine)
         #expect(own.count == 2)
         #expect(own.first?.contains(#""kind":"cancel""#) == true)
@@ -228,39 +221,5 @@ struct MailboxTests {
         #expect(drain(&mailbox) == ["mine", "stock 9999"] + (9970..<10_000).map(String.init))
         for number in 0..<1000 { mailbox.add(own: ByteBuffer(string: "\(number)")) }
         #expect(drain(&mailbox) == (800..<1000).map(String.init))
-    }
-}
-
-struct AwaitedAnswersTests {
-    private func command(_ id: String, _ kind: CommandKind = .order) -> CommandKey {
-        CommandKey(of: Sample.answer(id, to: kind).answer)
-    }
-
-    @Test func anAnswerGoesOnceToThePageThatAskedLast() {
-        var awaited = AwaitedAnswers()
-        for page in ["first", "loaded anew"] { #expect(awaited.add(command("a"), page: Name(page)) == true) }
-        #expect(awaited.remove(command("a", .restock)) == nil)
-        #expect(awaited.remove(command("a")) == Name("loaded anew"))
-        #expect(awaited.remove(command("a")) == nil)
-        #expect(awaited.isEmpty)
-    }
-
-    @Test func aPageHasSoManyAndNoMore() {
-        var awaited = AwaitedAnswers()
-        for number in 0..<AwaitedAnswers.mostOfPage { #expect(awaited.add(command("\(number)"), page: Name("p")) == true) }
-        #expect(awaited.add(command("more"), page: Name("p")) == false)
-        #expect(awaited.add(command("0"), page: Name("p")) == true)
-        #expect(awaited.add(command("more"), page: Name("other")) == true)
-        awaited.remove(command("1"))
-        #expect(awaited.add(command("again"), page: Name("p")) == true)
-    }
-
-    @Test func theLongestWaitingIsForgotten() {
-        var awaited = AwaitedAnswers()
-        for number in 0...AwaitedAnswers.most {
-            #expect(awaited.add(command("\(number)"), page: Name("\(number / 50)")) == true)
-        }
-        #expect(awaited.remove(command("0")) == nil)
-        #expect(awaited.remove(command("1")) == Name("0"))
     }
 }

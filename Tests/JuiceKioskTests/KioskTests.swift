@@ -14,7 +14,7 @@ struct KioskTests {
     private static let token = "0123456789abcdef"
     private static let authorized = ["Authorization": "Bearer \(token)"]
 
-    private static func order(_ id: String) -> String { #"{"orderId":"kiosk-\#(id)","juice":"kiwi"}"# }
+    private static func order(_ id: String) -> String { #"{"orderId":"kiosk-p-\#(id)","juice":"kiwi"}"# }
 
     /// Runs a broker, the service and a kiosk during the body.
     private func withKiosk(
@@ -42,25 +42,25 @@ struct KioskTests {
 
     @Test func anOrderIsAnsweredToItsPage() async throws {
         try await withKiosk { site, _ in
-            let page = try site.open("store=s&page=p", holding: #""state":"live""#)
+            let page = try site.open("store=s&page=kiosk-p", holding: #""state":"live""#)
             // A resent order is no second one.
-            for _ in 0..<2 { try site.expect(202, "/api/orders?store=s", Self.order("o-1"), ["X-Kiosk-Page": "p"]) }
-            try page.expect("event: own", "juiceMade", #""id":"kiosk-o-1""#)
-            try site.open("store=s&page=q", holding: "event: stock", #""revision":1"#)
+            for _ in 0..<2 { try site.expect(202, "/api/orders?store=s", Self.order("1")) }
+            try page.expect("event: own", "juiceMade", #""id":"kiosk-p-1""#)
+            try site.open("store=s&page=kiosk-q", holding: "event: stock", #""revision":1"#)
         }
     }
 
     @Test func aBasketIsMadeAndCancelledOnce() async throws {
         try await withKiosk { site, _ in
-            let pages = try ["p", "q", "r"].map { try site.open("store=s&page=\($0)", holding: #""state":"live""#) }
-            let basket = #"{"orderId":"kiosk-o-1","items":[{"juice":"kiwi"},{"juice":"banana"}]}"#
-            try site.expect(202, "/api/orders?store=s", basket, ["X-Kiosk-Page": "p"])
-            try pages[0].expect("event: own", "juiceMade", #""items":["#)
-            let cancel = #"{"orderId":"kiosk-o-1","cancel":true}"#
-            for _ in 0..<2 { try site.expect(202, "/api/orders?store=s", cancel, ["X-Kiosk-Page": "q"]) }
-            try pages[1].expect("event: own", #""kind":"cancel""#, #""type":"cancelled""#, #""returned":["#, #""id":"kiosk-o-1""#)
-            try site.expect(202, "/api/orders?store=s", basket, ["X-Kiosk-Page": "r"])
-            try pages[2].expect("event: own", #""reason":"cancelled""#)
+            let page = try site.open("store=s&page=kiosk-p", holding: #""state":"live""#)
+            let basket = #"{"orderId":"kiosk-p-1","items":[{"juice":"kiwi"},{"juice":"banana"}]}"#
+            try site.expect(202, "/api/orders?store=s", basket)
+            try page.expect("event: own", "juiceMade", #""items":["#)
+            let cancel = #"{"orderId":"kiosk-p-1","cancel":true}"#
+            for _ in 0..<2 { try site.expect(202, "/api/orders?store=s", cancel) }
+            try page.expect("event: own", #""kind":"cancel""#, #""type":"cancelled""#, #""returned":["#, #""id":"kiosk-p-1""#)
+            try site.expect(202, "/api/orders?store=s", basket)
+            try page.expect("event: own", #""reason":"cancelled""#)
             // Three changes would be one too many.
             try site.open("store=s", holding: "event: stock", #""revision":2"#)
         }
@@ -87,7 +87,7 @@ struct KioskTests {
 
     @Test func stockIsEditedByStaffAlone() async throws {
         try await withKiosk { site, _ in
-            let restock = #"{"restockId":"kiosk-r-1","set":{"kiwi":42}}"#
+            let restock = #"{"restockId":"kiosk-p-r-1","set":{"kiwi":42}}"#
             for header in [nil, "Bearer wrong-wrong-wrong", Self.token] {
                 try site.expect(401, "/api/staff", "{}", ["Authorization": header], holding: "wrongToken")
             }
@@ -104,7 +104,7 @@ struct KioskTests {
             try site.expect(202, "/api/orders", Self.order("o-1"))
             try page.expect(#""takesOrders":false"#)
             let cookie = try site.signIn(Self.authorized)
-            try site.expect(202, "/api/restocks?store=new", #"{"restockId":"kiosk-r-1","add":{"kiwi":1}}"#, ["Cookie": cookie])
+            try site.expect(202, "/api/restocks?store=new", #"{"restockId":"kiosk-p-r-1","add":{"kiwi":1}}"#, ["Cookie": cookie])
             try page.expect(#""takesOrders":true"#)
             try site.expect(202, "/api/orders?store=new", Self.order("o-2"))
         }

@@ -4,18 +4,18 @@
 const lateAfter = 10_000;
 const againAfter = 2_000;
 const storageName = "juice-commands";
+const pageName = "juice-page";
 
 // Not crypto.randomUUID: it exists only in secure contexts, on localhost and over TLS.
-export function newID() {
-  const hex = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0"));
-  return `kiosk-${hex.join("")}`;
-}
+const random = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 const keyOf = (kind, id) => `${kind} ${id}`;
 
 export class Commands {
   constructor() {
-    this.page = newID();
+    // What the ids of its commands begin with, also after a reload: the kiosk sends the answers there.
+    this.page = sessionStorage.getItem(pageName) ?? `kiosk-${random()}`;
+    sessionStorage.setItem(pageName, this.page);
     // Called after each change of a command. Its state is sending, unsent, limited, sent, late, answered, refused
     // or dropped.
     this.onChange = () => {};
@@ -28,7 +28,7 @@ export class Commands {
 
   // The content is the record's members but for the id. A cancel has its order's id. A quiet command has no card unless something
   // is wrong.
-  send(kind, store, content, { id = newID(), isQuiet = false } = {}) {
+  send(kind, store, content, { id = `${this.page}-${random()}`, isQuiet = false } = {}) {
     const command = { kind, id, store, content, isQuiet, at: Date.now(), state: "sending" };
     this.#add(command);
     this.#store();
@@ -89,11 +89,11 @@ export class Commands {
     clearTimeout(command.again);
     if (command.kind === "restock" && !this.isStaff) return;
     const [topic, id] = command.kind === "restock" ? ["restocks", "restockId"] : ["orders", "orderId"];
-    const headers = { "Content-Type": "application/json", "X-Kiosk-Page": this.page };
     let refusal = null;
     try {
       const response = await fetch(`/api/${topic}?store=${encodeURIComponent(command.store)}`, {
-        method: "POST", headers, body: JSON.stringify({ [id]: command.id, ...command.content }),
+        method: "POST", headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ [id]: command.id, ...command.content }),
       });
       if (!response.ok) {
         const wait = Number(response.headers.get("Retry-After"));
