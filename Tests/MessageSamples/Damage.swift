@@ -174,7 +174,7 @@ extension Damage {
             + each(["stock": notNumbers, "claim": notNumbers, "added": notOffsets, "forwarded": notOffsets, "since": ["1"]]),
         "claim": ofIDs
             + each([
-                "since": notNumbers, "fenced": notTexts.dropLast() + [], "partitions": notAmounts + [nil, "0"],
+                "since": notNumbers, "fenced": ["null", "{}", "\"a\"", "[7]"], "partitions": notAmounts + [nil, "0"],
                 "group": notTexts.dropLast() + [], "instance": notTexts.dropLast() + [], "stock": ["1"],
             ]),
     ]

@@ -64,6 +64,8 @@ final class Simulation {
     func run() -> [String] {
         trace?("\(scenario)")
         if let stores { trace?("\(stores)") }
+        // What is under way refers to the cluster, and would keep it in memory.
+        defer { (cluster.sending, cluster.lateRequests) = ([], []) }
         while time < scenario.steps {
             disturb()
             stepOneWorker()
