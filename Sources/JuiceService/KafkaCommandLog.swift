@@ -26,6 +26,8 @@ final class KafkaCommandLog: CommandLog {
     private let transactions: TransactionSession
     private let reader: LogReader
     private var fence: ProducerFence?
+    /// Whether the group's member is asked for its offsets, or the reader.
+    private var asksMember = true
     /// Since when a topic is missing.
     private var missingSince: ContinuousClock.Instant?
     /// When the log last joined the group again without knowing why it was fenced.
@@ -198,9 +200,15 @@ final class KafkaCommandLog: CommandLog {
     }
 
     func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset] {
-        try looking { timeout throws(KafkaError) in
-            try reader.uncommitted.groupOffsets(of: partitions, in: configuration.topics, timeout: timeout)
+        // A client that is no member does not look for another coordinator once its own is gone. But a member that reads committed
+        // records waits for offsets in other programs' transactions. So each of the two is asked in turn.
+        let consumer = asksMember ? input?.consumer : nil
+        asksMember.toggle()
+        let offsets = try looking { timeout throws(KafkaError) in
+            try (consumer ?? reader.uncommitted).groupOffsets(of: partitions, in: configuration.topics, timeout: timeout)
         }
+        asksMember = true
+        return offsets
     }
 
     func confirmMembership(_ offsets: [InputPartition: GroupOffset]) throws(LogError) {

@@ -101,6 +101,8 @@ final class LogReader {
                 ends[topics[log.topic, extent.partition]] = (log, end)
             }
         }
+        // This client reads nothing now, so it would go on asking leaders that are gone.
+        _ = try committed.metadata(topics: ChangelogTopic.allCases.map { topics[$0.topic] }, timeout: timeout)
         // With read_committed, the end is the last stable offset.
         let stable = try committed.endOffsets(of: Array(ends.keys), timeout: timeout)
         let open = stable.compactMap { place, offset in

@@ -1,4 +1,5 @@
 import BrokerFaults
+import JuiceMessages
 import Kafka
 import Synchronization
 import TestSupport
@@ -159,6 +160,28 @@ import Testing
             #expect(wait(upTo: .seconds(20)) { events.takeovers == 2 }, "\(events.all.suffix(5))")
             _ = try till.order()
             #expect(wait(upTo: .seconds(20)) { events.committed.count == 2 }, "\(events.all.suffix(5))")
+        }
+    }
+
+    /// The client that looks for open transactions reads nothing meanwhile, which would show it that a leader is gone.
+    @Test func aTakeoverFindsTheNewLeadersOfResultsAndStock() async throws {
+        let cluster = try await TestCluster.split()
+        let broker = cluster.broker
+        var given = cluster.impatientConfiguration()
+        given.bootstrapServers = try String(#require(cluster.bootstrapServers.split(separator: ",").last))
+        // All that the takeover asks besides stays where it is.
+        for topic in [cluster.topics.results, cluster.topics.stock] {
+            broker.setLeader(2, of: TopicPartition(topic: topic, partition: 0))
+        }
+        try await withRunningService(given) { events in
+            let till = try Till(cluster)
+            _ = try till.order()
+            #expect(wait { events.committed.count == 1 })
+            for topic in Topic.allCases { broker.setLeader(1, of: TopicPartition(topic: cluster.topics[topic], partition: 0)) }
+            broker.takeDown(broker: 2)
+            _ = try till.order()
+            broker.fail(next: .endTransaction, with: [.producerFenced])
+            #expect(wait(upTo: .seconds(30)) { events.takeovers >= 2 }, "\(events.all.suffix(5))")
         }
     }
 
