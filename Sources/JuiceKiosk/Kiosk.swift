@@ -41,7 +41,7 @@ package struct Kiosk: Service {
             menu: configuration.menu, rule: configuration.rule, mostPages: configuration.mostPages, metrics: self.metrics,
             clock: clock)
         producer = CommandProducer(configuration: configuration.orders, topics: configuration.topics, logger: logger)
-        limiter = OrderRateLimiter(configuration.limits, logger: logger)
+        limiter = OrderRateLimiter(perSecond: configuration.orderRate, logger: logger)
         staff = StaffAuthenticator(configuration.staffSecrets, logger: logger)
     }
 
@@ -123,13 +123,13 @@ package struct Kiosk: Service {
         }
         router.post("/api/staff") { request, context in
             let session = try staff.signIn(
-                authorization: request.headers[.authorization], from: client(request, context), path: request.uri.path)
-            staff.signOut(request.staffSession)
+                authorization: request.headers[.authorization], session: request.staffSession, from: context.peer,
+                path: request.uri.path)
             return Response(status: .noContent, headers: [.setCookie: request.staffCookie(session)])
         }
         router.delete("/api/staff") { request, _ in
             staff.signOut(request.staffSession)
-            return Response(status: .noContent, headers: [.setCookie: request.staffCookie("", maxAge: 0)])
+            return Response(status: .noContent)
         }
         return router.buildResponder()
     }
@@ -142,17 +142,11 @@ package struct Kiosk: Service {
 
     // MARK: - Commands
 
-    /// The client's address, also behind trusted proxies; nil if it is unknown.
-    private func client(_ request: Request, _ context: KioskContext) -> IPAddress? {
-        let forwardedFor = HTTPField.Name("X-Forwarded-For").map { request.headers[values: $0] } ?? []
-        return IPAddress(context.peer)?.client(forwardedFor: forwardedFor, by: configuration.trustedProxies)
-    }
-
     /// Sends an order or a cancel, within the rate limit. Either may take a place in the service's duplicate memory.
     private func admit(_ command: OutgoingCommand, _ request: Request, _ context: KioskContext) async throws -> Response {
         guard let takesOrders = hub.takesOrders(for: Name(command.store)) else { throw Refusal.stockIsUnread }
         guard takesOrders else { throw Refusal.unknownStore }
-        try limiter.admit(from: client(request, context), path: request.uri.path)
+        try limiter.admit(from: context.peer, path: request.uri.path)
         return try await send(command)
     }
 
@@ -216,11 +210,10 @@ extension Request {
 
     /// The cookie of a browser in which staff are signed in. Scripts cannot read it, no other site's page can have it sent, and
     /// where there is TLS it is not sent without.
-    fileprivate func staffCookie(_ session: String, maxAge: Int? = nil) -> String {
+    fileprivate func staffCookie(_ session: String) -> String {
         let isSecure = headers[.origin]?.lowercased().hasPrefix("https:") ?? false
         let cookie = Cookie(
-            name: cookieName, value: session, maxAge: maxAge, path: "/api", secure: isSecure, httpOnly: true, sameSite: .strict
-        )
+            name: cookieName, value: session, path: "/api", secure: isSecure, httpOnly: true, sameSite: .strict)
         return cookie.description
     }
 

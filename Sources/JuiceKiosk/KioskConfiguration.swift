@@ -24,10 +24,8 @@ package struct KioskConfiguration: Sendable {
     package var staffSecrets: [StaffSecret]
     /// The host names under which browsers reach the page, besides `localhost` and IP addresses.
     package var hostNames: [String]
-    /// How many orders and cancels are accepted per second.
-    package var limits: OrderLimits
-    /// The proxies whose `X-Forwarded-For` is trusted.
-    package var trustedProxies: [AddressRange]
+    /// How many orders and cancels are accepted per second; bursts of ten seconds' worth.
+    package var orderRate: Int
     /// How many pages can be open at once. Each holds one connection for its event stream and uses more for its requests.
     package var mostPages = 2000
     /// The service's duplicate window: how long after an order the page offers to cancel it.
@@ -37,12 +35,11 @@ package struct KioskConfiguration: Sendable {
     package init(
         kafka: KafkaConfiguration, topics: TopicNames, group: String, capabilities: BrokerCapabilities = .full,
         menu: Menu = .standard, stores: [String]? = nil, takesAnyStore: Bool = false, language: Language? = nil,
-        staffSecrets: [StaffSecret] = [], hostNames: [String] = [], limits: OrderLimits = OrderLimits(),
-        trustedProxies: [AddressRange] = []
+        staffSecrets: [StaffSecret] = [], hostNames: [String] = [], orderRate: Int = 100
     ) {
         (self.kafka, self.topics, self.group, self.capabilities) = (kafka, topics, group, capabilities)
         (self.menu, self.stores, self.takesAnyStore, self.language) = (menu, stores, takesAnyStore, language)
-        (self.staffSecrets, self.hostNames, self.limits, self.trustedProxies) = (staffSecrets, hostNames, limits, trustedProxies)
+        (self.staffSecrets, self.hostNames, self.orderRate) = (staffSecrets, hostNames, orderRate)
     }
 
     /// Which stores are shown, and which accept orders.

@@ -94,7 +94,7 @@ struct Refusal: HTTPResponseError {
     static func unconfirmed(_ reason: String) -> Refusal { Refusal(.serviceUnavailable, "unconfirmed", reason) }
 
     static func tooManyOrders(wait: Duration) -> Refusal {
-        tooMany("tooManyOrders", "too many orders a second, from this address or in all", wait)
+        tooMany("tooManyOrders", "too many orders a second", wait)
     }
 
     static func tooManyTries(wait: Duration) -> Refusal {

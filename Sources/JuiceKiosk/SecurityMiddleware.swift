@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 
@@ -57,7 +58,7 @@ struct SecurityMiddleware: RouterMiddleware {
     /// rebinding), so that the browser sees one origin. It cannot do so with an IP address.
     func isOwn(host: String?) -> Bool {
         guard let host, let name = Self.name(of: host) else { return false }
-        return name.hasPrefix("[") || IPAddress(name) != nil || hostNames.contains(name)
+        return name.hasPrefix("[") || isIPv4(name) || hostNames.contains(name)
     }
 
     /// Whether a page of this host sent a request that changes something. Browsers send `Origin`; a client that does not is no
@@ -67,6 +68,11 @@ struct SecurityMiddleware: RouterMiddleware {
         guard let host, let origin, let scheme = origin.firstRange(of: "://") else { return false }
         guard ["http", "https"].contains(origin[..<scheme.lowerBound].lowercased()) else { return false }
         return origin[scheme.upperBound...].lowercased() == host.lowercased()
+    }
+
+    private func isIPv4(_ name: String) -> Bool {
+        var address = in_addr()
+        return inet_pton(AF_INET, name, &address) == 1
     }
 
     /// The host name without the port.

@@ -35,33 +35,24 @@ package struct StaffSecret: Sendable, CustomStringConvertible {
     package var description: String { "********" }
 }
 
-/// Signs browsers in with a staff secret, and remembers them. Whoever keeps sending wrong secrets waits longer each time, also with
-/// the right one.
+/// Signs browsers in with a staff secret, and remembers them. Wrong secrets make the next PIN wait, longer each time. The token never
+/// waits: it is too long to be guessed, so strangers cannot lock staff out.
 final class StaffAuthenticator: Sendable {
-    /// How many wrong secrets in a row from one address cause no wait: people mistype.
+    /// How many wrong secrets in a row cause no wait: people mistype.
     static let freeTries = 5
     /// How long they are remembered after the last one.
-    static let memory = Duration.seconds(600)
-    /// The same for a PIN and all addresses together: it is short enough to be guessed from many.
-    static let freeTriesOfAll = 100
-    static let memoryOfAll = Duration.seconds(2 * 3600)
-    /// At least this many addresses are remembered.
-    static let addresses = 10_000
+    static let memory = Duration.seconds(2 * 3600)
     /// How long a browser stays signed in after the session was last used.
     static let sessionLength = Duration.seconds(12 * 3600)
-    /// At least this many browsers are signed in.
+    /// At least this many browsers are remembered.
     static let mostSessions = 1000
 
     /// Wrong secrets in a row.
     private struct Failures {
         private static let longestWait = Duration.seconds(60)
 
-        let free: Int
-        let memory: Duration
         private var count = 0
         private var last: ContinuousClock.Instant?
-
-        init(free: Int, memory: Duration) { (self.free, self.memory) = (free, memory) }
 
         mutating func add(at now: ContinuousClock.Instant) {
             if let last, now - last > memory { count = 0 }
@@ -70,18 +61,21 @@ final class StaffAuthenticator: Sendable {
 
         /// How long the next try has to wait: 1 s, 2 s, 4 s … after each failure that is not free.
         func wait(at now: ContinuousClock.Instant) -> Duration {
-            guard let last, count > free else { return .zero }
-            return max(.zero, min(.seconds(1 << min(count - free - 1, 10)), Self.longestWait) - (now - last))
+            guard let last, count > freeTries else { return .zero }
+            return max(.zero, min(.seconds(1 << min(count - freeTries - 1, 10)), Self.longestWait) - (now - last))
         }
     }
 
+    private struct Session {
+        /// Nil once staff have signed out.
+        var usedAt: ContinuousClock.Instant?
+        /// A browser in which staff signed in has its own tries. Guesses from elsewhere do not make it wait.
+        var failures = Failures()
+    }
+
     private struct State {
-        var failures = RecentTable<IPAddress?, Failures>(capacity: addresses)
-        var failuresOfAll = Failures(free: freeTriesOfAll, memory: memoryOfAll)
-        /// Where staff signed in. Guesses from elsewhere do not lock them out.
-        var known = RecentTable<IPAddress?, Void>(capacity: addresses)
-        /// When each session was last used, by its id.
-        var sessions = RecentTable<String, ContinuousClock.Instant>(capacity: mostSessions)
+        var failures = Failures()
+        var sessions = RecentTable<String, Session>(capacity: mostSessions)
     }
 
     private let secrets: [StaffSecret]
@@ -89,52 +83,44 @@ final class StaffAuthenticator: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex(State())
 
-    /// - Parameter secrets: any of them will do; without one nobody can sign in.
+    /// - Parameter secrets: any of them will do; without one staff cannot sign in.
     init(_ secrets: [StaffSecret], logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         (self.secrets, self.now) = (secrets, now)
         log = SpacedWarning("a staff sign-in was refused", logger: logger, now: now)
     }
 
-    /// Signs a browser in, and returns its session's id, which nobody can guess.
+    /// Signs a browser in, and returns its new session's id, which cannot be guessed.
     ///
     /// - Parameters:
     ///   - authorization: the value of the request's `Authorization` header.
+    ///   - session: the browser's session, which this one replaces.
+    ///   - peer: the other end of the connection, for the log.
     ///   - path: the requested path, for the log.
     /// - Throws: ``Refusal`` if it has no secret, or has to wait.
-    func signIn(authorization: String?, from address: IPAddress?, path: String) throws(Refusal) -> String {
+    func signIn(authorization: String?, session: String?, from peer: String, path: String) throws(Refusal) -> String {
         guard !secrets.isEmpty else { throw .editingIsOff }
         let isBearer = authorization?.lowercased().hasPrefix("bearer ") ?? false
         let given = isBearer ? authorization?.dropFirst(7) ?? "" : ""
         let (now, id) = (now(), (0..<2).map { _ in String(UInt64.random(in: 1 << 60 ... .max), radix: 16) }.joined())
-        let refusal = state.withLock { state in
-            let refusal = Self.judge(given, of: secrets, from: address?.client, now: now, &state)
-            if refusal == nil { state.sessions[id] = now }
-            return refusal
+        let refusal: Refusal? = state.withLock { state in
+            let known = session.flatMap { state.sessions[$0] }
+            var failures = known?.failures ?? state.failures
+            let wait = failures.wait(at: now)
+            // During a wait a PIN is not compared: the refusal would say whether it was right.
+            if secrets.contains(where: { (wait <= .zero || !$0.isPIN) && $0.matches(given) }) {
+                if let session { state.sessions[session] = nil }
+                state.sessions[id] = Session(usedAt: now)
+                return nil
+            }
+            guard wait <= .zero else { return .tooManyTries(wait: wait) }
+            failures.add(at: now)
+            if let session, known != nil { state.sessions[session]?.failures = failures } else { state.failures = failures }
+            return .wrongToken
         }
         guard let refusal else { return id }
-        // Also one that has to wait: a guesser that goes on is told of for as long.
-        log.add(from: address, path: path)
+        // Also one that has to wait, so that the log shows how long a guesser goes on.
+        log.add(from: peer, path: path)
         throw refusal
-    }
-
-    private static func judge(
-        _ given: Substring, of secrets: [StaffSecret], from client: IPAddress?, now: ContinuousClock.Instant, _ state: inout State
-    ) -> Refusal? {
-        var own = state.failures[client] ?? Failures(free: freeTries, memory: memory)
-        let wait = own.wait(at: now)
-        guard wait <= .zero else { return .tooManyTries(wait: wait) }
-        // Until then a PIN is not compared: the refusal would tell whether it was right.
-        let isStranger = state.known[client] == nil && secrets.contains(where: \.isPIN)
-        let waitOfPINs = isStranger ? state.failuresOfAll.wait(at: now) : .zero
-        guard !secrets.contains(where: { (waitOfPINs <= .zero || !$0.isPIN) && $0.matches(given) }) else {
-            (state.failures[client], state.known[client]) = (nil, ())
-            return nil
-        }
-        own.add(at: now)
-        state.failures[client] = own
-        guard waitOfPINs <= .zero else { return .tooManyTries(wait: waitOfPINs) }
-        state.failuresOfAll.add(at: now)
-        return .wrongToken
     }
 
     /// Lets a browser in that is signed in, and stays so for as long again.
@@ -150,14 +136,14 @@ final class StaffAuthenticator: Sendable {
         guard let session else { return false }
         let now = now()
         return state.withLock { state in
-            guard let last = state.sessions[session], now - last < Self.sessionLength else { return false }
-            state.sessions[session] = now
+            guard let last = state.sessions[session]?.usedAt, now - last < Self.sessionLength else { return false }
+            state.sessions[session]?.usedAt = now
             return true
         }
     }
 
-    /// Signs a browser out.
-    func signOut(_ session: String?) { if let session { state.withLock { $0.sessions[session] = nil } } }
+    /// Signs a browser out. It is remembered, so that strangers' guesses do not make it wait.
+    func signOut(_ session: String?) { if let session { state.withLock { $0.sessions[session]?.usedAt = nil } } }
 
     /// Logs what is still held back. No request follows.
     func close() { log.flush() }

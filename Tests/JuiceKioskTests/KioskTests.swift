@@ -111,19 +111,14 @@ struct KioskTests {
     }
 
     @Test func aFloodOfOrdersHasToWait() async throws {
-        let limits = OrderLimits(inAll: 100, perAddress: 1)
-        try await withKiosk({ ($0.limits, $0.trustedProxies) = (limits, [AddressRange("127.0.0.1")].compactMap(\.self)) }) {
-            site, _ in
-            // The proxy's own entry is trusted, but not the entries before it.
-            let flooding = ["X-Forwarded-For": "198.51.100.9, 192.0.2.1"]
+        try await withKiosk({ $0.orderRate = 1 }) { site, _ in
             var (number, answer) = (0, "HTTP/1.1 202 ")
             while answer.hasPrefix("HTTP/1.1 202 "), number < 100 {
-                answer = try site.post("/api/orders", Self.order("o-\(number)"), flooding)
+                answer = try site.post("/api/orders", Self.order("o-\(number)"))
                 number += 1
             }
             #expect(number > 10)
             #expect(answer.hasPrefix("HTTP/1.1 429 ") && answer.contains("tooManyOrders") && answer.contains("Retry-After: 1\r\n"))
-            try site.expect(202, "/api/orders", Self.order("mine"), ["X-Forwarded-For": "192.0.2.1, 192.0.2.2"])
         }
     }
 

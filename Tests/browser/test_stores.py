@@ -66,7 +66,7 @@ class StoreTest(KioskTest):
 
 class LimitTest(KioskTest):
     def test_an_order_beyond_the_limit_waits_and_is_made(self):
-        with self.kiosk("--any-store", "--address-rate", "1") as url:
+        with self.kiosk("--any-store", "--order-rate", "1") as url:
             visit(self.driver, url, self.store)
             is_over = threading.Event()
 

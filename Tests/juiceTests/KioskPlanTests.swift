@@ -28,8 +28,7 @@ struct KioskPlanTests {
         #expect(plan.adminAddress == nil)
         #expect(plan.configuration.stores == nil)
         #expect(!plan.configuration.takesAnyStore)
-        #expect(plan.configuration.limits == OrderLimits(inAll: 100, perAddress: 5))
-        #expect(plan.configuration.trustedProxies.isEmpty)
+        #expect(plan.configuration.orderRate == 100)
         #expect(plan.configuration.group == "juice-maker")
     }
 
@@ -40,8 +39,7 @@ struct KioskPlanTests {
                     "http": "0.0.0.0:80", "admin-http": "127.0.0.1:81", "stores": "강남,hongdae",
                     "staff-token-file": path, "group": "g",
                     "language": "ko", "topic-prefix": "t.", "host-names": "a.example,b.example",
-                    "any-store": "true", "order-rate": "7", "address-rate": "3",
-                    "trusted-proxies": "127.0.0.1,10.0.0.0/8",
+                    "any-store": "true", "order-rate": "7",
                 ])
             )
             #expect(plan.address == HTTPAddress(host: "0.0.0.0", port: 80))
@@ -53,9 +51,7 @@ struct KioskPlanTests {
             #expect(plan.configuration.language == .korean)
             #expect(plan.configuration.topics.orders == "t.orders")
             #expect(plan.configuration.takesAnyStore)
-            #expect(plan.configuration.limits == OrderLimits(inAll: 7, perAddress: 3))
-            let proxies = ["127.0.0.1", "10.0.0.0/8"].compactMap { AddressRange($0) }
-            #expect(plan.configuration.trustedProxies == proxies)
+            #expect(plan.configuration.orderRate == 7)
             #expect(plan.configuration.hostNames == ["a.example", "b.example"])
             #expect(plan.configuration.feed["isolation.level"] == "read_committed")
             #expect(plan.configuration.orders["enable.idempotence"] == "true")
@@ -74,8 +70,7 @@ struct KioskPlanTests {
     @Test(arguments: [
         ("staff-token-file", "/no/such/file", Failure.Status.configuration),
         ("staff-pin-file", "/no/such/file", .configuration), ("stores", "a,,b", .usage),
-        ("http", "nowhere", .usage), ("order-rate", "0", .usage), ("address-rate", "many", .usage),
-        ("trusted-proxies", "proxy.example", .usage), ("trusted-proxies", "10.0.0.1,", .usage),
+        ("http", "nowhere", .usage), ("order-rate", "0", .usage), ("order-rate", "many", .usage),
         ("admin-http", "8082", .usage),
     ])
     func refusesSettings(setting: String, text: String, status: Failure.Status) throws {

@@ -29,22 +29,8 @@ struct KioskOptions: ParsableArguments {
         help: ArgumentHelp("Host names of the page, besides localhost and IP addresses, separated by commas.", valueName: "names"))
     var hostNames: String?
 
-    @Option(
-        .addressRate, value: "count",
-        help: "Orders and cancels per second from one address (IPv6: from one /64); bursts of up to ten seconds' worth.")
-    var addressRate: Int?
-
-    @Option(.orderRate, value: "count", help: "The same for all addresses together.")
+    @Option(.orderRate, value: "count", help: "Orders and cancels per second; bursts of up to ten seconds' worth.")
     var orderRate: Int?
-
-    @Option(
-        help: ArgumentHelp(
-            """
-            Proxies whose X-Forwarded-For is trusted: addresses and networks such as 10.0.0.0/8, separated by commas. \
-            (default: none; all clients behind a proxy share its address)
-            """,
-            valueName: "addresses"))
-    var trustedProxies: String?
 }
 
 extension Setting<String?> {
@@ -59,17 +45,7 @@ extension Setting<[String]> {
 }
 
 extension Setting<Int> {
-    static var orderRate: Self { Self("order-rate", in: 1...1_000_000, default: OrderLimits().inAll) }
-    static var addressRate: Self { Self("address-rate", in: 1...1_000_000, default: OrderLimits().perAddress) }
-}
-
-extension Setting<[AddressRange]> {
-    static var trustedProxies: Self {
-        Self("trusted-proxies", default: [], "IP addresses and networks such as 127.0.0.1,10.0.0.0/8") { text in
-            let ranges = text.split(separator: ",", omittingEmptySubsequences: false).map { AddressRange(String($0)) }
-            return ranges.contains { $0 == nil } ? nil : ranges.compactMap(\.self)
-        }
-    }
+    static var orderRate: Self { Self("order-rate", in: 1...1_000_000, default: 100) }
 }
 
 extension Setting<Bool> {
@@ -88,8 +64,8 @@ struct KioskCommand: AsyncParsableCommand {
             Anyone who can reach the page can order, for the store main and every store that has stock, or for those in \
             --stores; orders for other stores are refused, because they would create those stores. Editing stock, which \
             can also create a store, requires the token in --staff-token-file or the PIN in --staff-pin-file. The page is \
-            served over HTTP without TLS: for other machines put a TLS proxy in front, and configure --host-names and \
-            --trusted-proxies.
+            served over HTTP without TLS: for other machines put a TLS proxy in front, which also limits what one client \
+            may do, and configure --host-names.
 
             With --admin-http it serves health and metrics at a separate address, which visitors need not reach. It is ready \
             while a broker answers and all stock has been read.
@@ -100,7 +76,7 @@ struct KioskCommand: AsyncParsableCommand {
               juice kiosk
               juice kiosk --bootstrap-servers kafka:9092 --stores 강남,홍대 --language ko
               openssl rand -hex 16 > staff-token && juice kiosk --staff-token-file staff-token
-              juice kiosk --host-names kiosk.example.com --trusted-proxies 127.0.0.1
+              juice kiosk --host-names kiosk.example.com
               juice kiosk --http 0.0.0.0:8081 --host-names kiosk.example.com --admin-http 127.0.0.1:8082
             """
     )
@@ -173,8 +149,7 @@ struct KioskPlan {
             menu: try settings.menu(), stores: stores, takesAnyStore: try settings[.anyStore],
             language: settings.all(.language).isEmpty ? nil : try settings[.language],
             staffSecrets: staffSecrets, hostNames: try settings[.hostNames],
-            limits: OrderLimits(inAll: try settings[.orderRate], perAddress: try settings[.addressRate]),
-            trustedProxies: try settings[.trustedProxies])
+            orderRate: try settings[.orderRate])
         configuration.duplicateWindow = try settings[.duplicateWindow]
         // Leave connections for the requests of open pages, and for loading the page's files.
         configuration.mostPages = min(configuration.mostPages, limits.connections * 3 / 4)
