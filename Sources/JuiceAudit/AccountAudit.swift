@@ -27,7 +27,7 @@ struct AccountAudit {
         account = isWhole ? Account() : nil
         var text: [UInt8] = []
         text.add(menu.fruits.indices.map { AuditMenu.Amount(fruit: $0, amount: 0) }, menu) { menu.fruits[$0.fruit].initialLevel }
-        self.menu = text.withUnsafeBufferPointer(Self.digest)
+        self.menu = text.withUnsafeBufferPointer { Self.digest($0) }
     }
 
     /// Adds a record of the journal that is about a record of an input.
@@ -47,9 +47,11 @@ struct AccountAudit {
 
     /// Compares a position note, which speaks of what comes before it.
     ///
-    /// - Parameter first: the first offset of the journal that has not expired. Places before it are not looked for.
+    /// - Parameters:
+    ///   - first: the first offset of the journal that has not expired. Places before it are not looked for.
+    ///   - needed: where the oldest answer is that a repeat may ask for, as far as is known.
     /// - Returns: what is wrong with it. The next note is compared with what this one says.
-    mutating func check(_ note: JSONReader, at offset: Int64, first: Int64) -> String? {
+    mutating func check(_ note: JSONReader, at offset: Int64, first: Int64, needed: Int64?) -> String? {
         let (there, begins) = (account, mayBegin)
         (account, mayBegin) = (nil, false)
         defer { notes[offset] = true }
@@ -70,17 +72,33 @@ struct AccountAudit {
         } else if !begins {
             problems.append("it begins another account, and no anchor precedes it")
         }
-        if let oldest = note.value("oldest"), !(0..<max(offset, first) ~= note.integer(oldest).map(Int64.init) ?? -1) {
+        let oldest = note.value("oldest").map { note.integer($0).map(Int64.init) ?? -1 }
+        if let oldest, !(0..<max(offset, first) ~= oldest) {
             problems.append("its oldest answer is not before it")
+        } else if let needed, oldest ?? .max > needed {
+            problems.append("its oldest answer should be at \(needed), for which a repeat may ask")
         }
         return problems.isEmpty ? nil : problems.joined(separator: "; ")
     }
 
     /// SipHash-1-3 by Aumasson and Bernstein, in 64 bits. The key is the text "juice journal v1".
-    static func digest(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64 {
+    static func digest(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64 { hash(bytes, isWide: false).0 }
+
+    /// The same in 128 bits: what the journal calls a digest, in hexadecimal digits.
+    static func digest(of bytes: [UInt8]) -> String {
+        let (first, second) = bytes.withUnsafeBufferPointer { hash($0, isWide: true) }
+        return [first, second].map { half in
+            let digits = String(half.byteSwapped, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+
+    /// The second half only if it is wide.
+    private static func hash(_ bytes: UnsafeBufferPointer<UInt8>, isWide: Bool) -> (UInt64, UInt64) {
         let (low, high): (UInt64, UInt64) = (0x6F6A_2065_6369_756A, 0x3176_206C_616E_7275)
         var (v0, v1) = (low ^ 0x736F_6D65_7073_6575, high ^ 0x646F_7261_6E64_6F6D)
         var (v2, v3) = (low ^ 0x6C79_6765_6E65_7261, high ^ 0x7465_6462_7974_6573)
+        if isWide { v1 ^= 0xEE }
         func rotated(_ word: UInt64, _ bits: Int) -> UInt64 { word << bits | word >> (64 - bits) }
         func mix() {
             (v0, v2) = (v0 &+ v1, v2 &+ v3)
@@ -97,8 +115,14 @@ struct AccountAudit {
             mix()
             v0 ^= word
         }
-        v2 ^= 0xFF
-        for _ in 0..<3 { mix() }
-        return v0 ^ v1 ^ v2 ^ v3
+        func end() -> UInt64 {
+            for _ in 0..<3 { mix() }
+            return v0 ^ v1 ^ v2 ^ v3
+        }
+        v2 ^= isWide ? 0xEE : 0xFF
+        let first = end()
+        guard isWide else { return (first, 0) }
+        v1 ^= 0xDD
+        return (first, end())
     }
 }

@@ -21,6 +21,9 @@ struct AnswerMemory {
     /// What a repeat of each identity gets. A cancel takes the place of its order; one that was rejected has its own.
     private var answers: Recent<UInt64, FirstAnswer>
     private var number = 0
+    /// First answers in their order, without those that repeats no longer ask for.
+    private var inOrder: [(identity: UInt64, number: Int)] = []
+    private var firstInOrder = 0
     /// Up to when there were answers of which nothing is known, and how many were remembered then.
     private var unknown: (until: Int64, number: Int)?
 
@@ -88,6 +91,17 @@ struct AnswerMemory {
             && repetition.handledBefore &- first.answered <= retention
     }
 
+    /// Where the oldest answer is that the service must remember at a moment, as far as is known.
+    mutating func oldest(at moment: SendTimes) -> Int64? {
+        while firstInOrder < inOrder.count {
+            let (identity, number) = inOrder[firstInOrder]
+            if let first = answers[identity], first.number == number, isRemembered(first, moment) { return first.offset }
+            firstInOrder += 1
+        }
+        (inOrder, firstInOrder) = ([], 0)
+        return nil
+    }
+
     mutating func remember(_ contents: UInt64, at offset: Int64, _ command: Command, _ outcome: Outcome, _ times: SendTimes) {
         // What an order gets that was cancelled before is not remembered: the cancel is. Nor is a cancel to an unknown store.
         if outcome.reason == .cancelled || outcome.reason == .unknownStore && command.kind == .cancel { return }
@@ -101,6 +115,11 @@ struct AnswerMemory {
         answers[identity] = FirstAnswer(
             offset: offset, contents: contents, kind: command.kind, was: outcome.was(of: command.kind), taken: outcome.taken,
             number: number, sent: sent, answered: times.answered)
+        inOrder.append((identity, number))
+        if firstInOrder > Self.slack, firstInOrder > inOrder.count / 2 {
+            inOrder.removeFirst(firstInOrder)
+            firstInOrder = 0
+        }
         number += 1
     }
 }

@@ -210,6 +210,12 @@ extension AuditRecord {
         return place.header.utf8.elementsEqual(header) ? place : nil
     }
 
+    /// The digest of its key and value, as in the notes about it.
+    var digest: String {
+        let length = key.map { UInt64($0.count) } ?? .max
+        return AccountAudit.digest(of: withUnsafeBytes(of: length.littleEndian, Array.init) + (key ?? []) + (value ?? []))
+    }
+
     /// Stands for key, value, headers but for the last ones, and for what comes besides.
     func contents(without own: Int = 0, _ more: String = "") -> UInt64 {
         var digest = Digest()

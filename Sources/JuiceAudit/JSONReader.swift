@@ -259,6 +259,18 @@ extension JSONReader {
         Array(sequence(first: array + 1) { tokens[$0].next }.prefix { $0 < tokens[array].next })
     }
 
+    /// What is written as the values of an object's members, by name.
+    func members(_ name: StaticString) -> [String: String] {
+        var members: [String: String] = [:]
+        guard let object = value(name), tokens[object].kind == .object else { return members }
+        forEachMember(of: object) { name, value in
+            let written = written(after: name, through: value).drop { $0 != UInt8(ascii: "{") }
+            members[String(decoding: text(name), as: UTF8.self)] = String(decoding: written, as: UTF8.self)
+            return true
+        }
+        return members
+    }
+
     /// Offsets by partitions of inputs.
     func offsets(_ name: StaticString) -> [String: Int64] {
         var offsets: [String: Int64] = [:]

@@ -178,6 +178,14 @@ struct Answer {
         return json.written(after: rest - 1, through: before)
     }
 
+    /// Adds the bytes of which the digest of its command is made.
+    func addHashed(_ json: JSONReader, to bytes: inout [UInt8]) {
+        let letter: Unicode.Scalar = kind == .order ? "o" : kind == .cancel ? "c" : "r"
+        bytes += [UInt8(ascii: letter), UInt8(truncatingIfNeeded: json.text(store).count)]
+        bytes += json.text(store)
+        bytes += json.text(id)
+    }
+
     /// Stands for what a repeat of the answer must say, too: its type, and all that follows.
     func contents(_ json: JSONReader) -> UInt64 {
         var digest = Digest()

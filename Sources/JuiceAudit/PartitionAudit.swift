@@ -14,13 +14,37 @@ struct PartitionAudit {
         /// The offset that the last answered record was forwarded from, by partitions such as `orders/3`. Nil if an answered record
         /// has expired, up to the next position note.
         var sources: [String: Int64]? = [:]
+        /// The last record that was handled; nil if it is not known.
+        var last: Handled?
         /// Faults about places and, apart from them, about answers. Where an operator moves the position back, the places are
         /// judged again. If they were wrong, it may be another log by now, and then nothing that was said of it counts.
         var faults: [(offset: Int64, isAnswer: Bool, fault: Fault)] = []
 
-        init(_ cursor: RecordCursor) { self.cursor = cursor }
+        init(_ cursor: RecordCursor, isNew: Bool) { (self.cursor, last) = (cursor, isNew ? Handled() : nil) }
 
         var name: String { cursor.place(0).partitionName }
+    }
+
+    /// The last record of an input that was handled.
+    private struct Handled {
+        /// Nil if there is none.
+        private var offset: Int64?
+        /// What its digest is made of, if it was answered, or else the digest that its note has.
+        private var (answered, digest) = ([UInt8](), "")
+
+        init(_ offset: Int64? = nil, digest: String = "") { (self.offset, self.digest) = (offset, digest) }
+
+        mutating func set(_ answer: Answer, _ json: JSONReader) {
+            offset = answer.offset
+            answered.removeAll(keepingCapacity: true)
+            answer.addHashed(json, to: &answered)
+        }
+
+        /// What position notes say of it; empty if they leave it out.
+        var text: String {
+            let digest = answered.isEmpty ? digest : AccountAudit.digest(of: answered)
+            return offset.map { #"{"offset":\#($0),"digest":"\#(digest)"}"# } ?? ""
+        }
     }
 
     /// A record of an input, and what it is.
@@ -79,7 +103,7 @@ struct PartitionAudit {
         guard partition < rules.partitionCount else { return }
         let count = AuditTopic.inputs.map(source.partitionCount).max() ?? 0
         for number in stride(from: partition, to: max(count, partition + 1), by: rules.partitionCount) {
-            inputs += AuditTopic.inputs.map { Input(RecordCursor(source, $0, number)) }
+            inputs += AuditTopic.inputs.map { Input(RecordCursor(source, $0, number), isNew: journal.first == 0) }
         }
     }
 
@@ -139,7 +163,7 @@ struct PartitionAudit {
         begin(at: record)
         (states, owner, hasPosition) = ([], OwnerAudit(), false)
         account.lose()
-        for input in inputs { (input.next, input.since, input.sources) = (nil, nil, nil) }
+        for input in inputs { (input.next, input.since, input.sources, input.last) = (nil, nil, nil, nil) }
     }
 
     private func moment(_ record: AuditRecord) -> AuditMoment {
@@ -153,6 +177,7 @@ struct PartitionAudit {
     /// Reports a record that may be about one of an input, and does not say which.
     private mutating func lose(_ record: AuditRecord, _ problem: String) {
         account.lose()
+        for input in inputs { input.last = nil }
         report(record, problem)
     }
 
@@ -311,7 +336,12 @@ extension PartitionAudit {
             return lose(record, "the note is of no place that is journalled here")
         }
         if type == "anchored" { return try judgeAnchor(offset, input, record) }
-        guard let reading = try take(offset, of: input, by: record, isCopy: type == "copy") else {
+        let (reading, digest) = (try take(offset, of: input, by: record, isCopy: type == "copy"), json.string("digest") ?? "")
+        if ["copy", "deadLetter", "forwarded"].contains(type) {
+            input.last = Handled(offset, digest: digest)
+            if let reading, digest != reading.record.digest { doubt(reading, record, "its digest is not that of \(reading.place)") }
+        }
+        guard let reading else {
             if type == "deadLetter" { send(nil, input.cursor.place(offset), record) }
             return
         }
@@ -389,6 +419,7 @@ extension PartitionAudit {
 
     private mutating func judgeAnchor(_ offset: Int64, _ input: Input, _ record: AuditRecord) throws {
         account.anchor()
+        input.last = Handled()
         var anchor = AuditAnchor(
             at: moment(record), topic: input.cursor.topic, partition: input.cursor.partition, from: input.next, to: offset,
             by: json.string("by") ?? "", reason: json.string("reason"), copied: json.integer("copied").map(Int64.init))
@@ -417,7 +448,10 @@ extension PartitionAudit {
         if let problem = owner.check(json, at: moment(record), isWhole: isWhole) { report(record, problem) }
         // A copied note names offsets of the other cluster.
         let first = record.offset < endOfCopy ? .max : max(journal.first, audit.starts.first?.offset ?? 0)
-        if let problem = account.check(json, at: record.offset, first: first) { report(record, problem) }
+        let now = SendTimes(record, answeredAt: record.timestamp, after: before.written, handledBefore: before.handled)
+        let needed = record.offset < endOfCopy ? nil : memory.oldest(at: now)
+        if let problem = account.check(json, at: record.offset, first: first, needed: needed) { report(record, problem) }
+        let last = record.offset < endOfCopy ? [:] : json.members("last")
         let (added, forwarded) = (json.offsets("added"), json.offsets("forwarded"))
         for (number, input) in inputs.enumerated() {
             let topic = input.cursor.topic
@@ -426,6 +460,9 @@ extension PartitionAudit {
                 try judge(position: said, input, record)
             } else if let next = input.next {
                 report(record, "it does not say the position in \(input.name), which is \(next)")
+            }
+            if let expected = input.last?.text, record.offset >= endOfCopy, last[input.name] ?? "" != expected {
+                report(record, "its last of \(input.name) is \(last[input.name] ?? "left out"), should be \(expected)")
             }
             guard number < 2 else { continue }
             let sources = forwarded.filter { $0.key.hasPrefix("\(topic.rawValue)/") }
@@ -456,6 +493,8 @@ extension PartitionAudit {
     private mutating func judge(_ answer: Answer, _ record: AuditRecord) throws {
         audit.counts.answers += 1
         let input = inputs[answer.kind == .restock ? 1 : 0]
+        if input.last == nil { input.last = Handled() }
+        input.last?.set(answer, json)
         guard let reading = try take(answer.offset, of: input, by: record) else { return followAnswer(ifAhead: true) }
         guard case .answer(let command) = reading.verdict, isSame(json.text(answer.store), names.stores[command.store]),
             names.identity(answer.kind, store: command.store, id: json.text(answer.id)) == command.identity

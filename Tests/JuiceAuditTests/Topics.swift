@@ -195,6 +195,18 @@ struct Account {
     var changes = 0
     var sum: UInt64 = 0
 
+    /// The last handled record of each input.
+    var last: [String: String] = [:]
+
+    /// A handled record, as notes name it.
+    static func handled(_ offset: Int, _ digest: String) -> String { #"{"offset":\#(offset),"digest":"\#(digest)"}"# }
+
+    /// Each input's last handled record, in the order in which notes name them.
+    var lastMember: String {
+        let members = last.sorted { $0.key < $1.key }.map { #""\#($0.key)":\#($0.value)"# }
+        return members.isEmpty ? "" : #","last":{\#(members.joined(separator: ","))}"#
+    }
+
     /// The members of a note.
     var members: String {
         (before.map { #","before":\#($0)"# } ?? "")
@@ -205,9 +217,19 @@ struct Account {
     static func weight(_ store: String) -> UInt64 { sipHash(store) | 1 }
 
     /// SipHash-1-3 of whole words: the text, padded so that its length is the last byte.
-    static func sipHash(_ text: String) -> UInt64 {
-        let length = text.utf8.count
-        let padded = Array(text.utf8) + Array(repeating: 0, count: 7 - length % 8) + [UInt8(truncatingIfNeeded: length)]
+    static func sipHash(_ text: String) -> UInt64 { sipHash(Array(text.utf8), mark: 0xFF).reduce(0, ^) }
+
+    /// The same in 128 bits, as digits.
+    static func digest(_ bytes: [UInt8]) -> String {
+        let halves = [sipHash(bytes, mark: 0xEE), sipHash(bytes, mark: 0xEE, again: true)].map { $0.reduce(0, ^) }
+        return halves.flatMap { half in (0..<8).map { String(format: "%02x", Int(half >> (8 * $0) & 0xFF)) } }.joined()
+    }
+
+    /// - Parameters:
+    ///   - mark: what ends the text: of 64 bits or of 128.
+    ///   - again: whether it is for the second half.
+    private static func sipHash(_ text: [UInt8], mark: UInt64, again: Bool = false) -> [UInt64] {
+        let padded = text + Array(repeating: 0, count: 7 - text.count % 8) + [UInt8(truncatingIfNeeded: text.count)]
         func words(_ bytes: [UInt8]) -> [UInt64] {
             stride(from: 0, to: bytes.count, by: 8).map { start in
                 (0..<8).map { UInt64(bytes[start + $0]) << (8 * $0) }.reduce(0, |)
@@ -227,41 +249,78 @@ struct Account {
             add(2, 1, rotatedBy: 17)
             v[2] = v[2] << 32 | v[2] >> 32
         }
+        if mark == 0xEE { v[1] ^= 0xEE }
         for word in words(padded) {
             v[3] ^= word
             mix()
             v[0] ^= word
         }
-        v[2] ^= 255
+        v[2] ^= mark
         for _ in 0..<3 { mix() }
-        return v.reduce(0, ^)
+        if again {
+            v[1] ^= 0xDD
+            for _ in 0..<3 { mix() }
+        }
+        return v
     }
 }
 
 extension AuditTopics {
-    /// The topics with the right account in each position note that has none.
-    var accounted: AuditTopics {
+    /// The topics with the right digests, and the right account and last records in each position note that has none.
+    var accounted: AuditTopics { completed(withAccounts: true) }
+
+    /// The same without the accounts.
+    var digested: AuditTopics { completed(withAccounts: false) }
+
+    private func completed(withAccounts: Bool) -> AuditTopics {
         var topics = self
         for (partition, records) in self[.results].enumerated() {
             var account = Account()
             for (index, record) in records.enumerated() {
-                let value = record.value ?? []
+                var value = record.value ?? []
+                func set(_ text: String) {
+                    value = Array(text.utf8)
+                    topics[.results][partition][index] = record.with(value: text)
+                }
+                func add(_ members: String) { set(String(decoding: value.dropLast(), as: UTF8.self) + members + "}") }
                 guard let members = try? JSONSerialization.jsonObject(with: Data(value)) as? [String: Any] else { continue }
                 switch members["type"] as? String {
                 case "claim": break
-                case "anchored": account.before = nil
+                case "anchored":
+                    account.before = nil
+                    if let topic = members["topic"] { account.last["\(topic)/\(members["partition"] ?? partition)"] = nil }
                 case "position":
-                    if members["records"] == nil {
-                        let text = String(decoding: value.dropLast(), as: UTF8.self) + account.members + "}"
-                        topics[.results][partition][index] = record.with(value: text)
-                    }
+                    // Naming an older answer than must be is right.
+                    if withAccounts, members["records"] == nil { add(account.members + (record.offset > 0 ? #","oldest":0"# : "")) }
+                    if members["last"] == nil { add(account.lastMember) }
                     account.before = record.offset
                 default:
-                    guard members["topic"] ?? members["store"] != nil, members["offset"] != nil else { continue }
+                    guard members["topic"] ?? members["store"] != nil, let offset = members["offset"] as? Int else { continue }
                     account.records += 1
-                    guard let store = members["store"] as? String, members["revision"] != nil, members["duplicate"] == nil else {
+                    if let topic = members["topic"] as? String {
+                        let number = members["partition"] as? Int ?? partition
+                        if members["digest"] == nil, let inputs = AuditTopic(rawValue: topic).map({ self[$0] }),
+                            inputs.indices.contains(number), let read = inputs[number].first(where: { $0.offset == offset })
+                        {
+                            let length = read.key.map { UInt64($0.count) } ?? .max
+                            let bytes = (0..<8).map { UInt8(length >> (8 * $0) & 0xFF) } + (read.key ?? []) + (read.value ?? [])
+                            add(#","digest":"\#(Account.digest(bytes))""#)
+                        }
+                        if ["copy", "deadLetter", "forwarded"].contains(members["type"] as? String) {
+                            let note = try? JSONSerialization.jsonObject(with: Data(value)) as? [String: Any]
+                            account.last["\(topic)/\(number)"] = Account.handled(offset, note?["digest"] as? String ?? "")
+                        }
                         continue
                     }
+                    guard let store = members["store"] as? String else { continue }
+                    let isOrder = members["orderId"] != nil
+                    if let id = members["orderId"] ?? members["restockId"] {
+                        let isCancel = members["type"] as? String == "cancelled" || members["cancel"] != nil
+                        let command = [(isOrder ? isCancel ? UInt8(ascii: "c") : UInt8(ascii: "o") : UInt8(ascii: "r")), UInt8(store.utf8.count)]
+                        let digest = Account.digest(command + Array(store.utf8) + Array("\(id)".utf8))
+                        account.last["\(isOrder ? "orders" : "restocks")/\(partition)"] = Account.handled(offset, digest)
+                    }
+                    guard members["revision"] != nil, members["duplicate"] == nil else { continue }
                     account.changes += 1
                     account.sum &+= Account.weight(store)
                 }

@@ -337,10 +337,11 @@ struct PartitionRestore {
     ///
     /// - Parameter isCopy: whether earlier offsets are those of another cluster.
     func acceptedAccount(isCopy: Bool) -> JournalAccount {
-        let oldest = isCopy ? extents.results.lowerBound : account.last?.account.oldest.map { max($0, extents.results.lowerBound) }
+        // Answers after the last note are no older than the note.
+        let oldest = isCopy ? 0 : account.last.map { $0.account.oldest ?? $0.offset }
         return JournalAccount(
-            before: nil, records: applied.progress.records, changes: applied.stores.changes, oldest: oldest,
-            menu: settings.menuDigest)
+            before: nil, records: applied.progress.records, changes: applied.stores.changes,
+            oldest: oldest.map { max($0, extents.results.lowerBound) }, menu: settings.menuDigest)
     }
 
     /// Where to begin with an input that the journal says nothing of.
