@@ -70,15 +70,17 @@ let package = Package(
 
         .executableTarget(
             name: "simulate",
-            dependencies: ["JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "Kafka", argumentParser],
+            dependencies: ["JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "Kafka", "ToolSupport", argumentParser],
             path: "Tools/simulate"),
         // A proxy before brokers that holds back, cuts, delays and repeats single requests.
         .target(
             name: "FaultyNetwork",
             dependencies: ["CRdKafka", nio, .product(name: "NIOPosix", package: "swift-nio")], path: "Tools/FaultyNetwork"),
-        // What torture and bench share: child processes, errors and exit statuses.
+        // What the tools share: child processes, errors and exit statuses, topics in memory.
         .target(name: "CProcess", path: "Tools/CProcess"),
-        .target(name: "ToolSupport", dependencies: ["CProcess", "Kafka", argumentParser, logging], path: "Tools/ToolSupport"),
+        .target(
+            name: "ToolSupport", dependencies: ["CProcess", "JuiceAudit", "Kafka", argumentParser, logging],
+            path: "Tools/ToolSupport"),
         .executableTarget(
             name: "torture",
             dependencies: [
@@ -134,7 +136,7 @@ let package = Package(
                 "BrokerFaults", "JuiceDomain", "JuiceHTTP", "JuiceKiosk", "JuiceMessages", "JuiceService", "Kafka", "TestSupport",
                 lifecycle,
             ]),
-        .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
+        .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit", "ToolSupport"]),
         .testTarget(
             name: "juiceTests",
             dependencies: [

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A swift-metrics backend that keeps all metrics in memory and exports them in Prometheus' text format.
 ///
-/// A metric's label becomes its name, so follow Prometheus' naming rules, units included; invalid characters become `_`.
+/// A metric's label becomes its name, so follow Prometheus' naming rules, units included.
 /// Counters stay counters, meters and gauges become gauges, and recorders and timers become histograms, timers in seconds.
 package final class PrometheusRegistry: MetricsFactory {
     /// What swift-metrics does not know about a metric.
@@ -59,14 +59,14 @@ package final class PrometheusRegistry: MetricsFactory {
 
     /// The series with these labels, made if needed. A series of another kind than its name has works, but is not exported.
     private func series<Handler: Series>(
-        _ label: String, _ dimensions: [(String, String)], _ kind: Kind, make: (_ name: String) -> Handler
+        _ label: String, _ dimensions: [(String, String)], _ kind: Kind, make: () -> Handler
     ) -> Handler {
-        let (name, labels) = (TextFormat.name(label), TextFormat.labels(dimensions))
+        let labels = TextFormat.labels(dimensions)
         return state.withLock { state in
-            let family = state.families[name, default: (kind, [:])]
+            let family = state.families[label, default: (kind, [:])]
             if let series = family.series[labels] as? Handler, family.kind == kind { return series }
-            let series = make(name)
-            if family.kind == kind { state.families[name, default: (kind, [:])].series[labels] = series }
+            let series = make()
+            if family.kind == kind { state.families[label, default: (kind, [:])].series[labels] = series }
             return series
         }
     }
@@ -82,26 +82,26 @@ package final class PrometheusRegistry: MetricsFactory {
     // MARK: - MetricsFactory
 
     package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        series(label, dimensions, .counter) { _ in CounterSeries() }
+        series(label, dimensions, .counter) { CounterSeries() }
     }
 
     package func makeFloatingPointCounter(label: String, dimensions: [(String, String)]) -> any FloatingPointCounterHandler {
-        series(label, dimensions, .counter) { _ in NumberSeries() }
+        series(label, dimensions, .counter) { NumberSeries() }
     }
 
     package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        series(label, dimensions, .gauge) { _ in NumberSeries() }
+        series(label, dimensions, .gauge) { NumberSeries() }
     }
 
     package func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-        guard aggregate else { return series(label, dimensions, .gauge) { _ in NumberSeries() } }
+        guard aggregate else { return series(label, dimensions, .gauge) { NumberSeries() } }
         return histogram(label, dimensions)
     }
 
     package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler { histogram(label, dimensions) }
 
     private func histogram(_ label: String, _ dimensions: [(String, String)]) -> HistogramSeries {
-        series(label, dimensions, .histogram) { name in HistogramSeries(bounds: descriptions[name]?.buckets ?? Self.usualBuckets) }
+        series(label, dimensions, .histogram) { HistogramSeries(bounds: descriptions[label]?.buckets ?? Self.usualBuckets) }
     }
 
     package func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
@@ -194,28 +194,7 @@ enum TextFormat {
 
     /// The labels sorted by name, formatted as between braces.
     static func labels(_ dimensions: [(String, String)]) -> String {
-        // A label's name is like a metric's, but without `:`.
-        dimensions.map { (sanitized($0, also: "_"), escaped($1, also: "\"")) }
-            .sorted { $0.0 < $1.0 }
-            .map { "\($0)=\"\($1)\"" }
-            .joined(separator: ",")
-    }
-
-    /// A valid metric name: letters, digits, `_` and `:`, not starting with a digit.
-    static func name(_ text: String) -> String { sanitized(text, also: ":") }
-
-    private static func sanitized(_ text: String, also extra: Unicode.Scalar) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "a"..."z", "A"..."Z", "_", extra: result.unicodeScalars.append(scalar)
-            case "0"..."9":
-                if result.isEmpty { result = "_" }
-                result.unicodeScalars.append(scalar)
-            default: result += "_"
-            }
-        }
-        return result.isEmpty ? "_" : result
+        dimensions.sorted { $0.0 < $1.0 }.map { "\($0)=\"\(escaped($1, also: "\""))\"" }.joined(separator: ",")
     }
 
     /// Escapes backslashes and line ends, and what else is asked for. By scalars: as characters, `\r\n` is one.

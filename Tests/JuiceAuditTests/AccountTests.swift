@@ -1,4 +1,5 @@
 import Testing
+import ToolSupport
 
 @testable import JuiceAudit
 
@@ -92,7 +93,8 @@ import Testing
         Change("the first note is removed", "results 0@10: it names the position note before it") { $0["results 0@1"] = nil },
         Change("a repeat is removed", "missing: orders 0@3", "results 0@10: \(account)8 records") { $0["results 0@4"] = nil },
         Change(
-            "a change is removed", "missing: restocks 0@1", "results 0@10: \(account)8 records, 4 changes", "results 0@13: its oldest",
+            "a change is removed", "missing: restocks 0@1", "results 0@10: \(account)8 records, 4 changes",
+            "results 0@13: its oldest",
             "stock 0@2"
         ) { $0["results 0@7"] = nil },
         Change(
@@ -129,7 +131,8 @@ import Testing
 
     /// What the notes say of handled records.
     private static let digests: [Change] = [
-        Change("no last records", "results 0@10: its last of orders/0 is left out", "results 0@10: its last of restocks/0 is left") {
+        Change("no last records", "results 0@10: its last of orders/0 is left out", "results 0@10: its last of restocks/0 is left")
+        {
             $0.replace("results 0@10", menu, #"\#(menu),"last":{}"#)
         },
         Change("another last record", "results 1@7: its last of orders/1 is {", "results 1@7: its last of restocks/1 is left out") {
@@ -159,7 +162,8 @@ import Testing
         Change("anchored") {
             $0.add("results 0@12", Line.anchored(7))
             $0.replace("results 0@13", #""before":10,"records":9,"changes":4"#, #""records":7,"changes":2"#)
-            $0.add("results 0@14", position(#","before":13,"records":7,"changes":2,"sum":"16127208202196969700","oldest":7\#(menu)"#))
+            $0.add(
+                "results 0@14", position(#","before":13,"records":7,"changes":2,"sum":"16127208202196969700","oldest":7\#(menu)"#))
         },
         Change("anchored, and wrong from then on", "results 0@14: \(account)9 records, 4 changes") {
             $0.add("results 0@12", Line.anchored(7))

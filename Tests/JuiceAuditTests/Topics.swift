@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import ToolSupport
 
 @testable import JuiceAudit
 
@@ -316,7 +317,10 @@ extension AuditTopics {
                     let isOrder = members["orderId"] != nil
                     if let id = members["orderId"] ?? members["restockId"] {
                         let isCancel = members["type"] as? String == "cancelled" || members["cancel"] != nil
-                        let command = [(isOrder ? isCancel ? UInt8(ascii: "c") : UInt8(ascii: "o") : UInt8(ascii: "r")), UInt8(store.utf8.count)]
+                        let command = [
+                            (isOrder ? isCancel ? UInt8(ascii: "c") : UInt8(ascii: "o") : UInt8(ascii: "r")),
+                            UInt8(store.utf8.count),
+                        ]
                         let digest = Account.digest(command + Array(store.utf8) + Array("\(id)".utf8))
                         account.last["\(isOrder ? "orders" : "restocks")/\(partition)"] = Account.handled(offset, digest)
                     }

@@ -57,17 +57,9 @@ import Testing
         #expect(registry.text().contains("size_bytes_sum 7\n"))
     }
 
-    @Test(arguments: [
-        ("http.requests-total", "http_requests_total"), ("a:b", "a:b"), ("7up", "_7up"), ("", "_"),
-        ("쥬스", "__"),
-    ])
-    func namesAreMadeFit(label: String, name: String) {
-        #expect(TextFormat.name(label) == name)
-    }
-
     @Test func labelsAreOrderedAndEscaped() {
         #expect(TextFormat.labels([("b", "1"), ("a", "x\"y\\z\n")]) == #"a="x\"y\\z\n",b="1""#)
-        #expect(TextFormat.labels([("a:b", "딸기")]) == #"a_b="딸기""#)
+        #expect(TextFormat.labels([("a_b", "딸기")]) == #"a_b="딸기""#)
     }
 
     @Test(arguments: [

@@ -1,5 +1,6 @@
 import JuiceAudit
 import Testing
+import ToolSupport
 
 @testable import torture
 

@@ -1,6 +1,7 @@
 import JuiceAudit
 import JuiceEngine
 import JuiceMessages
+import ToolSupport
 
 extension AuditTopics {
     /// The committed records of a cluster, for the auditor.

@@ -321,7 +321,7 @@ final class Takeover {
 
     /// The ids under which somebody may still write, this worker's former self included: a journal may have lost its claim.
     private var suspects: Set<String> {
-        targets.reduce(into: []) { $0.formUnion($1.suspects.union(cached[$1.partition]?.ids ?? [])) }
+        targets.reduce(into: []) { $0.formUnion($1.tail.suspects.union(cached[$1.partition]?.ids ?? [])) }
     }
 
     private func fence(_ suspects: Set<String>) {
@@ -337,7 +337,7 @@ final class Takeover {
 
     /// The ids are fenced, but for these. Partitions must wait in which one of them may still write.
     private func fenced(but undecided: Set<String>, now: Timestamp) -> [PartitionFailure] {
-        let waiting = targets.filter { !undecided.isDisjoint(with: $0.suspects) }
+        let waiting = targets.filter { !undecided.isDisjoint(with: $0.tail.suspects) }
         stage = .deciding(since: now)
         leaveOut { target in waiting.contains { $0 === target } }
         return waiting.map {
@@ -379,7 +379,7 @@ final class Takeover {
 
     private func claim(on target: TakeoverTarget) -> JournalClaim {
         JournalClaim(
-            ids: ids, since: target.since, fenced: target.suspects.subtracting(ids).sorted(), group: context.settings.group,
+            ids: ids, since: target.since, fenced: target.tail.suspects.subtracting(ids).sorted(), group: context.settings.group,
             instance: context.settings.instance, partitions: share.partitionCount, next: target.tail.positions.ofHome)
     }
 

@@ -64,9 +64,6 @@ final class TakeoverTarget {
         return (restore?.claims ?? [:]).allSatisfy { $0.key < first || $0.key >= since || tail.names($0.value, at: $0.key) }
     }
 
-    /// The ids under which somebody may still write.
-    var suspects: Set<String> { tail.suspects }
-
     // MARK: - Reading
 
     /// Where to open the topic that is to be read.
