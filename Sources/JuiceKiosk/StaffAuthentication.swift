@@ -35,8 +35,8 @@ package struct StaffSecret: Sendable, CustomStringConvertible {
     package var description: String { "********" }
 }
 
-/// Signs browsers in with a staff secret, and remembers them. Wrong secrets make the next PIN wait, longer each time. The token never
-/// waits: it is too long to be guessed, so strangers cannot lock staff out.
+/// Signs browsers in with a staff secret, and remembers them. Wrong secrets make the next PIN wait, longer each time. The token
+/// never waits: it is too long to be guessed, so strangers cannot lock staff out.
 final class StaffAuthenticator: Sendable {
     /// How many wrong secrets in a row cause no wait: people mistype.
     static let freeTries = 5

@@ -14,7 +14,7 @@ import Testing
         .failedFenceIgnored: 64, .stateKeptBlindly: 236, .truncationNotNoticed: 67, .notesAndForwardsInOneFlush: 445,
         .sumsNotClosed: 134, .recordsNotCounted: 248, .chainNotFollowed: 168, .oldestNotHeld: 164, .menuNotCompared: 88,
         .lastNotCompared: 87, .openTransactionsNotWaitedFor: 53, .secondIDInitialisedLate: 28, .secondPath: 24,
-        .logSamenessNotChecked: 20,
+        .logSamenessNotChecked: 20, .gapNotNoticed: 313, .lostAnswerMisreported: 1069,
     ]
 
     @Test func everyCommandHasOneAnswerWhateverFails() async throws {

@@ -104,6 +104,10 @@ enum Flaw: String, CaseIterable, Sendable {
     case menuNotCompared
     /// What position notes say of the last handled records is not compared with the inputs.
     case lastNotCompared
+    /// A gap between the revisions of a store's answers is not noticed.
+    case gapNotNoticed
+    /// A repeat whose first answer is lost gets another account of what became of it.
+    case lostAnswerMisreported
     /// An anchor is written although nobody has accepted what is missing.
     case anchorWithoutAccept
     /// A partition is claimed while another program's transaction is open in it.

@@ -11,7 +11,7 @@ struct Harm {
     enum Kind: CaseIterable {
         /// The results are compacted for a moment. Notes have no key, so they go; of a store's answers only the last stays.
         case compactedResults
-        /// The results lose some answers between two position notes.
+        /// The results lose some answers between two position notes, or one after the last note.
         case lostAnswers
         /// Somebody writes a tombstone to the stock.
         case tombstone
@@ -116,6 +116,18 @@ extension SimulatedStorage {
         case .lostAnswers:
             let notes = notes(in: results)
             guard let last = notes.last, let former = notes.dropLast().last else { return nil }
+            // After the last note, only the next change of the same store shows a loss.
+            let tail = results.read(from: last).records.filter { SimulatedJournal.revision($0.record) > 0 }
+            let followed = tail.enumerated().filter { index, found in
+                tail[(index + 1)...].contains {
+                    $0.record.key?.bytes == found.record.key?.bytes && !$0.record.text.contains(#""duplicate":true"#)
+                } && !found.record.text.contains(#""duplicate":true"#)
+            }
+            if harm.step.isMultiple(of: 3), let lost = harm.random.pick(followed)?.element.offset {
+                wound(partition)
+                noteLoss(from: partition) { $0.remove(lost) }
+                return "results[\(partition)] lose \(lost)"
+            }
             // At times only answers that tell of no change, which no revision misses.
             let isUnchanged = harm.random.chance(50)
             let answers = results.read(from: former).records.filter { offset, record in

@@ -146,6 +146,9 @@ final class SimulatedFlaws {
 
     private func restored(_ record: Record, at offset: Offset, of place: Place) -> Record? {
         guard let value = record.value else { return record }
+        if flaw == .gapNotNoticed, record.key != nil {
+            return withRevision(SimulatedJournal.revision(record) - lostChanges(before: record, in: place.partition), record)
+        }
         if place.topic == .stock { return flaw == .revisionRepeats ? withRevisionBefore(record) : record }
         if let note = JournalNote(value.view) { return restored(note, record, at: offset, of: place) }
         switch flaw {
@@ -213,8 +216,20 @@ final class SimulatedFlaws {
 
     private func withRevisionBefore(_ record: Record) -> Record {
         let revision = SimulatedJournal.revision(record)
-        guard revision > 1 else { return record }
-        return record.revised(record.text.replacing(#""revision":\#(revision)"#, with: #""revision":\#(revision - 1)"#).utf8)
+        return revision > 1 ? withRevision(revision - 1, record) : record
+    }
+
+    private func withRevision(_ revision: Int, _ record: Record) -> Record {
+        record.revised(record.text.replacing(/"revision":[0-9]+/, with: #""revision":\#(revision)"#).utf8)
+    }
+
+    /// How many changes of a record's store the journal has lost, up to what the record is about.
+    private func lostChanges(before record: Record, in partition: Int32) -> Int {
+        let revision = SimulatedJournal.revision(record)
+        return cluster[.results, partition].removed.values.count { lost in
+            lost.key?.bytes == record.key?.bytes && 1...max(1, revision) ~= SimulatedJournal.revision(lost)
+                && !lost.text.contains(#""duplicate":true"#)
+        }
     }
 
     // MARK: - Writing
@@ -246,6 +261,9 @@ final class SimulatedFlaws {
         if flaw == .positionsNotedAhead {
             hold(record, note, place)
             return nil
+        }
+        if flaw == .lostAnswerMisreported, record.text.hasPrefix(#"{"type":"answerLost""#) {
+            return record.revised(record.text.replacing(#""was":"made""#, with: #""was":"notMade""#).utf8)
         }
         return flaw == .basketJudgedItemByItem ? madeItemByItem(record, place) ?? record : record
     }
