@@ -98,7 +98,8 @@ package final class ServiceHealth: Sendable {
                 worker.failingPartitions = [:]
             case .startingOver(let error): worker.holdUp("\(Self.name(number)) starts over: \(error.message)")
             case .failed, .left: end(&worker, number)
-            case .partitionStopped(let partition, let fault): worker.stoppedPartitions[partition] = fault.reason
+            case .partitionStopped(let partition, let fault):
+                (worker.stoppedPartitions[partition], worker.failingPartitions[partition]) = (fault.reason, nil)
             case .partitionFailing(let partition, let fault): worker.failingPartitions[partition] = fault.reason
             case .partitionRecovered(let partition): worker.failingPartitions[partition] = nil
             case .started, .retrying, .stockRewritten, .answersDeleted: break

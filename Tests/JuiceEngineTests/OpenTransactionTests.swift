@@ -41,6 +41,36 @@ import Testing
         #expect(cluster.answers(partition: 1) == ["juiceMade 1"] && harness.hasRecovered)
     }
 
+    /// Nothing is committed in it by then, so only the takeover shows that it is free.
+    @Test func aPartitionWithoutCommandsRecovers() {
+        cluster.beginForeignTransaction(in: Place(topic: .results, partition: 1))
+        let harness = Harness(cluster)
+        harness.wait(3_001)
+        cluster.endForeignTransactions()
+        harness.wait(3_001)
+        #expect(harness.hasRecovered)
+    }
+
+    /// Once the transaction has ended, the takeover finds that the orders were recreated. It stops the partition once, and does not
+    /// take over the other one for ever.
+    @Test func aPartitionThatIsStoppedAfterAForeignTransactionIsLeftAlone() {
+        let harness = Harness(cluster)
+        for partition in 0..<2 as Range<Int32> { cluster.order("\(partition)", "kiwi", partition: partition) }
+        harness.run()
+        cluster.beginForeignTransaction(in: Place(topic: .results, partition: 1))
+        cluster.group.rebalance()
+        harness.wait(3_001)
+        cluster[.orders, 1].clear()
+        cluster.endForeignTransactions()
+        harness.wait(3_001)
+        func stops() -> Int { harness.events.count { if case .partitionStopped(1, _) = $0 { true } else { false } } }
+        #expect(stops() == 1)
+        let claims = cluster.values(.results).count { $0.contains(#""since""#) }
+        for _ in 0..<3 { harness.wait(3_001) }
+        #expect(stops() == 1)
+        #expect(cluster.values(.results).count { $0.contains(#""since""#) } == claims)
+    }
+
     /// An owner looks for later claims beyond the last stable offset.
     @Test func anOwnerServesOnBesideAForeignTransaction() {
         let harness = Harness(cluster)
@@ -69,5 +99,17 @@ import Testing
         #expect(cluster[.results, 0].end == records)
         harness.run()
         #expect(!harness.hasStartedOver)
+    }
+}
+
+extension Harness {
+    /// Runs the worker for some milliseconds.
+    fileprivate func wait(_ time: Timestamp) {
+        let end = cluster.now + time
+        while cluster.now < end {
+            run(limit: 20)
+            cluster.now += 100
+        }
+        run()
     }
 }

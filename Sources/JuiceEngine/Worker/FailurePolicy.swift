@@ -227,10 +227,13 @@ struct FailurePolicy {
 
     /// A partition is taken over, so it has a leader again and can be written to. Returns whether it was paused for that alone.
     mutating func tookOver(_ partition: Int32) -> Bool {
-        guard let reason = pauses[partition]?.reason, reason == .leaderless || reason == .unclaimable else { return false }
-        (pauses[partition], failuresAlone[partition]) = (nil, nil)
+        guard let reason = pauses[partition]?.reason, [.leaderless, .unclaimable, .undecided].contains(reason) else { return false }
+        stopped(partition)
         return true
     }
+
+    /// A partition is stopped. The end of its pause must not have it taken over again.
+    mutating func stopped(_ partition: Int32) { (pauses[partition], failuresAlone[partition]) = (nil, nil) }
 
     /// The group took the partitions back.
     mutating func forgetPartitions() { (pauses, failuresAlone, refusals) = ([:], [:], [:]) }

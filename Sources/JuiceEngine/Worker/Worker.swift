@@ -243,6 +243,7 @@ package struct Worker<Log: CommandLog> {
     private mutating func stop(_ partition: Int32, _ fault: PartitionFault, journalEnd: Offset) {
         partitions[partition] = nil
         stopped[partition] = journalEnd
+        failures.stopped(partition)
         onEvent(.partitionStopped(partition, fault))
     }
 
