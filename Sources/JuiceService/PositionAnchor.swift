@@ -120,7 +120,9 @@ package final class PositionAnchor {
         }
         // It writes stock.
         if survey.hasOtherMenu { throw .badConfiguration("the partition's owner has another menu: add --menu FILE") }
-        let fault = survey.fault.flatMap { $0.missing > 0 ? $0 : nil }
+        var fault = survey.fault.flatMap { $0.missing > 0 ? $0 : nil }
+        let others = Anchoring<KafkaCommandLog>.others(than: input, at: survey.positions, after: fault)
+        fault?.reason += others.map { ". With it, \($0.topic) [\($0.partition)] goes on at offset \($0.offset)" }.joined()
         let log = survey.extents.inputs[input] ?? 0..<0
         let from = survey.positions.first { $0.topic == input.topic && $0.partition == input.partition }?.offset
         let target: Offset
@@ -188,9 +190,9 @@ package final class PositionAnchor {
     package func move(
         to offset: Offset, reason: String?, copied: Offset? = nil, accepting missing: Int64 = 0
     ) throws(ServiceError) {
-        let place = InputPlace(topic: input.topic, partition: input.partition == partition ? nil : input.partition, offset: offset)
+        let position = InputPosition(topic: input.topic, partition: input.partition, offset: offset)
         try asking { () throws(LogError) in
-            try anchoring.write(place, by: author, reason: reason, copied: copied, accepting: missing)
+            try anchoring.write(position, by: author, reason: reason, copied: copied, accepting: missing)
         }
     }
 

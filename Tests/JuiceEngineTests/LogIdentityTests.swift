@@ -248,6 +248,30 @@ import Testing
         #expect(cluster.answers() == ["outOfStock a"])
     }
 
+    /// One anchor accepts the loss for both inputs: the owner reads on at once, and would make the restocks again.
+    @Test(arguments: 0..<2) func anAnchorThatAcceptsALostEndMovesBothInputs(index: Int) throws {
+        let harness = Harness(cluster)
+        for number in 0..<3 {
+            cluster.restock("r\(number)", #""add":{"kiwi":1}"#)
+            harness.order("o\(number)", "kiwi")
+        }
+        cluster.now += 1_001
+        harness.run()
+        cluster.truncate(.results, 0, last: 6)
+        cluster.now += 3_001
+        harness.run()
+        let fault = try #require(harness.fault)
+        #expect(fault.kind == .journal && fault.missing > 0)
+        let remaining = cluster.answers()
+        try #require(fault.anchors.count == 2)
+        try cluster.anchor(fault.anchors[index], accepting: fault.missing)
+        cluster.now += 3_001
+        harness.run()
+        #expect(cluster.answers() == remaining)
+        harness.order("next", "kiwi")
+        #expect(cluster.answers() == remaining + ["juiceMade next"])
+    }
+
     /// Its offsets prove nothing of a log that is another one.
     @Test func theAdviceBeginsAtANewLogsFirstRecord() throws {
         let harness = Harness(cluster)

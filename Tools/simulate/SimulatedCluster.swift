@@ -202,8 +202,6 @@ final class SimulatedCluster {
         let settings = WorkerSettings(
             menu: menu, language: .english, partitionCount: partitionCount, group: "group-0", instance: log.member)
         var anchoring = Anchoring(log: log, settings: settings, share: share)
-        let place = InputPlace(
-            topic: position.topic, partition: position.partition == partition ? nil : position.partition, offset: position.offset)
         defer { writeAllMarkers() }
         var accepted = missing
         for _ in 0..<20 {
@@ -213,7 +211,7 @@ final class SimulatedCluster {
                     if lost > 0 { tryAnchor(position, accepting: flaw == .anchorWithoutAccept ? lost : lost + 1) }
                     accepted = lost
                 }
-                return try anchoring.write(place, by: "operator", reason: nil, accepting: accepted ?? 0)
+                return try anchoring.write(position, by: "operator", reason: nil, accepting: accepted ?? 0)
             } catch {
                 if error.remedy == .stop { throw error }
                 if error.remedy == .startOver { try? anchoring.startOver() }

@@ -82,17 +82,22 @@ package struct Anchoring<Log: CommandLog> {
     ///   - copied: what the offset was in the cluster that the topics were copied from; nil if they were not.
     ///   - missing: how many records and changes journal and stock may lack: exactly as many as they do.
     package mutating func write(
-        _ place: InputPlace, by author: String, reason: String?, copied: Offset? = nil, accepting missing: Int64
+        _ position: InputPosition, by author: String, reason: String?, copied: Offset? = nil, accepting missing: Int64
     ) throws(LogError) {
-        let note = JournalNote.anchored(place, by: author, reason: reason, copied: copied)
+        func note(_ position: InputPosition) -> JournalNote {
+            let number = position.partition == partition ? nil : position.partition
+            let place = InputPlace(topic: position.topic, partition: number, offset: position.offset)
+            return .anchored(place, by: author, reason: reason, copied: copied)
+        }
         let (target, state) = try restore(isInspection: false)
         let claim = target.claim
         // Nobody can write the first note any more. A second one would undo what was handled since.
-        if let attempt, let claim, try journal(from: attempt, to: claim, has: note) { return }
+        if let attempt, let claim, try journal(from: attempt, to: claim, has: note(position)) { return }
         guard let (account, fault) = takeover?.accepted else { throw unavailable }
         if let fault, fault.missing > 0, fault.missing != missing {
             throw LogError(.stop, "\(fault.reason). To accept that, add --accept \(fault.missing)")
         }
+        let notes = ([position] + Self.others(than: position.input, at: state.positions, after: fault)).map(note)
         attempt = attempt ?? claim
         // The account that follows says that the stock has all changes. Before the anchor, more of it is written than one
         // transaction should have.
@@ -100,11 +105,21 @@ package struct Anchoring<Log: CommandLog> {
             try transact { (transaction) throws(LogError) in try transaction.writeStock(of: state) }
             state.applied.stores.commit()
         }
-        state.applied.progress.apply(.note(note))
+        for note in notes { state.applied.progress.apply(.note(note)) }
         try transact { (transaction) throws(LogError) in
             try transaction.writeStock(of: state)
-            try transaction.writeNote(note, to: partition)
+            for note in notes { try transaction.writeNote(note, to: partition) }
             try transaction.writeNote(state.note(of: account), to: partition)
+        }
+    }
+
+    /// Where the partition's other inputs go on with an anchor that accepts a journal's lost end. The owner reads on at once, and
+    /// would carry out again what it had answered: the group knows how far that was.
+    package static func others(
+        than input: InputPartition, at positions: [InputPosition], after fault: PartitionFault?
+    ) -> [InputPosition] {
+        positions.compactMap { position in
+            fault?.anchors.first { $0.input == position.input && $0.offset > position.offset && $0.input != input }
         }
     }
 

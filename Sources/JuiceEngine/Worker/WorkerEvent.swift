@@ -55,7 +55,7 @@ package struct PartitionFault: Error, Equatable {
 
     package let kind: Kind
     /// The same, for people.
-    package let reason: String
+    package var reason: String
     /// The offset concerned, if it is a single one.
     package let offset: Offset?
     /// Positions at which an operator can let reading go on, with an anchor.
