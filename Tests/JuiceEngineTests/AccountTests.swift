@@ -100,6 +100,23 @@ import Testing
         #expect(!harness.events.contains { if case .stockRewritten = $0 { true } else { false } })
     }
 
+    /// A coordinator that has moved writes the markers of its last transactions again. A stranger's record is noticed beside them.
+    @Test func aMarkerThatIsWrittenTwiceIsNoStrangersRecord() {
+        let harness = Harness(cluster, window: Self.window)
+        func rewritten() -> Int { harness.events.count { if case .stockRewritten = $0 { true } else { false } } }
+        for number in 0..<10 {
+            cluster[.stock, 0].appendMarker(of: 0, .commit)
+            cluster.now += 3_001
+            harness.order("\(number)", "kiwi")
+        }
+        #expect(rewritten() == 0)
+        cluster.send(.stock, partition: 0, key: Array(cluster.store(in: 0).utf8), value: nil)
+        cluster.now += 3_001
+        harness.run()
+        #expect(rewritten() == 1)
+        harness.log.leave()
+    }
+
     @Test func stockThatIsAheadOfItsAnswersIsNotBelieved() throws {
         serve(10)
         cluster.send(

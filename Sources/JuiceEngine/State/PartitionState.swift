@@ -13,8 +13,8 @@ package final class PartitionState {
     /// The ends of journal and stock that were seen last.
     private(set) var seenResults: Offset = 0
     private var seenStock: Range<Offset> = 0..<0
-    /// Where the stock ends at most, if nobody else writes to it.
-    private var expectedStockEnd: Offset = 0
+    /// Up to where the stock has only this worker's records, and what it took behind that, at most: records and their markers.
+    private var ownStock: (end: Offset, records: Int, offsets: Offset) = (0, 0, 0)
     private var stockRewrittenAt = Timestamp.min / 2
     /// Whether it was reported that answers are gone which repeats may ask for.
     private var lacksAnswers = false
@@ -40,7 +40,7 @@ package final class PartitionState {
         _ applied: AppliedState, claim: Offset, ids: [String], lastNote: Offset?, handledAt: Timestamp?, _ extents: PartitionExtents
     ) {
         (partition, self.applied, committed, committedAt) = (extents.partition, applied, applied.progress, handledAt)
-        (seenStock, expectedStockEnd) = (extents.stock, extents.stock.upperBound)
+        (seenStock, ownStock) = (extents.stock, (extents.stock.upperBound, 0, 0))
         _ = resume(claim: claim, ids: ids, lastNote: lastNote, extents)
     }
 
@@ -50,10 +50,7 @@ package final class PartitionState {
     func resume(claim: Offset, ids: [String], lastNote: Offset?, _ extents: PartitionExtents) -> Bool {
         (self.claim, self.ids, self.lastNote) = (claim, ids, lastNote ?? self.lastNote)
         let hasLostStock = rewound.remove(.stock) != nil || extents.stock.lowerBound > seenStock.lowerBound
-        if hasLostStock {
-            applied.stores.rewriteAll()
-            expectedStockEnd = extents.stock.upperBound
-        }
+        if hasLostStock { applied.stores.rewriteAll() }
         owedStores = applied.stores.unwritten.count
         see(extents)
         seenStock = extents.stock
@@ -73,16 +70,27 @@ package final class PartitionState {
     /// The shortest time between two repairs of the stock, in milliseconds: another program may write to it all the time.
     private static let rewriteInterval: Timestamp = 180_000
 
+    /// The part of the stock in which to count records, if it ends later than this worker's records and a marker for each
+    /// transaction explain. A coordinator that has moved may write a marker again.
+    func unexplainedStock(in extents: PartitionExtents) -> Range<Offset>? {
+        let (log, end) = (extents.stock, ownStock.end)
+        return log.upperBound > end + ownStock.offsets ? max(log.lowerBound, end)..<log.upperBound : nil
+    }
+
     /// Writes the whole stock again if its beginning is gone or somebody else wrote to it. Memory knows better.
     ///
+    /// - Parameter unexplained: the number of records in the part that is unexplained.
     /// - Returns: whether it will be written.
-    func repairStock(in extents: PartitionExtents, at now: Timestamp) -> Bool {
+    func repairStock(in extents: PartitionExtents, unexplained: Int, at now: Timestamp) -> Bool {
+        let isForeign = unexplained > ownStock.records
+        let comingMarkers = min(ownStock.offsets, max(0, ownStock.end + ownStock.offsets - extents.stock.upperBound))
+        if !isForeign { ownStock = (extents.stock.upperBound, 0, comingMarkers) }
         // Compaction leaves the beginning where it is.
-        let isHarmed = extents.stock.lowerBound > seenStock.lowerBound || extents.stock.upperBound > expectedStockEnd
+        let isHarmed = isForeign || extents.stock.lowerBound > seenStock.lowerBound
         guard isHarmed, !(stockRewrittenAt..<stockRewrittenAt + Self.rewriteInterval ~= now) else { return false }
         applied.stores.rewriteAll()
         (owedStores, stockRewrittenAt) = (applied.stores.unwritten.count, now)
-        (seenStock, expectedStockEnd) = (extents.stock, extents.stock.upperBound)
+        (seenStock, ownStock) = (extents.stock, (extents.stock.upperBound, 0, 0))
         return true
     }
 
@@ -180,7 +188,8 @@ package final class PartitionState {
 
     /// The open transaction's stock, and its marker, take offsets whatever becomes of it.
     private func expectWrittenStock() {
-        if applied.stores.writing > 0 { expectedStockEnd += Offset(applied.stores.writing) + 1 }
+        ownStock.records += applied.stores.writing
+        if applied.stores.writing > 0 { ownStock.offsets += Offset(applied.stores.writing) + 1 }
     }
 
     /// Reverts everything since the last commit.

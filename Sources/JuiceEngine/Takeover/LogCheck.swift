@@ -14,8 +14,10 @@ final class LogCheck {
     private var stage = Stage.extents
     private var evidence: [LogEvidence] = []
     private var extents: [Int32: PartitionExtents] = [:]
-    /// The parts to read of the journals that have grown.
-    private var unread: [Int32: Range<Offset>] = [:]
+    /// The parts to read of the journals that have grown, and of stock that somebody else may have written to.
+    private var unread: [ChangelogTopic: [Int32: Range<Offset>]] = [.results: [:], .stock: [:]]
+    /// How many records were read of each partition's stock.
+    private var stockRecords: [Int32: Int] = [:]
     /// Where this worker's claims stand. Earlier ones may be its own.
     private var claims: [Int32: Offset] = [:]
     private(set) var mismatches: [InputMismatch] = []
@@ -43,7 +45,9 @@ final class LogCheck {
             freed = waiting.filter { partition in extents[partition] != nil && !open.contains { $0.partition == partition } }
             beginReading()
         case .openingJournals:
-            let positions = unread.map { ChangelogPosition(topic: .results, partition: $0, offset: $1.lowerBound) }
+            let positions = ChangelogTopic.allCases.flatMap { topic in
+                unread[topic, default: [:]].map { ChangelogPosition(topic: topic, partition: $0, offset: $1.lowerBound) }
+            }
             // Beyond the last stable offset, as behind another program's transaction, a reader of committed records reaches no end.
             try log.openChangelog(positions.sorted { $0.partition < $1.partition }, isolation: .uncommitted)
             stage = .journals
@@ -68,12 +72,13 @@ final class LogCheck {
             self.extents[partition] = extent
             let first = max(extent.results.lowerBound, end - Self.lastRecords)
             if let known = stopped[partition] {
-                if end != known { unread[partition] = min(max(first, known), end)..<end }
+                if end != known { unread[.results]?[partition] = min(max(first, known), end)..<end }
                 continue
             }
             guard let state = partitions[partition] else { continue }
             state.compare(extent)
-            if end != state.seenResults { unread[partition] = first..<end }
+            if end != state.seenResults { unread[.results]?[partition] = first..<end }
+            unread[.stock]?[partition] = state.unexplainedStock(in: extent)
             claims[partition] = state.claim
             evidence.append(state.applied.evidence.sinceCheck(in: extent))
             let isBeyond = state.positions.contains { $0.offset > extent.inputs[$0.input]?.upperBound ?? .max }
@@ -82,20 +87,23 @@ final class LogCheck {
         if waiting.isEmpty { beginReading() } else { stage = .transactions }
     }
 
-    private func beginReading() { stage = !unread.isEmpty ? .openingJournals : ranges.isEmpty ? .done : .inputs }
+    private func beginReading() {
+        stage = unread.values.contains { !$0.isEmpty } ? .openingJournals : ranges.isEmpty ? .done : .inputs
+    }
 
-    /// The next records of the journals.
+    /// The next records of journals and stock.
     private func read(_ batch: ChangelogBatch) {
         for record in batch.records {
-            guard let range = unread[record.partition] else { continue }
-            if let value = record.value, case .claim = JournalNote(value), record.offset > claims[record.partition] ?? -1 {
+            guard let range = unread[record.topic]?[record.partition] else { continue }
+            if record.topic == .stock {
+                stockRecords[record.partition, default: 0] += 1
+            } else if let value = record.value, case .claim = JournalNote(value), record.offset > claims[record.partition] ?? -1 {
                 mustTakeOver = true
             }
-            if record.offset + 1 >= range.upperBound { unread[record.partition] = nil }
+            if record.offset + 1 >= range.upperBound { unread[record.topic]?[record.partition] = nil }
         }
-        for end in batch.ends { unread[end.partition] = nil }
-        for place in batch.damages.keys { unread[place.partition] = nil }
-        if unread.isEmpty { stage = .closingJournals }
+        for end in batch.ends + batch.damages.keys { unread[end.topic]?[end.partition] = nil }
+        if unread.values.allSatisfy(\.isEmpty) { stage = .closingJournals }
     }
 
     /// Lets a state know what was found, if its logs are the ones that they were.
@@ -105,7 +113,7 @@ final class LogCheck {
         guard let extents = extents[state.partition], !mismatches.contains(where: { $0.input.partition == state.partition }) else {
             return []
         }
-        let isRewritten = state.repairStock(in: extents, at: now)
+        let isRewritten = state.repairStock(in: extents, unexplained: stockRecords[state.partition] ?? 0, at: now)
         let missing = state.missesAnswers(in: extents, at: now, retention: retention)
         state.see(extents)
         state.applied.evidence.thin()
