@@ -238,7 +238,9 @@ final class TakeoverTarget {
         guard var fault = refused?.fault else { return ofInputs.first }
         // A position counts only in the log whose records prove it.
         let anchors = ofInputs.flatMap(\.anchors)
-        fault.anchors = fault.anchors.map { anchor in anchors.first { $0.input == anchor.input } ?? anchor }
+        // The anchor that accepts a loss moves the other inputs with it.
+        let known = fault.missing > 0 ? fault.anchors.prefix(1) : fault.anchors[...]
+        fault.anchors = anchors + known.filter { anchor in !anchors.contains { $0.input == anchor.input } }
         return fault
     }
 
