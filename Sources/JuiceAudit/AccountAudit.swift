@@ -21,6 +21,8 @@ struct AccountAudit {
     private let menu: UInt64
     /// How many notes are those of another menu, as they are before or after it was changed.
     private(set) var otherMenus = 0
+    /// Whether the last note is an anchor's, and has other changes than the journal.
+    private(set) var acceptsLoss = false
 
     /// - Parameter isWhole: whether nothing of the journal has expired.
     init(isWhole: Bool, _ menu: AuditMenu) {
@@ -42,8 +44,8 @@ struct AccountAudit {
     /// There is a record that nobody can read. The next note says what there is.
     mutating func lose() { account = nil }
 
-    /// There is an anchor, which accepts what is missing before it.
-    mutating func anchor() { (account, mayBegin) = (nil, true) }
+    /// There is an anchor, which accepts what is missing before it. The next note says what that leaves.
+    mutating func anchor() { mayBegin = true }
 
     /// Compares a position note, which speaks of what comes before it.
     ///
@@ -62,7 +64,8 @@ struct AccountAudit {
         account = Account(records: records, changes: changes, sum: number)
         if menu != self.menu { otherMenus += 1 }
         var problems: [String] = []
-        if let there, let account, account != there { problems.append("its account is \(account), should be \(there)") }
+        acceptsLoss = begins && there?.changes != changes
+        if !begins, let there, let account, account != there { problems.append("its account is \(account), should be \(there)") }
         if let before = note.value("before") {
             // Writers name the last note that they know of, so it is never one that this audit has forgotten.
             let before = note.integer(before).map(Int64.init) ?? -1

@@ -451,6 +451,7 @@ extension PartitionAudit {
         let now = SendTimes(record, answeredAt: record.timestamp, after: before.written, handledBefore: before.handled)
         let needed = record.offset < endOfCopy ? nil : memory.oldest(at: now)
         if let problem = account.check(json, at: record.offset, first: first, needed: needed) { report(record, problem) }
+        if account.acceptsLoss { states = states.map { _ in newStore(isKnown: false) } }
         let last = record.offset < endOfCopy ? [:] : json.members("last")
         let (added, forwarded) = (json.offsets("added"), json.offsets("forwarded"))
         for (number, input) in inputs.enumerated() {

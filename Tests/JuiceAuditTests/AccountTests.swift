@@ -165,6 +165,20 @@ import ToolSupport
             $0.add(
                 "results 0@14", position(#","before":13,"records":7,"changes":2,"sum":"16127208202196969700","oldest":7\#(menu)"#))
         },
+        // Nothing is known of the stores then, but what their next answers say.
+        Change("anchored, and a change was lost") {
+            let sum = 16_127_208_202_196_969_700 &+ Account.weight(Story.first)
+            $0.add("results 0@14", Line.anchored(7))
+            $0.add("results 0@15", position(#","records":9,"changes":5,"sum":"\#(sum)","oldest":7\#(menu)"#))
+            $0.add("orders 0@7", Line.order("o9", "mango"))
+            $0.add("results 0@16", Line.made("o9", "mango", #""mango":3"#, #""mango":20"#, 6).at(7))
+        },
+        Change("anchored, and nothing was lost", "results 0@16: order \"o9\"") {
+            $0.add("results 0@14", Line.anchored(7))
+            $0.add("results 0@15", position(#"\#(nine),"oldest":7\#(menu)"#))
+            $0.add("orders 0@7", Line.order("o9", "mango"))
+            $0.add("results 0@16", Line.made("o9", "mango", #""mango":3"#, #""mango":20"#, 6).at(7))
+        },
         Change("anchored, and wrong from then on", "results 0@14: \(account)9 records, 4 changes") {
             $0.add("results 0@12", Line.anchored(7))
             $0.replace("results 0@13", #""before":10,"records":9"#, #""records":7"#)
