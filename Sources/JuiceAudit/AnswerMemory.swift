@@ -98,7 +98,6 @@ struct AnswerMemory {
             if let first = answers[identity], first.number == number, isRemembered(first, moment) { return first.offset }
             firstInOrder += 1
         }
-        (inOrder, firstInOrder) = ([], 0)
         return nil
     }
 

@@ -264,7 +264,7 @@ extension JSONReader {
         var members: [String: String] = [:]
         guard let object = value(name), tokens[object].kind == .object else { return members }
         forEachMember(of: object) { name, value in
-            let written = written(after: name, through: value).drop { $0 != UInt8(ascii: "{") }
+            let written = written(after: name, through: value).drop { $0 == UInt8(ascii: ":") }
             members[String(decoding: text(name), as: UTF8.self)] = String(decoding: written, as: UTF8.self)
             return true
         }
@@ -272,13 +272,5 @@ extension JSONReader {
     }
 
     /// Offsets by partitions of inputs.
-    func offsets(_ name: StaticString) -> [String: Int64] {
-        var offsets: [String: Int64] = [:]
-        guard let object = value(name), tokens[object].kind == .object else { return offsets }
-        forEachMember(of: object) { name, value in
-            offsets[String(decoding: text(name), as: UTF8.self)] = integer(value).map(Int64.init)
-            return true
-        }
-        return offsets
-    }
+    func offsets(_ name: StaticString) -> [String: Int64] { members(name).compactMapValues { Int64($0) } }
 }

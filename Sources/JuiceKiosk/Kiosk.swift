@@ -212,9 +212,8 @@ extension Request {
     /// where there is TLS it is not sent without.
     fileprivate func staffCookie(_ session: String) -> String {
         let isSecure = headers[.origin]?.lowercased().hasPrefix("https:") ?? false
-        let cookie = Cookie(
-            name: cookieName, value: session, path: "/api", secure: isSecure, httpOnly: true, sameSite: .strict)
-        return cookie.description
+        return Cookie(name: cookieName, value: session, path: "/api", secure: isSecure, httpOnly: true, sameSite: .strict)
+            .description
     }
 
     fileprivate var staffSession: String? { cookies[cookieName]?.value }
@@ -223,8 +222,7 @@ extension Request {
 /// The context of a request: Hummingbird's own, and the remote address.
 package struct KioskContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
-    /// The remote IP address of the TCP connection, without a port: the browser's, or that of a proxy in front of the kiosk. Empty
-    /// if the connection has none.
+    /// The IP address at the other end of the connection, the browser's or a proxy's. Empty if it has none.
     let peer: String
 
     package init(source: ApplicationRequestContextSource) {

@@ -1,6 +1,6 @@
-import Foundation
 import HTTPTypes
 import Hummingbird
+import NIOCore
 
 /// Refuses requests that were meant for another host or come from foreign pages, and adds security headers to every response.
 struct SecurityMiddleware: RouterMiddleware {
@@ -58,7 +58,7 @@ struct SecurityMiddleware: RouterMiddleware {
     /// rebinding), so that the browser sees one origin. It cannot do so with an IP address.
     func isOwn(host: String?) -> Bool {
         guard let host, let name = Self.name(of: host) else { return false }
-        return name.hasPrefix("[") || isIPv4(name) || hostNames.contains(name)
+        return name.hasPrefix("[") || (try? SocketAddress(ipAddress: name, port: 0)) != nil || hostNames.contains(name)
     }
 
     /// Whether a page of this host sent a request that changes something. Browsers send `Origin`; a client that does not is no
@@ -68,11 +68,6 @@ struct SecurityMiddleware: RouterMiddleware {
         guard let host, let origin, let scheme = origin.firstRange(of: "://") else { return false }
         guard ["http", "https"].contains(origin[..<scheme.lowerBound].lowercased()) else { return false }
         return origin[scheme.upperBound...].lowercased() == host.lowercased()
-    }
-
-    private func isIPv4(_ name: String) -> Bool {
-        var address = in_addr()
-        return inet_pton(AF_INET, name, &address) == 1
     }
 
     /// The host name without the port.

@@ -107,12 +107,6 @@ package final class PositionAnchor {
     ///
     /// - Parameter destination: nil, in a copy, for behind the last record that was handled.
     package func look(_ destination: Destination?) throws(ServiceError) -> Move {
-        var (move, fault) = try consider(destination)
-        move.fault = fault
-        return move
-    }
-
-    private func consider(_ destination: Destination?) throws(ServiceError) -> (Move, PartitionFault?) {
         let survey = try asking { () throws(LogError) in try anchoring.survey() }
         // A service takes a claim of another group for a second service on its topics, and stops.
         if let group = survey.group, group != self.group {
@@ -123,6 +117,12 @@ package final class PositionAnchor {
         var fault = survey.fault.flatMap { $0.missing > 0 ? $0 : nil }
         let others = Anchoring<KafkaCommandLog>.others(than: input, at: survey.positions, after: fault)
         fault?.reason += others.map { ". With it, \($0.topic) [\($0.partition)] goes on at offset \($0.offset)" }.joined()
+        var move = try move(to: destination, survey)
+        move.fault = fault
+        return move
+    }
+
+    private func move(to destination: Destination?, _ survey: Anchoring<KafkaCommandLog>.Survey) throws(ServiceError) -> Move {
         let log = survey.extents.inputs[input] ?? 0..<0
         let from = survey.positions.first { $0.topic == input.topic && $0.partition == input.partition }?.offset
         let target: Offset
@@ -132,16 +132,16 @@ package final class PositionAnchor {
         case .latest: target = log.upperBound
         case .after(let id):
             let move = try move(upTo: id, survey.extents, log)
-            if isCopy || move.to != move.copied { return (move, fault) }
+            if isCopy || move.to != move.copied { return move }
             target = move.to
-        case nil: return (try move(upTo: nil, survey.extents, log), fault)
+        case nil: return try move(upTo: nil, survey.extents, log)
         }
         guard target >= log.lowerBound, target <= log.upperBound else {
             throw .badConfiguration(
                 "\(topics[input.topic]) [\(input.partition)] holds offsets \(log.lowerBound) to"
                     + " \(log.upperBound - 1): \(target) is none to go on at")
         }
-        return (isCopy ? Move(from: nil, to: target, log: log, copied: from ?? 0) : Move(from: from, to: target, log: log), fault)
+        return isCopy ? Move(from: nil, to: target, log: log, copied: from ?? 0) : Move(from: from, to: target, log: log)
     }
 
     /// The move behind a command, or behind all that was handled. That is looked up in the input itself: in a copy, the offset in

@@ -60,8 +60,8 @@ struct RestockBotPlanTests {
                 == "12:34:56  강남          bot/0-12                  kiwi +25 (5 → 30), mango +30 (0 → 30)")
         #expect(
             refill.json(at: Date(timeIntervalSince1970: 1_769_862_896.789))
-                == #"{"refill":[{"added":25,"fruit":"kiwi","level":5},{"added":30,"fruit":"mango","level":0}],"#
-                + #""restockId":"bot/0-12","store":"강남","time":"2026-01-31T12:34:56.789Z"}"#
+                == #"{"time":"2026-01-31T12:34:56.789Z","store":"강남","#
+                + #""record":{"restockId":"bot/0-12","add":{"kiwi":25,"mango":30}}}"#
         )
     }
 }

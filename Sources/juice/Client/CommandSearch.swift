@@ -10,7 +10,6 @@ final class CommandSearch {
     /// A record with the id.
     private struct Found {
         let store: Name
-        let kind: CommandKind
         /// The record of an input that it is about: itself, if it is a command.
         let subject: InputPosition
         /// Where that was forwarded from.
@@ -165,11 +164,11 @@ extension CommandSearch {
         }
         let (from, letter) = (header(HeaderName.forwardedFrom), header(HeaderName.resentFrom))
         return Found(
-            store: Name(String(store)), kind: kind,
+            store: Name(String(store)),
             subject: InputPosition(topic: topic, partition: record.partition, offset: record.offset),
             source: from.map { InputPosition(topic, $0) }, isOutcome: false,
             event: CommandEvent(
-                event: kind.word, word: from == nil ? kind.word : "forwarded", colour: nil, topic: record.topic,
+                event: "\(kind)", word: from == nil ? "\(kind)" : "forwarded", colour: nil, topic: record.topic,
                 place: RecordPlace(record),
                 text: (from.map { "from \($0.text)" } ?? String(decoding: value, as: UTF8.self))
                     + (letter.map { "  (resent from the dead letter \($0.text))" } ?? ""),
@@ -182,7 +181,7 @@ extension CommandSearch {
         let topic = answer.command.topic == .restocks ? InputTopic.restocks : .orders
         let (word, colour) = AnswerLine.outcome(answer)
         return Found(
-            store: Name(answer.store), kind: answer.command,
+            store: Name(answer.store),
             subject: InputPosition(topic: topic, partition: record.partition, offset: answer.offset),
             source: answer.from.flatMap { LetterPosition($0, separator: "/") }.map { InputPosition(topic, $0) }, isOutcome: true,
             isBeginning: !answer.isDuplicate && answer.command != .cancel && answer.outcome != .rejected(reason: "cancelled"),
@@ -197,7 +196,7 @@ extension CommandSearch {
         else { return }
         found.append(
             Found(
-                store: Name(letter.store), kind: topic == .restocks ? .restock : .order,
+                store: Name(letter.store),
                 subject: InputPosition(topic: topic, partition: partition, offset: offset), isOutcome: true,
                 event: CommandEvent(
                     event: "deadLetter", word: "dead letter", colour: .red, topic: clients.topics.deadLetters,
@@ -242,11 +241,6 @@ extension InputPosition {
     }
 }
 
-extension CommandKind {
-    /// For people and programs.
-    fileprivate var word: String { "\(self)" }
-}
-
 // MARK: The outcome
 
 extension CommandSearch {
@@ -256,38 +250,27 @@ extension CommandSearch {
             records.sorted { ($0.isOutcome ? 1 : 0, $0.event.place.offset) < ($1.isOutcome ? 1 : 0, $1.event.place.offset) }
         }
         // A command that was forwarded is shown with its copy.
-        let sources = Set(found.compactMap(\.source))
-        var origins = matters.filter { place, records in sources.contains(place) && !records.contains(where: \.isOutcome) }
-        for place in origins.keys { matters[place] = nil }
-        let ordered = matters.values.compactMap { records in records.last.map { (records, last: $0) } }.sorted { first, second in
-            let (first, second) = (first.last.event.place, second.last.event.place)
-            return (first.partition, first.offset) < (second.partition, second.offset)
+        for (subject, records) in matters where copies[subject] == nil {
+            guard let source = records.lazy.compactMap(\.source).first, let origin = matters[source],
+                !origin.contains(where: \.isOutcome)
+            else { continue }
+            (matters[source], matters[subject]) = (nil, origin + records)
         }
-        var parts: [CommandStory.Key: Timeline<[CommandEvent]>] = [:]
-        for (records, last) in ordered {
+        var parts: [CommandStory.Key: [CommandEvent]] = [:]
+        let ordered = matters.values.compactMap { records in records.last.map { (records, last: $0, $0.event.place) } }
+        for (records, last, _) in ordered.sorted(by: { ($0.2.timestamp ?? 0, $0.2.offset) < ($1.2.timestamp ?? 0, $1.2.offset) }) {
             var events = records.map(\.event)
-            let (isAnswered, copy) = (last.event.event == "answer", copies[last.subject])
-            if isAnswered, records.first?.isOutcome ?? false { events.insert(missing(last.subject, of: last), at: 0) }
-            if let copy {
+            if let copy = copies[last.subject] {
                 events.append(secondCopy(of: last.subject, copy))
             } else if !last.isOutcome {
                 events[events.count - 1].text += "  (\(state(of: last.subject)))"
             }
-            if copy == nil, let source = records.lazy.compactMap(\.source).first {
-                let origin = origins.removeValue(forKey: source)?.map(\.event)
-                events = (origin ?? (isAnswered ? [missing(source, of: last)] : [])) + events
-            }
-            let place = events.last?.place ?? last.event.place
-            var timeline = parts[last.key] ?? Timeline(from: 0)
-            let time = place.timestamp ?? 0
-            timeline.add(
-                events, at: isAnswered ? timeline.time(of: time, partition: place.partition) : time, partition: place.partition,
-                offset: place.offset)
-            parts[last.key] = timeline
+            parts[last.key, default: []] += events
         }
         let id = String(decoding: id, as: UTF8.self)
-        let stories = parts.map { key, timeline in CommandStory(id: id, key: key, events: timeline.sorted.flatMap(\.self)) }
-        return stories.sorted { ($0.key.store.text, $0.key.isRestock ? 1 : 0) < ($1.key.store.text, $1.key.isRestock ? 1 : 0) }
+        return parts.map { CommandStory(id: id, key: $0, events: $1) }.sorted {
+            ($0.key.store.text, $0.key.isRestock ? 1 : 0) < ($1.key.store.text, $1.key.isRestock ? 1 : 0)
+        }
     }
 
     /// What became of a command without an answer.
@@ -302,14 +285,5 @@ extension CommandSearch {
             event: "copy", word: "second copy", colour: nil, topic: clients.topics.results, place: note,
             text: "of \(clients.topics[place.topic.topic]) \(place.partition)@\(place.offset): the first one is answered",
             record: nil)
-    }
-
-    /// The command of an answer, or where it was forwarded from, if that was not found.
-    private func missing(_ place: InputPosition, of answer: Found) -> CommandEvent {
-        CommandEvent(
-            event: answer.kind.word, word: answer.source == nil || answer.source == place ? answer.kind.word : "forwarded",
-            colour: nil, topic: clients.topics[place.topic.topic],
-            place: RecordPlace(timestamp: nil, partition: place.partition, offset: place.offset),
-            text: period == TopicReader.always ? "(no longer retained)" : "(not found in that time)", record: nil)
     }
 }

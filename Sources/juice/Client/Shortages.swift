@@ -92,7 +92,7 @@ struct Shortages {
 /// A restock that the bot sends for what a store is short of.
 struct Refill: Sendable {
     /// One fruit of a refill. The amount is added to whatever the level is on arrival, since orders may change it meanwhile.
-    struct Entry: Sendable, Encodable {
+    struct Entry: Sendable {
         let fruit: String
         /// The level when the refill was decided, and how many are added to that.
         let level, added: Int
@@ -104,6 +104,10 @@ struct Refill: Sendable {
     let time: Int64
     let store: String
     let entries: [Entry]
+
+    var command: OutgoingCommand {
+        .restock(id: id, store: store, .add, entries.map { FruitAmount(fruit: $0.fruit, amount: $0.added) })
+    }
 }
 
 extension Answer {

@@ -289,11 +289,9 @@ final class RestockBot {
 
     /// Sends a refill in the background, to the partition that has the store's answers.
     private func send(_ refill: Refill, to partition: Int32) throws(KafkaError) {
-        let amounts = refill.entries.map { FruitAmount(fruit: $0.fruit, amount: $0.added) }
-        let command = OutgoingCommand.restock(id: refill.id, store: refill.store, .add, amounts)
         unconfirmed += 1
         try producer.produce(
-            topic: topics.restocks, partition: partition, key: Array(command.store.utf8), value: command.value,
+            topic: topics.restocks, partition: partition, key: Array(refill.store.utf8), value: refill.command.value,
             timestamp: refill.time
         ) { [weak self, show] outcome in
             self?.unconfirmed -= 1
@@ -324,13 +322,10 @@ extension Refill {
         return ([paint(.faint, time)] + columns + [paint(.cyan, amounts.joined(separator: ", "))]).joined(separator: "  ")
     }
 
-    /// `{"refill":[{"added":25,"fruit":"kiwi","level":5}],"restockId":"…","store":"gangnam","time":"2026-01-31T12:34:56.789Z"}`.
+    /// `{"time":"2026-01-31T12:34:56.789Z","store":"gangnam","record":{"restockId":"…","add":{"kiwi":25}}}`.
     func json(at time: Date = .now) -> String {
-        struct Line: Encodable {
-            let restockId, store, time: String
-            let refill: [Refill.Entry]
-        }
         let utc = DateTime.utc(milliseconds: Int64(time.timeIntervalSince1970 * 1000))
-        return JSONText.line(Line(restockId: id, store: store, time: utc, refill: entries))
+        let members = [("time", JSONText.line(utc)), ("store", JSONText.line(store))]
+        return String(decoding: RecordLine.json(nil, members, record: command.value), as: UTF8.self)
     }
 }

@@ -68,12 +68,11 @@ struct CommandEvent {
     let word: String
     let colour: Paint.Colour?
     let topic: String
-    /// Without a time if the record is not retained.
     let place: RecordPlace
     var text: String
     /// What else there is, for programs.
     var members: [(name: String, json: String)] = []
-    /// Its value; nil if the record is not retained, or among the members.
+    /// Its value; nil if it is among the members.
     let record: [UInt8]?
 
     /// One line, with what all lines of `--json` have, and what the record is.
