@@ -27,8 +27,6 @@ public final class Consumer {
     /// Partitions that a client of their own reads first, since one of them may have stopped the former client.
     private var detours: Set<TopicPartition> = []
     private var detour: (place: TopicPartition, consumer: Consumer, end: ContinuousClock.Instant, isOver: Bool)?
-    /// What the last poll returned of it.
-    private var detourBatch: RecordBatch?
     /// The damage that detours have found.
     private var damages: [TopicPartition: Offset] = [:]
     /// Whether it was not found yet what has stopped a client.
@@ -119,12 +117,9 @@ public final class Consumer {
     ///   `group.instance.id`. An error that concerns one partition is an element of the batch.
     public func poll(maxRecords: Int, timeout: Duration) throws(KafkaError) -> RecordBatch {
         releaseMessages()
-        (failure, detourBatch) = (nil, nil)
+        failure = nil
         // What was fetched before is read first.
-        if handle.hasStopped, rd_kafka_queue_length(queue) == 0 {
-            try recover()
-            if failure != nil { return batch }
-        }
+        if handle.hasStopped, rd_kafka_queue_length(queue) == 0 { try recover() }
         if !KafkaConfiguration.noticesMovedLeaders { leaders.askIfDue(about: topics, handle) }
         if maxRecords > messages.count {
             messages.deallocate()
@@ -132,7 +127,7 @@ public final class Consumer {
         }
         // librdkafka's batch call waits until it has as many records as it was asked for. So one is asked for with the timeout, and
         // the rest without.
-        held = receive(into: 0, count: min(1, maxRecords), timeout: detours.isEmpty ? timeout : .zero)
+        held = receive(into: 0, count: min(1, maxRecords), timeout: detours.isEmpty && failure == nil ? timeout : .zero)
         if held == 1, maxRecords > 1 { held += receive(into: 1, count: maxRecords - 1, timeout: .zero) }
         // If the same call brought a revocation, its records are now another member's to process.
         if !context.rebalances.withLock(\.isEmpty) {
@@ -140,14 +135,13 @@ public final class Consumer {
             (assigned, detours, detour) = ([:], [], nil)
         }
         if let error = handle.fatalError { throw error }
-        if held == 0 { try pollDetour(maxRecords: maxRecords, timeout: timeout) }
+        let detoured = held == 0 ? try pollDetour(maxRecords: maxRecords, timeout: timeout) : nil
+        batch = detoured ?? RecordBatch(messages: UnsafeBufferPointer(rebasing: messages[..<held]), failure: failure)
         return batch
     }
 
     /// What the last poll returned, valid until the next one.
-    public var batch: RecordBatch {
-        detourBatch ?? RecordBatch(messages: UnsafeBufferPointer(rebasing: messages[..<held]), failure: failure)
-    }
+    public private(set) var batch = RecordBatch.none
 
     // MARK: - After a failed assertion
 
@@ -182,7 +176,7 @@ public final class Consumer {
 
     /// Polls the client of a detour. Once what stopped the former client was found, or none is left, the rest is read together
     /// again. No partition waits long for another one.
-    private func pollDetour(maxRecords: Int, timeout: Duration) throws(KafkaError) {
+    private func pollDetour(maxRecords: Int, timeout: Duration) throws(KafkaError) -> RecordBatch? {
         if let last = detour, last.isOver || last.end < .now {
             if assigned[last.place] != nil { assigned[last.place] = last.consumer.positions[last.place] }
             detours.remove(last.place)
@@ -197,7 +191,7 @@ public final class Consumer {
             try consumer.assign([place: offset])
             detour = (place, consumer, .now + .seconds(5), false)
         }
-        guard let (place, consumer, _, _) = detour else { return }
+        guard let (place, consumer, _, _) = detour else { return nil }
         let batch = try consumer.poll(maxRecords: maxRecords, timeout: timeout)
         for element in batch {
             switch element {
@@ -209,7 +203,7 @@ public final class Consumer {
             default: break
             }
         }
-        detourBatch = batch
+        return batch
     }
 
     private func receive(into start: Int, count: Int, timeout: Duration) -> Int {
@@ -233,7 +227,7 @@ public final class Consumer {
 
     private func releaseMessages() {
         for message in messages[..<held] { rd_kafka_message_destroy(message) }
-        held = 0
+        (held, batch) = (0, .none)
     }
 
     /// Makes librdkafka resume fetching at once after its queue was full, by a request that wakes all leaders' threads. Does

@@ -128,6 +128,8 @@ public struct RecordBatch: RandomAccessCollection {
         case failure(TopicPartition?, KafkaError)
     }
 
+    static var none: Self { Self(messages: UnsafeBufferPointer(start: nil, count: 0)) }
+
     let messages: UnsafeBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
     /// The last element, if librdkafka has no message of it.
     var failure: (partition: TopicPartition, error: KafkaError)?

@@ -483,36 +483,36 @@ private final class DeliveryReports: ClientContext, @unchecked Sendable {
     /// Records that came to one partition together. The topic is the address of librdkafka's.
     private typealias Run = (topic: UInt, partition: Int32, offsets: ClosedRange<Offset>)
 
-    private let state = Mutex((failure: KafkaError?.none, runs: [Run]()))
+    private let first = Mutex(KafkaError?.none)
+    private let runs = Mutex([Run]())
 
+    /// Called for each record, so it makes no error where there is none.
     func add(_ message: UnsafePointer<rd_kafka_message_t>) {
-        let offset = message.pointee.offset
-        let error = KafkaError(message.pointee.err).map { error in
-            let topic = String(cString: rd_kafka_topic_name(message.pointee.rkt))
-            return error.with(\.place, TopicPartition(topic: topic, partition: message.pointee.partition))
+        let (partition, offset) = (message.pointee.partition, message.pointee.offset)
+        guard message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            let place = TopicPartition(topic: String(cString: rd_kafka_topic_name(message.pointee.rkt)), partition: partition)
+            return first.withLock { $0 = $0 ?? KafkaError(message.pointee.err)?.with(\.place, place) }
         }
-        let (topic, partition) = (UInt(bitPattern: message.pointee.rkt), message.pointee.partition)
-        state.withLock { state in
-            if let error {
-                state.failure = state.failure ?? error
-            } else if let run = state.runs.last, run.topic == topic, run.partition == partition,
-                run.offsets.upperBound + 1 == offset
+        let topic = UInt(bitPattern: message.pointee.rkt)
+        runs.withLock { runs in
+            let last = runs.count - 1
+            if last >= 0, runs[last].topic == topic, runs[last].partition == partition, runs[last].offsets.upperBound + 1 == offset
             {
-                state.runs[state.runs.count - 1].offsets = run.offsets.lowerBound...offset
+                runs[last].offsets = runs[last].offsets.lowerBound...offset
             } else if offset >= 0 {
-                state.runs.append((topic, partition, offset...offset))
+                runs.append((topic, partition, offset...offset))
             }
         }
     }
 
     /// The first failure.
-    var failure: KafkaError? { state.withLock(\.failure) }
+    var failure: KafkaError? { first.withLock(\.self) }
 
     /// The first failure, and the offsets of what was delivered since this was asked last. The client must exist.
     func take() -> (failure: KafkaError?, runs: [DeliveredOffsets.Run]) {
-        let (failure, runs) = state.withLock { state in
-            defer { state.runs = [] }
-            return state
+        let runs = runs.withLock { runs in
+            defer { runs = [] }
+            return runs
         }
         let named = runs.map { topic, partition, offsets in
             let name = String(cString: rd_kafka_topic_name(OpaquePointer(bitPattern: topic)))
