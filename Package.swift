@@ -154,7 +154,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The image is built from the sources alone, so that a change of a test does not build it anew.
+// The image is built from the sources alone, so that a change of a test does not rebuild it.
 if !FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/Tests") {
     package.targets.removeAll { $0.isTest || $0.path != nil }
     package.products.removeAll { $0.name == "MessageSamples" }

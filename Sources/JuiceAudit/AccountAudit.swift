@@ -12,7 +12,7 @@ struct AccountAudit {
         var description: String { "\(records) records, \(changes) changes and the sum \(sum)" }
     }
 
-    /// What there is so far; nil while nobody knows.
+    /// What there is so far; nil while it is unknown.
     private var account: Account?
     /// The latest position notes, by their offsets.
     private var notes = Recent<Int64, Bool>(65_536)
@@ -41,7 +41,7 @@ struct AccountAudit {
         account?.sum &+= Self.digest(store) | 1
     }
 
-    /// There is a record that nobody can read. The next note says what there is.
+    /// There is an unreadable record. The next note says what there is.
     mutating func lose() { account = nil }
 
     /// There is an anchor, which accepts what is missing before it. The next note says what that leaves.

@@ -158,7 +158,7 @@ package struct AuditAnchor: Sendable, Hashable, Encodable {
     package let reason: String?
     /// What the offset was in the cluster that the topics were copied from; nil if they were not.
     package let copied: Int64?
-    /// How many records it passed over, which nobody has handled.
+    /// How many records it passed over, which were not handled.
     package internal(set) var skipped = 0
 }
 

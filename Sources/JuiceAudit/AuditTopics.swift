@@ -138,7 +138,7 @@ struct RecordCursor {
 
     func place(_ offset: Int64) -> Place { Place(topic: topic, partition: partition, offset: offset) }
 
-    /// Whether nobody knows what was at some of these offsets.
+    /// Whether it is unknown what was at some of these offsets.
     func lacks(_ offsets: Range<Int64>) -> Bool {
         offsets.lowerBound < first || gaps.contains { $0.offsets.overlaps(offsets) }
     }

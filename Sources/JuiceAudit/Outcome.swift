@@ -1,8 +1,8 @@
 /// What a store holds, and how often it was changed.
 struct StoreState {
-    /// How much there is of each fruit; -1 while no record has told it.
+    /// How much there is of each fruit; -1 while no record has said it.
     var levels: [Int]
-    /// Nil while no record has told it.
+    /// Nil while no record has said it.
     var revision: Int?
 }
 
@@ -122,7 +122,7 @@ struct Outcome {
 }
 
 extension StoreState {
-    /// Whether all is known that a task's outcome depends on. The answers that told it may have expired.
+    /// Whether all is known that a task's outcome depends on. The answers that said it may have expired.
     func decides(_ task: Command.Task) -> Bool {
         switch task {
         case .make(let order): order.needs.allSatisfy { levels[$0.fruit] >= 0 }

@@ -1,6 +1,6 @@
 /// Follows whose a partition is, by the claims in its journal.
 ///
-/// The owner is the last *clean* claim: one whose writer knew of all others before it, and fenced the owner of before. Whoever
+/// The owner is the last *clean* claim: one whose writer knew of all others before it, and fenced the previous owner. Whoever
 /// finds another claim in between writes nothing and claims again.
 struct OwnerAudit {
     private(set) var owners: [AuditOwner] = []
@@ -41,7 +41,7 @@ struct OwnerAudit {
             let names = first.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
             begin(names.dropLast().joined(separator: "/"), String(names.last ?? ""), at: moment)
         }
-        guard let owner = self.claim else { return "nobody has claimed the partition" }
+        guard let owner = self.claim else { return "the partition has no claim" }
         guard ids == self.ids, claim == owner else {
             return "its writer claimed at \(claim), and is not the owner, who did at \(owner)"
         }
@@ -52,7 +52,7 @@ struct OwnerAudit {
     mutating func checkData(isWhole: Bool) -> String? {
         guard isWhole, claim == nil, !isReported else { return nil }
         isReported = true
-        return "nobody has claimed the partition"
+        return "the partition has no claim"
     }
 
     private mutating func begin(_ group: String, _ instance: String, at moment: AuditMoment) {

@@ -157,7 +157,7 @@ struct PartitionAudit {
         memory.forget(at: record.timestamp)
     }
 
-    /// Judges from here on, since nobody knows what the journal said just before.
+    /// Judges from here on, since it is unknown what the journal said just before.
     private mutating func beginAgain(at record: AuditRecord) {
         isAnew = true
         begin(at: record)
@@ -558,9 +558,9 @@ extension PartitionAudit {
         if before.revision == nil, let revision = json.integer("revision") {
             before = revision == 1 ? newStore(isKnown: true) : StoreState(levels: before.levels, revision: revision &- 1)
         }
-        var (outcome, difference) = carryOut(tasks[0], command, before, answer)
+        var (outcome, difference) = execute(tasks[0], command, before, answer)
         for task in tasks.dropFirst() where difference != nil {
-            let other = carryOut(task, command, before, answer)
+            let other = execute(task, command, before, answer)
             if other.difference == nil { (outcome, difference) = other }
         }
         if let first, first.kind == command.kind, memory.isRemembered(first, reading.times) {
@@ -585,7 +585,7 @@ extension PartitionAudit {
     }
 
     /// What a task results in, and how the answer differs from that.
-    private mutating func carryOut(_ task: Command.Task, _ command: Command, _ before: StoreState, _ answer: Answer) -> (
+    private mutating func execute(_ task: Command.Task, _ command: Command, _ before: StoreState, _ answer: Answer) -> (
         outcome: Outcome, difference: String?
     ) {
         guard before.decides(task) else {
@@ -600,7 +600,7 @@ extension PartitionAudit {
         return (outcome, "is \(String(decoding: type, as: UTF8.self))\(said), should be \(outcome.kind)\(should)")
     }
 
-    /// Nobody knows whether the answer is right. What it says of the stock counts.
+    /// It is unknown whether the answer is right. What it says of the stock counts.
     ///
     /// - Parameter ifAhead: whether it must be of a later revision, as it is not if it only stands there twice.
     private mutating func followAnswer(ifAhead: Bool = false) {

@@ -7,7 +7,7 @@
 struct TransferAudit {
     /// What the journal says was handed on.
     struct Sent {
-        /// What may have come of the record; nil if nobody knows.
+        /// What may have come of the record; nil if that is unknown.
         let contents: [UInt64]?
         /// When a forwarded record was sent; nil if its copy need not have the same time. Only a whole one must.
         var timestamp: Int64?

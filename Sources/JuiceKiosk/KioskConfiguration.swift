@@ -20,7 +20,7 @@ package struct KioskConfiguration: Sendable {
     package var takesAnyStore: Bool
     /// The page's language until the visitor picks another; nil is the browser's.
     package var language: Language?
-    /// Each lets staff edit stock; without one nobody can.
+    /// Each lets staff edit stock; without one staff cannot.
     package var staffSecrets: [StaffSecret]
     /// The host names under which browsers reach the page, besides `localhost` and IP addresses.
     package var hostNames: [String]

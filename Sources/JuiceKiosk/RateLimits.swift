@@ -1,8 +1,7 @@
 import Logging
 import Synchronization
 
-/// Limits how many orders a second are accepted: a token bucket that holds ten seconds' worth. An order that is sent again counts
-/// again.
+/// Limits how many orders a second are accepted: a token bucket that holds ten seconds' worth. Resent orders count again.
 ///
 /// The limit bounds how many ids strangers can push out of the service's duplicate memory: by default at most 360,000 an hour, of
 /// 1,000,000 per partition. To share it out among clients is a reverse proxy's part.
@@ -21,10 +20,7 @@ final class OrderRateLimiter: Sendable {
         log = SpacedWarning("too many orders a second: one was refused", logger: logger, now: now)
     }
 
-    /// - Parameters:
-    ///   - peer: the other end of the connection, for the log.
-    ///   - path: the requested path, for the log.
-    /// - Throws: ``Refusal`` if the order has to wait.
+    /// Throws ``Refusal`` if the order has to wait. The address of the peer and the requested path are for the log.
     func admit(from peer: String, path: String) throws(Refusal) {
         let now = now()
         let wait = fullAt.withLock { fullAt in

@@ -62,7 +62,7 @@ public struct AnswerContent: Sendable {
 /// Every method appends one record to a buffer. Once the buffer has grown to its size, answering an order allocates no memory.
 /// It is a class, because copying its tables for a call would cost more than the shortest answer's pieces.
 public final class AnswerEncoder: Sendable {
-    private let phrasebook: Phrasebook
+    private let phrasebook: AnswerMessages
     private let fragments: Fragments
     private let fruits: [FruitFragments]
     private let juices: [JuiceFragments]
@@ -71,7 +71,7 @@ public final class AnswerEncoder: Sendable {
 
     /// An encoder of answers about this menu's juices and fruits, with messages in this language.
     public init(menu: Menu, language: Language = .english) {
-        let phrasebook = Phrasebook(menu: menu, language: language)
+        let phrasebook = AnswerMessages(menu: menu, language: language)
         var fragments = Fragments()
         juices = menu.juices.map { JuiceFragments($0, phrasebook, &fragments) }
         fruits = menu.fruits.map { FruitFragments($0, phrasebook, &fragments) }
@@ -396,7 +396,7 @@ private struct FruitFragments {
     let counted: (before: Fragment, after: Fragment)
     private let listed: (last: Fragment, beforeLast: Fragment, beforeOthers: Fragment)
 
-    init(_ fruit: Fruit, _ phrasebook: Phrasebook, _ fragments: inout Fragments) {
+    init(_ fruit: Fruit, _ phrasebook: AnswerMessages, _ fragments: inout Fragments) {
         let id = fruit.id
         firstUsed = fragments.add(#","used":{\#(id):"#)
         firstReturned = fragments.add(#","returned":{\#(id):"#)
@@ -434,7 +434,7 @@ private struct JuiceFragments {
     let one: Fragment
     let several: (before: Fragment, after: Fragment)
 
-    init(_ juice: Juice, _ phrasebook: Phrasebook, _ fragments: inout Fragments) {
+    init(_ juice: Juice, _ phrasebook: AnswerMessages, _ fragments: inout Fragments) {
         let (made, name) = (phrasebook.made, juice.name.text(in: phrasebook.language))
         id = fragments.add(#","juice":\#(juice.id),"quantity":"#)
         firstItem = fragments.add(#","items":[{"juice":\#(juice.id),"quantity":"#)
@@ -456,7 +456,7 @@ private struct PhraseFragments {
     /// All the rest of a cancel's answer that returned nothing.
     let cancelledNothing: Fragment
 
-    init(_ phrasebook: Phrasebook, _ fragments: inout Fragments) {
+    init(_ phrasebook: AnswerMessages, _ fragments: inout Fragments) {
         /// The message, which ends the answer, around a list.
         func message(_ texts: TextPair) -> (before: Fragment, after: Fragment) {
             (fragments.add(#","message":"\#(escaped: texts.before)"#), fragments.add(#"\#(escaped: texts.after)"}"#))

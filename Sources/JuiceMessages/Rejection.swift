@@ -66,7 +66,7 @@ public enum Rejection: Error, Hashable {
     }
 }
 
-extension Phrasebook {
+extension AnswerMessages {
     /// Tells a person why.
     func message(for rejection: Rejection) -> String {
         switch rejection {

@@ -21,12 +21,12 @@ final class CommandConsumer {
     /// Since when topics are missing.
     private var waitingSince: ContinuousClock.Instant?
     private var ordersShare = OrdersShare()
-    /// Places that cannot be read, which are still to be told.
+    /// Places that cannot be read, which are still to be reported.
     private var damages: [(InputPosition, String)] = []
     /// How long to wait for the topics' partition counts.
     private var metadataTimeout = AdaptiveTimeout()
     /// What the current assignment lets this worker read; nil without one.
-    private(set) var share: InputAssignment?
+    private(set) var assignment: InputAssignment?
     /// The partition count of the larger input, as last logged.
     private var loggedPartitions: Int
     /// When each error last occurred, by code.
@@ -68,7 +68,7 @@ final class CommandConsumer {
             return .success(try resolveAssignment() ?? .records([], ends: []))
         case .revoked(let error):
             startedPartitions = []
-            (given, share, damages) = (nil, nil, [])
+            (given, assignment, damages) = (nil, nil, [])
             if let error { try report(error) }
             return .success(.revoked)
         case .records(let batch):
@@ -177,12 +177,12 @@ final class CommandConsumer {
                 """)
         }
         (self.given, waitingSince) = (nil, nil)
-        let share = InputAssignment(
+        let assignment = InputAssignment(
             orders: givenOrders, partitionCount: storePartitions, orderCount: Int32(clamping: orders),
             restockCount: Int32(clamping: restocks))
-        self.share = share
+        self.assignment = assignment
         warnOfAddedPartitions(max(orders, restocks))
-        return .assigned(share)
+        return .assigned(assignment)
     }
 
     private func waitForMissingTopics(_ error: KafkaError?) throws(LogError) {

@@ -22,7 +22,7 @@ final class KafkaCommandLog: CommandLog {
     /// The member of the group, which is replaced when its membership is lost; nil for an anchor.
     private var input: CommandConsumer?
     /// What an anchor reads.
-    private let share: InputAssignment?
+    private let assignment: InputAssignment?
     private let transactions: TransactionSession
     private let reader: LogReader
     private var fence: ProducerFence?
@@ -40,10 +40,11 @@ final class KafkaCommandLog: CommandLog {
 
     /// Joins the consumer group, unless a share of the partitions is given.
     init(
-        configuration: ServiceConfiguration, worker: Int, partitions: TopicCheck.PartitionCounts, share: InputAssignment? = nil,
+        configuration: ServiceConfiguration, worker: Int, partitions: TopicCheck.PartitionCounts,
+        assignment: InputAssignment? = nil,
         watch: BrokerWatch, metrics: WorkerMetrics? = nil, clocks: ClockWatch? = nil, logger: Logger
     ) throws(KafkaError) {
-        (self.configuration, self.worker, self.partitions, self.share) = (configuration, worker, partitions, share)
+        (self.configuration, self.worker, self.partitions, self.assignment) = (configuration, worker, partitions, assignment)
         (self.watch, self.metrics, self.clocks) = (watch, metrics, clocks)
         lookupTimeout = AdaptiveTimeout(shortest: configuration.callTimeout)
         observer = TransactionObserver(metrics: metrics)
@@ -56,7 +57,7 @@ final class KafkaCommandLog: CommandLog {
         ) { (configuration.producer, metrics?.measuring(hooks, producer: $0) ?? hooks) }
         reader = try LogReader(configuration: configuration, hooks: hooks)
         // An anchor may be there only to look, and then must not take the ids of another one that writes.
-        guard share == nil else { return }
+        guard assignment == nil else { return }
         transactions.prepare()
         input = try join()
     }
@@ -136,7 +137,7 @@ final class KafkaCommandLog: CommandLog {
     private func rejoin(after error: KafkaError) throws(LogError) -> PollResult {
         guard error.code == .fencedInstanceID else { throw LogError(.stop, error.description) }
         if input?.consumer.sessionTimedOut ?? false {
-            hooks.logger.notice("fenced by its former self after the session timed out; joining the group anew")
+            hooks.logger.notice("fenced by its former self after the session timed out; rejoining the group")
         } else {
             guard rejoinedAt.map({ .now - $0 > Self.rivalWindow }) ?? true else {
                 throw LogError(
@@ -144,7 +145,7 @@ final class KafkaCommandLog: CommandLog {
                     "another process has joined the group \(configuration.group) as instance"
                         + " \"\(configuration.instanceID)\"; give each its own --instance-id")
             }
-            hooks.logger.notice("fenced by another member of the same id; joining the group anew")
+            hooks.logger.notice("fenced by another member of the same id; rejoining the group")
             rejoinedAt = .now
         }
         do throws(KafkaError) { input = try join() } catch { throw LogError(.stop, error.description) }
@@ -154,7 +155,7 @@ final class KafkaCommandLog: CommandLog {
     // MARK: - Taking over
 
     func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
-        guard let share = share ?? input?.share else { throw LogError(.startOver, "the partitions were given up") }
+        guard let assignment = assignment ?? input?.assignment else { throw LogError(.startOver, "the partitions were given up") }
         let start = now
         let uncommitted = reader.uncommitted
         let metadata = try looking { timeout throws(KafkaError) in
@@ -163,9 +164,9 @@ final class KafkaCommandLog: CommandLog {
         try checkForMissing(in: metadata)
         var found = try looking { timeout throws(KafkaError) in
             try reader.extents(
-                of: partitions, in: metadata, share: share, closedConnections: closedConnections, timeout: timeout)
+                of: partitions, in: metadata, assignment: assignment, closedConnections: closedConnections, timeout: timeout)
         }
-        for index in found.extents.indices { found.extents[index].rewound = rewound(in: found.extents[index]) }
+        for index in found.extents.indices { found.extents[index].truncated = truncated(in: found.extents[index]) }
         metrics?.found(found.extents)
         clocks?.found(found.extents, at: start)
         return found
@@ -175,7 +176,7 @@ final class KafkaCommandLog: CommandLog {
         try looking { timeout throws(KafkaError) in try reader.openTransactions(in: extents, timeout: timeout) }
     }
 
-    /// How long a topic may be missing. One that was made anew, or that a broker does not know yet, is there again by then.
+    /// How long a topic may be missing. One that was recreated, or that a broker does not know yet, is there again by then.
     static let longestAbsence = Duration.seconds(30)
 
     /// Every topic counts, also the one that is only written to now and then: it may not be there when it is needed.
@@ -191,7 +192,7 @@ final class KafkaCommandLog: CommandLog {
             .now - since < Self.longestAbsence ? .retry : .stop, error?.description ?? "the topic \(missing) is gone")
     }
 
-    private func rewound(in extents: PartitionExtents) -> Set<ChangelogTopic> {
+    private func truncated(in extents: PartitionExtents) -> Set<ChangelogTopic> {
         Set(
             ChangelogTopic.allCases.filter { topic in
                 let end = topic == .stock ? extents.stock.upperBound : extents.results.upperBound
@@ -219,7 +220,7 @@ final class KafkaCommandLog: CommandLog {
             watch.reached()
         } catch {
             if error.code.isHopeless { throw LogError(error) }
-            // A stale member is told to join anew by its next poll.
+            // A stale member is told to rejoin by its next poll.
             throw LogError(error.remedy == .retry ? .retry : .startOver, error.description)
         }
     }
@@ -238,10 +239,10 @@ final class KafkaCommandLog: CommandLog {
     func answerReaches(
         at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp
     ) throws(LogError) -> [Int32: AnswerReach] {
-        guard let share = share ?? input?.share else { throw LogError(.startOver, "the partitions were given up") }
+        guard let assignment = assignment ?? input?.assignment else { throw LogError(.startOver, "the partitions were given up") }
         return try looking { timeout throws(KafkaError) in
             try reader.answerReaches(
-                at: positions, handledAt: handledAt, retention: retention, of: share, now: now, timeout: timeout)
+                at: positions, handledAt: handledAt, retention: retention, of: assignment, now: now, timeout: timeout)
         }
     }
 

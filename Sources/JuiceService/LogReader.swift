@@ -47,11 +47,11 @@ final class LogReader {
     ///
     /// - Parameters:
     ///   - metadata: of all topics.
-    ///   - share: what the worker reads.
+    ///   - assignment: what the worker reads.
     ///   - closedConnections: how many connections the worker's consumer has lost.
     ///   - timeout: how long to wait for each answer of the cluster.
     func extents(
-        of partitions: [Int32], in metadata: ClusterMetadata, share: InputAssignment, closedConnections: Int, timeout: Duration
+        of partitions: [Int32], in metadata: ClusterMetadata, assignment: InputAssignment, closedConnections: Int, timeout: Duration
     ) throws(KafkaError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
         var leaders: [TopicPartition: Int32] = [:]
         for topic in metadata.topics {
@@ -60,7 +60,7 @@ final class LogReader {
             }
         }
         func logs(of partition: Int32) -> [TopicPartition] {
-            share.inputs(of: partition).map { topics[$0] } + ChangelogTopic.allCases.map { topics[$0.topic, partition] }
+            assignment.inputs(of: partition).map { topics[$0] } + ChangelogTopic.allCases.map { topics[$0.topic, partition] }
         }
         var leaderless: [Int32: String] = [:]
         for partition in partitions { leaderless[partition] = logs(of: partition).first { leaders[$0] == nil }?.topic }
@@ -79,14 +79,14 @@ final class LogReader {
         var extents: [PartitionExtents] = []
         for partition in led {
             var inputs: [InputPartition: Range<Offset>] = [:]
-            for input in share.inputs(of: partition) { inputs[input] = try range(topics[input]) }
-            let disturbed = inputs.keys.filter { input in
+            for input in assignment.inputs(of: partition) { inputs[input] = try range(topics[input]) }
+            let withNewLeader = inputs.keys.filter { input in
                 isConnectionLost || former[topics[input]].map { $0 != leaders[topics[input]] } ?? false
             }
             extents.append(
                 PartitionExtents(
                     partition: partition, inputs: inputs, results: try range(topics[.results, partition]),
-                    stock: try range(topics[.stock, partition]), disturbed: Set(disturbed)))
+                    stock: try range(topics[.stock, partition]), withNewLeader: Set(withNewLeader)))
         }
         return (extents, leaderless)
     }
@@ -120,7 +120,7 @@ final class LogReader {
     ///   - positions: those of partitions whose extents were read last.
     ///   - handledAt: when each partition's last record was handled.
     func answerReaches(
-        at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp, of share: InputAssignment,
+        at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp, of assignment: InputAssignment,
         now: Timestamp, timeout: Duration
     ) throws(KafkaError) -> [Int32: AnswerReach] {
         let journals = watermarks.filter { $0.key.topic == topics.results }
@@ -132,7 +132,7 @@ final class LogReader {
         var firstUnread: [Int32: Timestamp] = [:]
         // What cannot be read says nothing of the time.
         try uncommitted.read(ranges, timeout: timeout, skippingDamage: true) { record in
-            let home = record.partition % share.partitionCount
+            let home = record.partition % assignment.partitionCount
             firstUnread[home] = min(firstUnread[home] ?? now, CommandTime.effective(record.timestamp, readAt: now))
             return false
         }

@@ -122,7 +122,7 @@ package struct OrderService: Service {
             }
             if let found, found.problems.isEmpty {
                 watch.reached()
-                for warning in found.warnings { logger.warning("\(warning.fault); to mend it: \(warning.mend)") }
+                for warning in found.warnings { logger.warning("\(warning.fault); to fix it: \(warning.fix)") }
                 return found
             }
             if let found, isSettled { throw .unfitTopics(found.problems) }

@@ -83,18 +83,18 @@ package final class PositionAnchor {
             }
             storePartitions = claimed ?? Int32(clamping: count(.stock))
             partition = number % storePartitions
-            let share = InputAssignment(
+            let assignment = InputAssignment(
                 orders: [partition], partitionCount: storePartitions, orderCount: Int32(clamping: count(.orders)),
                 restockCount: Int32(clamping: count(.restocks)))
             let log = try KafkaCommandLog(
                 configuration: configuration, worker: 0,
                 // It writes no dead letters.
                 partitions: .init(stores: storePartitions, inputs: max(count(.orders), count(.restocks)), deadLetters: 1),
-                share: share, watch: watch, logger: logger)
+                assignment: assignment, watch: watch, logger: logger)
             let settings = WorkerSettings(
                 menu: configuration.menu, language: configuration.language, partitionCount: storePartitions, group: group,
                 instance: author)
-            anchoring = Anchoring(log: log, settings: settings, share: share, isCopy: isCopy)
+            anchoring = Anchoring(log: log, settings: settings, assignment: assignment, isCopy: isCopy)
         } catch { throw .failed(error.description + error.code.neededRights) }
     }
 

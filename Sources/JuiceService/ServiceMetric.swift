@@ -50,7 +50,7 @@ package enum ServiceMetric: String, CaseIterable {
         case .consumerLag: "Records of an input partition that are not answered yet, markers included."
         case .assignedPartitions: "Partitions that a worker has restored and reads."
         case .stoppedPartitions:
-            "Partitions that a worker does not read: somebody has to mend them, or their transactions only fail."
+            "Partitions that a worker does not read: an operator has to fix them, or their transactions only fail."
         case .wrongSettings: "Settings of topics with which answers may be lost or given twice, as of the last minute."
         case .stores: "Stores held in memory: those that were ever changed."
         case .rememberedCommands: "Commands whose repeats are known."

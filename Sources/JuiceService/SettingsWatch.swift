@@ -30,7 +30,7 @@ struct SettingsWatch {
     mutating func found(_ found: [TopicCheck.Problem]) {
         gauge?.record(Double(found.count))
         for problem in found where !problems.contains(problem) {
-            logger.critical("\(problem.fault). Answers may be lost or given twice; to mend it: \(problem.mend)")
+            logger.critical("\(problem.fault). Answers may be lost or given twice; to fix it: \(problem.fix)")
         }
         for problem in problems where !found.contains(problem) { logger.notice("no longer: \(problem.fault)") }
         problems = found

@@ -42,9 +42,9 @@ package struct TopicCheck: Sendable {
     /// What is wrong with the topics, and the command that fixes it.
     package struct Problem: Sendable, Equatable, Encodable, CustomStringConvertible {
         package let fault: String
-        package let mend: String
+        package let fix: String
 
-        package var description: String { "\(fault)\n  mend it with: \(mend)" }
+        package var description: String { "\(fault)\n  fix it with: \(fix)" }
     }
 
     /// The result of a check.
@@ -218,8 +218,8 @@ package struct TopicCheck: Sendable {
         let missing = names.all.filter { cluster[$0] == nil }
         guard missing.isEmpty else {
             let count = cluster.claimedPartitions ?? cluster.topics.values.map(\.partitionCount).max() ?? 4
-            let mend = createCommand(prefix: names.prefix, partitions: count)
-            return [Problem(fault: "missing topics: \(missing.joined(separator: ", "))", mend: mend)]
+            let fix = createCommand(prefix: names.prefix, partitions: count)
+            return [Problem(fault: "missing topics: \(missing.joined(separator: ", "))", fix: fix)]
         }
         if let lost = lostPartitionCount(cluster) { return [lost] }
         return tooFewPartitions(cluster) + faults(of: neededSettings(cluster), in: cluster)
@@ -229,7 +229,7 @@ package struct TopicCheck: Sendable {
         rules.flatMap { rule in
             rule.topics.compactMap { name in
                 cluster[name].flatMap(rule.fault).map {
-                    Problem(fault: "topic \(name) \($0)", mend: configCommand([name], rule.setting))
+                    Problem(fault: "topic \(name) \($0)", fix: configCommand([name], rule.setting))
                 }
             }
         }
@@ -243,7 +243,7 @@ package struct TopicCheck: Sendable {
             + (durableSettings + timeSettings).compactMap { rule in
                 let faulty = rule.topics.filter { cluster[$0].flatMap(rule.fault) != nil }
                 guard let fault = faulty.first.flatMap({ cluster[$0] }).flatMap(rule.fault) else { return nil }
-                return Problem(fault: "\(list(faulty)) with \(fault)", mend: configCommand(faulty, rule.setting))
+                return Problem(fault: "\(list(faulty)) with \(fault)", fix: configCommand(faulty, rule.setting))
             }
     }
 
@@ -263,7 +263,7 @@ package struct TopicCheck: Sendable {
             fault: "store \(misplaced.store) stands in partition \(misplaced.partition) of \(names.stock), but of"
                 + " \(count.counted("partition")) it lives in \(misplaced.home): the topic was enlarged, and no claim in"
                 + " \(names.results) says how many partitions it had",
-            mend: move(partitions: count, guide: "stock-in-the-wrong-partitions"))
+            fix: move(partitions: count, guide: "stock-in-the-wrong-partitions"))
     }
 
     private func tooFewPartitions(_ cluster: Cluster) -> [Problem] {
@@ -274,9 +274,9 @@ package struct TopicCheck: Sendable {
             let isRecord = name == names.stock || name == names.results
             return Problem(
                 fault: "topic \(name) has \(count.counted("partition")), but stores live in \(needed)"
-                    + (isRecord ? ": it was made anew, and what it held is lost" : ""),
-                mend: isRecord
-                    ? "what docs/OPERATIONS.md#topics-made-anew says"
+                    + (isRecord ? ": it was recreated, and what it held is lost" : ""),
+                fix: isRecord
+                    ? "what docs/OPERATIONS.md#recreated-topics says"
                     : "kafka-topics.sh --bootstrap-server \(bootstrapServers) --alter --topic \(name) --partitions \(needed)")
         }
     }
@@ -290,7 +290,7 @@ package struct TopicCheck: Sendable {
         return Problem(
             fault: "stores live in \(needed.counted("partition")), but \(counts): commands that come to the others"
                 + " are forwarded, which takes them some milliseconds, and nothing is answered there",
-            mend: move(partitions: most, guide: "more-partitions"))
+            fix: move(partitions: most, guide: "more-partitions"))
     }
 
     private var coPartitioned: [String] { [names.orders, names.restocks, names.results, names.stock] }
@@ -363,7 +363,7 @@ package struct TopicCheck: Sendable {
             Rule([names.results], "retention.ms=\(7 * 86_400_000)") {
                 guard let kept = $0.retention, kept < 7 * 86_400_000 else { return nil }
                 return "retention.ms=\(kept), less than a week: while the service is down or a partition is stopped, answers and"
-                    + " position notes expire, and nobody renews the notes"
+                    + " position notes expire, and the notes are not renewed"
             },
         ]
     }
@@ -410,7 +410,7 @@ package struct TopicCheck: Sendable {
         return Problem(
             fault: "\(list(few)) with a replication factor of \(fewest): with fewer than 3, a broker"
                 + " that fails takes orders and stock with it or stops the service",
-            mend: "kafka-reassign-partitions.sh, as docs/OPERATIONS.md#durability shows")
+            fix: "kafka-reassign-partitions.sh, as docs/OPERATIONS.md#durability shows")
     }
 
     // MARK: - Texts

@@ -27,7 +27,7 @@ final class TransactionObserver {
         forgetCommands()
     }
 
-    /// The worker begins anew. If a transaction is open, it has abandoned it.
+    /// The worker starts over. If a transaction is open, it has abandoned it.
     func abandoned() {
         guard begunAt.take() != nil else { return }
         metrics?.transactionFailed()

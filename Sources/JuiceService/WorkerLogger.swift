@@ -65,14 +65,14 @@ struct WorkerLogger {
             isStartingOver = true
         case .partitionStopped(let partition, let fault):
             logger.critical(
-                "partition stopped, its commands wait: \(fault.reason). To go on: \(configuration.mend(fault, of: partition))",
+                "partition stopped, its commands wait: \(fault.reason). To go on: \(configuration.fix(fault, of: partition))",
                 metadata: place(partition, fault)
             )
         case .partitionFailing(let partition, let fault):
             failing.insert(partition)
             var end = ""
             if case .transaction = fault.kind {
-                end = ". It ends with its timeout, or with: \(configuration.mend(fault, of: partition))"
+                end = ". It ends with its timeout, or with: \(configuration.fix(fault, of: partition))"
             }
             logger.critical(
                 "partition only fails, its commands wait and are tried again now and then: \(fault.reason)\(end)",
@@ -91,8 +91,8 @@ struct WorkerLogger {
             let until = Date(timeIntervalSince1970: Double(time) / 1000).formatted(.iso8601)
             logger.critical(
                 """
-                answers were deleted that repeats may still ask for: only this instance knows their commands. Do not restart it \
-                before \(until), and check the topic's retention
+                answers were deleted that repeats may still ask for: only this instance knows their commands. Do not restart it, \
+                or start another one, before commands sent after \(until) are answered, and check the topic's retention
                 """,
                 metadata: ["partition": "\(partition)", "topic": "\(configuration.topics.results)"])
         case .failed(let error):
@@ -149,15 +149,15 @@ struct WorkerLogger {
 extension ServiceConfiguration {
     /// What an operator can do about a partition that is stopped: mostly to write an anchor, having seen what would be skipped or
     /// read again.
-    func mend(_ fault: PartitionFault, of partition: Int32) -> String {
+    func fix(_ fault: PartitionFault, of partition: Int32) -> String {
         switch fault.kind {
-        case .record, .topic, .leader: "mend what the reason names"
+        case .record, .topic, .leader: "fix what the reason names"
         case .transaction(let topic):
             "kafka-transactions.sh --bootstrap-server \(bootstrapServers) abort --topic \(topics[topic.topic])"
                 + " --partition \(partition) --start-offset \(fault.offset ?? 0)"
         case .stock, .journal, .input:
             fault.anchors.isEmpty
-                ? "docs/OPERATIONS.md#topics-made-anew says what can be done"
+                ? "docs/OPERATIONS.md#recreated-topics says what can be done"
                 : fault.anchors.map { anchorCommand($0, accepting: fault.missing) }.joined(separator: " && ")
                     + " (first with --dry-run, which shows what is skipped and what is read again). See docs/OPERATIONS.md#anchors."
                     + " In topics copied from another cluster run only juice anchor --copied: docs/OPERATIONS.md#another-cluster"

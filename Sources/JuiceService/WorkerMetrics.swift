@@ -119,7 +119,7 @@ final class WorkerMetrics: Sendable {
         changeRestore { $0 = RestoreProgress() }
     }
 
-    /// The worker has told its group how far the inputs are read.
+    /// The worker has reported to its group how far the inputs are read.
     func published(_ offsets: [InputPartition: Offset]) { state.withLock { $0.committed.merge(offsets) { $1 } } }
 
     /// The worker has found where the logs end.

@@ -15,7 +15,7 @@ package final class BrokerWatch: Sendable {
 
     private struct State {
         var phase = Phase.reachable
-        /// Why a connection failed: what says most of what clients have told since a broker answered.
+        /// Why a connection failed: what says most of what clients have reported since a broker answered.
         var fault: KafkaError?
         /// Why a connection to one broker failed last, even if others have answered since.
         var lastFailure: KafkaError?
@@ -60,10 +60,10 @@ package final class BrokerWatch: Sendable {
     /// The same, for readiness: at once, whether logged or not.
     package var obstacle: String? { state.withLock { $0.phase == .unreachable ? sentence($0.fault) : nil } }
 
-    /// That no broker answers, and why, as far as clients have told.
+    /// That no broker answers, and why, as far as clients have reported.
     package var explanation: String { state.withLock { sentence($0.fault) } }
 
-    /// Why a connection failed; nil if no client has told of one since a broker answered.
+    /// Why a connection failed; nil if no client has reported one since a broker answered.
     package var fault: KafkaError? { state.withLock(\.fault) }
 
     /// Which broker could not be reached last, and why, even if others have answered since: a client that waits for it goes on

@@ -75,7 +75,7 @@ package final class ClientHandle {
         // A thread that stands still never ends, and its client neither.
         ClientEnd.run(patience: hasStopped ? .zero : patience, group: ends) { [context, isConsumer] in
             if !isConsumer { Self.giveUpRequests(pointer) }
-            // A consumer that was not closed does not leave its group here: nobody expects a rebalance any more.
+            // A consumer that was not closed does not leave its group here: no rebalance is expected any more.
             rd_kafka_destroy_flags(pointer, isConsumer ? RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE : 0)
             withExtendedLifetime(context) {}
         }

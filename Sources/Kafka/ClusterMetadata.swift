@@ -111,7 +111,7 @@ extension ClusterMetadata.Topic {
 /// Asks where the leaders of partitions are, when librdkafka would find out too late.
 ///
 /// librdkafka's own refresh (`topic.metadata.refresh.interval.ms`) must not run that often: while the leader of a group waits for
-/// metadata to share out the partitions, each other answer with metadata makes it join anew, with slow brokers for ever. What the
+/// metadata to share out the partitions, each other answer with metadata makes it rejoin, with slow brokers for ever. What the
 /// application asks for leaves the group alone.
 struct MetadataRefresh {
     private static let interval = Duration.milliseconds(250)

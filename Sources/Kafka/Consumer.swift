@@ -320,7 +320,7 @@ public final class Consumer {
     }
 
     /// Commits offsets for the group without waiting, for tools that show how far it has read. Errors are ignored, but a stale
-    /// member learns of it, and joins anew. Until the answer has come, librdkafka begins no assignment.
+    /// member learns of it, and rejoins. Until the answer has come, librdkafka begins no assignment.
     public func publish(_ offsets: [TopicPartition: Offset], metadata: [TopicPartition: String] = [:]) {
         guard !offsets.isEmpty else { return }
         _ = PartitionList(offsets: offsets, metadata: metadata).withPointer { rd_kafka_commit(handle.pointer, $0, 1) }

@@ -164,7 +164,7 @@ extension KafkaError.Code {
     ///
     /// librdkafka (up to 2.16) may then return the same error again and again, skip the damaged records, or go on at an offset that
     /// it takes out of the damaged bytes, even without an error. So take nothing more of the partition, not even from the same
-    /// batch, until it is assigned anew. ``KafkaError/offset`` is that of the damaged batch of records, which may begin below the
+    /// batch, until it is assigned again. ``KafkaError/offset`` is that of the damaged batch of records, which may begin below the
     /// offset that was read from.
     public var isDamage: Bool {
         // A broker's CORRUPT_MESSAGE is INVALID_MSG here.
@@ -194,7 +194,7 @@ extension KafkaError.Code {
 /// The codes that somebody here names. `rdkafka.h` says what each means; those with two underscores there are librdkafka's own.
 extension KafkaError.Code {
     package static let fatal = Self(RD_KAFKA_RESP_ERR__FATAL)
-    /// Nobody answered or confirmed in time.
+    /// No broker answered or confirmed in time.
     public static let timedOut = Self(RD_KAFKA_RESP_ERR__TIMED_OUT)
     /// A record was not confirmed within `message.timeout.ms`.
     package static let messageTimedOut = Self(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)

@@ -20,7 +20,7 @@ import Synchronization
 //    assertion in `rd_kafka_txn_set_state`. So the caller's timeout only ends its wait, and the next call goes on waiting.
 // 6. While a call waits, `InactivityTimeout` gives the transaction up if no broker confirms anything of it. librdkafka would wait
 //    for a dead broker as long as a transaction may last.
-// 7. After any error but a retriable one the whole set is dropped, and nobody knows whether the transaction is committed. No
+// 7. After any error but a retriable one the whole set is dropped, and it is unknown whether the transaction is committed. No
 //    producer is used again after an abort: when a connection breaks, librdkafka sends a request again without telling, and the
 //    late copy of a commit would count in the next transaction of the same epoch, and commit it half-done. The broker's own defence
 //    (transaction.version 2) does not apply, since librdkafka speaks EndTxn v1.
@@ -76,7 +76,7 @@ public final class TransactionSession {
     /// How often a waiting call looks whether brokers confirm anything.
     private static let step = Duration.milliseconds(100)
 
-    /// A session without producers. It begins with a random set, since nobody knows which sets a former process has left behind.
+    /// A session without producers. It begins with a random set, since it is unknown which sets a former process has left behind.
     ///
     /// - Parameters:
     ///   - ids: the transactional ids of a set, from 0 to `setCount - 1`. No other session may use them.
@@ -231,7 +231,7 @@ public final class TransactionSession {
             if let shortened {
                 throw KafkaError(
                     code: .offsetOutOfRange,
-                    message: "\(shortened) lacks records that were written to it: it was made anew, or lost its end",
+                    message: "\(shortened) lacks records that were written to it: it was recreated, or lost its end",
                     requiresAbort: true)
             }
         } catch { throw failed(error.remedy == .retry ? error : producer.reason(of: error)) }
@@ -285,7 +285,7 @@ public final class TransactionSession {
     // MARK: - Where records stand
 
     /// Whether a partition that ends at an offset, what is undecided included, lacks records that the session has written: its
-    /// topic was made anew, or it has lost its end. Says so once. The transaction that first meets such a loss fails.
+    /// topic was recreated, or it has lost its end. Says so once. The transaction that first meets such a loss fails.
     public func takeLoss(of place: TopicPartition, endingAt end: Offset) -> Bool { delivered.takeLoss(of: place, endingAt: end) }
 
     /// Where the records of the last transaction stand in a partition, in order. Markers of earlier ones may stand between them.
@@ -338,7 +338,7 @@ private final class TransactionalProducer {
         guard commitThread.isBusy else { return }
         nonisolated(unsafe) let handle = handle
         DedicatedThread.start("transaction left behind") { [commitThread] in
-            // Events of a client that nobody polls pile up, and its broker may be gone for days.
+            // Events of a client that is not polled pile up, and its broker may be gone for days.
             while commitThread.outcome(within: .seconds(1)) == nil { handle.poll(timeout: .zero) }
         }
     }
@@ -522,8 +522,8 @@ private final class DeliveryReports: ClientContext, @unchecked Sendable {
     }
 }
 
-/// Where the records that a session wrote came to stand. In a topic that was made anew or has lost its end, what is written later
-/// comes to a lower offset. Nothing else tells, since brokers take it.
+/// Where the records that a session wrote came to stand. In a topic that was recreated or has lost its end, what is written later
+/// comes to a lower offset. Nothing else shows it, since brokers accept it.
 struct DeliveredOffsets {
     typealias Run = (place: TopicPartition, offsets: ClosedRange<Offset>)
 

@@ -41,7 +41,7 @@ extension ServiceGroup {
 ///
 /// Waiting for it blocks, so do not use it on Swift's cooperative pool.
 final class BackgroundGroup<Report: Sendable>: Sendable {
-    /// What the group tells, possibly before it is stored.
+    /// What the group reports, possibly before it is stored.
     private final class State: Sendable {
         let progress = Mutex<(report: Report?, end: (any Error)?)>((nil, nil))
         let isUpOrEnded = DispatchSemaphore(value: 0)
@@ -115,7 +115,7 @@ struct Metrics {
         let http = HTTPMetric.allCases.map { PrometheusRegistry.Description($0.rawValue, help: $0.help) }
         let dropped = PrometheusRegistry.Description(
             "juice_log_lines_dropped_total",
-            help: "Lines of the log and of standard output that were dropped: nobody read them, or they could not be written.")
+            help: "Lines of the log and of standard output that were dropped: they were not read, or could not be written.")
         registry = PrometheusRegistry(descriptions: own + http + ProcessMetrics.descriptions + [build, dropped])
         Meter(label: build.name, dimensions: [("version", JuiceCommand.currentVersion)], factory: registry).set(1)
         let process = ProcessMetrics(factory: registry)

@@ -54,11 +54,11 @@ import ToolSupport
         change("moved back in part", [:], adding: [Line.anchored(2), again[2]]),
         change("moved back by nobody", [:], adding: again, "doubled", "doubled", "doubled"),
         change(
-            "moved back, and made anew", [:],
+            "moved back, and recreated", [:],
             adding: [Line.anchored(2), Line.set("r", #""mango":9"#), Line.restocked("r", #""mango":9"#, 4), made("c", 6, 5).at(2)],
             #"doubled: results 0@8: order "c""#),
         change(
-            "moved back after the window, and made anew", [:],
+            "moved back after the window, and recreated", [:],
             adding: [
                 Line.set("r", #""mango":9"#), Line.restocked("r", #""mango":9"#, 4), "@9000 " + Line.order("d", "mango"),
                 made("d", 6, 5), "- results", Line.anchored(2), made("c", 3, 6).at(2), Line.again(made("d", 6, 5)).at(3),
@@ -67,7 +67,7 @@ import ToolSupport
         change("moved back behind a command passed over", [4: Line.anchored(1), 5: made("b", 4, 2), 7: made("c", 1, 3)]),
         change("moved on", [4: Line.anchored(2), 7: made("c", 4, 2), 8: Line.stock(2, [10, 10, 10, 10, 4])]),
         change("moved beyond the end", [7: Line.anchored(9), 8: nil]),
-        // The topic was made anew: what was answered of the former one is nowhere.
+        // The topic was recreated: what was answered of the former one is nowhere.
         change(
             "moved to the beginning of another log", otherLog,
             adding: [
@@ -145,7 +145,7 @@ import ToolSupport
     @Test func nobodyHasClaimed() throws {
         var topics = AuditTopics(Self.lines.filter { !$0.hasPrefix(#"{"type":"position""#) })
         topics["results 0@0"] = nil
-        expect(try Audit(of: topics, by: Line.rules), ["nobody has claimed the partition"])
+        expect(try Audit(of: topics, by: Line.rules), ["the partition has no claim"])
     }
 
     @Test(arguments: [([UInt8]("m".utf8), []), (nil, [Story.own])] as [([UInt8]?, [AuditHeader])])

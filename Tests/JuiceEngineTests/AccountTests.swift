@@ -122,7 +122,7 @@ import Testing
         cluster.send(
             .stock, key: "invented", #"{"store":"invented","revision":2,"stock":{"kiwi":7}}"#)
         let fault = try #require(takeOver())
-        #expect(fault.kind == .journal && fault.reason.contains("somebody else wrote"), "\(fault.reason)")
+        #expect(fault.kind == .journal && fault.reason.contains("another program wrote"), "\(fault.reason)")
     }
 
     // MARK: - The journal
@@ -134,6 +134,36 @@ import Testing
         cluster[.results, 0].compact(upTo: end)
         let fault = try #require(takeOver("third"))
         #expect(fault.kind == .journal && fault.reason.contains("is gone"), "\(fault.reason)")
+        // Reading began behind what is gone, but the number is of the whole journal.
+        #expect(fault.reason.contains("records are missing up to offset"), "\(fault.reason)")
+        try cluster.anchor(try #require(fault.anchors.first), accepting: fault.missing)
+        #expect(takeOver("fourth") == nil)
+    }
+
+    @Test func anAnchorNamesTheOldestAnswerAlsoWhereNoNoteIsLeft() throws {
+        serve(500)
+        let end = cluster[.results, 0].end
+        cluster[.results, 0].deleteRecords(before: end - 100)
+        for anchor in try #require(takeOver()).anchors { try cluster.anchor(anchor) }
+        cluster[.results, 0].deleteRecords(before: end)
+        let fault = try #require(takeOver("third"))
+        #expect(fault.reason.contains("repeats may still ask for answers"), "\(fault.reason)")
+    }
+
+    /// A successor could not tell such a journal from one that has lost what it said.
+    @Test func aDeletedNoteIsReplacedByItsOwner() {
+        let harness = Harness(cluster, member: "first", window: Self.window)
+        for number in 0..<10 { harness.order("\(number)", "kiwi") }
+        cluster.now += 2 * Self.retention
+        let end = cluster[.results, 0].end
+        harness.order("later", "kiwi")
+        cluster[.results, 0].deleteRecords(before: end)
+        for _ in 0..<2 {
+            cluster.now += 3_001
+            harness.run()
+        }
+        harness.log.leave()
+        #expect(takeOver() == nil)
     }
 
     @Test(arguments: [0, 50, 900]) func aTrimmedJournalStopsThePartition(rest: Offset) throws {

@@ -23,10 +23,10 @@ import Testing
 
     @Test func theOwnerOfAPartitionReadsBothItsTopics() {
         for test in Self.cases {
-            let share = Self.share(test.given, test.counts)
-            #expect(Self.inputs(share, .orders) == test.orders)
-            #expect(Self.inputs(share, .restocks) == test.restocks)
-            #expect(share.partitions == test.given.filter { $0 < 4 })
+            let assignment = Self.assignment(test.given, test.counts)
+            #expect(Self.inputs(assignment, .orders) == test.orders)
+            #expect(Self.inputs(assignment, .restocks) == test.restocks)
+            #expect(assignment.partitions == test.given.filter { $0 < 4 })
         }
     }
 
@@ -35,8 +35,8 @@ import Testing
         for counts in [(4, 4), (8, 4), (4, 8), (8, 8), (9, 5)] as [(orders: Int32, restocks: Int32)] {
             for members in 1...10 {
                 let given = (0..<members).map { Self.range(counts.orders, $0, of: members) }
-                let informed = given.map { Self.share($0, counts) }
-                let mixed = given.enumerated().map { $0 % 2 == 0 ? informed[$0] : Self.share($1, (4, 4)) }
+                let informed = given.map { Self.assignment($0, counts) }
+                let mixed = given.enumerated().map { $0 % 2 == 0 ? informed[$0] : Self.assignment($1, (4, 4)) }
                 for (topic, count) in [(InputTopic.orders, counts.orders), (.restocks, counts.restocks)] {
                     for partition in 0..<count {
                         #expect(informed.count { Self.inputs($0, topic).contains(partition) } == 1)
@@ -47,11 +47,11 @@ import Testing
         }
     }
 
-    private static func inputs(_ share: InputAssignment, _ topic: InputTopic) -> [Int32] {
-        share.partitions.flatMap(share.inputs).filter { $0.topic == topic }.map(\.partition).sorted()
+    private static func inputs(_ assignment: InputAssignment, _ topic: InputTopic) -> [Int32] {
+        assignment.partitions.flatMap(assignment.inputs).filter { $0.topic == topic }.map(\.partition).sorted()
     }
 
-    private static func share(_ orders: [Int32], _ counts: (orders: Int32, restocks: Int32)) -> InputAssignment {
+    private static func assignment(_ orders: [Int32], _ counts: (orders: Int32, restocks: Int32)) -> InputAssignment {
         InputAssignment(orders: orders, partitionCount: 4, orderCount: counts.orders, restockCount: counts.restocks)
     }
 

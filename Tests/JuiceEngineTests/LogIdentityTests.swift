@@ -38,7 +38,7 @@ import Testing
 
     private static let changes = [
         Change(
-            testDescription: "made anew",
+            testDescription: "recreated",
             change: { cluster in
                 cluster[.orders, 0].clear()
                 for id in ["x", "y", "z", "a"] { cluster.order(id, "kiwi") }
@@ -46,7 +46,7 @@ import Testing
             answers: ["outOfStock x", "outOfStock y", "outOfStock z", "juiceMade a again"]),
         // An order and its cancel share their id, and are two commands all the same.
         Change(
-            testDescription: "made anew with the cancels of its orders", served: ["a", "b"],
+            testDescription: "recreated with the cancels of its orders", served: ["a", "b"],
             change: { cluster in
                 cluster[.orders, 0].clear()
                 for id in ["a", "b"] { cluster.cancel(id) }
@@ -60,7 +60,7 @@ import Testing
         Change(testDescription: "shorter than it was", change: { $0.truncate(.orders, 0, last: 2) }, anchor: 1),
         // A record that was put aside is evidence, too.
         Change(
-            testDescription: "made anew, after nothing but junk", served: [],
+            testDescription: "recreated, after nothing but junk", served: [],
             change: { cluster in
                 cluster[.orders, 0].clear()
                 for id in ["x", "y", "z"] { cluster.order(id, "kiwi") }
@@ -341,7 +341,7 @@ import Testing
         }
     }
 
-    /// What was read of a log is gone before the rest of it: it was made anew in between.
+    /// What was read of a log is gone before the rest of it: it was recreated in between.
     @Test func aTakeoverThatReadsNothingForLongStartsOver() {
         serve(["a"])
         let harness = Harness(cluster, member: "second")

@@ -187,7 +187,7 @@ import Testing
         #expect(blamed(harness) == ["topic(JuiceMessages.Topic.results)"])
     }
 
-    /// Its claim may be gone, and a successor had nobody to fence.
+    /// Its claim may be gone, and a successor had no id to fence.
     @Test func whoStoodStillTakesOverAgainBeforeItWrites() {
         harness.order("a", "kiwi")
         var calls: [SimulatedLog.Call] = []

@@ -118,8 +118,8 @@ import Testing
     func rejectionHasACodeAndAMessageInEachLanguage(index: Int) {
         let (rejection, code, english, korean) = Self.messages[index]
         #expect(rejection.reason.rawValue == code)
-        #expect(Phrasebook(menu: .standard, language: .english).message(for: rejection) == english)
-        #expect(Phrasebook(menu: .standard, language: .korean).message(for: rejection) == korean)
+        #expect(AnswerMessages(menu: .standard, language: .english).message(for: rejection) == english)
+        #expect(AnswerMessages(menu: .standard, language: .korean).message(for: rejection) == korean)
         #expect(Language(of: english) == .english && Language(of: korean) == .korean)
     }
 

@@ -26,7 +26,7 @@ import Testing
         ("too few to tell", Array(repeating: day, count: 4), []),
         ("one sender of three", (0..<30).map { $0 % 3 == 0 ? hour : 0 }, []),
         ("two of three", (0..<30).map { $0 % 3 == 0 ? 0 : 90_000 }, [warning("89 s behind")]),
-        ("it is mended", (0..<40).map { $0 < 20 ? day : 0 }, [warning("24 h behind"), agreement]),
+        ("it is fixed", (0..<40).map { $0 < 20 ? day : 0 }, [warning("24 h behind"), agreement]),
         ("it gets worse", (0..<40).map { $0 < 20 ? 2 * hour : day }, [warning("2 h behind")]),
     ]
 

@@ -130,10 +130,10 @@ import Testing
                 (seen.partitions[index].group, seen.partitions[index].instance) = ("test", "laptop")
             }
         },
-        Case("a stopped partition, and what waits there", [(78, "partition 0 is stopped: orders [0]: it was made anew")]) { seen in
+        Case("a stopped partition, and what waits there", [(78, "partition 0 is stopped: orders [0]: it was recreated")]) { seen in
             let anchor = InputPosition(topic: .orders, partition: 0, offset: 3)
             seen.partitions[0].fault = PartitionFault(
-                .input(InputPartition(topic: .orders, partition: 0)), "orders [0]: it was made anew", anchors: [anchor])
+                .input(InputPartition(topic: .orders, partition: 0)), "orders [0]: it was recreated", anchors: [anchor])
             seen.setWaiting(5, since: now - 3_600)
             seen.partitions[0].inputs[0].lastSent = now + 3_600
         },
@@ -253,16 +253,16 @@ import Testing
         #expect(found.map(\.severity.rawValue) == `case`.expected.map(\.0), "\(found)")
         for (finding, expected) in zip(found, `case`.expected) {
             #expect(finding.fault.hasPrefix(expected.1), "\(finding.fault)")
-            #expect(!finding.mend.isEmpty)
+            #expect(!finding.fix.isEmpty)
         }
     }
 
     @Test func aStoppedPartitionComesWithTheCommandOfTheLog() {
         var seen = Self.healthy
         seen.partitions[1].fault = PartitionFault(
-            .journal, "the results were made anew", anchors: [InputPosition(topic: .restocks, partition: 1, offset: 7)])
+            .journal, "the results were recreated", anchors: [InputPosition(topic: .restocks, partition: 1, offset: 7)])
         let command = "juice anchor --bootstrap-servers kafka:9092 --topic restocks --partition 1 --offset 7 "
-        #expect(seen.findings(Self.configuration).first?.mend.hasPrefix(command) == true)
+        #expect(seen.findings(Self.configuration).first?.fix.hasPrefix(command) == true)
     }
 
     private static func check(missing: String? = nil, replicationFactor: Int = 3) -> TopicCheck.Findings {

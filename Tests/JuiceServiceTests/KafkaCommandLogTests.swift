@@ -17,7 +17,7 @@ import Testing
     ) throws -> KafkaCommandLog {
         try KafkaCommandLog(
             configuration: configuration, worker: 0, partitions: .init(stores: 1, inputs: 1, deadLetters: 1),
-            share: isMember ? nil : InputAssignment(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1),
+            assignment: isMember ? nil : InputAssignment(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1),
             watch: BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: quietLogger), logger: logger)
     }
 

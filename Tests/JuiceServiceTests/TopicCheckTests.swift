@@ -40,11 +40,11 @@ extension TopicCheck.Cluster {
 
     /// Topics that differ from those without problems, and how what is found begins or ends.
     struct Case: CustomTestStringConvertible {
-        let fault, mend: String
+        let fault, fix: String
         let change: Change
 
-        init(_ fault: String, _ mend: String, _ change: @escaping Change) {
-            (self.fault, self.mend, self.change) = (fault, mend, change)
+        init(_ fault: String, _ fix: String, _ change: @escaping Change) {
+            (self.fault, self.fix, self.change) = (fault, fix, change)
         }
 
         var testDescription: String { fault }
@@ -52,7 +52,7 @@ extension TopicCheck.Cluster {
         func expect(_ found: [TopicCheck.Problem]) {
             #expect(found.count == 1)
             #expect(found.first?.fault.hasPrefix(fault) == true, "\(found)")
-            let isMended = found.first.map { $0.mend.hasPrefix(mend) || $0.mend.hasSuffix(mend) }
+            let isMended = found.first.map { $0.fix.hasPrefix(fix) || $0.fix.hasSuffix(fix) }
             #expect(isMended == true, "\(found)")
         }
     }
@@ -176,8 +176,8 @@ extension TopicCheck.Cluster {
         ("juice.results", "max.message.bytes=20000", "max.message.bytes=1048588"),
         ("juice.stock", "max.message.bytes=20000", "max.message.bytes=1048588"),
         ("juice.dead-letters", "max.message.bytes=1048588", "max.message.bytes=1114124"),
-    ].map { (topic: String, setting: String, mend: String) in
-        Case("topic \(topic) ", "--entity-name \(topic) --add-config \(mend)") { $0.set(setting, of: topic) }
+    ].map { (topic: String, setting: String, fix: String) in
+        Case("topic \(topic) ", "--entity-name \(topic) --add-config \(fix)") { $0.set(setting, of: topic) }
     }
 
     @Test(arguments: problems + settings) func aProblemComesWithTheCommandThatFixesIt(case: Case) {
@@ -217,10 +217,10 @@ extension TopicCheck.Cluster {
     private static let durability = [
         ("min.insync.replicas=1", "min.insync.replicas=2"), ("min.insync.replicas=3", "min.insync.replicas=2"),
         ("unclean.leader.election.enable=true", "unclean.leader.election.enable=false"),
-    ].flatMap { (setting: String, mend: String) -> [Case] in
+    ].flatMap { (setting: String, fix: String) -> [Case] in
         [
-            Case("topics juice.orders, juice.restocks, ", "--entity-name $topic --add-config \(mend); done") { $0.set(setting) },
-            Case("topic juice.stock with ", "--entity-name juice.stock --add-config \(mend)") {
+            Case("topics juice.orders, juice.restocks, ", "--entity-name $topic --add-config \(fix); done") { $0.set(setting) },
+            Case("topic juice.stock with ", "--entity-name juice.stock --add-config \(fix)") {
                 $0.set(setting, of: "juice.stock")
             },
         ]
@@ -232,8 +232,8 @@ extension TopicCheck.Cluster {
         ("orders", "message.timestamp.after.max.ms=60000", "message.timestamp.after.max.ms=3600000"),
         ("results", "message.timestamp.after.max.ms=60000", "message.timestamp.after.max.ms=3600000"),
         ("dead-letters", "message.timestamp.before.max.ms=0", "message.timestamp.after.max.ms=3600000"),
-    ].map { (topic: String, setting: String, mend: String) in
-        Case("topic juice.\(topic) with message.timestamp.", mend) { $0.set(setting, of: "juice.\(topic)") }
+    ].map { (topic: String, setting: String, fix: String) in
+        Case("topic juice.\(topic) with message.timestamp.", fix) { $0.set(setting, of: "juice.\(topic)") }
     }
 
     /// Up to which age a forwarded command keeps its time: less than the topic accepts, by a minute.
@@ -257,8 +257,8 @@ extension TopicCheck.Cluster {
 
     @Test func thePrefixIsPartOfTheMend() {
         let check = TopicCheck(names: TopicNames(prefix: "eu."), bootstrapServers: "broker:9092")
-        let mends = check.findings(of: .init(topics: [:])).problems.map(\.mend)
-        #expect(mends == ["juice topics create --bootstrap-servers broker:9092 --topic-prefix eu. --partitions 4"])
+        let fixes = check.findings(of: .init(topics: [:])).problems.map(\.fix)
+        #expect(fixes == ["juice topics create --bootstrap-servers broker:9092 --topic-prefix eu. --partitions 4"])
     }
 
     @Test(arguments: [("juice.", "juice2."), ("juice7.", "juice8."), ("eu.juice", "eu.juice2"), ("v9", "v10")])
@@ -267,7 +267,7 @@ extension TopicCheck.Cluster {
         var larger = TopicCheck.Cluster(topics: [:])
         for name in names.all { larger[name] = .init(partitionCount: name == names.orders ? 5 : 4) }
         let check = TopicCheck(names: names, bootstrapServers: "broker:9092", capabilities: .embedded)
-        #expect(check.findings(of: larger).warnings.first?.mend.contains(" --topic-prefix \(next) --partitions 5 ") == true)
+        #expect(check.findings(of: larger).warnings.first?.fix.contains(" --topic-prefix \(next) --partitions 5 ") == true)
     }
 
     @Test(arguments: [(nil, nil), (1, nil), (2, nil), (3, "2"), (5, "2")] as [(Int?, String?)])

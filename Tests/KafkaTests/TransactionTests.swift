@@ -392,7 +392,7 @@ extension EmbeddedBroker {
     }
 
     static let rules: [(String, [Event])] = [
-        ("a confirmation begins it anew", [.began(0), .goesOn(1_900), .confirmed(1_900), .goesOn(3_800), .isGivenUp(3_900)]),
+        ("a confirmation begins it again", [.began(0), .goesOn(1_900), .confirmed(1_900), .goesOn(3_800), .isGivenUp(3_900)]),
         ("each that is given up doubles the next", doubling),
         ("over sound connections it may last longer", [.began(0), .goesOn(9_900, broke: false), .isGivenUp(10_000, broke: false)]),
         ("and doubles nothing", [.began(0), .isGivenUp(10_000, broke: false), .began(0), .goesOn(0), .isGivenUp(2_000)]),

@@ -430,8 +430,8 @@ package enum GoldenNotes {
                 + #""fenced":["juice-maker/till-2/0/1/0"]}"#
         ),
         (
-            .anchored(InputPlace(topic: .orders, partition: nil, offset: 17), by: "root@host", reason: "the topic was made anew"),
-            #"{"type":"anchored","topic":"orders","offset":17,"by":"root@host","reason":"the topic was made anew"}"#
+            .anchored(InputPlace(topic: .orders, partition: nil, offset: 17), by: "root@host", reason: "the topic was recreated"),
+            #"{"type":"anchored","topic":"orders","offset":17,"by":"root@host","reason":"the topic was recreated"}"#
         ),
         (
             .anchored(InputPlace(topic: .orders, partition: 8, offset: 17), by: "강남", reason: nil),

@@ -128,14 +128,14 @@ package final class Shop {
 
     private func answer(
         _ kind: CommandKind, _ id: BorrowedText, _ place: (offset: Int64, from: ForwardSource?)?,
-        _ carryOut: () throws(Rejection) -> Void
+        _ execute: () throws(Rejection) -> Void
     ) -> Answered {
         let place = place ?? nextPlace()
         content.revision = 0
         var rejection: Rejection?
         do throws(Rejection) {
             guard isKnown else { throw BorrowedText.withText(store) { .unknown(store: $0) } }
-            try carryOut()
+            try execute()
         } catch { rejection = error }
         let revision = content.revision > 0 ? content.revision : nil
         return BorrowedText.withText(store) { store in

@@ -31,7 +31,7 @@ class KioskTest(unittest.TestCase):
     def tearDown(self):
         errors = [line for line in self.driver.get_log("browser") if "Content Security Policy" in line["message"]]
         # Otherwise the next page would list this page's orders and send its unanswered commands again. The page is left before,
-        # since it writes them anew at its next event.
+        # since it writes them again at its next event.
         self.driver.get(f"{self.stand.url}api/menu")
         self.driver.execute_script("sessionStorage.clear()")
         # Otherwise staff stay signed in.

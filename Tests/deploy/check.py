@@ -49,7 +49,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description="Checks what is in deploy/.")
     parser.add_argument("juice", type=lambda path: pathlib.Path(path).resolve(), help="the juice command")
     parser.add_argument("tools", type=pathlib.Path, help="the folder of prometheus and promtool")
-    parser.add_argument("--write-metrics", action="store_true", help="write docs/METRICS.md anew")
+    parser.add_argument("--write-metrics", action="store_true", help="rewrite docs/METRICS.md")
     return parser.parse_args()
 
 

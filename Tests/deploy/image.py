@@ -53,7 +53,7 @@ def check_image(juice, base):
 
 def check_build_without_tests():
     """The package's products need only Sources."""
-    ensure(not re.search(r"^COPY .*\bTests\b", DOCKERFILE, re.MULTILINE), "a change of a test builds the image anew")
+    ensure(not re.search(r"^COPY .*\bTests\b", DOCKERFILE, re.MULTILINE), "a change of a test rebuilds the image")
     with tempfile.TemporaryDirectory(prefix="juice-image-") as folder:
         shutil.copy(ROOT / "Package.swift", folder)
         Path(folder, "Sources").symlink_to(ROOT / "Sources")

@@ -94,7 +94,7 @@ def check_document(pages, write):
     differing = set(actual.splitlines()) ^ set(expected.splitlines())
     ensure(
         actual == expected,
-        "docs/METRICS.md is not what is shown (make deploy-check ARGS=--write-metrics writes it anew):\n"
+        "docs/METRICS.md is not what is shown (make deploy-check ARGS=--write-metrics rewrites it):\n"
         + "\n".join(sorted(differing)),
     )
     return f"{len(set().union(*(page.types for page in pages.values())))} metrics"

@@ -78,11 +78,11 @@ struct CommandLineTests {
     }
 
     @Test func theServicesErrorsHaveTheirStatus() {
-        let problem = TopicCheck.Problem(fault: "missing topics: a", mend: "juice topics create")
+        let problem = TopicCheck.Problem(fault: "missing topics: a", fix: "juice topics create")
         #expect(Failure(ServiceError.badConfiguration("x")).status == .configuration)
         #expect(Failure(ServiceError.failed("x")).status == .software)
         let one = Failure(ServiceError.unfitTopics([problem]))
-        #expect(one.report == "juice: missing topics: a\n  mend it with: juice topics create\n")
+        #expect(one.report == "juice: missing topics: a\n  fix it with: juice topics create\n")
         #expect(one.status == .configuration)
         #expect(Failure([problem, problem]).report.contains("juice topics create"))
     }

@@ -51,7 +51,7 @@ struct DeadLetterTests {
         }
         let records = [
             letter(0, "a", source: "7"), letter(1, "b", source: "8"), letter(2, "a", source: "7"),
-            // In a topic that was made anew, and of somebody else.
+            // In a topic that was recreated, and of somebody else.
             letter(3, "c", source: "7"), record(4, "a"), record(5, "a"), note(6, of: 2), letter(7, "a", source: "7"),
             // No notes of letters before them.
             note(8, of: 9), letter(9, "d", source: "9"),

@@ -44,7 +44,7 @@ import Testing
         let lines = reader.read(until: "why it ended")
         #expect(lines.count == 3000 - dropped + 1)
         reader.reports.waitForFirst(within: .seconds(30))
-        #expect(reader.reports.all == ["dropped lines that nobody read lines=\(dropped)"])
+        #expect(reader.reports.all == ["dropped lines that were not read lines=\(dropped)"])
         #expect(queue.warning == nil)
         #expect(queue.write("on\n"))
         #expect(reader.read(until: "on") == ["on"])

@@ -25,7 +25,7 @@ final class DiscardingLog: CommandLog {
     private var isClaimed = false
     /// Where the last transaction's answers stand.
     private var journalled: Range<Offset> = 0..<0
-    private let share = InputAssignment(
+    private let assignment = InputAssignment(
         orders: [0], partitionCount: partitionCount, orderCount: partitionCount, restockCount: partitionCount)
 
     init(_ workload: OrderWorkload) { self.workload = workload }
@@ -45,7 +45,7 @@ final class DiscardingLog: CommandLog {
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
         guard isAssigned else {
             isAssigned = true
-            return .assigned(share)
+            return .assigned(assignment)
         }
         guard wait == .briefly else { return .records([], ends: []) }
         var records: [CommandRecord] = []
@@ -79,7 +79,7 @@ final class DiscardingLog: CommandLog {
     func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
         let extents = partitions.map { partition in
             PartitionExtents(
-                partition: partition, inputs: share.inputs(of: partition).reduce(into: [:]) { $0[$1] = 0..<0 },
+                partition: partition, inputs: assignment.inputs(of: partition).reduce(into: [:]) { $0[$1] = 0..<0 },
                 results: 0..<(claim == nil ? 0 : 1), stock: 0..<0)
         }
         return (extents, [:])

@@ -115,7 +115,7 @@ enum Flaw: String, CaseIterable, Sendable {
 
     // Storage.
 
-    /// A topic that was made anew is read on at the old position.
+    /// A topic that was recreated is read on at the old position.
     case logSamenessNotChecked
     /// A log that lost its end is taken for as long as it was.
     case truncationNotNoticed

@@ -69,7 +69,7 @@ final class SimulatedCluster {
     subscript(topic: Topic, partition: Int32) -> SimulatedPartition { partitions[topic.rawValue][Int(partition)] }
 
     /// What a worker reads that is assigned these partitions of the orders.
-    func share(ofOrders orders: [Int32]) -> InputAssignment {
+    func assignment(ofOrders orders: [Int32]) -> InputAssignment {
         InputAssignment(
             orders: orders, partitionCount: partitionCount, orderCount: count(of: .orders), restockCount: count(of: .restocks))
     }
@@ -197,11 +197,11 @@ final class SimulatedCluster {
         // Its owner may be one whose claim was lost.
         transactions.timeOut()
         let partition = position.partition % partitionCount
-        let share = share(ofOrders: [partition])
-        let log = SimulatedLog(cluster: self, member: "anchor-\(anchorCount)", operatorOf: share)
+        let assignment = assignment(ofOrders: [partition])
+        let log = SimulatedLog(cluster: self, member: "anchor-\(anchorCount)", operatorOf: assignment)
         let settings = WorkerSettings(
             menu: menu, language: .english, partitionCount: partitionCount, group: "group-0", instance: log.member)
-        var anchoring = Anchoring(log: log, settings: settings, share: share)
+        var anchoring = Anchoring(log: log, settings: settings, assignment: assignment)
         defer { writeAllMarkers() }
         var accepted = missing
         for _ in 0..<20 {

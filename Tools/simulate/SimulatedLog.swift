@@ -57,7 +57,7 @@ final class SimulatedLog: CommandLog {
     private var membership: SimulatedGroup.Membership?
     /// The generation of the assignment that the worker has.
     private var assignedGeneration: Int?
-    private var share: InputAssignment?
+    private var assignment: InputAssignment?
     /// Until when the member does not hear of its group.
     var deafUntil: Timestamp = .min
     private var positions: [Place: Offset] = [:]
@@ -87,14 +87,14 @@ final class SimulatedLog: CommandLog {
     /// Called with a line for each call and its outcome.
     var trace: ((String) -> Void)?
 
-    /// - Parameter share: what an operator's tool takes over, which is no member of a group.
+    /// - Parameter assignment: what an operator's tool takes over, which is no member of a group.
     init(
         cluster: SimulatedCluster, member: String, group: Int = 0, set: Int = 0, flaw: Flaw? = nil,
-        operatorOf share: InputAssignment? = nil
+        operatorOf assignment: InputAssignment? = nil
     ) {
-        (self.cluster, self.member, self.group, self.set, self.share) = (cluster, member, group, set, share)
+        (self.cluster, self.member, self.group, self.set, self.assignment) = (cluster, member, group, set, assignment)
         flaws = SimulatedFlaws(flaw, on: cluster)
-        if share == nil { membership = cluster.groups[group].join(member) }
+        if assignment == nil { membership = cluster.groups[group].join(member) }
     }
 
     var now: Timestamp { cluster.now }
@@ -164,17 +164,17 @@ final class SimulatedLog: CommandLog {
             positions = [:]
             return .revoked
         }
-        // A member whose session has expired joins anew.
+        // A member whose session has expired rejoins.
         let renewed =
             isMember
             ? .init(name: member, number: membership.number, generation: cluster.groups[group].generation)
             : cluster.groups[group].join(member)
         (self.membership, assignedGeneration) = (renewed, renewed.generation)
         let given = cluster.groups[group].assignment(of: member)
-        let share = cluster.share(ofOrders: given[0])
-        self.share = share
+        let assignment = cluster.assignment(ofOrders: given[0])
+        self.assignment = assignment
         flaws.assigned(given)
-        return .assigned(share)
+        return .assigned(assignment)
     }
 
     func publish(_ offsets: [InputPartition: GroupOffset]) {
@@ -355,24 +355,24 @@ final class SimulatedLog: CommandLog {
 
     private func places(of partition: Int32) -> [Place] {
         [.init(topic: .results, partition: partition), .init(topic: .stock, partition: partition)]
-            + (share?.inputs(of: partition).map(Place.init) ?? [])
+            + (assignment?.inputs(of: partition).map(Place.init) ?? [])
     }
 
     private func extents(of partition: Int32) -> PartitionExtents {
         var inputs: [InputPartition: Range<Offset>] = [:]
-        var disturbed: Set<InputPartition> = []
-        for input in share?.inputs(of: partition) ?? [] {
+        var withNewLeader: Set<InputPartition> = []
+        for input in assignment?.inputs(of: partition) ?? [] {
             let place = Place(input)
             inputs[input] = flaws.extent(place)
             // A client may overlook that a leader changed.
             let isLost = seenLosses.updateValue(cluster[place].losses, forKey: place).map { $0 != cluster[place].losses }
-            if isLost ?? false, !cluster.isDisorderly(), flaw != .truncationNotNoticed { disturbed.insert(input) }
+            if isLost ?? false, !cluster.isDisorderly(), flaw != .truncationNotNoticed { withNewLeader.insert(input) }
         }
         func place(_ topic: ChangelogTopic) -> Place { Place(topic: topic.topic, partition: partition) }
-        let rewound = ChangelogTopic.allCases.filter { written.takeLoss(of: place($0), endingAt: cluster[place($0)].end) }
+        let truncated = ChangelogTopic.allCases.filter { written.takeLoss(of: place($0), endingAt: cluster[place($0)].end) }
         return PartitionExtents(
             partition: partition, inputs: inputs, results: flaws.extent(place(.results)), stock: flaws.extent(place(.stock)),
-            disturbed: disturbed, rewound: Set(rewound))
+            withNewLeader: withNewLeader, truncated: Set(truncated))
     }
 
     func answerReaches(

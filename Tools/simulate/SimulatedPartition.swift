@@ -169,7 +169,7 @@ final class SimulatedPartition {
         updateLastStableOffset()
     }
 
-    /// Begins anew, as a topic that was deleted and created again.
+    /// Begins again, as a topic that was deleted and created again.
     func clear() {
         keepLost(from: 0)
         (entries, transactions, ongoing, damaged, removed, start) = ([], [], [:], [], [:], 0)

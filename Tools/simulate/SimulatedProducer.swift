@@ -170,12 +170,12 @@ final class SimulatedProducer {
 final class WrittenOffsets {
     private var last: [Place: Offset] = [:]
     private var transaction: [Place: [Range<Offset>]] = [:]
-    private var rewound: Set<Place> = []
+    private var truncated: Set<Place> = []
     private var news: Place?
 
     func add(_ offset: Offset, in place: Place) {
         if let last = last[place], offset <= last {
-            rewound.insert(place)
+            truncated.insert(place)
             news = place
         }
         last[place] = offset
@@ -197,6 +197,6 @@ final class WrittenOffsets {
     func takeLoss(of place: Place, endingAt end: Offset) -> Bool {
         let isShort = last[place].map { end <= $0 } ?? false
         if isShort { last[place] = nil }
-        return rewound.remove(place) != nil || isShort
+        return truncated.remove(place) != nil || isShort
     }
 }

@@ -5,7 +5,7 @@ import JuiceMessages
 /// Something that storage, or an operator without care, does to a topic.
 struct StorageFault {
     enum Kind {
-        /// The topic is deleted and made anew.
+        /// The topic is deleted and recreated.
         case anew
         /// A partition loses its last records: its new leader was behind.
         case truncated
@@ -78,7 +78,7 @@ struct SimulatedStorage {
             for place in partitions.map({ Place(topic: fault.topic, partition: $0) }) where isNoticed(place, cutTo: 0) {
                 recreate(place)
             }
-            return "\(fault.topic) is made anew"
+            return "\(fault.topic) is recreated"
         case .truncated:
             let count = cluster.random.number(1...20)
             let end = log.end(afterLosing: count)
@@ -178,7 +178,7 @@ struct SimulatedStorage {
             fallthrough
         default:
             guard !lost.contains(partition) else { return nil }
-            anchors = cluster.share(ofOrders: [partition]).inputs(of: partition).map { input in
+            anchors = cluster.assignment(ofOrders: [partition]).inputs(of: partition).map { input in
                 let log = cluster[Place(input)]
                 let anchor = min(max(known[Place(input)] ?? 0, log.start), log.end)
                 return InputPosition(topic: input.topic, partition: input.partition, offset: anchor)

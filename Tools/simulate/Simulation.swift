@@ -23,7 +23,7 @@ final class Simulation {
     private let harm: Harm?
     private var isHarmDue = true
     /// When the beginning of a partition of the stock is deleted; nil in most runs.
-    private let stockLoss: (step: Int, partition: Int32, share: Double)?
+    private let stockLoss: (step: Int, partition: Int32, assignment: Double)?
     /// Events that no worker may ever report.
     private var faults: [String] = []
     private var time = 0
@@ -213,7 +213,7 @@ final class Simulation {
         if let loss = stockLoss, loss.step == time {
             // The owner or its successor makes all of it good.
             let log = cluster[.stock, loss.partition]
-            log.deleteRecords(before: log.start + Offset(Double(log.end - log.start) * loss.share))
+            log.deleteRecords(before: log.start + Offset(Double(log.end - log.start) * loss.assignment))
             self.log("stock[\(loss.partition)] begins at \(log.start)")
         }
         if let fault = scenario.storage, fault.isDue(at: time), fault.kind != .trimmed || isServing {

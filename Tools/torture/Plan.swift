@@ -53,7 +53,7 @@ struct Plan: ParsableArguments, Sendable {
 
     @Flag(
         help: """
-            At the end make the topics of orders and restocks anew under the running instances. Every partition must stop, \
+            At the end recreate the topics of orders and restocks under the running instances. Every partition must stop, \
             and go on after `juice anchor`. Then start a second group on the same topics: the first must end, and name it.
             """
     )

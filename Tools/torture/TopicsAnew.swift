@@ -30,7 +30,7 @@ final class TopicsAnew {
 
     private func expectStop() throws {
         try bed.cluster.makeAnew(["orders", "restocks"])
-        try expect("all partitions stop when orders and restocks are made anew", every: .milliseconds(200)) {
+        try expect("all partitions stop when orders and restocks are recreated", every: .milliseconds(200)) {
             Set(bed.fleet.instances.flatMap(\.stoppedPartitions)).count == bed.plan.partitions
         }
         if let ready = bed.fleet.instances.first(where: \.isReady) {

@@ -8,7 +8,7 @@ import JuiceMessages
 /// million commands take 30 bytes each, however long their ids and answers are. Once both have grown to the window's size, nothing
 /// is allocated any more. "Repeats" in docs/JOURNAL.md says where the answers' bytes come from.
 ///
-/// A cancel is remembered under its order's fingerprint, so that one lookup tells what became of an order. Only a rejected cancel
+/// A cancel is remembered under its order's fingerprint, so that one lookup says what became of an order. Only a rejected cancel
 /// has a fingerprint of its own, since its order stays made.
 package struct DuplicateMemory {
     package struct FirstAnswer {

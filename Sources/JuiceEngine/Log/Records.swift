@@ -164,16 +164,16 @@ package struct PartitionExtents: Sendable, Equatable {
     package let results: Range<Offset>
     package let stock: Range<Offset>
     /// Input partitions whose leader may have changed since the last call, so that the log may have lost its end.
-    package let disturbed: Set<InputPartition>
+    package let withNewLeader: Set<InputPartition>
     /// Changelogs that were found, since the last call, to lack records which this process wrote.
-    package var rewound: Set<ChangelogTopic>
+    package var truncated: Set<ChangelogTopic>
 
     package init(
         partition: Int32, inputs: [InputPartition: Range<Offset>], results: Range<Offset>, stock: Range<Offset>,
-        disturbed: Set<InputPartition> = [], rewound: Set<ChangelogTopic> = []
+        withNewLeader: Set<InputPartition> = [], truncated: Set<ChangelogTopic> = []
     ) {
         (self.partition, self.inputs, self.results, self.stock) = (partition, inputs, results, stock)
-        (self.disturbed, self.rewound) = (disturbed, rewound)
+        (self.withNewLeader, self.truncated) = (withNewLeader, truncated)
     }
 }
 

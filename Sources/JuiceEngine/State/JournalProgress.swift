@@ -1,6 +1,6 @@
 import JuiceMessages
 
-/// How far a partition's journal says that the inputs are handled. A value, so that a transaction is undone by the copy of before.
+/// How far a partition's journal says that the inputs are handled. A value, so that a transaction is undone by the previous copy.
 struct JournalProgress {
     var positions: InputPositions
     /// The last record that was handled of each input.

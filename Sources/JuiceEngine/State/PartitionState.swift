@@ -19,7 +19,7 @@ package final class PartitionState {
     /// Whether it was reported that answers are gone which repeats may ask for.
     private var lacksAnswers = false
     /// Changelogs that have lost records which this process wrote or saw.
-    private(set) var rewound: Set<ChangelogTopic> = []
+    private(set) var truncated: Set<ChangelogTopic> = []
     private var notedAt = Timestamp.min / 2
     /// Where the journal's last position note stands, and whether the open transaction has another.
     private var lastNote: Offset?
@@ -44,12 +44,12 @@ package final class PartitionState {
         _ = resume(claim: claim, ids: ids, lastNote: lastNote, extents)
     }
 
-    /// Goes on under a new claim. Nobody else has written to the journal meanwhile.
+    /// Goes on under a new claim. No other worker has written to the journal meanwhile.
     ///
     /// - Returns: whether the stock topic has lost records, and all of it is to be written again.
     func resume(claim: Offset, ids: [String], lastNote: Offset?, _ extents: PartitionExtents) -> Bool {
         (self.claim, self.ids, self.lastNote) = (claim, ids, lastNote ?? self.lastNote)
-        let hasLostStock = rewound.remove(.stock) != nil || extents.stock.lowerBound > seenStock.lowerBound
+        let hasLostStock = truncated.remove(.stock) != nil || extents.stock.lowerBound > seenStock.lowerBound
         if hasLostStock { applied.stores.rewriteAll() }
         owedStores = applied.stores.unwritten.count
         see(extents)
@@ -62,9 +62,9 @@ package final class PartitionState {
 
     /// Notices if journal or stock have become shorter.
     func compare(_ extents: PartitionExtents) {
-        rewound.formUnion(extents.rewound)
-        if extents.results.upperBound < seenResults { rewound.insert(.results) }
-        if extents.stock.upperBound < seenStock.upperBound { rewound.insert(.stock) }
+        truncated.formUnion(extents.truncated)
+        if extents.results.upperBound < seenResults { truncated.insert(.results) }
+        if extents.stock.upperBound < seenStock.upperBound { truncated.insert(.stock) }
     }
 
     /// The shortest time between two repairs of the stock, in milliseconds: another program may write to it all the time.
@@ -77,7 +77,7 @@ package final class PartitionState {
         return log.upperBound > end + ownStock.offsets ? max(log.lowerBound, end)..<log.upperBound : nil
     }
 
-    /// Writes the whole stock again if its beginning is gone or somebody else wrote to it. Memory knows better.
+    /// Writes the whole stock again if its beginning is gone or another program wrote to it. Memory knows better.
     ///
     /// - Parameter unexplained: the number of records in the part that is unexplained.
     /// - Returns: whether it will be written.
@@ -107,6 +107,8 @@ package final class PartitionState {
     /// Remembers the ends of journal and stock.
     func see(_ extents: PartitionExtents) {
         (seenResults, seenStock) = (extents.results.upperBound, seenStock.lowerBound..<extents.stock.upperBound)
+        // Without a note, a successor could not tell this from a journal that has lost what it said.
+        if lastNote ?? .max < extents.results.lowerBound { notedAt = .min / 2 }
     }
 
     /// The next record to read of each input.
@@ -210,7 +212,7 @@ package struct AppliedState {
     package var duplicates: DuplicateMemory
     var progress: JournalProgress
     /// Evidence of which logs the inputs are, for the next check.
-    var evidence: LogEvidence
+    var evidence: InputFingerprints
     /// Records of the journal in the open transaction.
     var journalled = 0
 

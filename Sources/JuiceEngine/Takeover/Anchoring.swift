@@ -19,7 +19,7 @@ package struct Anchoring<Log: CommandLog> {
     }
 
     private let log: Log
-    private let share: InputAssignment
+    private let assignment: InputAssignment
     private let context: WorkerContext
     private let partition: Int32
     private let isCopy: Bool
@@ -30,15 +30,15 @@ package struct Anchoring<Log: CommandLog> {
     /// - Parameters:
     ///   - log: of a process that is no member of the group.
     ///   - settings: with the name that the claim is to have.
-    ///   - share: of one partition that stores live in.
+    ///   - assignment: of one partition that stores live in.
     ///   - isCopy: whether the topics were copied from another cluster, by whose offsets the journal goes so far.
-    package init(log: Log, settings: WorkerSettings, share: InputAssignment, isCopy: Bool = false) {
-        (self.log, self.share, self.isCopy) = (log, share, isCopy)
-        partition = share.partitions.first ?? 0
+    package init(log: Log, settings: WorkerSettings, assignment: InputAssignment, isCopy: Bool = false) {
+        (self.log, self.assignment, self.isCopy) = (log, assignment, isCopy)
+        partition = assignment.partitions.first ?? 0
         context = WorkerContext(settings)
     }
 
-    /// What is known of the partition. Nothing is changed, and nobody is fenced.
+    /// What is known of the partition. Nothing is changed, and no owner is fenced.
     ///
     /// - Throws: ``LogError``; after ``LogError/Remedy/retry`` the same call goes on, after ``LogError/Remedy/startOver`` it does
     ///   so once ``startOver()`` was called.
@@ -91,7 +91,7 @@ package struct Anchoring<Log: CommandLog> {
         }
         let (target, state) = try restore(isInspection: false)
         let claim = target.claim
-        // Nobody can write the first note any more. A second one would undo what was handled since.
+        // The first note can no longer be written. A second one would undo what was handled since.
         if let attempt, let claim, try journal(from: attempt, to: claim, has: note(position)) { return }
         guard let (account, fault) = takeover?.accepted else { throw unavailable }
         if let fault, fault.missing > 0, fault.missing != missing {
@@ -158,7 +158,8 @@ package struct Anchoring<Log: CommandLog> {
     private mutating func restore(isInspection: Bool) throws(LogError) -> (TakeoverTarget, PartitionState) {
         let takeover =
             takeover
-            ?? Takeover(share: share, ids: [], isInspection: isInspection, purpose: .anchor(isCopy: isCopy), context: context)
+            ?? Takeover(
+                assignment: assignment, ids: [], isInspection: isInspection, purpose: .anchor(isCopy: isCopy), context: context)
         self.takeover = takeover
         while !takeover.isDone {
             if let failure = try takeover.step(on: log).first { throw LogError(.stop, failure.fault.reason) }

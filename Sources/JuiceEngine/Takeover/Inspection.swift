@@ -7,13 +7,13 @@ package final class Inspection<Log: ReadableLog> {
     /// What is known of a partition that stores live in.
     package struct Partition: Sendable {
         package let partition: Int32
-        /// The consumer group and the instance of the last claim; nil if nobody has claimed it.
+        /// The consumer group and the instance of the last claim; nil if it has no claim.
         package var owner: (group: String, instance: String)?
         /// Where its logs begin and end; nil if they have no leader.
         package var extents: PartitionExtents?
         /// The next offset of each input, as far as the journal says.
         package var positions: [InputPosition] = []
-        /// The last record that was handled of each input, and when. Only of those that the journal's end tells of.
+        /// The last record that was handled of each input, and when. Only of those that the end of the journal names.
         package var lastHandled: [InputPartition: (offset: Offset, at: Timestamp?)] = [:]
         /// Why a worker would not read it.
         package var fault: PartitionFault?
@@ -26,11 +26,11 @@ package final class Inspection<Log: ReadableLog> {
 
     /// - Parameters:
     ///   - settings: the service's menu and the number of partitions that stores live in; the rest makes no difference.
-    ///   - share: all partitions to look at.
-    package init(log: Log, settings: WorkerSettings, share: InputAssignment) {
+    ///   - assignment: all partitions to look at.
+    package init(log: Log, settings: WorkerSettings, assignment: InputAssignment) {
         self.log = log
-        takeover = Takeover(share: share, ids: [], isInspection: true, context: WorkerContext(settings))
-        targets = share.partitions.compactMap(takeover.target)
+        takeover = Takeover(assignment: assignment, ids: [], isInspection: true, context: WorkerContext(settings))
+        targets = assignment.partitions.compactMap(takeover.target)
     }
 
     /// Whether owners and positions are known.

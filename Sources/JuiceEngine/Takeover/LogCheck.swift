@@ -12,7 +12,7 @@ final class LogCheck {
     private let waiting: [Int32]
     private(set) var freed: [Int32] = []
     private var stage = Stage.extents
-    private var evidence: [LogEvidence] = []
+    private var evidence: [InputFingerprints] = []
     private var extents: [Int32: PartitionExtents] = [:]
     /// The parts to read of the journals that have grown, and of stock that somebody else may have written to.
     private var unread: [ChangelogTopic: [Int32: Range<Offset>]] = [.results: [:], .stock: [:]]
@@ -21,7 +21,7 @@ final class LogCheck {
     /// Where this worker's claims stand. Earlier ones may be its own.
     private var claims: [Int32: Offset] = [:]
     private(set) var mismatches: [InputMismatch] = []
-    /// Whether taking the partitions over anew would find something: another's claim, a position outside of its log, or a journal
+    /// Whether taking the partitions over again would find something: another's claim, a position outside of its log, or a journal
     /// or stock that lost records.
     private(set) var mustTakeOver = false
 
@@ -82,7 +82,7 @@ final class LogCheck {
             claims[partition] = state.claim
             evidence.append(state.applied.evidence.sinceCheck(in: extent))
             let isBeyond = state.positions.contains { $0.offset > extent.inputs[$0.input]?.upperBound ?? .max }
-            mustTakeOver = mustTakeOver || !state.rewound.isEmpty || isBeyond
+            mustTakeOver = mustTakeOver || !state.truncated.isEmpty || isBeyond
         }
         if waiting.isEmpty { beginReading() } else { stage = .transactions }
     }
@@ -123,7 +123,7 @@ final class LogCheck {
 }
 
 /// What the handled records of a partition's inputs were, or some of them: evidence that an input is still the log that was read.
-struct LogEvidence {
+struct InputFingerprints {
     enum Content: Equatable {
         /// A command that was answered, by half of its ``CommandFingerprint``. A cancel has the other bits of its order.
         case command(UInt64)
@@ -202,7 +202,7 @@ struct LogEvidence {
     // MARK: - Comparing
 
     /// The latest records, as far as the logs reach back and still have their places, to compare at a takeover.
-    func latest(in extents: PartitionExtents) -> LogEvidence {
+    func latest(in extents: PartitionExtents) -> InputFingerprints {
         chosen(in: extents) { _, entries in
             let latest = entries.suffix(Self.pins)
             return latest.filter { entry in latest.last.map { $0.offset - entry.offset < Self.longest } ?? false }
@@ -211,12 +211,12 @@ struct LogEvidence {
 
     /// All records since the last check, of inputs whose log may have lost its end, and the oldest of the others. Whether the log
     /// still reaches as far is for the takeover to tell.
-    func sinceCheck(in extents: PartitionExtents) -> LogEvidence {
-        chosen(in: extents) { input, entries in extents.disturbed.contains(input) ? entries : Array(entries.prefix(1)) }
+    func sinceCheck(in extents: PartitionExtents) -> InputFingerprints {
+        chosen(in: extents) { input, entries in extents.withNewLeader.contains(input) ? entries : Array(entries.prefix(1)) }
     }
 
-    private func chosen(in extents: PartitionExtents, _ choose: (InputPartition, [Entry]) -> [Entry]) -> LogEvidence {
-        var evidence = LogEvidence()
+    private func chosen(in extents: PartitionExtents, _ choose: (InputPartition, [Entry]) -> [Entry]) -> InputFingerprints {
+        var evidence = InputFingerprints()
         for (input, log) in extents.inputs.sorted(by: { $0.key < $1.key }) {
             // A journal that is not as it was written may not be in order.
             let all = entries.filter { $0.input == input && log.contains($0.offset) }.sorted { $0.offset < $1.offset }
@@ -269,7 +269,7 @@ extension CommandReader {
         return if case .command(let command, _) = read(record) { (digest, RecordDigest(of: command.head)) } else { (digest, nil) }
     }
 
-    fileprivate func has(_ content: LogEvidence.Content, in record: CommandRecord) -> Bool {
+    fileprivate func has(_ content: InputFingerprints.Content, in record: CommandRecord) -> Bool {
         switch content {
         case .record(let digest): [digests(of: record)].contains { $0 == digest || $1 == digest }
         case .command:

@@ -7,7 +7,7 @@ import JuiceMessages
 /// is a fault: one of the topics is not the one that it was.
 struct PartitionRestore {
     let extents: PartitionExtents
-    private let share: InputAssignment
+    private let assignment: InputAssignment
     private let initial: FruitStore
     private let settings: WorkerSettings
     private(set) var applied: AppliedState
@@ -23,8 +23,8 @@ struct PartitionRestore {
     private var isAnchored = false
     /// Whether the stock lacks changes that none of the answers which were read has.
     private var lacksStock = false
-    /// Whether the stock is made from all answers, since the stock topic lacks changes.
-    private let isRebuild: Bool
+    /// Whether the whole journal is read, since less of it did not add up.
+    private let isWhole: Bool
     /// Whether the topics were copied from another cluster, where offsets differ: then only the stock is compared with the answers.
     private let isCopy: Bool
     /// What the group has committed, for inputs that the journal says nothing of.
@@ -50,17 +50,17 @@ struct PartitionRestore {
     private static let mostReserved: Offset = 1_000_000
 
     init(
-        _ extents: PartitionExtents, share: InputAssignment, isRebuild: Bool, for purpose: Takeover.Purpose,
+        _ extents: PartitionExtents, assignment: InputAssignment, isWhole: Bool, for purpose: Takeover.Purpose,
         groupOffsets: [InputPartition: GroupOffset], context: WorkerContext
     ) {
-        (self.extents, self.share, self.groupOffsets, settings) = (extents, share, groupOffsets, context.settings)
-        (self.isRebuild, isCopy) = (isRebuild, purpose == .anchor(isCopy: true))
+        (self.extents, self.assignment, self.groupOffsets, settings) = (extents, assignment, groupOffsets, context.settings)
+        (self.isWhole, isCopy) = (isWhole, purpose == .anchor(isCopy: true))
         account = AccountCheck(extents.results, from: 0)
         initial = FruitStore(menu: context.settings.menu)
         applied = AppliedState(
             stores: StoreTable(menu: context.settings.menu), duplicates: context.newMemory,
             progress: JournalProgress(home: extents.partition),
-            evidence: LogEvidence())
+            evidence: InputFingerprints())
         // Growing would copy everything again and again. There are no more stores than records.
         applied.stores.reserveCapacity(Int(min(extents.stock.upperBound - extents.stock.lowerBound, Self.mostReserved)))
     }
@@ -89,10 +89,10 @@ struct PartitionRestore {
         _ record: ChangelogBatch.Record, _ key: ByteKeyTable.Key?, by reader: StockRestorer
     ) -> String? {
         guard let key else { return "it has no key" }
-        let owner = Murmur2.partition(of: key.bytes, count: share.partitionCount)
+        let owner = Murmur2.partition(of: key.bytes, count: assignment.partitionCount)
         // A stranger's tombstone of a store that lives elsewhere says nothing.
         guard owner == partition || record.value == nil else {
-            return "the store \"\(String(BorrowedText(key.bytes)))\" belongs in partition \(owner) of \(share.partitionCount)"
+            return "the store \"\(String(BorrowedText(key.bytes)))\" belongs in partition \(owner) of \(assignment.partitionCount)"
         }
         do throws(MalformedMessage) {
             // This service writes no tombstones. After one, only the answers say what the store has.
@@ -108,7 +108,7 @@ struct PartitionRestore {
 
     // MARK: - Journal
 
-    /// Begins to read the journal once all of the stock is read, and perhaps anew from further back.
+    /// Begins to read the journal once all of the stock is read, and perhaps again from further back.
     ///
     /// - Parameter lastNote: a position note that is known to be there; 0 if none is.
     mutating func beginJournal(at start: Offset, lastNote: Offset, duplicates: DuplicateMemory) {
@@ -117,7 +117,7 @@ struct PartitionRestore {
         }
         applied.duplicates = duplicates
         applied.progress = JournalProgress(home: partition)
-        applied.evidence = LogEvidence()
+        applied.evidence = InputFingerprints()
         (hasRecords, isAnchored) = (false, false)
         (self.start, self.lastNote, first, claims) = (start, lastNote, nil, [:])
         (account, isOfOtherMenu, handledAt) = (AccountCheck(extents.results, from: start), false, nil)
@@ -140,7 +140,7 @@ struct PartitionRestore {
         default: break
         }
         if let place = entry.handled {
-            // Nobody writes before a claim.
+            // No record is written before a claim.
             if !hasRecords, start == 0, claims.isEmpty, !isCopy { checkClaim(0, at: 0) }
             (hasRecords, handledAt) = (true, time)
             applied.progress.records += 1
@@ -222,7 +222,7 @@ struct PartitionRestore {
         guard claim >= start, claims[claim] == nil else { return }
         found(
             .journal, at: offset,
-            "the results were made anew, or lost their end, under a running service: the claim at offset \(claim) of who wrote"
+            "the results were recreated, or lost their end, under a running service: the claim at offset \(claim) of who wrote"
                 + " the record at \(offset) is gone")
     }
 
@@ -241,8 +241,10 @@ struct PartitionRestore {
 
     // MARK: - The end
 
-    /// Whether older answers may make the stock good. Not if it is ahead of them: then something else is wrong.
-    var mayBeRebuilt: Bool { lacksStock && fault?.kind == .stock && !isRebuild }
+    /// Whether more of the journal may complete the stock, unless that is ahead of it, or say how much is missing in all.
+    var needsAll: Bool {
+        !isWhole && (fault?.kind == .stock ? lacksStock : fault?.kind == .journal && start > extents.results.lowerBound)
+    }
 
     /// Closes the account: compares what was read with what there must be.
     ///
@@ -254,7 +256,7 @@ struct PartitionRestore {
         if account.last == nil, results.lowerBound > 0 {
             found(
                 .journal, at: results.lowerBound,
-                "results [\(partition)] begin at offset \(results.lowerBound) without a position note: what they said before is lost",
+                "results [\(partition)] begin at offset \(results.lowerBound) without a position note: what they answered before may be made twice",
                 missing: results.lowerBound)
         } else if account.last?.offset ?? 0 < lastNote {
             found(.journal, at: lastNote, "results [\(partition)]: the position note at offset \(lastNote) is gone", missing: 1)
@@ -265,7 +267,7 @@ struct PartitionRestore {
             found(
                 .journal, at: results.lowerBound,
                 "results [\(partition)] begin at offset \(results.lowerBound), but repeats may still ask for answers from offset"
-                    + " \(oldest) on: \(results.lowerBound - oldest) records were deleted too early",
+                    + " \(oldest) on: \(results.lowerBound - oldest) offsets were deleted too early, and may be made twice",
                 missing: results.lowerBound - oldest)
         }
         closeEnd()
@@ -289,7 +291,7 @@ struct PartitionRestore {
             found(
                 .journal,
                 "store \"\(applied.stores.name(at: store))\" has revision \(applied.stores.revision(at: store)) in the stock"
-                    + " topic, but its last answer has revision \(told): the results have lost their end, or somebody else wrote",
+                    + " topic, but its last answer has revision \(told): the results have lost their end, or another program wrote",
                 missing: Int64(applied.stores.revision(at: store) - told))
         }
         guard let expected = account.changes, expected != applied.stores.changes else { return }
@@ -305,7 +307,7 @@ struct PartitionRestore {
             self.found(
                 .journal,
                 "stock [\(partition)] has \(found) changes, but the results tell of \(told): the results have lost records, or"
-                    + " somebody else wrote to the stock", missing: max(1, found - told))
+                    + " another program wrote to the stock", missing: max(1, found - told))
         }
     }
 
@@ -314,7 +316,7 @@ struct PartitionRestore {
     consuming func finish(claim: Offset, ids: [String], now: Timestamp) -> (state: PartitionState, fault: PartitionFault?) {
         // What was answered before was sent before.
         if start > 0 { applied.duplicates.lacks(upTo: first?.at ?? now) }
-        let inputs = share.inputs(of: partition)
+        let inputs = assignment.inputs(of: partition)
         // Without a journal, nothing else says where to go on with any input.
         let anchored = fault?.kind == .journal ? inputs : Array(inputs.prefix(1))
         var fault = fault
@@ -338,20 +340,20 @@ struct PartitionRestore {
     /// - Parameter isCopy: whether earlier offsets are those of another cluster.
     func acceptedAccount(isCopy: Bool) -> JournalAccount {
         // Answers after the last note are no older than the note.
-        let oldest = isCopy ? 0 : account.last.map { $0.account.oldest ?? $0.offset }
+        let oldest = isCopy ? 0 : account.last.map { $0.account.oldest ?? $0.offset } ?? 0
         return JournalAccount(
             before: nil, records: applied.progress.records, changes: applied.stores.changes,
-            oldest: oldest.map { max($0, extents.results.lowerBound) }, menu: settings.menuDigest)
+            oldest: max(oldest, extents.results.lowerBound), menu: settings.menuDigest)
     }
 
     /// Where to begin with an input that the journal says nothing of.
     private func firstPosition(of input: InputPartition) -> Offset? {
         guard let log = extents.inputs[input] else { return 0 }
-        // A journal that was made anew begins with an anchor, perhaps of the other input alone.
+        // A journal that was recreated begins with an anchor, perhaps of the other input alone.
         let isWhole = extents.results.lowerBound == 0 && !isAnchored
         if !hasRecords || !isWhole, let committed = groupOffsets[input] { return committed.offset }
         // Nothing of this input was handled since the journal began, or since the input got this partition.
-        if isWhole || input.partition >= share.partitionCount { return log.lowerBound }
+        if isWhole || input.partition >= assignment.partitionCount { return log.lowerBound }
         let mayHaveBeenRead = applied.stores.count > 0 || hasRecords
         return mayHaveBeenRead && !log.isEmpty ? nil : log.lowerBound
     }

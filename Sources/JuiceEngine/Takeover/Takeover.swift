@@ -26,14 +26,14 @@ final class Takeover {
         var isAnchor: Bool { self != .work }
     }
 
-    private let share: InputAssignment
+    private let assignment: InputAssignment
     private let context: WorkerContext
     private let purpose: Purpose
     /// Whether to find out what a takeover would find, and claim nothing.
     private let isInspection: Bool
     /// For an anchor: the account after it, and what an operator accepts with it.
     private(set) var accepted: (account: JournalAccount, fault: PartitionFault?)?
-    /// States of before, which are used again if nobody has written to their partitions since, and those that are restored.
+    /// Former states, which are used again if no other worker has written to their partitions since, and those that are restored.
     private(set) var cached: PartitionTable
     private var stage = Stage.extents
     /// The partitions that are taken over, in order.
@@ -66,25 +66,25 @@ final class Takeover {
     private static let mostClaims = 5
     /// How long transactions of former owners may stay open once they are fenced, in milliseconds.
     private static let longestDecision: Timestamp = 2_000
-    /// How long reading may find nothing, in milliseconds: a topic that was made anew meanwhile may never grow to the old end.
+    /// How long reading may find nothing, in milliseconds: a topic that was recreated meanwhile may never grow to the old end.
     static let longestRead: Timestamp = 30_000
 
     /// - Parameters:
     ///   - ids: the ids of producers that have claimed nothing yet; empty if they are still to be made.
-    ///   - cached: states of before.
+    ///   - cached: former states.
     ///   - leftOut: partitions that are not to be taken over now.
     ///   - mismatches: places at which an input was found to be another log than the one that was read.
     ///   - isInspection: whether to claim nothing, and restore what the journal says up to its present end.
     ///   - purpose: who takes them over.
     init(
-        share: InputAssignment, ids: [String], cached: PartitionTable = PartitionTable(), leavingOut leftOut: [Int32] = [],
+        assignment: InputAssignment, ids: [String], cached: PartitionTable = PartitionTable(), leavingOut leftOut: [Int32] = [],
         claimLimit: Int = .max, mismatches: [InputMismatch] = [], isInspection: Bool = false, purpose: Purpose = .work,
         context: WorkerContext
     ) {
-        (self.share, self.ids, self.cached, self.claimLimit, self.context) = (share, ids, cached, claimLimit, context)
+        (self.assignment, self.ids, self.cached, self.claimLimit, self.context) = (assignment, ids, cached, claimLimit, context)
         (self.isInspection, self.purpose) = (isInspection, purpose)
-        targets = share.partitions.filter { !leftOut.contains($0) }.map { partition in
-            TakeoverTarget(partition, mismatches: mismatches.filter { $0.input.partition % share.partitionCount == partition })
+        targets = assignment.partitions.filter { !leftOut.contains($0) }.map { partition in
+            TakeoverTarget(partition, mismatches: mismatches.filter { $0.input.partition % assignment.partitionCount == partition })
         }
         if targets.isEmpty { stage = .done }
     }
@@ -183,7 +183,7 @@ final class Takeover {
     /// A partition that is taken over; nil for another one.
     func target(_ partition: Int32) -> TakeoverTarget? { targets.first { $0.partition == partition } }
 
-    private func inputs(of target: TakeoverTarget) -> [InputPartition] { share.inputs(of: target.partition) }
+    private func inputs(of target: TakeoverTarget) -> [InputPartition] { assignment.inputs(of: target.partition) }
 
     private var knownPositions: [InputPosition] {
         targets.flatMap { target in
@@ -242,7 +242,7 @@ final class Takeover {
 
     /// The next records of the changelogs.
     ///
-    /// - Throws: ``LogError`` if another worker has claimed a partition since, or a topic was made anew.
+    /// - Throws: ``LogError`` if another worker has claimed a partition since, or a topic was recreated.
     private func read(_ batch: ChangelogBatch) throws(LogError) {
         if !batch.records.isEmpty || readAt == nil { readAt = now }
         if let readAt, now - readAt > Self.longestRead {
@@ -380,7 +380,7 @@ final class Takeover {
     private func claim(on target: TakeoverTarget) -> JournalClaim {
         JournalClaim(
             ids: ids, since: target.since, fenced: target.tail.suspects.subtracting(ids).sorted(), group: context.settings.group,
-            instance: context.settings.instance, partitions: share.partitionCount, next: target.tail.positions.ofHome)
+            instance: context.settings.instance, partitions: assignment.partitionCount, next: target.tail.positions.ofHome)
     }
 
     /// The claims are committed.
@@ -417,7 +417,7 @@ final class Takeover {
         }
     }
 
-    /// Goes on with a state of before if the journal is as it was, and else drops it.
+    /// Goes on with a former state if the journal is as it was, and else drops it.
     private func resume(_ state: PartitionState, of target: TakeoverTarget) {
         guard let extents = target.extents, let claim = target.claim else { return }
         // An input may have got partitions.
@@ -436,10 +436,10 @@ final class Takeover {
     /// memory makes good.
     private func lossFault(of state: PartitionState, _ tail: JournalTail, _ extents: PartitionExtents) -> PartitionFault? {
         let lost = state.committed.records - tail.records
-        if state.rewound.contains(.results), lost > 0 {
+        if state.truncated.contains(.results), lost > 0 {
             return .lostEnd(of: extents, missing: lost, anchors: state.positions)
         }
-        guard state.rewound.contains(.stock) else { return nil }
+        guard state.truncated.contains(.stock) else { return nil }
         return PartitionFault(
             .stock, at: extents.stock.upperBound,
             "stock [\(state.partition)] holds offsets \(extents.stock.lowerBound) to \(extents.stock.upperBound), and lacks records"
@@ -447,7 +447,7 @@ final class Takeover {
     }
 
     /// The claim of another group that took a partition away from this worker, whose claims stood there.
-    func rival(of former: [Int32: Offset]) -> JournalTail.LastClaim? {
+    func otherOwner(of former: [Int32: Offset]) -> JournalTail.LastClaim? {
         for (partition, claim) in former {
             guard let last = target(partition)?.tail.lastClaim, last.offset > claim else { continue }
             if last.group != context.settings.group { return last }
@@ -458,7 +458,7 @@ final class Takeover {
     // MARK: - Restoring
 
     private func beginStock() {
-        // An anchor answers nobody, but accepts it if the journal does not hold what a worker would look for.
+        // An anchor answers no command, but accepts it if the journal does not hold what a worker would look for.
         if purpose.isAnchor { for target in targets { target.reach = AnswerReach(offset: 0, firstUnread: nil) } }
         beginStock(of: targets.filter { state(of: $0) == nil })
     }
@@ -468,18 +468,18 @@ final class Takeover {
             guard let extents = target.extents else { continue }
             target.readStock(
                 into: PartitionRestore(
-                    extents, share: share, isRebuild: target.mustRestoreFromAnswers, for: purpose,
+                    extents, assignment: assignment, isWhole: target.mustReadAll, for: purpose,
                     groupOffsets: groupOffsets.filter { inputs(of: target).contains($0.key) }, context: context))
         }
         enter(.stock)
     }
 
-    /// Closes the accounts. Where the stock lacks changes, it is read again with all answers; the other partitions are done.
+    /// Closes the accounts. Where one does not close, stock and journal are read again from their beginnings.
     private func finishRestore() {
         var incomplete: [TakeoverTarget] = []
         for target in targets {
             guard let restore = target.closedRestore(), let claim = target.claim else { continue }
-            if target.mustRestoreFromAnswers {
+            if target.mustReadAll {
                 incomplete.append(target)
                 continue
             }

@@ -31,15 +31,15 @@ final class TakeoverTarget {
     /// The ids of claims that came between reading the journal and this worker's last claim.
     private(set) var between: Set<String> = []
     /// Whether anything but claims was committed since the tail was read.
-    private var hasNews = false
-    /// How far back repeats may ask for answers; nil if nobody is to be answered.
+    private var hasNewRecords = false
+    /// How far back repeats may ask for answers; nil if no command is to be answered.
     var reach: AnswerReach?
     private var answerSpan: Offset = 0
-    /// Whether the stock is to be made from all answers, since the stock topic has lost records.
-    private(set) var mustRestoreFromAnswers = false
+    /// Whether the whole journal is to be read, since less of it did not add up.
+    private(set) var mustReadAll = false
     private(set) var journalStart: Offset?
     var restore: PartitionRestore?
-    private(set) var evidence: LogEvidence?
+    private(set) var evidence: InputFingerprints?
     var mismatches: [InputMismatch]
     /// What is wrong with journal or stock, and the state that was found.
     var refused: (state: PartitionState, fault: PartitionFault)?
@@ -133,7 +133,7 @@ final class TakeoverTarget {
         guard case .note(.claim(let other)) = entry else {
             // Written by a former owner, and decided since the tail was read.
             tail.addCommitted(entry, at: offset, time)
-            return hasNews = true
+            return hasNewRecords = true
         }
         tail.addUncommitted(entry, at: offset)
         guard offset >= since else { return }
@@ -145,12 +145,12 @@ final class TakeoverTarget {
     /// Others claimed in between. The next claim covers all that is known by now.
     func claimAgain() {
         since = results.upperBound
-        hasNews = true
+        hasNewRecords = true
     }
 
-    /// Whether nobody has written to the journal since a state was the last that it says.
+    /// Whether no other worker has written to the journal since a state was the last that it says.
     func isUnchanged(since state: PartitionState) -> Bool {
-        guard !hasNews, tail.hasClaim(of: state), !state.rewound.contains(.results),
+        guard !hasNewRecords, tail.hasClaim(of: state), !state.truncated.contains(.results),
             tail.records == state.committed.records
         else { return false }
         return tail.positions.all.allSatisfy { state.committed.positions[$0.input] == $0.offset }
@@ -173,7 +173,7 @@ final class TakeoverTarget {
         let needed = tail.note.map { $0.position.account?.before ?? $0.offset } ?? results.lowerBound
         let isCut = reach != nil && tail.note?.position.account?.oldest ?? .max < results.lowerBound
         let asked = purpose == .work ? reach.map { max($0.offset, claim - answerSpan) } : nil
-        let readsAll = isCut || mustRestoreFromAnswers || purpose == .anchor(isCopy: true)
+        let readsAll = isCut || mustReadAll || purpose == .anchor(isCopy: true)
         let latest = readsAll ? results.lowerBound : min(needed, asked ?? claim)
         let start = max(results.lowerBound, latest)
         journalStart = start
@@ -201,7 +201,7 @@ final class TakeoverTarget {
         guard var restore else { return nil }
         self.restore = nil
         restore.close(reach)
-        mustRestoreFromAnswers = restore.mayBeRebuilt
+        mustReadAll = restore.needsAll
         return restore
     }
 
@@ -218,14 +218,14 @@ final class TakeoverTarget {
     /// The fault of a position outside of its log. If what is left of the log is what was answered, the rest of it was lost. Else
     /// it is a new log, to be read from its beginning.
     private static func fault(
-        of position: InputPosition, in extents: PartitionExtents, _ evidence: LogEvidence
+        of position: InputPosition, in extents: PartitionExtents, _ evidence: InputFingerprints
     ) -> PartitionFault? {
         let (input, next) = (position.input, position.offset)
         guard let log = extents.inputs[input], next < log.lowerBound || next > log.upperBound else { return nil }
         let reason =
             next < log.lowerBound
             ? "offsets \(next) to \(log.lowerBound - 1) expired before they were read"
-            : "the next offset to read is \(next), but the log ends at \(log.upperBound): the topic was made anew, or lost its end"
+            : "the next offset to read is \(next), but the log ends at \(log.upperBound): the topic was recreated, or lost its end"
         let isSameLog = next > log.upperBound && evidence.ranges[input] != nil
         return PartitionFault(
             .input(input), at: next, "\(input.text): \(reason)",
@@ -308,7 +308,7 @@ struct JournalTail {
     /// When the last record was handled.
     var handledAt: Timestamp? { lastHandled.values.compactMap(\.at).max() }
 
-    /// Whether the last claim is the one that a state belongs to. In a journal that was made anew, another one may stand there.
+    /// Whether the last claim is the one that a state belongs to. In a journal that was recreated, another one may stand there.
     func hasClaim(of state: PartitionState) -> Bool { lastClaim.map { ($0.offset, $0.ids) == (state.claim, state.ids) } ?? false }
 
     /// Adds a committed record.

@@ -122,7 +122,7 @@ struct Transaction: ~Copyable {
             writeAgain(first, for: command, state)
         } else {
             if isOfUnknownStore(command) { content = .reject(.unknown(store: command.head.store)) }
-            let was = carryOut(content, command, &state.stores)
+            let was = execute(content, command, &state.stores)
             state.remember(command.fingerprint, command, buffer, was: was, sentAt: sent)
         }
         state.evidence.append(record.input, record.offset, .command(command.fingerprint, command.head.command))
@@ -146,7 +146,7 @@ struct Transaction: ~Copyable {
     ///
     /// - Returns: what became of the command; of the order, if its cancel is rejected.
     @discardableResult
-    private mutating func carryOut(
+    private mutating func execute(
         _ content: consuming CommandContent, _ command: ReceivedCommand, _ stores: inout StoreTable
     ) -> FormerOutcome {
         let was: FormerOutcome
@@ -202,13 +202,13 @@ struct Transaction: ~Copyable {
         // An order that was answered is taken back, although the store may be known no longer. Not remembered: once the store is
         // known, the order may come, and the cancel again.
         if known.first == nil, isOfUnknownStore(command) {
-            carryOut(.reject(.unknown(store: command.head.store)), command, &state.stores)
+            execute(.reject(.unknown(store: command.head.store)), command, &state.stores)
             return
         }
         answer.fruits.removeAll()
         // What the order took is unknown, so it stays made. Not remembered: nothing has changed.
         if let first = known.first, !setFruits(takenBy: first, state.duplicates) { return writeLost(first, for: command) }
-        let was = carryOut(.cancel, command, &state.stores)
+        let was = execute(.cancel, command, &state.stores)
         let fingerprint = was == .cancelled ? nil : command.rejectedCancel
         state.remember(fingerprint ?? command.fingerprint, command, buffer, was: was, sentAt: sent)
     }

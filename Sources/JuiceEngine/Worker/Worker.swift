@@ -62,11 +62,11 @@ package struct Worker<Log: CommandLog> {
     private let onEvent: (WorkerEvent) -> Void
     private var phase = Phase.starting
     /// What this worker is to read; nil without an assignment.
-    private var share: InputAssignment?
+    private var assignment: InputAssignment?
     /// The states of the partitions that are taken over and read.
     package private(set) var partitions = PartitionTable()
     /// The states of partitions that are not read now, as of their last commit. The next takeover uses those again whose journal
-    /// nobody else has written to.
+    /// no other worker has written to.
     private var cached = PartitionTable()
     /// The ids of producers that have claimed nothing yet.
     private var unclaimedIDs: [String] = []
@@ -95,7 +95,7 @@ package struct Worker<Log: CommandLog> {
     /// Whether a stopping worker has tried to write the stock that changed last.
     private var hasWrittenLast = false
     /// How often a stopping worker tries to end the transaction it left open.
-    private static var farewellAttempts: Int { 3 }
+    private static var stopAttempts: Int { 3 }
 
     /// - Parameter onEvent: called from within ``step()``.
     package init(log: Log, settings: WorkerSettings, onEvent: @escaping (WorkerEvent) -> Void) {
@@ -132,7 +132,7 @@ package struct Worker<Log: CommandLog> {
             case .takingOver(let takeover): try advance(takeover)
             case .checking(let check) where check.isDone: finish(check)
             case .checking(let check): try check.step(on: log, partitions: partitions, reader: context.commandReaders.0)
-            // Its claim may have been deleted while it stood still, so that a successor had nobody to fence.
+            // Its claim may have been deleted while it stood still, so that a successor had no id to fence.
             case .beginning where timers.isCheckOverdue(at: log.now):
                 waiting = Batch()
                 takeOverAgain()
@@ -228,14 +228,14 @@ package struct Worker<Log: CommandLog> {
     /// ended by a late request of the first. The next takeover makes new ones.
     private mutating func startOver() throws(LogError) -> Step {
         // Also when stopping: an open transaction would keep its partitions from being restored elsewhere.
-        if isStopping, failedCalls >= Self.farewellAttempts { return leave() }
+        if isStopping, failedCalls >= Self.stopAttempts { return leave() }
         try log.start(at: [])
         // A cluster may need seconds to elect a coordinator. A member that does not poll meanwhile loses its membership.
         if try handleRebalance() { return .worked }
         unclaimedIDs = try log.initTransactions()
         if isStopping { return leave() }
         phase = .polling
-        if let share { takeOver(share) }
+        if let assignment { takeOver(assignment) }
         return .worked
     }
 
@@ -262,7 +262,7 @@ package struct Worker<Log: CommandLog> {
     // MARK: - Transactions
 
     private mutating func began(_ batch: Batch) {
-        // Once the log has refused a record, nobody's command is written together with what is owed.
+        // Once the log has refused a record, no command is written together with what is owed.
         let next = failures.owesFirst ? Batch() : batch
         if failures.owesFirst { waiting = batch }
         failures.began(next)
@@ -361,8 +361,8 @@ package struct Worker<Log: CommandLog> {
 
     private mutating func poll() throws(LogError) -> Step {
         let now = log.now
-        if let share {
-            if isAnyPauseOver(share, at: now) {
+        if let assignment {
+            if isAnyPauseOver(assignment, at: now) {
                 // That tells whether those that were paused work again.
                 takeOverAgain()
                 return .worked
@@ -389,7 +389,7 @@ package struct Worker<Log: CommandLog> {
                 return .idle
             }
         case .damaged(let position, let reason): try stop(at: position, reason)
-        case .assigned(let share): assign(share)
+        case .assigned(let assignment): assign(assignment)
         case .revoked: revoke()
         }
         return .worked
@@ -424,8 +424,8 @@ package struct Worker<Log: CommandLog> {
                 || partitions.contains { $0.isNoteOld(at: now, settings.noteInterval) || !$0.applied.stores.unwritten.isEmpty })
     }
 
-    private func isAnyPauseOver(_ share: InputAssignment, at now: Timestamp) -> Bool {
-        share.partitions.contains { partitions[$0] == nil && failures.isFailing($0) && !failures.isPaused($0, at: now) }
+    private func isAnyPauseOver(_ assignment: InputAssignment, at now: Timestamp) -> Bool {
+        assignment.partitions.contains { partitions[$0] == nil && failures.isFailing($0) && !failures.isPaused($0, at: now) }
     }
 
     // MARK: - Assignment
@@ -433,7 +433,7 @@ package struct Worker<Log: CommandLog> {
     /// Lets the group change the assignment in the middle of something that can take long. Returns whether it did.
     private mutating func handleRebalance() throws(LogError) -> Bool {
         switch try log.poll(maxRecords: 1, wait: .never) {
-        case .assigned(let share): assign(share)
+        case .assigned(let assignment): assign(assignment)
         case .revoked: revoke()
         // Left over from before `start(at:)`, which will read them again.
         case .records, .damaged: return false
@@ -441,17 +441,17 @@ package struct Worker<Log: CommandLog> {
         return true
     }
 
-    private mutating func assign(_ share: InputAssignment) {
-        onEvent(.assigned(share.partitions))
-        self.share = share
+    private mutating func assign(_ assignment: InputAssignment) {
+        onEvent(.assigned(assignment.partitions))
+        self.assignment = assignment
         // Starting over takes them over by itself, once it has producers.
         if case .startingOver = phase { return }
-        takeOver(share)
+        takeOver(assignment)
     }
 
     private mutating func revoke() {
         onEvent(.revoked)
-        share = nil
+        assignment = nil
         (claims, stopped, mismatches) = ([:], [:], [])
         failures.forgetPartitions()
         if case .startingOver = phase { return }
@@ -472,17 +472,17 @@ package struct Worker<Log: CommandLog> {
 
     private mutating func takeOverAgain() {
         cachePartitions()
-        if let share { takeOver(share) }
+        if let assignment { takeOver(assignment) }
     }
 
     // MARK: - Taking over
 
-    private mutating func takeOver(_ share: InputAssignment) {
+    private mutating func takeOver(_ assignment: InputAssignment) {
         let now = log.now
         phase = .takingOver(
             Takeover(
-                share: share, ids: unclaimedIDs, cached: cached,
-                leavingOut: share.partitions.filter { failures.isUnclaimable($0, at: now) }, claimLimit: failures.claimLimit,
+                assignment: assignment, ids: unclaimedIDs, cached: cached,
+                leavingOut: assignment.partitions.filter { failures.isUnclaimable($0, at: now) }, claimLimit: failures.claimLimit,
                 mismatches: mismatches, context: context))
         cached = PartitionTable()
         (unclaimedIDs, mismatches, readEnds) = ([], [], [:])
@@ -498,10 +498,10 @@ package struct Worker<Log: CommandLog> {
             if wasWorking { onEvent(.partitionFailing(failure.partition, failure.fault)) }
         }
         // Two groups on the same topics would take the partitions from each other for ever.
-        if let rival = takeover.rival(of: claims) {
+        if let otherOwner = takeover.otherOwner(of: claims) {
             throw LogError(
                 .stop,
-                "the group \"\(rival.group)\" (instance \"\(rival.instance)\") has taken over partitions of the group"
+                "the group \"\(otherOwner.group)\" (instance \"\(otherOwner.instance)\") has taken over partitions of the group"
                     + " \"\(settings.group)\": only one group may serve these topics")
         }
     }
@@ -535,8 +535,8 @@ package struct Worker<Log: CommandLog> {
             for event in check.confirm(state, at: now, retention: settings.window.retention) { onEvent(event) }
         }
         for partition in check.freed { failures.decided(partition, at: log.now) }
-        guard share != nil, !check.mismatches.isEmpty || check.mustTakeOver else { return }
-        // Somebody else has written to a journal, or an input has changed. Taking over tells who or what.
+        guard assignment != nil, !check.mismatches.isEmpty || check.mustTakeOver else { return }
+        // Another program has written to a journal, or an input has changed. Taking over tells who or what.
         mismatches = check.mismatches
         takeOverAgain()
     }
@@ -556,15 +556,15 @@ private struct Timers {
     private var publishedAt: Timestamp = 0
     private var checkedAt: Timestamp = 0
     private var committedAt: Timestamp = 0
-    private var hasNews = false
+    private var hasUnpublished = false
 
     mutating func committed(at now: Timestamp, commands: Int) {
         committedAt = now
-        hasNews = hasNews || commands > 0
+        hasUnpublished = hasUnpublished || commands > 0
     }
 
     /// New positions are known, and the logs have just been looked at.
-    mutating func tookOver(at now: Timestamp) { (checkedAt, committedAt, hasNews) = (now, now, true) }
+    mutating func tookOver(at now: Timestamp) { (checkedAt, committedAt, hasUnpublished) = (now, now, true) }
 
     mutating func checked(at now: Timestamp) { checkedAt = now }
 
@@ -573,8 +573,8 @@ private struct Timers {
     func isCheckOverdue(at now: Timestamp) -> Bool { !(checkedAt...checkedAt + Self.longestUnchecked ~= now) }
 
     mutating func isPublishDue(at now: Timestamp) -> Bool {
-        guard hasNews, !(publishedAt...publishedAt + Self.publishInterval ~= now) else { return false }
-        (publishedAt, hasNews) = (now, false)
+        guard hasUnpublished, !(publishedAt...publishedAt + Self.publishInterval ~= now) else { return false }
+        (publishedAt, hasUnpublished) = (now, false)
         return true
     }
 

@@ -14,7 +14,7 @@ package enum WorkerEvent: Sendable {
     case committed(TransactionSummary)
     /// A call failed and is made again, for the `attempt`th time in a row, counted from 1.
     case retrying(LogError, attempt: Int)
-    /// A transaction failed or its outcome is unknown. The worker undoes its changes and takes its partitions over anew.
+    /// A transaction failed or its outcome is unknown. The worker undoes its changes and takes its partitions over again.
     case startingOver(LogError)
     /// A partition is not read until an operator repairs it.
     case partitionStopped(Int32, PartitionFault)

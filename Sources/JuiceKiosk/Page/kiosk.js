@@ -28,7 +28,7 @@ function commandChanged(command) {
   if (command.state === "answered") answered(command);
   const isUnmade = command.state === "refused" || command.answer?.type === "outOfStock";
   if (command.kind === "order" && command.store === known.store && isUnmade) putBack(command.content.items);
-  // The kiosk was started anew, and knows no session.
+  // The kiosk was restarted, and knows no session.
   if (command.kind === "restock" && command.refusal?.status === 401) {
     letIn(false);
     if (known.screen === "stock") $("token").focus();

@@ -13,7 +13,7 @@ public struct SipHash {
 
         static let ofThisProcess = random()
 
-        /// A key that nobody can guess.
+        /// A key that cannot be guessed.
         public static func random() -> Key { Key(low: .random(in: .min ... .max), high: .random(in: .min ... .max)) }
     }
 

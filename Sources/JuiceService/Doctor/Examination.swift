@@ -35,7 +35,7 @@ package final class Examination {
     private var topics: TopicNames { configuration.topics }
     private var remaining: Duration { max(.zero, deadline - .now) }
     /// How long one part may take, so that time is left for the others.
-    private var share: Duration { max(.milliseconds(200), min(remaining, timeout / 4)) }
+    private var step: Duration { max(.milliseconds(200), min(remaining, timeout / 4)) }
 
     /// Looks at everything.
     package func observe() -> Observations {
@@ -60,7 +60,7 @@ package final class Examination {
     private func ask<Answer>(
         _ part: String, _ question: (_ timeout: Duration) throws(KafkaError) -> Answer
     ) -> Answer? {
-        let end = ContinuousClock.now + share
+        let end = ContinuousClock.now + step
         while true {
             do throws(KafkaError) {
                 return try question(max(.milliseconds(200), end - .now))
@@ -93,8 +93,8 @@ package final class Examination {
         seen.controller = admin.controller(timeout: .seconds(1))
         let answers =
             configuration.capabilities.managesTopics
-            ? admin.configurations(ofBrokers: seen.brokers.map(\.id), timeout: share) : [:]
-        // Serves the client's hooks: what it tells the watch says more than a timeout.
+            ? admin.configurations(ofBrokers: seen.brokers.map(\.id), timeout: step) : [:]
+        // Serves the client's hooks: what it reports to the watch says more than a timeout.
         _ = try? admin.metadata(topics: [], timeout: .zero)
         for index in seen.brokers.indices {
             switch answers[seen.brokers[index].id] {
@@ -122,7 +122,7 @@ package final class Examination {
                     try admin.configurations(ofTopics: own, timeout: timeout)
                 } ?? [:]
             // Many have no right to these, and need none.
-            if !kafkas.isEmpty, let more = try? admin.configurations(ofTopics: kafkas, timeout: share) {
+            if !kafkas.isEmpty, let more = try? admin.configurations(ofTopics: kafkas, timeout: step) {
                 settings.merge(more) { $1 }
             }
             for index in seen.topics.indices {
@@ -154,9 +154,9 @@ package final class Examination {
             menu: configuration.menu, language: configuration.language, partitionCount: storeCount, group: configuration.group,
             instance: configuration.instanceID, window: configuration.duplicateWindow)
         let silent = Set(seen.brokers.filter { $0.silence != nil }.map(\.id))
-        let log = try SurveyLog(configuration: configuration, share: inputs, silent: silent, timeout: share, hooks: hooks)
+        let log = try SurveyLog(configuration: configuration, assignment: inputs, silent: silent, timeout: step, hooks: hooks)
 
-        let first = Inspection(log: log, settings: settings, share: inputs)
+        let first = Inspection(log: log, settings: settings, assignment: inputs)
         if let reason = drive(first, until: { first.isSurveyed }) {
             return seen.failures.append(.init(part: "owners and positions", reason: reason))
         }
@@ -165,11 +165,11 @@ package final class Examination {
         let faults = first.partitions.map(\.fault)
 
         if end < deadline - .seconds(1) { Thread.sleep(forTimeInterval: max(.zero, end - .now) / .seconds(1)) }
-        let second = Inspection(log: log, settings: settings, share: inputs)
+        let second = Inspection(log: log, settings: settings, assignment: inputs)
         let hasTwoLooks = drive(second, until: { second.isSurveyed }) == nil
         if hasTwoLooks { seen.watched = Date.now.timeIntervalSince(start) }
         let after = hasTwoLooks ? second.partitions : before
-        // An owner that wrote between two calls of the first look makes it see what never was. Only what stays is told.
+        // An owner that wrote between two calls of the first look makes it see what never was. Only what stays is reported.
         var confirmed = faults
         if hasTwoLooks, !faults.allSatisfy({ $0 == nil }), drive(second, until: { second.isDone }) == nil {
             confirmed = zip(faults, second.partitions).map { $0 == nil ? nil : $1.fault }

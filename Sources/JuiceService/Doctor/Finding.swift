@@ -36,7 +36,7 @@ package struct Finding: Sendable, Encodable {
     /// One sentence.
     package let fault: String
     /// A command, or a sentence that says where to look.
-    package let mend: String
+    package let fix: String
 }
 
 extension Observations {
@@ -70,15 +70,15 @@ private struct Diagnosis {
 
     init(seen: Observations, configuration: ServiceConfiguration) { (self.seen, self.configuration) = (seen, configuration) }
 
-    private mutating func add(_ severity: Finding.Severity, _ fault: String, mend: String) {
-        findings.append(Finding(severity: severity, fault: fault, mend: mend))
+    private mutating func add(_ severity: Finding.Severity, _ fault: String, fix: String) {
+        findings.append(Finding(severity: severity, fault: fault, fix: fix))
     }
 
     mutating func judge() {
-        if let outage = seen.outage { return add(.unavailable, outage, mend: "docs/OPERATIONS.md#juicekafkaunreachable") }
+        if let outage = seen.outage { return add(.unavailable, outage, fix: "docs/OPERATIONS.md#juicekafkaunreachable") }
         judgeBrokers()
-        for problem in seen.problems { add(.stopped, problem.fault, mend: problem.mend) }
-        for warning in seen.warnings { add(.notice, warning.fault, mend: warning.mend) }
+        for problem in seen.problems { add(.stopped, problem.fault, fix: problem.fix) }
+        for warning in seen.warnings { add(.notice, warning.fault, fix: warning.fix) }
         judgePartitions()
         if let group = seen.group { judge(group) }
         judgeWaiting()
@@ -88,7 +88,7 @@ private struct Diagnosis {
             guard !failures.isEmpty else { continue }
             add(
                 .warning, "not known: \(failures.joined(separator: ", "))",
-                mend: isDenial ? "the rights that it needs are in docs/SECURITY.md" : "look again, or longer with --timeout 60s")
+                fix: isDenial ? "the rights that it needs are in docs/SECURITY.md" : "look again, or longer with --timeout 60s")
         }
     }
 
@@ -102,21 +102,21 @@ private struct Diagnosis {
             return meant.isEmpty ? nil : short(meant.map { "\($0.topic.name) [\($0.partition.number)]" })
         }
         let lost = Set(copies.flatMap(\.partition.replicas)).subtracting(alive).sorted()
-        let mend = lost.isEmpty ? "look at the brokers' logs" : "start \(list("broker", lost)) again"
+        let fix = lost.isEmpty ? "look at the brokers' logs" : "start \(list("broker", lost)) again"
         if let names = names(where: { $0.partition.leader == nil }) {
-            add(.unavailable, "no leader, so nothing is read or written: \(names)", mend: mend)
+            add(.unavailable, "no leader, so nothing is read or written: \(names)", fix: fix)
         }
         let unwritable = names { topic, partition in
             let least = topic.settings?["min.insync.replicas"].flatMap(Int.init) ?? 1
             return partition.leader != nil && partition.inSyncReplicas.count < least
         }
         if let unwritable {
-            add(.unavailable, "fewer in-sync replicas than min.insync.replicas, so nothing is written: \(unwritable)", mend: mend)
+            add(.unavailable, "fewer in-sync replicas than min.insync.replicas, so nothing is written: \(unwritable)", fix: fix)
         }
         if !lost.isEmpty {
             add(
                 .warning, "topics have copies on \(list("broker", lost)), but the cluster does not count that as alive",
-                mend: "start \(list("broker", lost)) again, under the same id; until then copies are missing")
+                fix: "start \(list("broker", lost)) again, under the same id; until then copies are missing")
         }
         for broker in seen.brokers {
             guard let silence = broker.silence else { continue }
@@ -125,7 +125,7 @@ private struct Diagnosis {
                 led == nil ? .warning : .unavailable,
                 "broker \(broker.id) at \(broker.address) does not answer this machine (\(silence))"
                     + (led.map { "; nothing is read or written of what it leads: \($0)" } ?? ""),
-                mend: "look at that broker, and at name resolution and network from here to \(broker.address)")
+                fix: "look at that broker, and at name resolution and network from here to \(broker.address)")
         }
         let behind = names {
             alive.isSuperset(of: $0.partition.replicas) && $0.partition.inSyncReplicas.count < $0.partition.replicas.count
@@ -133,7 +133,7 @@ private struct Diagnosis {
         if let behind {
             add(
                 .warning, "copies that are not in sync: \(behind)",
-                mend: "wait if a broker has just started; otherwise look at the brokers' disks and network")
+                fix: "wait if a broker has just started; otherwise look at the brokers' disks and network")
         }
     }
 
@@ -146,7 +146,7 @@ private struct Diagnosis {
             if case .leader = fault.kind { continue }
             add(
                 .stopped, "partition \(partition.number) is stopped: \(fault.reason)",
-                mend: configuration.mend(fault, of: partition.number))
+                fix: configuration.fix(fault, of: partition.number))
         }
         let claims = Dictionary(grouping: seen.partitions.filter { $0.group != nil }) { $0.group ?? "" }
         for (group, partitions) in claims.sorted(by: { $0.key < $1.key }) where group != configuration.group {
@@ -155,14 +155,14 @@ private struct Diagnosis {
                 .stopped,
                 "the group \"\(group)\" (instance \(instances)), not \"\(configuration.group)\", was the last to claim"
                     + " \(list("partition", partitions.map(\.number)))",
-                mend: seen.group?.members.isEmpty ?? true
+                fix: seen.group?.members.isEmpty ?? true
                     ? "look at that group: add --group \(group)"
                     : "stop the group that does not belong there: docs/OPERATIONS.md#two-groups-on-the-same-topics")
         }
         if let unread = seen.unread {
             add(
                 .warning, "stock and answers are not checked to the end: \(unread)",
-                mend: "look again, with --timeout 60s. If it stays, a transaction is open: docs/OPERATIONS.md#a-stuck-transaction")
+                fix: "look again, with --timeout 60s. If it stays, a transaction is open: docs/OPERATIONS.md#a-stuck-transaction")
         }
     }
 
@@ -173,19 +173,19 @@ private struct Diagnosis {
             return add(
                 .warning,
                 "nobody is in \(name), so no command is answered" + (waiting > 0 ? " (at most \(waiting) wait)" : ""),
-                mend: "start the instances again under their ids; the last lines of their logs say why they ended:"
+                fix: "start the instances again under their ids; the last lines of their logs say why they ended:"
                     + " docs/OPERATIONS.md#juicenoneready")
         }
         for stranger in group.members where stranger.instanceID == nil {
             add(
                 .warning,
                 "\(stranger.clientID) at \(stranger.host) is in \(name), but is no instance of the service, and keeps partitions"
-                    + " from those that are", mend: "stop that program, or give it another group")
+                    + " from those that are", fix: "stop that program, or give it another group")
         }
         guard group.isStable else {
             return add(
                 .warning, "\(name) is sharing out its partitions (\(group.state))",
-                mend: "look again in 20 s. If it stays, an instance comes and goes or hangs: see the instances' logs")
+                fix: "look again in 20 s. If it stays, an instance comes and goes or hangs: see the instances' logs")
         }
         var readers: [Int32: ConsumerGroup.Member] = [:]
         for member in group.members {
@@ -193,7 +193,7 @@ private struct Diagnosis {
         }
         let unread = seen.partitions.map(\.number).filter { readers[$0] == nil }
         if !unread.isEmpty {
-            add(.warning, "nobody was assigned \(list("partition", unread))", mend: "docs/OPERATIONS.md#juicepartitionunread")
+            add(.warning, "nobody was assigned \(list("partition", unread))", fix: "docs/OPERATIONS.md#juicepartitionunread")
         }
         let late = seen.partitions.filter { partition in
             guard let reader = readers[partition.number], reader.instanceID != nil, partition.isServed, partition.fault == nil
@@ -207,7 +207,7 @@ private struct Diagnosis {
         }) {
             add(
                 .warning, "\(reader) was assigned \(list("partition", partitions.map(\.number))), but has not taken that over",
-                mend: "look again in 20 s. If it stays: what does /health/ready of \(reader) say, and the end of its log?")
+                fix: "look again in 20 s. If it stays: what does /health/ready of \(reader) say, and the end of its log?")
         }
     }
 
@@ -215,7 +215,7 @@ private struct Diagnosis {
 
     private mutating func judgeWaiting() {
         let inputs = seen.partitions.filter { $0.fault == nil && $0.isServed }.flatMap(\.inputs)
-        // What nobody reads, or is stopped, waits anyway.
+        // The commands of an unread or stopped partition wait anyway.
         if !(seen.group?.members.isEmpty ?? false) {
             report(
                 inputs.filter { input in
@@ -240,7 +240,7 @@ private struct Diagnosis {
                 .warning,
                 "another program's transaction is open in \(name(input)) from offset \(input.decidedEnd) on, for"
                     + " \(spanText(seen.time.timeIntervalSince(open.time))), and what comes after it waits",
-                mend: "kafka-transactions.sh --bootstrap-server \(configuration.bootstrapServers) abort --topic \(input.topic)"
+                fix: "kafka-transactions.sh --bootstrap-server \(configuration.bootstrapServers) abort --topic \(input.topic)"
                     + " --partition \(input.partition) --start-offset \(input.decidedEnd)"
                     + " (docs/OPERATIONS.md#a-stuck-transaction)"
             )
@@ -253,7 +253,7 @@ private struct Diagnosis {
             .warning,
             "commands wait in \(short(inputs.map(name))) (\(inputs.reduce(0) { $0 + $1.waiting }) at most), the first for"
                 + " \(spanText(seen.time.timeIntervalSince(oldest))), and \(what)",
-            mend: "what do the owner's /health/ready and the end of its log say? docs/OPERATIONS.md#\(guide)")
+            fix: "what do the owner's /health/ready and the end of its log say? docs/OPERATIONS.md#\(guide)")
     }
 
     // MARK: - Clocks
@@ -262,7 +262,7 @@ private struct Diagnosis {
 
     /// Compares the times of records with each other, and with this machine's clock.
     private mutating func judgeClocks() {
-        let mend = "compare `date -u` on the machines, and look at their time synchronisation; repeats and latencies depend on it"
+        let fix = "compare `date -u` on the machines, and look at their time synchronisation; repeats and latencies depend on it"
         // If another log stands where the answered one was, these are other commands.
         let inputs = seen.partitions.filter { $0.fault == nil }.flatMap(\.inputs)
         for topic in InputTopic.allCases.map({ configuration.topics[$0] }) {
@@ -271,9 +271,9 @@ private struct Diagnosis {
                 inputs.flatMap(faults).filter { $0.seconds > Self.tolerance }.max { $0.seconds < $1.seconds }?.text
             }
             if let fault = worst(clockFaults) {
-                add(.warning, fault, mend: mend)
+                add(.warning, fault, fix: fix)
             } else if let delay = worst(delays) {
-                add(.notice, delay, mend: "if nothing waited, \(mend)")
+                add(.notice, delay, fix: "if nothing waited, \(fix)")
             }
         }
     }

@@ -62,7 +62,7 @@ package struct Observations: Sendable, Encodable {
     /// A partition that stores live in.
     package struct Partition: Sendable, Encodable {
         package let number: Int32
-        /// The group and the instance of the last claim; nil if nobody has claimed it.
+        /// The group and the instance of the last claim; nil if it has no claim.
         package var group, instance: String?
         package var inputs: [Input] = []
         /// Whether its logs have leaders that answer. Otherwise nothing is known of it.

@@ -7,7 +7,7 @@ import Kafka
 final class SurveyLog: ReadableLog {
     /// Sees past undecided transactions.
     var uncommitted: Consumer { reader.uncommitted }
-    private let share: InputAssignment
+    private let assignment: InputAssignment
     /// How long each call may wait.
     private let timeout: Duration
     private let topics: TopicNames
@@ -17,9 +17,9 @@ final class SurveyLog: ReadableLog {
 
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     init(
-        configuration: ServiceConfiguration, share: InputAssignment, silent: Set<Int32>, timeout: Duration, hooks: ClientHooks
+        configuration: ServiceConfiguration, assignment: InputAssignment, silent: Set<Int32>, timeout: Duration, hooks: ClientHooks
     ) throws(KafkaError) {
-        (self.share, self.silent, self.timeout, topics) = (share, silent, timeout, configuration.topics)
+        (self.assignment, self.silent, self.timeout, topics) = (assignment, silent, timeout, configuration.topics)
         reader = try LogReader(configuration: configuration, hooks: hooks)
     }
 
@@ -28,7 +28,7 @@ final class SurveyLog: ReadableLog {
     func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
         try LogError.rethrowing { () throws(KafkaError) in
             let metadata = try uncommitted.metadata(topics: topics.all, timeout: timeout).withoutLeaders(silent)
-            return try reader.extents(of: partitions, in: metadata, share: share, closedConnections: 0, timeout: timeout)
+            return try reader.extents(of: partitions, in: metadata, assignment: assignment, closedConnections: 0, timeout: timeout)
         }
     }
 

@@ -206,7 +206,7 @@ extension KafkaClients {
             do throws(KafkaError) {
                 return try lookup()
             } catch {
-                // Serves the client's hooks: what it tells the watch says more than a timeout.
+                // Serves the client's hooks: what it reports to the watch says more than a timeout.
                 _ = try? client?.metadata(topics: [], timeout: .zero)
                 guard error.remedy == .retry, !deadline.isOver else { throw failure(error) }
                 Thread.sleep(forTimeInterval: deadline.step(.milliseconds(50)) / .seconds(1))

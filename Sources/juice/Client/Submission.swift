@@ -99,7 +99,7 @@ struct Submission {
         }
     }
 
-    /// Makes a call to Kafka, and tells of its failure in the user's language.
+    /// Makes a call to Kafka, and reports its failure in the user's language.
     private func told<Answer>(_ call: () throws(Failure) -> Answer) throws(Failure) -> Answer {
         do throws(Failure) { return try call() } catch { throw language == .korean ? error.inKorean : error }
     }
@@ -115,7 +115,7 @@ struct Submission {
 }
 
 extension Failure {
-    /// What a failure of Kafka means to a till. Its reason, for whoever mends it, follows as it is.
+    /// What a failure of Kafka means to a till. Its reason, for whoever fixes it, follows as it is.
     var inKorean: Failure {
         let summary =
             switch status {

@@ -26,7 +26,7 @@ final class TopicReader {
     private var positions: [TopicPartition: Offset] = [:]
     /// What could not be read so far, and why; without a problem it expired while it was to be read.
     private(set) var gaps: [(place: TopicPartition, offsets: Range<Offset>, problem: String?)] = []
-    /// Whether what cannot be read is told on standard error.
+    /// Whether what cannot be read is reported on standard error.
     var warnsOfGaps = true
     private var fullPolls = 0
 
@@ -121,7 +121,7 @@ final class TopicReader {
                 let first = error.offset ?? next
                 (next, end) = (max(next, first), clients.lastDamaged(of: place, from: first, timeout: timeout) + 1)
             } else if let log = try clients.call(try consumer.watermarks(of: [place], timeout: timeout))[place] {
-                // An error of before an assignment may come after it.
+                // An error from before an assignment may come after it.
                 end = next == log.upperBound || log.contains(next) ? next : log.lowerBound
             }
             positions[place] = end

@@ -31,7 +31,7 @@ struct AnchorCommand: ParsableCommand {
 
             Examples:
               juice anchor --topic orders --partition 3 --earliest --dry-run
-              juice anchor --topic orders --partition 3 --offset 17 --reason "orders made anew, INC-42"
+              juice anchor --topic orders --partition 3 --offset 17 --reason "orders recreated, INC-42"
               juice anchor --topic restocks --partition 0 --after bot-1-42
               juice anchor --topic orders --partition 3 --offset 17 --accept 2
               juice anchor --copied --reason "lost the first cluster, INC-43"
@@ -152,7 +152,7 @@ struct AnchorCommand: ParsableCommand {
             (fault, missing) = (move.fault?.reason, move.fault?.missing)
             waiting = max(0, move.log.upperBound - move.to)
             func ends(_ start: Offset, _ end: Offset) -> [Offset]? { start < end ? [start, end - 1] : nil }
-            skipped = move.from.flatMap { ends(max($0, move.log.lowerBound), move.to) }
+            skipped = move.from.flatMap { ends($0, move.to) }
             readAgain = move.from.flatMap { ends(move.to, min($0, move.log.upperBound)) }
         }
 

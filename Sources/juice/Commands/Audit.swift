@@ -90,7 +90,7 @@ struct AuditCommand: ParsableCommand {
         return session.finish()
     }
 
-    /// Whether the topics let a forwarded command keep its time. Without the right to describe them nobody knows.
+    /// Whether the topics let a forwarded command keep its time. Without the right to describe them it is unknown.
     private static func keepsTimes(_ clients: KafkaClients, timeout: Duration) -> Bool {
         let check = TopicCheck(
             names: clients.topics, bootstrapServers: clients.bootstrapServers, capabilities: clients.capabilities)
@@ -255,7 +255,7 @@ struct AuditReport: Encodable {
     let counts: AuditCounts
     let owners: [AuditOwner]
     let anchors: [AuditAnchor]
-    /// Where the audit begins in partitions whose beginning has expired, or goes by offsets that nobody knows.
+    /// Where the audit begins in partitions whose beginning has expired, or goes by unknown offsets.
     let judgedFrom: [AuditMoment]
 
     init(_ audit: Audit) {

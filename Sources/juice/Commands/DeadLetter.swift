@@ -51,7 +51,7 @@ struct DeadLetter {
     /// What a letter that stands twice has both times. After a crash, the service may put the same record aside again.
     struct Identity: Hashable {
         let source: Source
-        /// A hash of key and value: in a topic that was made anew, another record may have the same source.
+        /// A hash of key and value: in a topic that was recreated, another record may have the same source.
         let contents: Int
     }
 

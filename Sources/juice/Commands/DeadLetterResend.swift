@@ -137,8 +137,8 @@ struct ResendRequest {
         let value = self.value ?? letter.value
         let key = self.key.map { $0.isEmpty ? nil : $0 } ?? letter.key
         if !isUnchecked, let fault = fault(key: key, value: value, of: input) {
-            let mend = fault == .badStore ? "--key" : "--value"
-            throw Failure(.rejected, "it would become a dead letter again, as \(fault.code); correct it with \(mend)")
+            let fix = fault == .badStore ? "--key" : "--value"
+            throw Failure(.rejected, "it would become a dead letter again, as \(fault.code); correct it with \(fix)")
         }
         let owner = (key ?? []).withUnsafeBytes { bytes in
             // Any partition will do for a key that names no store.

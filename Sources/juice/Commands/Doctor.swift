@@ -25,7 +25,7 @@ struct DoctorCommand: ParsableCommand {
 
             Examples:
               juice doctor --bootstrap-servers kafka:9092
-              juice doctor --json | jq -r '.findings[] | "\\(.severity): \\(.fault)\\n  \\(.mend)"'
+              juice doctor --json | jq -r '.findings[] | "\\(.severity): \\(.fault)\\n  \\(.fix)"'
             """
     )
 
@@ -85,7 +85,7 @@ struct DoctorReport: Encodable {
                 case .warning: .yellow
                 case .unavailable, .stopped: .red
                 }
-            return [paint(colour, finding.severity.word) + "  " + finding.fault, "  to mend it: \(finding.mend)"]
+            return [paint(colour, finding.severity.word) + "  " + finding.fault, "  to fix it: \(finding.fix)"]
         }
         let time = DateTime.utc(milliseconds: Int64(seen.time.timeIntervalSince1970 * 1000))
         let versions = ["", "juice \(juice), librdkafka \(librdkafka), \(time) by the clock of this machine"]

@@ -138,7 +138,7 @@ struct KioskPlan {
 
     /// - Parameters:
     ///   - stores: the ids of the stores to show; nil shows `main` and every store that has stock.
-    ///   - staffSecrets: each lets staff edit stock; without one nobody can.
+    ///   - staffSecrets: each lets staff edit stock; without one staff cannot.
     init(_ clients: KafkaClients, _ settings: Settings, stores: [String]?, staffSecrets: [StaffSecret]) throws(Failure) {
         // Creating a consumer reports invalid librdkafka properties before anything starts.
         _ = try clients.consumer()

@@ -262,6 +262,6 @@ extension Failure {
         let first = problems.first
         self.init(
             .configuration, problems.count == 1 ? first?.fault ?? "" : "the topics are not fit for the service",
-            hint: problems.count == 1 ? "mend it with: \(first?.mend ?? "")" : problems.map(\.description).joined(separator: "\n"))
+            hint: problems.count == 1 ? "fix it with: \(first?.fix ?? "")" : problems.map(\.description).joined(separator: "\n"))
     }
 }

@@ -75,7 +75,7 @@ struct TopicsCommand: ParsableCommand {
 
                 Examples:
                   juice topics check --bootstrap-servers kafka:9092
-                  juice topics check --json | jq -r '.problems[].mend'
+                  juice topics check --json | jq -r '.problems[].fix'
                 """
         )
 
@@ -113,7 +113,7 @@ struct TopicsCommand: ParsableCommand {
                 table.add([.init(topic.name, .bold), .init("\(topic.partitionCount)"), .init("\(topic.replicationFactor)")])
             }
             StandardOutput.line(table.lines(paint: .forStandardOutput()).joined(separator: "\n"))
-            for warning in findings.warnings { StandardError.write("warning: \(warning.fault)\n  to mend it: \(warning.mend)\n") }
+            for warning in findings.warnings { StandardError.write("warning: \(warning.fault)\n  to fix it: \(warning.fix)\n") }
         }
 
         private struct Report: Encodable {
@@ -122,9 +122,9 @@ struct TopicsCommand: ParsableCommand {
                 let partitions, replicationFactor: Int
             }
             struct Problem: Encodable {
-                let fault, mend: String
+                let fault, fix: String
 
-                init(_ problem: TopicCheck.Problem) { (fault, mend) = (problem.fault, problem.mend) }
+                init(_ problem: TopicCheck.Problem) { (fault, fix) = (problem.fault, problem.fix) }
             }
 
             let topics: [Topic]

@@ -3,7 +3,7 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Text for standard output or standard error, written by a thread of its own. A write to a pipe blocks while nobody reads it, and
+/// Text for standard output or standard error, written by a thread of its own. A write to a pipe blocks while it is not read, and
 /// a service must not wait for its log collector. Text beyond a megabyte, or that cannot be written, is dropped and counted.
 final class OutputQueue: Sendable {
     private struct State {
@@ -92,7 +92,7 @@ final class OutputQueue: Sendable {
                 defer { state.dropped = 0 }
                 return (state.dropped, state.logger)
             }
-            if dropped > 0 { logger?.warning("dropped lines that nobody read", metadata: ["lines": "\(dropped)"]) }
+            if dropped > 0 { logger?.warning("dropped lines that were not read", metadata: ["lines": "\(dropped)"]) }
             unwritten.leave()
         }
     }

@@ -36,7 +36,7 @@ typedef struct {
     size_t max_batch;
     /* The size of each written value: the record's value, truncated or padded with spaces. */
     size_t answer_size;
-    /* Whether each transaction sends the group's offsets. Without them the loop begins anew after a restart. */
+    /* Whether each transaction sends the group's offsets. Without them the loop begins again after a restart. */
     bool sends_offsets;
 } bare_copy_plan;
 

@@ -25,7 +25,7 @@ typealias TextPair = (before: String, after: String)
 
 /// The messages of the service for people, in one language. Those of rejections are whole, the others come in the pieces that an
 /// encoder puts together.
-struct Phrasebook {
+struct AnswerMessages {
     let menu: Menu
     let language: Language
 
@@ -77,7 +77,7 @@ extension Answer {
     /// what the other members of the answer say, which is less for a rejection. A juice or fruit that the menu does not know is
     /// called by its id.
     public func message(in language: Language, menu: Menu) -> String {
-        let phrasebook = Phrasebook(menu: menu, language: language)
+        let phrasebook = AnswerMessages(menu: menu, language: language)
         return Language(of: message) == language ? message : phrasebook.message(for: self) ?? message
     }
 }
@@ -91,7 +91,7 @@ extension Language {
     }
 }
 
-extension Phrasebook {
+extension AnswerMessages {
     /// Tells a person what an answer's members say; nil if they do not say it.
     fileprivate func message(for answer: Answer) -> String? {
         switch answer.outcome {
