@@ -8,7 +8,7 @@ package struct AuditRules: Sendable {
     package var memoryCount: Int
     let topicPrefix: String
     let menu: AuditMenu
-    /// The only stores that the service knows, and has known for as long as the topics tell. Nil if they are not known, or were
+    /// The only stores that the service knows, and has known for as long as the topics show. Nil if they are not known, or were
     /// others before: then a store is unknown where an answer says so.
     var stores: Set<[UInt8]>?
     /// Whether the latest commands may still have no answer, as on a cluster that is in use. They count as open.

@@ -52,7 +52,7 @@ func quoted(_ bytes: some Collection<UInt8>) -> String {
     return "\"\(text)\(bytes.count > longest ? "…" : "")\""
 }
 
-/// The latest values by their keys: at least so many as asked for, and at most twice as many.
+/// The latest values by their keys: at least as many as asked for, and at most twice as many.
 struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var young: [Key: Value] = [:]
     private var old: [Key: Value] = [:]

@@ -121,7 +121,7 @@ package struct CopiedTopics: AuditSource {
     /// Finds the records of the copy that were handled, counting back from the anchor.
     ///
     /// - Parameter input: its `offsets` are still those of the journal.
-    /// - Returns: the input, and where the journal tells of the first of them.
+    /// - Returns: the input, and where the journal names the first of them.
     private func aligned(_ input: Input, _ name: String) throws -> (Input, first: Int64) {
         let parts = name.split(separator: "/")
         guard let topic = AuditTopic(rawValue: String(parts[0])), let partition = Int(parts[1]) else { return (input, 0) }

@@ -72,7 +72,7 @@ struct StockAudit {
 
     /// Checks the rest, when no record of the journal is left.
     ///
-    /// - Parameter revision: the last revision of a store; nil if the journal does not tell it.
+    /// - Parameter revision: the last revision of a store; nil if the journal does not say.
     mutating func finish(_ revision: (Int) -> Int?, _ names: inout Names) throws {
         repeat {
             for store in waiting.indices {

@@ -24,7 +24,7 @@ public final class JuiceMaker: Sendable {
     public enum Outcome {
         /// The juices were made and their fruits taken.
         case made
-        /// The store is short of at least one fruit, and nothing was taken: ``FruitTally/Line/isShort`` tells of which.
+        /// The store is short of at least one fruit, and nothing was taken: ``FruitTally/Line/isShort`` marks which.
         case outOfStock
     }
 

@@ -16,7 +16,7 @@ package struct ConnectionLimits: Sendable {
     /// At the limit, the connection that has been idle longest is displaced if it has been idle for at least this long.
     var minimumIdleTime = Duration.seconds(1)
 
-    /// Limits that use at most one of so many parts of the process' open files.
+    /// Limits that use at most one of this many parts of the process' open files.
     init(most: Int, parts: Int, of files: Int) { connections = max(1, min(most, files / parts)) }
 
     /// For pages in browsers: half of the open files.

@@ -80,7 +80,7 @@ package enum OpenFileLimit {
         return Int(clamping: (current ?? limit).rlim_cur)
     }()
 
-    /// Nil if the system does not tell.
+    /// Nil if the system does not say.
     static var current: rlimit? {
         var limit = rlimit()
         return getrlimit(resource, &limit) == 0 ? limit : nil

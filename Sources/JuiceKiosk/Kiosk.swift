@@ -205,7 +205,7 @@ package struct Kiosk: Service {
 }
 
 extension Request {
-    /// Cookies do not tell the ports of a host apart, and each may have a kiosk. So the name has what is a digit in the address.
+    /// Cookies do not distinguish the ports of a host, and each may have a kiosk. So the name has what is a digit in the address.
     private var cookieName: String { "juice-staff-" + (head.authority ?? "").filter { ("0"..."9").contains($0) } }
 
     /// The cookie of a browser in which staff are signed in. Scripts cannot read it, no other site's page can have it sent, and

@@ -263,7 +263,7 @@ struct RateWindow: Sendable {
         Double(sum((now - Self.rateLength)..<now).orders) / Double(Self.rateLength)
     }
 
-    /// The counts in steps of so many seconds, oldest first. Steps start at multiples of their length, so that an order stays in
+    /// The counts in steps of this many seconds, oldest first. Steps start at multiples of their length, so that an order stays in
     /// its step.
     func steps(of length: Int, now: Int) -> [Counts] {
         let (end, count) = (now / length * length + length, Self.length / length)

@@ -16,7 +16,7 @@ public struct Answer: Sendable, Hashable {
     public let outcome: Outcome
     /// Whether the command was a repeat and this its first answer, given again.
     public let isDuplicate: Bool
-    /// What to tell people, in the language of the service.
+    /// The text for people, in the language of the service.
     public let message: String
     /// The store's revision after the command; nil if it changed nothing.
     public let revision: Int?

@@ -73,7 +73,7 @@ struct AnswerMessages {
 // MARK: - Answers in another language
 
 extension Answer {
-    /// What to tell people in a language that may not be the service's: its message where that is in this language, otherwise
+    /// The text for people in a language that may not be the service's: its message where that is in this language, otherwise
     /// what the other members of the answer say, which is less for a rejection. A juice or fruit that the menu does not know is
     /// called by its id.
     public func message(in language: Language, menu: Menu) -> String {

@@ -32,7 +32,7 @@ public struct JournalAnswer {
     }
 }
 
-/// Reads the records of the results topic, to restore what they tell. Made for a million of them.
+/// Reads the records of the results topic, to restore what they say. Made for a million of them.
 ///
 /// Reading an answer allocates no memory. One reader is for one thread.
 public final class JournalReader {

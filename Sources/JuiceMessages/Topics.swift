@@ -138,7 +138,7 @@ public enum StoreID {
 
     // MARK: - For people
 
-    /// The id for people who have to tell it from others. It is a JSON string with escapes if it has anything that cannot be seen,
+    /// The id for people. It is a JSON string with escapes if it has anything that cannot be seen,
     /// such as a space at its end, or that another spelling has in one character, as decomposed Hangul.
     public static func visible(_ id: String) -> String {
         let isPlain = !id.unicodeScalars.contains(where: \.isHidden) && id.first != "\"" && id.first != " " && id.last != " "

@@ -26,7 +26,7 @@ final class ClockWatch: Sendable {
     /// Differences up to this are normal, in milliseconds.
     static let tolerance: Timestamp = 60_000
     private static let interval: Timestamp = 1_000
-    /// How many commands tell anything, and how many are looked at.
+    /// How many commands are enough, and how many are looked at.
     private static let (fewest, most) = (5, 15)
 
     private let gauge: Gauge?

@@ -220,7 +220,7 @@ final class KafkaCommandLog: CommandLog {
             watch.reached()
         } catch {
             if error.code.isHopeless { throw LogError(error) }
-            // A stale member is told to rejoin by its next poll.
+            // A stale member learns from its next poll that it must rejoin.
             throw LogError(error.remedy == .retry ? .retry : .startOver, error.description)
         }
     }

@@ -114,7 +114,7 @@ final class LogReader {
         return open.sorted { $0.partition < $1.partition }
     }
 
-    /// How far back repeats may ask for answers in each partition: ``AnswerRestoreTime`` tells by the first command not yet read.
+    /// How far back repeats may ask for answers in each partition: ``AnswerRestoreTime`` from the first command not yet read.
     ///
     /// - Parameters:
     ///   - positions: those of partitions whose extents were read last.

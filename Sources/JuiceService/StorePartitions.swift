@@ -9,7 +9,7 @@ struct StorePartitions {
     /// How long to wait for each answer.
     let timeout: Duration
 
-    /// A position note stands in so many offsets, unless transactions were large.
+    /// There is a position note in this many offsets, unless transactions were large.
     private static let spans: [Int] = [4_096, 65_536, .max]
 
     /// The number by the claims in the journal; nil if there is none.

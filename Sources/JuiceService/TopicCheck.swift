@@ -54,7 +54,7 @@ package struct TopicCheck: Sendable {
         /// What the service can live with; empty if there are problems.
         package let warnings: [Problem]
         let partitions: PartitionCounts
-        /// After so many milliseconds without a position note in the journal, one is written: at least once a day. When the one
+        /// After this many milliseconds without a position note in the journal, one is written: at least once a day. When the one
         /// before expires, it must be there for longer than a repeat may ask for an answer, whatever happens in between.
         let noteInterval: Timestamp
         /// `host:port` of each broker.

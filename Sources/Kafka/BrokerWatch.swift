@@ -117,7 +117,7 @@ package final class BrokerWatch: Sendable {
                 // Called under the lock, so that two changes cannot arrive in the wrong order.
                 onOutage(sentence(state.fault))
             }
-            // Clients often tell of the reason a moment later. The one line about the outage waits for it until the next failure.
+            // Clients often report the reason a moment later. The one line about the outage waits for it until the next failure.
             guard !state.isTold, !isNew || Weight(state.fault) > .symptom else { return false }
             state.isTold = true
             return true

@@ -100,7 +100,7 @@ public final class Consumer {
     /// Waits until librdkafka has stopped reading the previous assignment, which it does in the background.
     ///
     /// If those partitions were removed again before, for example by a rebalance, librdkafka would stop them twice and end the
-    /// process with an assertion (issue 5573, up to 2.15). Its main thread works in order: by the first answer it has told the
+    /// process with an assertion (issue 5573, up to 2.15). Its main thread works in order: by the first answer it has asked the
     /// partitions to stop, by the second it knows that they have.
     private func awaitStops() {
         for _ in 0..<2 {
@@ -364,7 +364,7 @@ public final class Consumer {
             if let error = KafkaError(code) { throw error }
             return try list.offsets().compactMapValues { $0 }
         } catch {
-            // The leader does not know the partition yet, or no longer. If the topic is gone, its metadata tells.
+            // The leader does not know the partition yet, or no longer. If the topic is gone, its metadata says so.
             throw error.code == .unknownTopicOrPartition ? error.with(\.isRetriable, true) : error
         }
     }

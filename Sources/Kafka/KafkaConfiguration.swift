@@ -53,8 +53,8 @@ public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
     /// the leader's thread, or after a second.
     static let fetchesOn = isKnown(fetchQueueBackoff)
 
-    /// Whether a consumer is told when a partition's leader has moved. Before 2.1 fetches carry no leader epoch, so a broker that
-    /// is shutting down answers them as a follower, with nothing new for seconds. The first version that a property tells is 2.2.
+    /// Whether a consumer notices that a partition's leader has moved. Before 2.1 fetches carry no leader epoch, so a broker that
+    /// is shutting down answers them as a follower, with nothing new for seconds. The first version that a property reveals is 2.2.
     static let noticesMovedLeaders = fetchesOn
 
     // MARK: - Secrets

@@ -11,7 +11,7 @@ public final class Producer {
     public struct Delivery: Sendable, Equatable {
         /// The partition's number.
         public let partition: Int32
-        /// Nil if the broker did not tell: it had the record from an attempt whose response was lost.
+        /// Nil if the broker did not say: it had the record from an attempt whose response was lost.
         public let offset: Offset?
     }
 
@@ -88,7 +88,7 @@ public final class Producer {
     /// Purges undelivered records and calls all outstanding completions.
     private func purgeUndelivered() {
         rd_kafka_purge(handle.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
-        // With nothing to tell, the poll would wait for all of its time.
+        // With nothing to report, the poll would wait for all of its time.
         guard rd_kafka_outq_len(handle.pointer) > 0 else { return }
         handle.poll(timeout: .milliseconds(100))
     }

@@ -14,7 +14,7 @@ import Synchronization
 // 3. `produce` hands records to librdkafka in batches. There is no `send_offsets_to_transaction`: it costs two round trips, and
 //    from 2.10 on it may never return after a broker has left the cluster.
 // 4. `flush` waits for the delivery reports and looks at them: `rd_kafka_flush` succeeds as soon as nothing is left to send, also
-//    if records failed. The reports tell where the records stand, and so whether the log is still the one that was written to.
+//    if records failed. The reports have the records' offsets, which show whether the log is still the one that was written to.
 // 5. `commit` flushes, then commits on another thread, without a timeout. A commit that times out leaves requests behind that fail
 //    once the transaction is over, and one that is resumed may mistake an earlier result for its own. Either ends the process by an
 //    assertion in `rd_kafka_txn_set_state`. So the caller's timeout only ends its wait, and the next call goes on waiting.

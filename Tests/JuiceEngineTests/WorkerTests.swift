@@ -9,7 +9,7 @@ import Testing
     private var cluster: SimulatedCluster { harness.cluster }
 
     /// The stock topic is a view, written once the answers are committed.
-    /// A successor may have another menu, by which answers alone do not tell what a store holds.
+    /// A successor may have another menu, by which answers alone do not show what a store holds.
     @Test func whoStopsWritesTheStockThatChangedLast() {
         let harness = Harness()
         harness.run()

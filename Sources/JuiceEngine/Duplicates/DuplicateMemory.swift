@@ -212,7 +212,7 @@ package struct DuplicateMemory {
         return nil
     }
 
-    /// When the last command was sent whose answer stands before an offset; nil if there is none. All must be committed.
+    /// When the last command was sent whose answer is before an offset; nil if there is none. All must be committed.
     func lastTime(before offset: Offset, at now: Timestamp) -> Timestamp? {
         var numbers = first..<next
         while !numbers.isEmpty {

@@ -10,7 +10,7 @@ struct JournalProgress {
     var records: Int64 = 0
     var recordsSinceNote = 0
 
-    /// After so many records, the next transaction begins with a position note.
+    /// After this many records, the next transaction begins with a position note.
     static let recordsPerNote = 1_000
 
     init(home: Int32) { (positions, last) = (InputPositions(home: home), ByInput(home: home)) }
@@ -142,7 +142,7 @@ struct ForwardedCommands {
     /// More than one transaction usually forwards from one partition.
     private static let most = 8_192
 
-    /// Whether a command was forwarded here before; nil if that is too long ago to tell.
+    /// Whether a command was forwarded here before; nil if that is too long ago to be known.
     func isCopy(_ command: CommandFingerprint, from place: InputPosition) -> Bool? {
         guard let last = last[place.input], place.offset <= last else { return false }
         return latest.contains(Entry(place: place, command: command.low)) ? true : nil

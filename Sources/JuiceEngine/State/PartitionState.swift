@@ -107,7 +107,7 @@ package final class PartitionState {
     /// Remembers the ends of journal and stock.
     func see(_ extents: PartitionExtents) {
         (seenResults, seenStock) = (extents.results.upperBound, seenStock.lowerBound..<extents.stock.upperBound)
-        // Without a note, a successor could not tell this from a journal that has lost what it said.
+        // Without a note, a successor would take this for a journal that has lost what it said.
         if lastNote ?? .max < extents.results.lowerBound { notedAt = .min / 2 }
     }
 
@@ -170,7 +170,7 @@ package final class PartitionState {
     // MARK: - The end of a transaction
 
     /// - Parameter records: the offsets of the transaction's records in the journal.
-    /// - Throws: ``LogError`` if that is not known of all. Then only the journal tells where each answer stands.
+    /// - Throws: ``LogError`` if that is not known of all. Then only the journal shows the offset of each answer.
     func commit(at time: Timestamp, _ records: [Range<Offset>]) throws(LogError) {
         let known = records.reduce(0) { $0 + $1.count }
         guard known == applied.journalled else {

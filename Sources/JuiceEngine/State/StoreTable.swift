@@ -35,7 +35,7 @@ package struct StoreTable {
         current = initial
     }
 
-    /// Reserves memory for so many stores. The system provides pages only once they are used.
+    /// Reserves memory for this many stores. The system provides pages only once they are used.
     mutating func reserveCapacity(_ capacity: Int) {
         names.reserveCapacity(capacity)
         levels.reserveCapacity(capacity * initial.fruitCount)

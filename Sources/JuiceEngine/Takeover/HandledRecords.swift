@@ -22,7 +22,7 @@ package struct HandledRecords {
     private let home: Int32
     private let id: String?
     private let reader: CommandReader
-    /// What the journal tells of. The digest is nil where that may be anything.
+    /// The records that the journal names. The digest is nil where that may be anything.
     private var told: [Told] = []
     /// Which of that the latest position note names as its `last`.
     private var noted: Int?
@@ -30,7 +30,7 @@ package struct HandledRecords {
     private var end: Int?
     /// The next offset by the journal; nil if it does not say.
     private var next: Offset?
-    /// Whether what is told goes by the offsets of yet another cluster, from which this journal was copied before.
+    /// Whether these records have the offsets of yet another cluster, from which this journal was copied before.
     private var isOfFormerCluster = false
     /// Whether the journal is there from its first claim on; nil if it is empty.
     private var isWhole: Bool?
@@ -40,7 +40,7 @@ package struct HandledRecords {
     private static let mostPlaces = 6
 
     /// - Parameters:
-    ///   - home: the partition whose journal tells of the input.
+    ///   - home: the partition whose journal covers the input.
     ///   - id: of the last command to consider; nil for all that was handled.
     package init(of input: InputPartition, in home: Int32, upTo id: String?, menu: Menu, partitionCount: Int32) {
         (self.input, self.home, self.id) = (input, home, id)
@@ -78,7 +78,7 @@ package struct HandledRecords {
         records.append((record.offset, digest, command))
     }
 
-    /// The places behind the last record to consider, some of them if there are many. Nil if the journal does not tell of it.
+    /// The places behind the last record to consider, some of them if there are many. Nil if the journal does not name it.
     ///
     /// - Parameter log: where the input begins and ends.
     package func places(in log: Range<Offset>) -> [Place]? {
@@ -105,7 +105,7 @@ package struct HandledRecords {
         return places
     }
 
-    /// Whether this record of the input may be the last of what is told: both are the same from there back to where either begins.
+    /// Whether this record of the input may be the last one named: both are the same from there back to where either begins.
     private func fits(_ told: ArraySlice<Told>, _ record: Int) -> Bool {
         var hasDigest = false
         for (entry, record) in zip(told.reversed(), records[...record].reversed()) {

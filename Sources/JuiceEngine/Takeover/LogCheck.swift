@@ -25,7 +25,7 @@ final class LogCheck {
     /// or stock that lost records.
     private(set) var mustTakeOver = false
 
-    /// How many of the last records tell whether somebody else has claimed a partition: nothing of this worker's can follow.
+    /// How many of the last records show whether another worker has claimed a partition: nothing of this worker's can follow.
     private static let lastRecords: Offset = 16
 
     init(_ partitions: [Int32], stopped: [Int32: Offset], waiting: [Int32]) {
@@ -108,7 +108,7 @@ final class LogCheck {
 
     /// Lets a state know what was found, if its logs are the ones that they were.
     ///
-    /// - Returns: what the worker has to tell.
+    /// - Returns: what the worker has to report.
     func confirm(_ state: PartitionState, at now: Timestamp, retention: Timestamp) -> [WorkerEvent] {
         guard let extents = extents[state.partition], !mismatches.contains(where: { $0.input.partition == state.partition }) else {
             return []
@@ -210,7 +210,7 @@ struct InputFingerprints {
     }
 
     /// All records since the last check, of inputs whose log may have lost its end, and the oldest of the others. Whether the log
-    /// still reaches as far is for the takeover to tell.
+    /// still reaches as far, the takeover finds out.
     func sinceCheck(in extents: PartitionExtents) -> InputFingerprints {
         chosen(in: extents) { input, entries in extents.withNewLeader.contains(input) ? entries : Array(entries.prefix(1)) }
     }

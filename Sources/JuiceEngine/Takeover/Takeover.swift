@@ -62,7 +62,7 @@ final class Takeover {
     /// Where the claims stand, once they are clean.
     private(set) var claims: [Int32: Offset] = [:]
 
-    /// After so many claims in a row that others interfered with, the group should decide who is the owner.
+    /// After this many claims in a row that others interfered with, the group should decide who is the owner.
     private static let mostClaims = 5
     /// How long transactions of former owners may stay open once they are fenced, in milliseconds.
     private static let longestDecision: Timestamp = 2_000

@@ -21,7 +21,7 @@ final class AnswerReadBack {
 
     /// The most answers that are read back of a partition at a time.
     static let most = 4_096
-    /// Reopening a partition costs about as much as reading over so many records.
+    /// Reopening a partition costs about as much as reading over this many records.
     private static let longestGap: Offset = 1_024
     /// How long reading may find nothing, in milliseconds: the other partitions wait for it.
     private static let longestWait: Timestamp = 5_000

@@ -97,7 +97,7 @@ struct FailurePolicy {
     /// The suspected topic took the probe.
     mutating func probed() { isProbed = true }
 
-    /// The batch is committed, in a transaction of so many milliseconds. Returns partitions that had been paused and work again.
+    /// The batch is committed, in a transaction of this many milliseconds. Returns partitions that had been paused and work again.
     mutating func committed(after duration: Timestamp) -> [Int32] {
         count = 0
         if duration > Self.slow {

@@ -3,7 +3,7 @@ import JuiceMessages
 
 /// The transaction of one batch: answers its commands, changes their stores, and writes the records, one after the other.
 ///
-/// Forwarded commands and dead letters are flushed before the notes that tell of them are written: see "A transaction" in
+/// Forwarded commands and dead letters are flushed before the notes about them are written: see "A transaction" in
 /// docs/JOURNAL.md. From the first of them on, the journal's records are deferred until then.
 ///
 /// In steady state an order allocates nothing: its texts are views into the record, and its answer is written from one content into

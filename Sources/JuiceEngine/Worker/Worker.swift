@@ -119,7 +119,7 @@ package struct Worker<Log: CommandLog> {
         do throws(LogError) {
             var step = Step.worked
             switch phase {
-            // A successor may have another menu, by which answers alone do not tell what a store holds.
+            // A successor may have another menu, by which answers alone do not show what a store holds.
             case .polling where isStopping && !hasWrittenLast && partitions.contains { !$0.applied.stores.unwritten.isEmpty }:
                 (hasWrittenLast, phase) = (true, .beginning(Batch()))
             case _ where isStopping && phase.allowsLeaving: step = leave()
@@ -363,7 +363,7 @@ package struct Worker<Log: CommandLog> {
         let now = log.now
         if let assignment {
             if isAnyPauseOver(assignment, at: now) {
-                // That tells whether those that were paused work again.
+                // This shows whether those that were paused work again.
                 takeOverAgain()
                 return .worked
             }
@@ -536,7 +536,7 @@ package struct Worker<Log: CommandLog> {
         }
         for partition in check.freed { failures.decided(partition, at: log.now) }
         guard assignment != nil, !check.mismatches.isEmpty || check.mustTakeOver else { return }
-        // Another program has written to a journal, or an input has changed. Taking over tells who or what.
+        // Another program has written to a journal, or an input has changed. Taking over shows who or what.
         mismatches = check.mismatches
         takeOverAgain()
     }

@@ -19,7 +19,7 @@ package struct WorkerSettings {
     package let answerBytes: Int
     /// The most commands in one transaction.
     package let maxBatch: Int
-    /// After so many milliseconds without one, a position note is written even if nothing happens: the last one must not expire.
+    /// After this many milliseconds without one, a position note is written even if nothing happens: the last one must not expire.
     package let noteInterval: Timestamp
     /// From this age on, in milliseconds, a command is forwarded with the time of forwarding, since the topics may refuse its own;
     /// nil if they refuse none.

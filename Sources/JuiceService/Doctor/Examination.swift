@@ -219,8 +219,8 @@ package final class Examination {
     }
 
     /// Reads the first record that waits in each input, the first of an undecided transaction, and the last that was answered.
-    /// Offsets alone do not tell what waits, since markers of transactions have some. And Kafka tells nobody the time on a broker,
-    /// so the times of records are all there is to compare.
+    /// Offsets alone do not show what waits, since transaction markers have some. And Kafka does not report the time on a
+    /// broker, so the times of records are all there is to compare.
     ///
     /// - Parameter outputs: partitions of the other topics, of which only undecided transactions matter.
     private func lookAtRecords(_ log: SurveyLog, _ outputs: [Observations.Input]) throws(KafkaError) {
@@ -282,7 +282,7 @@ package final class Examination {
 }
 
 extension Observations.Input {
-    /// What two looks at a partition tell of one of its inputs.
+    /// What two looks at a partition show of one of its inputs.
     fileprivate init(
         _ input: InputPartition, _ place: TopicPartition, _ known: Inspection<SurveyLog>.Partition,
         before: Inspection<SurveyLog>.Partition?

@@ -65,7 +65,7 @@ private struct Diagnosis {
     private static let longestTransaction: TimeInterval = 15
     /// How far clocks may differ, in seconds. Records say nothing more exact.
     private static let tolerance: TimeInterval = 60
-    /// How long ago, by the later clock, an answer may be to tell of the clocks of now, and not of an outage.
+    /// How long ago, by the later clock, an answer may be to show a difference of clocks, and not an outage.
     private static let recent: TimeInterval = 600
 
     init(seen: Observations, configuration: ServiceConfiguration) { (self.seen, self.configuration) = (seen, configuration) }
@@ -295,7 +295,7 @@ private struct Diagnosis {
         return [(delay, "the command in \(name(input)) at offset \(last) \(fault)")]
     }
 
-    /// The last command that was handled, unless that is so long ago that it tells of an outage.
+    /// The last command that was handled, unless that is so long ago that there was an outage.
     private func lastHandled(_ input: Observations.Input) -> (offset: Offset, sent: Date, answered: Date)? {
         guard let last = input.lastHandled, let sent = input.lastSent, let answered = input.lastAnswered,
             seen.time.timeIntervalSince(max(sent, answered)) < Self.recent

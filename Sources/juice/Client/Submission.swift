@@ -12,7 +12,7 @@ struct Submission {
     private let language: Language
     /// Whether the store was given, and can be mistyped.
     private let isStoreGiven: Bool
-    /// The menu that answers are told by, if a language was given: the service may speak another one.
+    /// The menu that answers are phrased by, if a language was given: the service may speak another one.
     private let menu: Menu?
 
     init(_ settings: Settings) throws(Failure) {
@@ -104,7 +104,7 @@ struct Submission {
         do throws(Failure) { return try call() } catch { throw language == .korean ? error.inKorean : error }
     }
 
-    /// Where the command stands, as JSON. Without time and offset if the broker did not tell the offset.
+    /// Where the command stands, as JSON. Without time and offset if the broker did not report the offset.
     private func receipt(_ command: OutgoingCommand, _ delivery: Producer.Delivery, at timestamp: Int64) -> [UInt8] {
         let place = delivery.offset.map { RecordPlace(timestamp: timestamp, partition: delivery.partition, offset: $0) }
         let id = command.kind == .restock ? "restockId" : "orderId"

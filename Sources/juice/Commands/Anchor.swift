@@ -50,7 +50,7 @@ struct AnchorCommand: ParsableCommand {
         inversion: .prefixedNo,
         help: "The topics were copied from another cluster: go on behind what was handled there.") var copied: Bool?
     @Option(.reason, value: "text", help: "Why, for whoever reads the journal.") var reason: String?
-    @Option(.accept, value: "number", help: "Accept that so many records and changes are missing, as the service says.")
+    @Option(.accept, value: "number", help: "Accept that this many records and changes are missing, as the service says.")
     var accept: Int?
     @Flag(inversion: .prefixedNo, help: "Only show what would be skipped and what would be read again.") var dryRun: Bool?
     @Flag(inversion: .prefixedNo, help: "Print a JSON object.") var json: Bool?

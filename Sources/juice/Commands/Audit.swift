@@ -141,7 +141,7 @@ private final class KafkaAuditSource: AuditSource {
     ) throws(Failure) {
         let deadline = Deadline(after: timeout)
         var watermarks: [TopicPartition: Range<Offset>] = [:]
-        // The order matters. The stock follows the journal, so its end is looked up before. What the journal tells of was there
+        // The order matters. The stock follows the journal, so its end is looked up before. What the journal names was there
         // before it, so those ends are looked up after.
         for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [AuditTopic] {
             let name = topicPrefix + topic.rawValue

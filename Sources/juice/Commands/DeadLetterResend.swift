@@ -193,7 +193,7 @@ struct Resend {
     let clients: KafkaClients
     /// How long to wait for the brokers at each step.
     let timeout: Duration
-    /// Asks the user whether to send so many.
+    /// Asks the user whether to send this many.
     var confirm: (_ count: Int) throws(Failure) -> Bool = { _ in true }
     /// Receives each outcome once it is certain.
     var show: (Outcome) -> Void = { _ in }

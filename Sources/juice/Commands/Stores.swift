@@ -188,7 +188,7 @@ extension KafkaClients {
     private static let mostRecordsForWarning = 50_000
 
     /// What to say before a command to a store that no command has changed, though some have changed others: a mistyped name finds
-    /// the stock that every store has at first. Nil also if that cannot be told soon.
+    /// the stock that every store has at first. Nil also if that cannot be known soon.
     func warning(aboutNew store: String, _ language: Language, deadline: Deadline) -> String? {
         let timeout = min(deadline.remaining, .seconds(2))
         guard let reader = try? StockReader(self, store: nil, timeout: timeout),
