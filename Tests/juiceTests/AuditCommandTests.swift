@@ -28,7 +28,8 @@ struct AuditCommandTests {
             #"g {"type":"restocked","restockId":"r","store":"g","offset":0,"left":{"kiwi":9},"revision":3,"message":"m"}"#,
             #"g {"type":"cancelled","orderId":"b","store":"g","offset":2,"returned":{"kiwi":3,"mango":3},"#
                 + #""left":{"kiwi":12,"mango":10},"revision":4,"message":"m"}"#,
-            #"- {"type":"deadLetter","topic":"orders","offset":3,"code":"notJSON"}"#,
+            #"- {"type":"deadLetter","topic":"orders","offset":3,"code":"notJSON","#
+                + #""digest":"c289d1854f41beebf905fed199fe0c8a"}"#,
         ],
         .stock: [#"g {"store":"g","revision":4,"stock":{"strawberry":10,"banana":10,"pineapple":10,"kiwi":12,"mango":10}}"#],
         .deadLetters: ["g nope"],
