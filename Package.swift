@@ -46,22 +46,19 @@ let package = Package(
             name: "JuiceService",
             dependencies: ["JuiceDomain", "JuiceEngine", "JuiceMessages", "Kafka", lifecycle, logging, metrics]),
         .target(
-            name: "JuiceHTTP",
+            name: "JuiceWeb",
             dependencies: [
-                coreMetrics, hummingbird, logging, metrics, nio,
+                "JuiceDomain", "JuiceMessages", "Kafka", coreMetrics, hummingbird, lifecycle, logging, metrics, nio,
                 .product(name: "HummingbirdCore", package: "hummingbird"), .product(name: "NIOHTTP1", package: "swift-nio"),
-            ]),
-        .target(
-            name: "JuiceKiosk",
-            dependencies: ["JuiceDomain", "JuiceMessages", "Kafka", hummingbird, lifecycle, logging, metrics],
+            ],
             // Part of the program, so that it needs no folder beside it.
-            resources: [.embedInCode("Page")]),
+            resources: [.embedInCode("Kiosk/Page")]),
         // Knows the contract and nothing of the service, so that the one can be held against the other.
         .target(name: "JuiceAudit"),
         .executableTarget(
             name: "juice",
             dependencies: [
-                "JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceHTTP", "JuiceKiosk", "JuiceMessages", "JuiceService",
+                "JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "JuiceService", "JuiceWeb",
                 "Kafka", argumentParser, coreMetrics, hummingbird, lifecycle, logging,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
@@ -113,7 +110,7 @@ let package = Package(
         // Faults of the embedded broker on purpose.
         .target(name: "BrokerFaults", dependencies: ["CRdKafka", "Kafka"], path: "Tests/BrokerFaults"),
         .target(
-            name: "TestSupport", dependencies: ["JuiceAudit", "JuiceHTTP", "Kafka", hummingbird, lifecycle, logging],
+            name: "TestSupport", dependencies: ["JuiceAudit", "JuiceWeb", "Kafka", hummingbird, lifecycle, logging],
             path: "Tests/TestSupport"),
         // Messages word for word and at random, and what must hold of any bytes: for tests, schemas and the fuzzer.
         .target(name: "MessageSamples", dependencies: ["JuiceDomain", "JuiceMessages"], path: "Tests/MessageSamples"),
@@ -129,18 +126,17 @@ let package = Package(
                 "BrokerFaults", "JuiceDomain", "JuiceEngine", "JuiceMessages", "JuiceService", "Kafka", "TestSupport", "simulate",
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]),
-        .testTarget(name: "JuiceHTTPTests", dependencies: ["JuiceHTTP", "TestSupport", coreMetrics, lifecycle]),
         .testTarget(
-            name: "JuiceKioskTests",
+            name: "JuiceWebTests",
             dependencies: [
-                "BrokerFaults", "JuiceDomain", "JuiceHTTP", "JuiceKiosk", "JuiceMessages", "JuiceService", "Kafka", "TestSupport",
+                "BrokerFaults", "JuiceDomain", "JuiceMessages", "JuiceService", "JuiceWeb", "Kafka", "TestSupport", coreMetrics,
                 lifecycle,
             ]),
         .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit", "ToolSupport"]),
         .testTarget(
             name: "juiceTests",
             dependencies: [
-                "BrokerFaults", "JuiceAudit", "JuiceDomain", "JuiceHTTP", "JuiceKiosk", "JuiceMessages", "JuiceService",
+                "BrokerFaults", "JuiceAudit", "JuiceDomain", "JuiceMessages", "JuiceService", "JuiceWeb",
                 "Kafka", "MessageSamples", "TestSupport", "juice", "simulate", hummingbird, lifecycle,
             ]),
         .testTarget(

@@ -1,8 +1,8 @@
 import CoreMetrics
 import Dispatch
 import Hummingbird
-import JuiceHTTP
 import JuiceService
+import JuiceWeb
 import Kafka
 import Logging
 import ServiceLifecycle

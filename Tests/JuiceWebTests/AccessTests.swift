@@ -6,7 +6,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@testable import JuiceKiosk
+@testable import JuiceWeb
 
 struct StaffSecretTests {
     @Test(arguments: [

@@ -3,7 +3,7 @@ import Hummingbird
 import TestSupport
 import Testing
 
-@testable import JuiceHTTP
+@testable import JuiceWeb
 
 /// Tests the server against misbehaving connections, over TCP.
 @Suite(.timeLimit(.minutes(10)))

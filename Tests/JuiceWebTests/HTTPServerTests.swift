@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import JuiceHTTP
+@testable import JuiceWeb
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking

@@ -3,7 +3,7 @@ import JuiceMessages
 import NIOCore
 import Testing
 
-@testable import JuiceKiosk
+@testable import JuiceWeb
 
 /// Tests what open pages get, without Kafka or HTTP, with a manual clock.
 struct HubTests {

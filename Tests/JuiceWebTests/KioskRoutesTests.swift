@@ -1,12 +1,11 @@
 import Foundation
-import JuiceHTTP
 import JuiceMessages
 import Kafka
 import Logging
 import TestSupport
 import Testing
 
-@testable import JuiceKiosk
+@testable import JuiceWeb
 
 /// Tests the routes over TCP, without Kafka.
 @Suite(.timeLimit(.minutes(10)))

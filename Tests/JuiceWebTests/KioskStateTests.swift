@@ -3,7 +3,7 @@ import JuiceMessages
 import Kafka
 import Testing
 
-@testable import JuiceKiosk
+@testable import JuiceWeb
 
 struct KioskStateTests {
     private var state = KioskState(menu: .standard, rule: StoreRule(stores: nil), now: 100)

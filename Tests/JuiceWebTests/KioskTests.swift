@@ -1,12 +1,11 @@
 import BrokerFaults
-import JuiceHTTP
 import JuiceMessages
 import JuiceService
 import Kafka
 import TestSupport
 import Testing
 
-@testable import JuiceKiosk
+@testable import JuiceWeb
 
 /// Tests the kiosk over HTTP, like the page, with the service on an embedded broker.
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))

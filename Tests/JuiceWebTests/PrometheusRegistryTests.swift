@@ -1,7 +1,7 @@
 import CoreMetrics
 import Testing
 
-@testable import JuiceHTTP
+@testable import JuiceWeb
 
 /// Tests that values recorded with swift-metrics appear in Prometheus' text format.
 @Suite struct PrometheusRegistryTests {

@@ -1,14 +1,13 @@
 import BrokerFaults
 import JuiceDomain
-import JuiceHTTP
 import Kafka
 import Logging
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import JuiceKiosk
 @testable import JuiceMessages
+@testable import JuiceWeb
 
 /// A clock that tests set.
 final class TestClock: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import JuiceHTTP
+import JuiceWeb
 import Testing
 
 /// Runs blocking work away from the threads that tests run on, which are as many as cores.

@@ -1,4 +1,4 @@
-import JuiceHTTP
+import JuiceWeb
 import Kafka
 
 /// Whether this program survives an assertion that librdkafka fails.

@@ -1,6 +1,6 @@
 import Foundation
 import Hummingbird
-import JuiceHTTP
+import JuiceWeb
 import Logging
 import ServiceLifecycle
 

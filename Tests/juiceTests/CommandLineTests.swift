@@ -1,7 +1,7 @@
 import ArgumentParser
 import Hummingbird
-import JuiceHTTP
 import JuiceMessages
+import JuiceWeb
 import Logging
 import ServiceLifecycle
 import Synchronization

@@ -1,7 +1,7 @@
 import BrokerFaults
 import Foundation
 import Hummingbird
-import JuiceHTTP
+import JuiceWeb
 import Kafka
 import Logging
 import TestSupport

@@ -1,9 +1,8 @@
 import Foundation
-import JuiceHTTP
 import Logging
 import Testing
 
-@testable import JuiceKiosk
+@testable import JuiceWeb
 @testable import juice
 
 struct KioskPlanTests {

@@ -1,9 +1,8 @@
 import ArgumentParser
 import JuiceDomain
-import JuiceHTTP
-import JuiceKiosk
 import JuiceMessages
 import JuiceService
+import JuiceWeb
 import Kafka
 import Logging
 

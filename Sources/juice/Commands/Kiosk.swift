@@ -1,9 +1,8 @@
 import ArgumentParser
 import CoreMetrics
 import Foundation
-import JuiceHTTP
-import JuiceKiosk
 import JuiceMessages
+import JuiceWeb
 import Kafka
 import Logging
 import ServiceLifecycle

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
 import JuiceEngine
-import JuiceHTTP
 import JuiceMessages
 import JuiceService
+import JuiceWeb
 import Logging
 import ServiceLifecycle
 

@@ -1,8 +1,8 @@
 import Foundation
 import JuiceDomain
 import JuiceEngine
-import JuiceHTTP
 import JuiceMessages
+import JuiceWeb
 import Logging
 
 /// A setting: what an option of this name means on the command line, in the environment and in the configuration file.
