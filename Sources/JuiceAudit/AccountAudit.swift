@@ -18,6 +18,7 @@ struct AccountAudit {
     private var notes = Recent<Int64, Bool>(65_536)
     /// Whether a note may begin an account: the first one may, and the next one after an anchor.
     private var mayBegin = true
+    private var isAnchored = false
     private let menu: UInt64
     /// How many notes are those of another menu, as they are before or after it was changed.
     private(set) var otherMenus = 0
@@ -45,7 +46,7 @@ struct AccountAudit {
     mutating func lose() { account = nil }
 
     /// There is an anchor, which accepts what is missing before it. The next note says what that leaves.
-    mutating func anchor() { mayBegin = true }
+    mutating func anchor() { (mayBegin, isAnchored) = (true, true) }
 
     /// Compares a position note, which speaks of what comes before it.
     ///
@@ -54,8 +55,8 @@ struct AccountAudit {
     ///   - needed: where the oldest answer is that a repeat may ask for, as far as is known.
     /// - Returns: what is wrong with it. The next note is compared with what this one says.
     mutating func check(_ note: JSONReader, at offset: Int64, first: Int64, needed: Int64?) -> String? {
-        let (there, begins) = (account, mayBegin)
-        (account, mayBegin) = (nil, false)
+        let (there, begins, isAccepted) = (account, mayBegin, isAnchored)
+        (account, mayBegin, isAnchored) = (nil, false, false)
         defer { notes[offset] = true }
         guard let records = note.integer("records"), let changes = note.integer("changes"), min(records, changes) >= 0,
             let sum = note.string("sum"), let number = UInt64(sum), String(number) == sum, let digits = note.string("menu"),
@@ -64,8 +65,10 @@ struct AccountAudit {
         account = Account(records: records, changes: changes, sum: number)
         if menu != self.menu { otherMenus += 1 }
         var problems: [String] = []
-        acceptsLoss = begins && there?.changes != changes
-        if !begins, let there, let account, account != there { problems.append("its account is \(account), should be \(there)") }
+        acceptsLoss = isAccepted && there?.changes != changes
+        if !isAccepted, let there, let account, account != there {
+            problems.append("its account is \(account), should be \(there)")
+        }
         if let before = note.value("before") {
             // Writers name the last note that they know of, so it is never one that this audit has forgotten.
             let before = note.integer(before).map(Int64.init) ?? -1

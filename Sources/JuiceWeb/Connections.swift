@@ -16,7 +16,7 @@ package struct ConnectionLimits: Sendable {
     /// At the limit, the connection that has been idle longest is displaced if it has been idle for at least this long.
     var minimumIdleTime = Duration.seconds(1)
 
-    /// Limits that use at most one of this many parts of the process' open files.
+    /// Limits that use at most a fraction of the files that the process may open: one divided by `parts`.
     init(most: Int, parts: Int, of files: Int) { connections = max(1, min(most, files / parts)) }
 
     /// For pages in browsers: half of the open files.

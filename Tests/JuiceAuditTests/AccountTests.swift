@@ -108,6 +108,10 @@ import ToolSupport
             ($0["results 0@1"], $0["results 0@10"]) = (nil, nil)
             $0.replace("results 0@13", #","before":10"#, "")
         },
+        Change("only the last note, and it is wrong", "results 0@13: \(account)8 records") {
+            ($0["results 0@1"], $0["results 0@10"]) = (nil, nil)
+            $0.replace("results 0@13", #","before":10,"records":9"#, #","records":8"#)
+        },
         // Written again, since nobody knew whether the first one was committed.
         Change("a note twice") { $0["results 0@14"] = $0["results 0@13"] },
         Change("an unknown note of a record") {

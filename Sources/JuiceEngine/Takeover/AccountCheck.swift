@@ -15,7 +15,7 @@ struct AccountCheck {
     /// What is wrong with a journal, and how many records or changes are missing; at least one.
     typealias Gap = (reason: String, missing: Int64)
 
-    private static let causes = ": the results were compacted or recreated, or lost a part. Commands may be made twice"
+    private static let causes = ": the results were compacted or recreated, or lost a part. Commands may be carried out twice"
 
     private let logStart: Offset
     private let start: Offset

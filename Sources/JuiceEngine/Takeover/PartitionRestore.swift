@@ -24,7 +24,7 @@ struct PartitionRestore {
     /// Whether the stock lacks changes that none of the answers which were read has.
     private var lacksStock = false
     /// Whether the whole journal is read, since less of it did not add up.
-    private let isWhole: Bool
+    private let readsAll: Bool
     /// Whether the topics were copied from another cluster, where offsets differ: then only the stock is compared with the answers.
     private let isCopy: Bool
     /// What the group has committed, for inputs that the journal says nothing of.
@@ -50,11 +50,11 @@ struct PartitionRestore {
     private static let mostReserved: Offset = 1_000_000
 
     init(
-        _ extents: PartitionExtents, assignment: InputAssignment, isWhole: Bool, for purpose: Takeover.Purpose,
+        _ extents: PartitionExtents, assignment: InputAssignment, readsAll: Bool, for purpose: Takeover.Purpose,
         groupOffsets: [InputPartition: GroupOffset], context: WorkerContext
     ) {
         (self.extents, self.assignment, self.groupOffsets, settings) = (extents, assignment, groupOffsets, context.settings)
-        (self.isWhole, isCopy) = (isWhole, purpose == .anchor(isCopy: true))
+        (self.readsAll, isCopy) = (readsAll, purpose == .anchor(isCopy: true))
         account = AccountCheck(extents.results, from: 0)
         initial = FruitStore(menu: context.settings.menu)
         applied = AppliedState(
@@ -243,7 +243,7 @@ struct PartitionRestore {
 
     /// Whether more of the journal may complete the stock, unless that is ahead of it, or say how much is missing in all.
     var needsAll: Bool {
-        !isWhole && (fault?.kind == .stock ? lacksStock : fault?.kind == .journal && start > extents.results.lowerBound)
+        !readsAll && (fault?.kind == .stock ? lacksStock : fault?.kind == .journal && start > extents.results.lowerBound)
     }
 
     /// Closes the account: compares what was read with what there must be.
@@ -256,7 +256,7 @@ struct PartitionRestore {
         if account.last == nil, results.lowerBound > 0 {
             found(
                 .journal, at: results.lowerBound,
-                "results [\(partition)] begin at offset \(results.lowerBound) without a position note: what they answered before may be made twice",
+                "results [\(partition)] begin at offset \(results.lowerBound) without a position note: commands may be carried out twice",
                 missing: results.lowerBound)
         } else if account.last?.offset ?? 0 < lastNote {
             found(.journal, at: lastNote, "results [\(partition)]: the position note at offset \(lastNote) is gone", missing: 1)
@@ -267,7 +267,7 @@ struct PartitionRestore {
             found(
                 .journal, at: results.lowerBound,
                 "results [\(partition)] begin at offset \(results.lowerBound), but repeats may still ask for answers from offset"
-                    + " \(oldest) on: \(results.lowerBound - oldest) offsets were deleted too early, and may be made twice",
+                    + " \(oldest) on: \(results.lowerBound - oldest) offsets were deleted too early: commands may run twice",
                 missing: results.lowerBound - oldest)
         }
         closeEnd()

@@ -468,7 +468,7 @@ final class Takeover {
             guard let extents = target.extents else { continue }
             target.readStock(
                 into: PartitionRestore(
-                    extents, assignment: assignment, isWhole: target.mustReadAll, for: purpose,
+                    extents, assignment: assignment, readsAll: target.mustReadAll, for: purpose,
                     groupOffsets: groupOffsets.filter { inputs(of: target).contains($0.key) }, context: context))
         }
         enter(.stock)
