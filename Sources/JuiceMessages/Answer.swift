@@ -181,32 +181,42 @@ public final class AnswerDecoder {
 
     /// The answer in the value of a record.
     public func decode(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> Answer {
-        let object = try reader.readObject(value)
+        try Answer(try reader.readObject(value))
+    }
+}
+
+extension Answer {
+    init(_ object: JSONObject) throws(MalformedMessage) {
         let members = AnswerMembers(of: object)
         let head = try members.head()
         let revision = try members.revision()
-        return Answer(
+        self.init(
             command: head.command, id: String(head.id), store: String(head.store), offset: head.offset, from: head.from?.text,
-            outcome: try outcome(of: object, try members.type.text("type")), isDuplicate: head.isDuplicate,
+            outcome: try Outcome(object, try members.type.text("type")), isDuplicate: head.isDuplicate,
             message: try object.text("message"), revision: revision > 0 ? revision : nil)
     }
+}
 
-    private func outcome(of answer: JSONObject, _ type: BorrowedText) throws(MalformedMessage) -> Answer.Outcome {
-        switch type {
-        case "juiceMade": .juiceMade(try juices(of: answer), used: try answer.amounts("used"), left: try answer.amounts("left"))
-        case "outOfStock": .outOfStock(try juices(of: answer), missing: try missing(in: answer))
-        case "restocked": .restocked(left: try answer.amounts("left"))
-        case "cancelled": .cancelled(returned: try answer.amounts("returned"), left: try answer.amounts("left"))
-        case "rejected": .rejected(reason: try answer.text("reason"))
-        case "answerLost": .answerLost(was: try answer.text("was"))
-        default: throw MalformedMessage("type", "no answer has this type")
-        }
+extension Answer.Outcome {
+    fileprivate init(_ answer: JSONObject, _ type: BorrowedText) throws(MalformedMessage) {
+        self =
+            switch type {
+            case "juiceMade": .juiceMade(try answer.juices(), used: try answer.amounts("used"), left: try answer.amounts("left"))
+            case "outOfStock": .outOfStock(try answer.juices(), missing: try answer.missing())
+            case "restocked": .restocked(left: try answer.amounts("left"))
+            case "cancelled": .cancelled(returned: try answer.amounts("returned"), left: try answer.amounts("left"))
+            case "rejected": .rejected(reason: try answer.text("reason"))
+            case "answerLost": .answerLost(was: try answer.text("was"))
+            default: throw MalformedMessage("type", "no answer has this type")
+            }
     }
+}
 
-    private func juices(of answer: JSONObject) throws(MalformedMessage) -> OrderedJuices {
-        if answer.member("items").isAbsent { return .single(try item(answer, "", JuiceOrder.quantities)) }
-        let items = try answer.objects("items") { item, place throws(MalformedMessage) in
-            try self.item(item, "\(place).", JuiceOrder.basketQuantities)
+extension JSONObject {
+    fileprivate func juices() throws(MalformedMessage) -> OrderedJuices {
+        if member("items").isAbsent { return .single(try ordered("", JuiceOrder.quantities)) }
+        let items = try objects("items") { item, place throws(MalformedMessage) in
+            try item.ordered("\(place).", JuiceOrder.basketQuantities)
         }
         guard (1...JuiceOrder.mostItems).contains(items.count) else {
             throw MalformedMessage("items", "must be 1 to \(JuiceOrder.mostItems)")
@@ -214,14 +224,14 @@ public final class AnswerDecoder {
         return .basket(items)
     }
 
-    private func item(_ item: JSONObject, _ path: String, _ quantities: ClosedRange<Int>) throws(MalformedMessage) -> OrderedJuice {
-        OrderedJuice(juice: try item.text("juice", in: path), quantity: try item.integer("quantity", in: path, from: quantities))
+    private func ordered(_ path: String, _ quantities: ClosedRange<Int>) throws(MalformedMessage) -> OrderedJuice {
+        OrderedJuice(juice: try text("juice", in: path), quantity: try integer("quantity", in: path, from: quantities))
     }
 
-    private func missing(in answer: JSONObject) throws(MalformedMessage) -> [MissingFruit] {
+    fileprivate func missing() throws(MalformedMessage) -> [MissingFruit] {
         // A recipe may ask for as much as a store holds, and a basket for many juices.
         let mostNeeded = FruitStore.maximumLevel * JuiceOrder.basketQuantities.upperBound
-        let missing = try answer.objects("missing") { shortage, place throws(MalformedMessage) in
+        let missing = try objects("missing") { shortage, place throws(MalformedMessage) in
             MissingFruit(
                 fruit: try shortage.text("fruit", in: "\(place)."),
                 needed: try shortage.integer("needed", in: "\(place).", from: 0...mostNeeded),

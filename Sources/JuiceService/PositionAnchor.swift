@@ -159,7 +159,10 @@ package final class PositionAnchor {
                                 CommandRecord(
                                     topic: input.topic, partition: input.partition, offset: record.offset, timestamp: nil,
                                     key: record.key, value: record.value, index: 0))
-                        } else if let value = record.value, let entry = try? journal.read(value) {
+                        } else if let value = record.value,
+                            let entry = try? journal.read(
+                                value, partition: partition, offset: record.offset)
+                        {
                             handled.add(entry)
                         }
                         return true

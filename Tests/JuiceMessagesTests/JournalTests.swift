@@ -287,17 +287,17 @@ import Testing
         ] as [(String, InputPlace?)]
     )
     func aTypeOfANewerServiceMayNameAPlace(value: String, place: InputPlace?) throws {
-        guard case .unknown(let found) = try entry(value) else { throw Unexpected() }
+        guard case .unknown(let found) = try record(value).content else { throw Unexpected() }
         #expect(found == place)
     }
 
     @Test(arguments: GoldenNotes.all.indices)
     func aNoteIsReadAmongAnswers(index: Int) throws {
         let (note, value) = GoldenNotes.all[index]
-        guard case .note(note) = try entry(value) else { throw Unexpected() }
+        #expect(try record(value).note == note)
     }
 
-    private func entry(_ value: String) throws -> JournalEntry {
+    private func record(_ value: String) throws -> JournalRecord {
         let reader = JournalReader(menu: .standard)
         return try value.asValue { try reader.read($0) }
     }
@@ -307,7 +307,6 @@ private struct Unexpected: Error {}
 
 extension JournalReader {
     fileprivate func answer(_ value: UnsafeRawBufferPointer) throws -> JournalAnswer {
-        guard case .answer(let answer) = try read(value) else { throw Unexpected() }
-        return answer
+        try #require(try read(value).answer)
     }
 }

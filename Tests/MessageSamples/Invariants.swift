@@ -184,11 +184,11 @@ public final class AnswerCheck: InvariantCheck {
         let decoded: Answer?
         do throws(MalformedMessage) { decoded = try decoder.decode(value) } catch { decoded = nil }
 
-        let entry: JournalEntry
-        do throws(MalformedMessage) { entry = try reader.read(value) } catch { return }
-        guard case .answer(let answer) = entry else {
+        let record: JournalRecord
+        do throws(MalformedMessage) { record = try reader.read(value) } catch { return }
+        guard let answer = record.answer else {
             try require(decoded == nil && JournalNote.isNote(value), "a client takes a note for its answer")
-            return try check(entry, value)
+            return try check(record.note, value)
         }
         let head = answer.head
         try requireName(head.id)
@@ -208,8 +208,8 @@ public final class AnswerCheck: InvariantCheck {
     }
 
     // A note is written and read again.
-    private func check(_ entry: JournalEntry, _ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
-        guard case .note(let note) = entry else { return try require(JournalNote(value) == nil, "an unknown type that is known") }
+    private func check(_ note: JournalNote?, _ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
+        guard let note else { return try require(JournalNote(value) == nil, "an unknown type that is known") }
         try require(JournalNote(value) == note, "read in two ways it is not the same")
         let again = bytes { note.write(into: &$0) }
         let isSame = again.withUnsafeBytes { JournalNote($0) == note }
@@ -239,7 +239,7 @@ public final class AnswerCheck: InvariantCheck {
         let other = AnswerHead(head.command, id: head.id, store: head.store, offset: 7, from: from)
         let atOther = bytes { $0.append(repeating: value, for: other) }
         let isSame = atOther.withUnsafeBytes { bytes in
-            guard case .answer(let read)? = try? second.read(bytes) else { return false }
+            guard let read = (try? second.read(bytes))?.answer else { return false }
             return read.head.isDuplicate && read.head.command == head.command && read.head.id == head.id
                 && read.head.store == head.store && read.head.offset == 7 && read.head.from == from
                 && read.revision == answer.revision

@@ -18,14 +18,14 @@ struct JournalProgress {
     /// Moves on as a record of the journal says.
     ///
     /// - Parameter isLatest: whether no position note follows, which says what the last records were.
-    mutating func apply(_ entry: JournalEntry, isLatest: Bool = true) {
-        positions.apply(entry)
-        switch entry {
+    mutating func apply(_ record: JournalRecord, isLatest: Bool = true) {
+        positions.apply(record)
+        switch record.content {
         case .note(.anchored(let place, _, _, _)): last[place.input(in: last.home)] = nil
-        case .note(.position(let note)): for (input, record) in note.last { last[input] = record }
+        case .note(.position(let note)): for (input, handled) in note.last { last[input] = handled }
         default:
-            guard isLatest, let place = entry.handled, let digest = entry.digest else { return }
-            last[place.input(in: last.home)] = HandledRecord(offset: place.offset, digest: digest)
+            guard isLatest, let place = record.handled, let digest = record.digest else { return }
+            last[place.input] = HandledRecord(offset: place.offset, digest: digest)
         }
     }
 }
@@ -82,45 +82,7 @@ extension InputPositions {
     var all: [InputPosition] { byPartition.map { InputPosition($0, $1) }.sorted { $0.input < $1.input } }
 
     /// Moves on as a record of the journal says.
-    mutating func apply(_ entry: JournalEntry) { entry.forEachPosition(in: home) { self[$0] = $1 } }
-}
-
-extension InputPlace {
-    /// The input, if a journal of this number names the place.
-    func input(in home: Int32) -> InputPartition { InputPartition(topic: topic, partition: partition ?? home) }
-}
-
-extension JournalEntry {
-    /// Calls `body` with the next offset of each input of which this record says one.
-    ///
-    /// - Parameter home: the number of the journal's partition.
-    package func forEachPosition(in home: Int32, _ body: (InputPartition, Offset) -> Void) {
-        if let place = handled { body(place.input(in: home), place.offset + 1) }
-        switch self {
-        case .note(.anchored(let place, _, _, _)): body(place.input(in: home), place.offset)
-        case .note(.position(let note)):
-            for (topic, next) in note.next { body(InputPartition(topic: topic, partition: home), next) }
-            for (input, next) in note.added { body(input, next) }
-        default: break
-        }
-    }
-
-    /// The place of the record that was handled with this one.
-    var handled: InputPlace? {
-        switch self {
-        case .answer(let answer): InputPlace(topic: answer.head.command.inputTopic, partition: nil, offset: answer.head.offset)
-        case .note(.forwarded(let place, _)), .note(.deadLetter(let place, _)), .note(.copy(let place)): place
-        case .unknown(let place): place
-        case .note(.position), .note(.claim), .note(.anchored): nil
-        }
-    }
-
-    /// What that record was, if the journal says so.
-    var digest: RecordDigest? { if case .answer(let answer) = self { RecordDigest(of: answer.head) } else { handled?.digest } }
-}
-
-extension CommandKind {
-    var inputTopic: InputTopic { self == .restock ? .restocks : .orders }
+    mutating func apply(_ record: JournalRecord) { record.forEachPosition { self[$0] = $1 } }
 }
 
 /// The commands that other partitions have forwarded to this one, to recognize a second copy: see "A transaction" in

@@ -85,14 +85,14 @@ struct AccountCheck {
     }
 
     /// Adds a record from before where the journal was read from.
-    mutating func addHead(_ entry: JournalEntry, at offset: Offset) {
-        if case .note(.position(let note)) = entry {
+    mutating func addHead(_ record: JournalRecord) {
+        if case .position(let note) = record.note {
             // A note whose commit was never confirmed may stand between the two.
-            if offset == head?.range.lowerBound, let account = note.account {
+            if record.offset == head?.range.lowerBound, let account = note.account {
                 head?.records -= account.records
                 head?.isComplete = true
             }
-        } else if entry.handled != nil {
+        } else if record.handled != nil {
             head?.records -= 1
         }
     }

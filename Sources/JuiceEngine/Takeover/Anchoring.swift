@@ -105,7 +105,7 @@ package struct Anchoring<Log: CommandLog> {
             try transact { (transaction) throws(LogError) in try transaction.writeStock(of: state) }
             state.applied.stores.commit()
         }
-        for note in notes { state.applied.progress.apply(.note(note)) }
+        for note in notes { state.applied.progress.apply(JournalRecord(note, to: partition)) }
         try transact { (transaction) throws(LogError) in
             try transaction.writeStock(of: state)
             for note in notes { try transaction.writeNote(note, to: partition) }

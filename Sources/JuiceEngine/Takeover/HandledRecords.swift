@@ -48,9 +48,9 @@ package struct HandledRecords {
     }
 
     /// Adds the next record of the journal.
-    package mutating func add(_ entry: JournalEntry) {
-        if isWhole == nil { isWhole = if case .note(.claim(let claim)) = entry { claim.since == 0 } else { false } }
-        switch entry {
+    package mutating func add(_ record: JournalRecord) {
+        if isWhole == nil { isWhole = if case .claim(let claim) = record.note { claim.since == 0 } else { false } }
+        switch record.content {
         case .note(.anchored(let place, _, _, let copied)) where place.input(in: home) == input:
             // In another log, nothing of what was handled before is before this place. In a copy it is, as far as the copy had it.
             told = copied.map { copied in isOfFormerCluster ? told : told.filter { $0.offset < copied } } ?? []
@@ -62,13 +62,13 @@ package struct HandledRecords {
             if told.isEmpty, last.offset + 1 == next { told = [(last.offset, last.digest)] }
             if told.last?.offset == last.offset { noted = told.count - 1 }
         default:
-            guard let place = entry.handled, place.input(in: home) == input else { return }
+            guard let place = record.handled, place.input == input else { return }
             if isOfFormerCluster { (told, isOfFormerCluster) = ([], false) }
             // A copier may have written it twice.
             guard place.offset > told.last?.offset ?? -1 else { return }
             next = place.offset + 1
-            told.append((place.offset, entry.digest))
-            if case .answer(let answer) = entry, String(answer.head.id) == id { end = told.count }
+            told.append((place.offset, record.digest))
+            if let answer = record.answer, String(answer.head.id) == id { end = told.count }
         }
     }
 

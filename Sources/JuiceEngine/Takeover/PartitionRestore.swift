@@ -124,13 +124,10 @@ struct PartitionRestore {
         faultOfOtherMenu = nil
     }
 
-    mutating func apply(
-        _ entry: JournalEntry, _ record: ChangelogBatch.Record, _ value: UnsafeRawBufferPointer, by reader: JournalReader,
-        now: Timestamp
-    ) {
+    mutating func apply(_ record: JournalRecord, by reader: JournalReader, now: Timestamp) {
         let time = min(record.timestamp ?? now, now)
         first = first ?? (record.offset, time)
-        switch entry {
+        switch record.content {
         case .note(.claim(let claim)): claims[record.offset] = claim.ids
         case .note(.anchored(let place, _, _, let copied)):
             (hasRecords, isAnchored) = (true, true)
@@ -139,22 +136,19 @@ struct PartitionRestore {
         case .note(.position(let note)): check(note, at: record.offset, record.timestamp)
         default: break
         }
-        if let place = entry.handled {
+        if let place = record.handled {
             // No record is written before a claim.
             if !hasRecords, start == 0, claims.isEmpty, !isCopy { checkClaim(0, at: 0) }
             (hasRecords, handledAt) = (true, time)
             applied.progress.records += 1
             account.handled()
-            if let digest = place.digest { applied.evidence.append(place.input(in: partition), place.offset, .record(digest)) }
+            if let digest = place.noted { applied.evidence.append(place.input, place.offset, .record(digest)) }
         }
-        applied.progress.apply(entry, isLatest: record.offset > lastNote)
-        if case .answer(let answer) = entry { apply(answer, record, value, by: reader, time) }
+        applied.progress.apply(record, isLatest: record.offset > lastNote)
+        if let answer = record.answer { apply(answer, record, by: reader, time) }
     }
 
-    private mutating func apply(
-        _ answer: JournalAnswer, _ record: ChangelogBatch.Record, _ value: UnsafeRawBufferPointer, by reader: JournalReader,
-        _ time: Timestamp
-    ) {
+    private mutating func apply(_ answer: JournalAnswer, _ record: JournalRecord, by reader: JournalReader, _ time: Timestamp) {
         let head = answer.head
         let command = CommandFingerprint(head.command.ofID, store: head.store, id: head.id)
         if let source = head.from { applied.progress.forwards.append(command, from: source.position(in: head.command.inputTopic)) }
@@ -165,11 +159,11 @@ struct PartitionRestore {
         // Else repeats of one lost answer could fill the memory.
         if answer.role == .lost, applied.duplicates.remembers(remembered) { return }
         applied.duplicates.restore(
-            remembered, answer.given(value), at: record.offset, was: answer.was, answeredAt: time)
+            remembered, answer.given(record.value), at: record.offset, was: answer.was, answeredAt: time)
     }
 
     /// Takes a change that the stock topic lacks from its answer.
-    private mutating func applyChange(_ answer: JournalAnswer, _ record: ChangelogBatch.Record, by reader: JournalReader) {
+    private mutating func applyChange(_ answer: JournalAnswer, _ record: JournalRecord, by reader: JournalReader) {
         let store = applied.stores.insert(ByteKeyTable.Key(answer.head.store.bytes))
         account.changed(storeOfWeight: applied.stores.weight(at: store))
         let stock = applied.stores.revision(at: store)
@@ -211,9 +205,9 @@ struct PartitionRestore {
     /// The part of the journal that is still to be counted.
     var unreadHead: Range<Offset>? { account.head?.range }
 
-    mutating func applyHead(_ entry: JournalEntry, at offset: Offset) {
-        account.addHead(entry, at: offset)
-        guard case .note(.position(let note)) = entry, note.account?.menu != settings.menuDigest else { return }
+    mutating func applyHead(_ record: JournalRecord) {
+        account.addHead(record)
+        guard case .position(let note) = record.note, note.account?.menu != settings.menuDigest else { return }
         if let faultOfOtherMenu { found(faultOfOtherMenu) }
     }
 

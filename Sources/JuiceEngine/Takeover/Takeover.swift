@@ -272,13 +272,16 @@ final class Takeover {
             return
         }
         for record in run {
-            guard let value = record.value, let entry = try? context.journalReader.read(value) else { continue }
+            guard let value = record.value,
+                let record = try? context.journalReader.read(
+                    value, partition: record.partition, offset: record.offset, timestamp: record.timestamp)
+            else { continue }
             switch stage {
-            case .tail: target.tail.addCommitted(entry, at: record.offset, record.timestamp)
-            case .claims: target.tail.addUncommitted(entry, at: record.offset)
-            case .between: target.addBetween(entry, at: record.offset, record.timestamp, ids: ids)
-            case .journal: target.restore?.apply(entry, record, value, by: context.journalReader, now: now)
-            case .head: target.restore?.applyHead(entry, at: record.offset)
+            case .tail: target.tail.addCommitted(record)
+            case .claims: target.tail.addUncommitted(record)
+            case .between: target.addBetween(record, ids: ids)
+            case .journal: target.restore?.apply(record, by: context.journalReader, now: now)
+            case .head: target.restore?.applyHead(record)
             default: break
             }
         }

@@ -128,14 +128,15 @@ final class TakeoverTarget {
         reading = Reading(topic: .results, start: max(tailEnd, results.lowerBound), end: results.upperBound)
     }
 
-    func addBetween(_ entry: JournalEntry, at offset: Offset, _ time: Timestamp?, ids: [String]) {
+    func addBetween(_ record: JournalRecord, ids: [String]) {
+        let offset = record.offset
         tailEnd = offset + 1
-        guard case .note(.claim(let other)) = entry else {
+        guard case .claim(let other) = record.note else {
             // Written by a former owner, and decided since the tail was read.
-            tail.addCommitted(entry, at: offset, time)
+            tail.addCommitted(record)
             return hasNewRecords = true
         }
-        tail.addUncommitted(entry, at: offset)
+        tail.addUncommitted(record)
         guard offset >= since else { return }
         // A second process of the same name may have claimed with the same ids.
         if other.ids != ids || claim != nil { between.formUnion(other.ids) }
@@ -312,14 +313,14 @@ struct JournalTail {
     func hasClaim(of state: PartitionState) -> Bool { lastClaim.map { ($0.offset, $0.ids) == (state.claim, state.ids) } ?? false }
 
     /// Adds a committed record.
-    mutating func addCommitted(_ entry: JournalEntry, at offset: Offset, _ time: Timestamp?) {
-        positions.apply(entry)
-        if let place = entry.handled {
-            let input = InputPartition(topic: place.topic, partition: place.partition ?? positions.home)
-            lastHandled[input] = (place.offset, time)
+    mutating func addCommitted(_ record: JournalRecord) {
+        let offset = record.offset
+        positions.apply(record)
+        if let place = record.handled {
+            lastHandled[place.input] = (place.offset, record.timestamp)
             records += 1
         }
-        switch entry {
+        switch record.content {
         case .note(.position(let note)):
             (self.note, records) = ((offset, note), note.account?.records ?? records)
             if lastClaim.map({ $0.offset < note.claim }) ?? true { lastClaim = LastClaim(of: note) }
@@ -333,10 +334,10 @@ struct JournalTail {
     }
 
     /// Adds who wrote a record, whatever becomes of it: its writer may still commit others.
-    mutating func addUncommitted(_ entry: JournalEntry, at offset: Offset) {
-        switch entry {
-        case .note(.claim(let claim)): namings.append((offset, claim.ids))
-        case .note(.position(let note)): namings.append((offset, note.ids))
+    mutating func addUncommitted(_ record: JournalRecord) {
+        switch record.content {
+        case .note(.claim(let claim)): namings.append((record.offset, claim.ids))
+        case .note(.position(let note)): namings.append((record.offset, note.ids))
         default: break
         }
     }

@@ -65,7 +65,7 @@ final class AnswerReadBack {
             guard let state = partitions[record.partition] else { continue }
             let isWanted = take(record, state)
             var isAnswer = false
-            if let value = record.value, case .answer(let answer) = try? reader.read(value), let command = answer.remembered {
+            if let value = record.value, let answer = (try? reader.read(value))?.answer, let command = answer.remembered {
                 isAnswer = state.applied.duplicates.addReadBack(
                     answer.given(value), at: record.offset, of: command, isWanted: isWanted)
             }

@@ -56,9 +56,9 @@ struct Transaction: ~Copyable {
             case .end: break run
             }
             if let note {
-                let entry = JournalEntry.note(note)
-                state.progress.apply(entry)
-                if let digest = entry.digest { state.evidence.append(record.input, record.offset, .record(digest)) }
+                let noted = JournalRecord(note, to: state.partition)
+                state.progress.apply(noted)
+                if let digest = noted.digest { state.evidence.append(record.input, record.offset, .record(digest)) }
                 try writeNote(note, to: state.partition)
             }
             state.applied(record)

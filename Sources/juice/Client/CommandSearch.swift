@@ -31,7 +31,6 @@ final class CommandSearch {
     private let longestRepeat: Int64
     private let timeout: Duration
 
-    private let answerDecoder = AnswerDecoder()
     private let journalReader = JournalReader(menu: .standard)
     private let commandDecoder = CommandDecoder(menu: .standard)
 
@@ -124,14 +123,14 @@ extension CommandSearch {
         guard let value = record.value, isMeant(record.timestamp) else { return }
         if let input = clients.topics.input(named: topic) {
             if let command = command(input, record, value) { found.append(command) }
-        } else if let entry = try? journalReader.read(value) {
-            entry.forEachPosition(in: record.partition) { positions[$0] = max(positions[$0] ?? 0, $1) }
-            if case .note(.copy(let place)) = entry {
+        } else if let entry = try? journalReader.read(value, partition: record.partition, offset: record.offset) {
+            entry.forEachPosition { positions[$0] = max(positions[$0] ?? 0, $1) }
+            if case .copy(let place) = entry.note {
                 let partition = place.partition ?? record.partition
                 copies[InputPosition(topic: place.topic, partition: partition, offset: place.offset)] = RecordPlace(record)
             }
-            if case .answer(let journaled) = entry, journaled.head.id.bytes.elementsEqual(id), isMeant(journaled.head.store),
-                let answer = try? answerDecoder.decode(value)
+            if let journaled = entry.answer, journaled.head.id.bytes.elementsEqual(id), isMeant(journaled.head.store),
+                let answer = try? journalReader.wholeAnswer()
             {
                 found.append(self.answer(answer, record, value))
             }

@@ -1,0 +1,243 @@
+import JuiceDomain
+
+/// A record of the results topic, decoded: an answer or a note, and its place.
+///
+/// Texts and ``value`` are views, valid until its reader reads again.
+public struct JournalRecord {
+    /// What the record says.
+    public let content: Content
+    /// The number of its partition.
+    public let partition: Int32
+    /// Its offset there.
+    public let offset: Int64
+    /// When it was written, in milliseconds since 1970; nil if the log does not say.
+    public let timestamp: Int64?
+    /// Its bytes.
+    public let value: UnsafeRawBufferPointer
+
+    /// What a record of the journal can be.
+    public enum Content {
+        /// The answer to a command.
+        case answer(JournalAnswer)
+        /// A note of a type that is known here.
+        case note(JournalNote)
+        /// A note of a type that a newer service added, and the place of the record that it is about, if it names one.
+        case unknown(InputPlace?)
+    }
+
+    /// A note that is about to be written, so that its offset is not known.
+    public init(_ note: JournalNote, to partition: Int32) {
+        (content, self.partition, offset, timestamp) = (.note(note), partition, 0, nil)
+        value = UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+
+    init(_ content: Content, _ partition: Int32, _ offset: Int64, _ timestamp: Int64?, _ value: UnsafeRawBufferPointer) {
+        (self.content, self.partition, self.offset, self.timestamp, self.value) = (content, partition, offset, timestamp, value)
+    }
+
+    /// The answer; nil for a note.
+    public var answer: JournalAnswer? { if case .answer(let answer) = content { answer } else { nil } }
+
+    /// The note; nil for an answer, or a note of an unknown type.
+    public var note: JournalNote? { if case .note(let note) = content { note } else { nil } }
+
+    /// The record of an input that was handled with this one; nil if none was.
+    public var handled: HandledPlace? {
+        let place: InputPlace? =
+            switch content {
+            case .answer(let answer):
+                InputPlace(topic: answer.head.command.inputTopic, partition: nil, offset: answer.head.offset)
+            case .note(.forwarded(let place, _)), .note(.deadLetter(let place, _)), .note(.copy(let place)): place
+            case .unknown(let place): place
+            case .note(.position), .note(.claim), .note(.anchored): nil
+            }
+        return place.map { HandledPlace(input: $0.input(in: partition), offset: $0.offset, noted: $0.digest) }
+    }
+
+    /// The digest of the handled record, if the journal says it.
+    public var digest: RecordDigest? { if let answer { RecordDigest(of: answer.head) } else { handled?.noted } }
+
+    /// Calls `body` with the next offset of each input of which this record says one.
+    @inline(__always)
+    public func forEachPosition(_ body: (InputPartition, Int64) -> Void) {
+        if let handled { body(handled.input, handled.offset + 1) }
+        switch content {
+        case .note(.anchored(let place, _, _, _)): body(place.input(in: partition), place.offset)
+        case .note(.position(let note)):
+            for (topic, next) in note.next { body(InputPartition(topic: topic, partition: partition), next) }
+            for (input, next) in note.added { body(input, next) }
+        default: break
+        }
+    }
+}
+
+/// The place of a record that was handled.
+public struct HandledPlace {
+    /// The partition that it was read from.
+    public let input: InputPartition
+    /// Its offset there.
+    public let offset: Int64
+    /// Its digest, if it got no answer.
+    public let noted: RecordDigest?
+}
+
+extension InputPlace {
+    /// The input, if a journal of this number names the place.
+    public func input(in journal: Int32) -> InputPartition { InputPartition(topic: topic, partition: partition ?? journal) }
+}
+
+extension CommandKind {
+    /// The topic that commands of the kind are read from.
+    public var inputTopic: InputTopic { self == .restock ? .restocks : .orders }
+}
+
+/// What restoring needs of an answer.
+public struct JournalAnswer {
+    /// What it says of its command. The texts are valid until the reader reads again.
+    public let head: AnswerHead
+    /// What it means for repeats of its command.
+    public let role: Role
+    /// The store's revision after the command; 0 if the command changed nothing.
+    public let revision: Int
+    /// What became of the command; of an order, if its cancel was rejected.
+    public let was: FormerOutcome
+
+    /// What an answer means for repeats of its command.
+    public enum Role: Sendable {
+        /// They get it again.
+        case first
+        /// It took an order back, and is remembered in the order's place.
+        case cancel
+        /// It says what became of a command whose first answer is lost. It is remembered unless the command is.
+        case lost
+        /// It is not remembered: it answers an order that was cancelled before, or a cancel to an unknown store.
+        case unremembered
+    }
+}
+
+/// Reads the records of the results topic, to restore what they say. Made for a million of them.
+///
+/// Reading an answer allocates no memory. One reader is for one thread.
+public final class JournalReader {
+    private let reader = JSONReader(capacity: 4096)
+    private let fruits: ByteKeyTable
+    // Kept from record to record.
+    private var beginning = OutputBuffer()
+    private var object: JSONObject?
+    private var left: JSONObject?
+
+    /// A reader of answers about this menu's fruits.
+    public init(menu: Menu = .standard) { fruits = ByteKeyTable(keys: menu.fruits.lazy.map(\.id)) }
+
+    /// Reads a record from its value.
+    ///
+    /// - Parameters:
+    ///   - partition: the number of the partition that it was read from.
+    ///   - offset: its offset there.
+    ///   - timestamp: when it was written, in milliseconds since 1970; nil if the log does not say.
+    /// - Throws: ``MalformedMessage`` for what this project never writes: an answer whose first members are not those of the head
+    ///   in their order, or with an id or store that no command can have, and a note that lacks something. A note of a type that
+    ///   a newer service added is no fault.
+    public func read(
+        _ value: UnsafeRawBufferPointer, partition: Int32 = 0, offset: Int64 = 0, timestamp: Int64? = nil
+    ) throws(MalformedMessage) -> JournalRecord {
+        (object, left) = (nil, nil)
+        let object = try reader.readObject(value)
+        self.object = object
+        let members = AnswerMembers(of: object)
+        let content: JournalRecord.Content =
+            if !members.isNote {
+                .answer(try answer(members, value))
+            } else if let note = try JournalNote(object) {
+                .note(note)
+            } else {
+                .unknown(try? InputPlace(object))
+            }
+        return JournalRecord(content, partition, offset, timestamp, value)
+    }
+
+    /// All of the answer that was read last.
+    ///
+    /// - Throws: ``MalformedMessage`` if that was no answer, or one that lacks something.
+    public func wholeAnswer() throws(MalformedMessage) -> Answer {
+        guard let object else { throw MalformedMessage("", "nothing was read") }
+        return try Answer(object)
+    }
+
+    /// Calls `body` with the levels (`left`) of the answer that was read last, if it has a revision: those of fruits of the present
+    /// menu, by the fruit's place in it.
+    public func forEachLevel(_ body: (_ fruit: Int, _ level: Int) -> Void) {
+        guard let left else { return }
+        for (name, level) in left {
+            if let fruit = fruits.find(name.bytes), let level = level.amount { body(fruit, level) }
+        }
+    }
+
+    private func answer(_ members: AnswerMembers, _ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> JournalAnswer {
+        let head = try members.head()
+        try check(head.id, longest: CommandKind.maximumIDLength, head.command.idField)
+        try check(head.store, longest: StoreID.maximumLength, "store")
+        let type = try members.type.text("type")
+        let revision = try members.revision()
+        if revision > 0 {
+            let levels = try members.left.object("left")
+            guard levels.allSatisfy({ $0.value.amount != nil }) else {
+                throw MalformedMessage("left", "must have an amount for each fruit")
+            }
+            left = levels
+        }
+        try checkBeginning(of: value, type, head)
+        let role: JournalAnswer.Role =
+            switch type {
+            case "cancelled": .cancel
+            case "answerLost": .lost
+            case "rejected": role(ofRejection: members.reason.string, head)
+            default: .first
+            }
+        let was: FormerOutcome =
+            switch (role, head.command) {
+            case (.lost, _): try formerOutcome(members)
+            case (.cancel, _): .cancelled
+            // The order of a cancel that was rejected stays made.
+            case (_, .cancel): .made
+            case (_, .restock): revision > 0 ? .restocked : .notMade
+            case (_, .order): revision > 0 ? .made : .notMade
+            }
+        return JournalAnswer(head: head, role: role, revision: revision, was: was)
+    }
+
+    private func formerOutcome(_ members: AnswerMembers) throws(MalformedMessage) -> FormerOutcome {
+        let name = try members.was.text("was")
+        for was in FormerOutcome.allCases where was.name == String(name) { return was }
+        throw MalformedMessage("was", "must say what became of the command")
+    }
+
+    private func role(ofRejection reason: BorrowedText?, _ head: AnswerHead) -> JournalAnswer.Role {
+        switch reason {
+        case BorrowedText("cancelled"): .unremembered
+        case BorrowedText("unknownStore") where head.command == .cancel: .unremembered
+        default: .first
+        }
+    }
+
+    private func check(_ name: BorrowedText, longest: Int, _ field: StaticString) throws(MalformedMessage) {
+        guard (1...longest).contains(name.bytes.count) else {
+            throw MalformedMessage("\(field)", "must be of 1 to \(longest) bytes")
+        }
+    }
+
+    // The answer to a repeat has other members in place of these.
+    private func checkBeginning(
+        of value: UnsafeRawBufferPointer, _ type: BorrowedText, _ head: AnswerHead
+    ) throws(MalformedMessage) {
+        guard !type.bytes.contains(UInt8(ascii: ",")) else { throw MalformedMessage("type", "must not have a comma") }
+        beginning.removeAll()
+        beginning.append(#"{"type":"#)
+        beginning.append(quoted: type)
+        if head.isDuplicate { beginning.append(AnswerHead.duplicateMember) }
+        beginning.append(membersOf: head)
+        guard value.begins(with: beginning.unsafeBytes) else {
+            throw MalformedMessage("", "must begin with the members that all answers have, in their order")
+        }
+    }
+}
