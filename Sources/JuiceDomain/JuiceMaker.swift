@@ -90,14 +90,14 @@ public enum JuiceOrder: Hashable, Sendable {
     }
 }
 
-/// So many of one juice.
+/// A quantity of one juice.
 public struct OrderItem: Hashable, Sendable {
     /// An index of ``Menu/juices``.
     public let juice: Int
     /// How many of it, at least 1.
     public let quantity: Int
 
-    /// So many of a juice.
+    /// A quantity of a juice.
     @inlinable
     public init(juice: Int, quantity: Int) {
         self.juice = juice

@@ -57,7 +57,7 @@ public struct Menu: Sendable, Hashable {
         }
     }
 
-    // Ids and names may be the same for people: whoever uses one that means two juices is asked for the id.
+    // Ids and names may be the same for people: a name that means two juices is answered by asking for the id.
     private static func checkAliases(of juices: [Juice]) throws(MenuError) {
         var meanings: [FoldedName: Set<Int>] = [:]
         for (index, juice) in juices.enumerated() {
@@ -126,7 +126,7 @@ public struct Juice: Sendable, Hashable {
     public let recipe: [Ingredient]
 }
 
-/// So many of one fruit.
+/// An amount of one fruit.
 public struct Ingredient: Sendable, Hashable {
     /// The fruit's index in ``Menu/fruits``.
     public let fruit: Int

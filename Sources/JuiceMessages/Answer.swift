@@ -64,14 +64,14 @@ public enum OrderedJuices: Sendable, Hashable {
     }
 }
 
-/// So many of a juice.
+/// A quantity of a juice.
 public struct OrderedJuice: Sendable, Hashable, Codable {
     /// The juice's id.
     public let juice: String
     /// How many of it.
     public let quantity: Int
 
-    /// So many of the juice with this id.
+    /// A quantity of the juice with this id.
     public init(juice: String, quantity: Int) {
         self.juice = juice
         self.quantity = quantity

@@ -63,7 +63,7 @@ struct AnswerMessages {
     /// Before the restocked fruits: `restocked: kiwi +5, now 15; mango now 30`.
     var restocked: String { text("restocked: ", "재고를 수정했어요: ") }
 
-    /// Before the new level of a fruit, so that nobody takes it for what was added.
+    /// Before the new level of a fruit, so that it is not taken for the amount added.
     var now: String { text("now ", "현재 ") }
 
     /// Around the number of a fruit: `kiwi 8`, `키위 8개`.

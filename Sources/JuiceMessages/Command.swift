@@ -22,37 +22,23 @@ public enum CommandKind: Sendable, CaseIterable {
     var idField: StaticString { self == .restock ? "restockId" : "orderId" }
 }
 
-/// A POS system's command.
-public struct OrderCommand: Equatable {
-    /// The order's id, valid until the decoder decodes again.
-    public let id: BorrowedText
-    /// What it asks for.
-    public let request: Request
-
-    /// What a command asks for.
-    public enum Request: Equatable {
-        case make(JuiceOrder)
-        /// To take the order of this id back.
-        case cancel
-    }
-}
-
-/// A restock bot's change to the stock of a store.
-public struct RestockCommand: Equatable {
-    /// The sender's id, valid until the decoder decodes again.
-    public let id: BorrowedText
-    /// The change, of at least one fruit.
-    public let edit: StockEdit
-}
-
-/// The result of decoding a record. It cannot be copied, so that taking a command out of it counts no references.
-public enum Decoded<Command>: ~Copyable {
-    /// A command to carry out and answer.
-    case command(Command)
-    /// A command to answer with a rejection.
-    case rejected(id: BorrowedText, Rejection)
+/// What a record of an input is. It cannot be copied, so that taking a command out of it counts no references.
+public enum DecodedRecord: ~Copyable {
+    /// A command to answer. Its id is valid until the decoder decodes again.
+    case command(CommandKind, id: BorrowedText, CommandContent)
     /// A record that cannot be answered: a dead letter.
     case undecodable(DeadLetterReason)
+}
+
+/// What a command asks for.
+public enum CommandContent: Equatable {
+    case make(JuiceOrder)
+    /// To take the order of the same id back.
+    case cancel
+    /// To change the stock of at least one fruit.
+    case apply(StockEdit)
+    /// Nothing that can be done: it is answered with this rejection.
+    case reject(Rejection)
 }
 
 /// Why a record cannot be answered and goes to the dead letters. The list is closed.
@@ -132,28 +118,24 @@ public final class CommandDecoder {
         fruits = ByteKeyTable(keys: menu.fruits.lazy.map(\.id))
     }
 
-    /// Reads the value of a record of the orders topic.
-    public func decodeOrder(_ value: UnsafeRawBufferPointer?) -> Decoded<OrderCommand> {
-        decode(value, id: { $0.orderID }) { id, members throws(Rejection) in OrderCommand(id: id, request: try request(members)) }
-    }
-
-    /// Reads the value of a record of the restocks topic.
-    public func decodeRestock(_ value: UnsafeRawBufferPointer?) -> Decoded<RestockCommand> {
-        decode(value, id: { $0.restockID }) { id, members throws(Rejection) in RestockCommand(id: id, edit: try edit(members)) }
-    }
-
-    @inline(__always)
-    private func decode<Command>(
-        _ value: UnsafeRawBufferPointer?, id: (CommandMembers) -> JSONObject.Member,
-        command: (BorrowedText, CommandMembers) throws(Rejection) -> Command
-    ) -> Decoded<Command> {
-        let members: CommandMembers
-        let name: BorrowedText
+    /// Reads the value of a record of an input.
+    public func decode(_ value: UnsafeRawBufferPointer?, of topic: InputTopic) -> DecodedRecord {
         do throws(DeadLetterReason) {
-            members = CommandMembers(of: try object(in: value))
-            name = try self.id(id(members))
+            let members = CommandMembers(of: try object(in: value))
+            switch topic {
+            case .orders:
+                let id = try id(members.orderID)
+                do throws(Rejection) {
+                    if try isCancel(members) { return .command(.cancel, id: id, .cancel) }
+                    return .command(.order, id: id, .make(try order(members)))
+                } catch { return .command(.order, id: id, .reject(error)) }
+            case .restocks:
+                let id = try id(members.restockID)
+                do throws(Rejection) {
+                    return .command(.restock, id: id, .apply(try edit(members)))
+                } catch { return .command(.restock, id: id, .reject(error)) }
+            }
         } catch { return .undecodable(error) }
-        do throws(Rejection) { return .command(try command(name, members)) } catch { return .rejected(id: name, error) }
     }
 }
 
@@ -225,17 +207,19 @@ extension CommandDecoder {
 // MARK: - Orders
 
 extension CommandDecoder {
+    private func isCancel(_ members: CommandMembers) throws(Rejection) -> Bool {
+        guard let value = try given(members.cancel, "cancel") else { return false }
+        guard let isCancel = value.boolean else { throw .badCommand(.notBoolean("cancel")) }
+        return isCancel
+    }
+
     @inline(__always)
-    private func request(_ members: CommandMembers) throws(Rejection) -> OrderCommand.Request {
-        if let value = try given(members.cancel, "cancel") {
-            guard let isCancel = value.boolean else { throw .badCommand(.notBoolean("cancel")) }
-            if isCancel { return .cancel }
-        }
+    private func order(_ members: CommandMembers) throws(Rejection) -> JuiceOrder {
         if case .repeated = members.juice { throw .badCommand(.repeatedField("juice")) }
-        guard let items = try given(members.items, "items") else { return .make(.single(try item(members))) }
+        guard let items = try given(members.items, "items") else { return .single(try item(members)) }
         guard try given(members.juice, "juice") == nil else { throw .badCommand(.juiceAndItems) }
         guard try given(members.quantity, "quantity") == nil else { throw .badCommand(.quantityAndItems) }
-        return .make(.basket(try basket(items)))
+        return .basket(try basket(items))
     }
 
     private func basket(_ value: JSONValue) throws(Rejection) -> [OrderItem] {

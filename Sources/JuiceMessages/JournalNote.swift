@@ -193,7 +193,7 @@ extension Dictionary where Key == InputPartition {
 // MARK: - Reading
 
 extension JournalNote {
-    /// Reads the value of a record; nil if it is none of these notes.
+    /// Reads the value of a record; nil if it is not one of these notes.
     public init?(_ value: UnsafeRawBufferPointer) {
         guard let note = Self.reading(value, { AnswerMembers(of: $0).isNote ? try? JournalNote($0) : nil }) else { return nil }
         self = note

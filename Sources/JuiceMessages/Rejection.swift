@@ -3,7 +3,7 @@ import JuiceDomain
 /// Why a command is rejected, with the details for its message. Fruits are indices of the menu; texts of the sender are already
 /// clipped.
 public enum Rejection: Error, Hashable {
-    /// The service knows which stores there are, and this is none of them.
+    /// The service knows its stores, and this is not one of them.
     case unknownStore(String)
     case unknownJuice(String)
     case unknownFruit(String)

@@ -147,7 +147,7 @@ package final class PositionAnchor {
     /// The move behind a command, or behind all that was handled. That is looked up in the input itself: in a copy, the offset in
     /// an answer is that of another cluster.
     private func move(upTo id: String?, _ extents: PartitionExtents, _ log: Range<Offset>) throws(ServiceError) -> Move {
-        var handled = HandledRecords(of: input, in: partition, upTo: id, menu: menu, partitionCount: storePartitions)
+        var handled = CopyAlignment(of: input, in: partition, upTo: id, menu: menu, partitionCount: storePartitions)
         let (journal, results) = (JournalReader(menu: menu), topics[.results, partition])
         do throws(KafkaError) {
             for (place, range) in [(results, extents.results), (topics[input], log)] {
@@ -180,7 +180,7 @@ package final class PositionAnchor {
             let reason = places.isEmpty ? "does not hold" : "has at several offsets (\(offsets))"
             throw .badConfiguration("\(name) \(reason) the last records that were handled: see that all is copied, or \(hint)")
         }
-        return Move(from: nil, to: place.next, log: log, copied: place.told, lacking: place.lacking)
+        return Move(from: nil, to: place.next, log: log, copied: place.journaled, lacking: place.lacking)
     }
 
     private static let readAtOnce: Offset = 100_000

@@ -2,30 +2,25 @@ import JuiceDomain
 
 @testable import JuiceMessages
 
-/// An order in words, for tables of expected results.
-func summary(_ decoded: consuming Decoded<OrderCommand>, menu: Menu = .standard) -> String {
+/// A command in words, for tables of expected results.
+func summary(_ decoded: consuming DecodedRecord, menu: Menu = .standard) -> String {
     switch decoded {
-    case .command(let command):
-        switch command.request {
-        case .cancel: return "\(String(command.id)): cancel"
-        case .make(let order):
-            let items = order.items.map { "\($0.quantity) \(menu.juices[$0.juice].id)" }.joined(separator: ", ")
-            return "\(String(command.id)): " + (order.isBasket ? "[\(items)]" : items)
-        }
-    case .rejected(let id, let rejection): return "\(String(id)): \(rejection)"
+    case .command(_, let id, .cancel): return "\(String(id)): cancel"
+    case .command(_, let id, .make(let order)):
+        let items = order.items.map { "\($0.quantity) \(menu.juices[$0.juice].id)" }.joined(separator: ", ")
+        return "\(String(id)): " + (order.isBasket ? "[\(items)]" : items)
+    case .command(_, let id, .apply(let edit)):
+        let entries = edit.entries.map { "\(menu.fruits[$0.fruit].id) \($0.amount)" }
+        return "\(String(id)): \(edit.kind) " + entries.joined(separator: ", ")
+    case .command(_, let id, .reject(let rejection)): return "\(String(id)): \(rejection)"
     case .undecodable(let reason): return reason.code
     }
 }
 
-/// A restock in words.
-func summary(_ decoded: consuming Decoded<RestockCommand>, menu: Menu = .standard) -> String {
-    switch decoded {
-    case .command(let restock):
-        "\(String(restock.id)): \(restock.edit.kind) "
-            + restock.edit.entries.map { "\(menu.fruits[$0.fruit].id) \($0.amount)" }.joined(separator: ", ")
-    case .rejected(let id, let rejection): "\(String(id)): \(rejection)"
-    case .undecodable(let reason): reason.code
-    }
+extension CommandDecoder {
+    func decodeOrder(_ value: UnsafeRawBufferPointer?) -> DecodedRecord { decode(value, of: .orders) }
+
+    func decodeRestock(_ value: UnsafeRawBufferPointer?) -> DecodedRecord { decode(value, of: .restocks) }
 }
 
 extension JuiceOrder {

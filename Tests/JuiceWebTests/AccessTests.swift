@@ -221,11 +221,11 @@ struct SecurityMiddlewareTests {
 
 struct PostedCommandTests {
     private func order(_ value: String) throws -> OutgoingCommand {
-        try PostedCommand(menu: .standard, store: "강남").order(ByteBuffer(string: value))
+        try PostedCommand(menu: .standard, store: "강남").command(ByteBuffer(string: value), of: .orders)
     }
 
     private func restock(_ value: String) throws -> OutgoingCommand {
-        try PostedCommand(menu: .standard, store: "s").restock(ByteBuffer(string: value))
+        try PostedCommand(menu: .standard, store: "s").command(ByteBuffer(string: value), of: .restocks)
     }
 
     /// What is posted, and the value of the command's record.

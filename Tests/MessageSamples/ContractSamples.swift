@@ -209,12 +209,12 @@ struct Judgement {
 }
 
 extension Judgement {
-    init<Command>(_ decoded: consuming Decoded<Command>) {
+    init(_ decoded: consuming DecodedRecord) {
         switch decoded {
-        case .command: self = .accepted
-        case .rejected(_, let rejection):
+        case .command(_, _, .reject(let rejection)):
             let isOfMenu = rejection.reason == .unknownJuice || rejection.reason == .unknownFruit
             self.init(isValid: isOfMenu ? nil : false, note: rejection.reason.rawValue)
+        case .command: self = .accepted
         case .undecodable(let reason): self.init(isValid: false, note: reason.code)
         }
     }
@@ -241,7 +241,7 @@ extension CommandDecoder {
     /// The judgement of a value of the orders or the restocks topic.
     func judge(_ kind: CommandKind, _ value: String) -> Judgement {
         BorrowedText.withText(value) { text in
-            kind == .restock ? Judgement(decodeRestock(text.bytes)) : Judgement(decodeOrder(text.bytes))
+            Judgement(decode(text.bytes, of: kind.inputTopic))
         }
     }
 }

@@ -51,23 +51,17 @@ package final class Shop {
     package func answer(
         _ kind: CommandKind, _ value: UnsafeRawBufferPointer, at place: (offset: Int64, from: ForwardSource?)? = nil
     ) -> Answered? {
-        if kind == .restock {
-            switch decoder.decodeRestock(value) {
-            case .command(let restock):
-                return answer(.restock, restock.id, place) { () throws(Rejection) in try apply(restock.edit) }
-            case .rejected(let id, let fault): return answer(.restock, id, place) { () throws(Rejection) in throw fault }
-            case .undecodable: return nil
+        switch decoder.decode(value, of: kind.inputTopic) {
+        case .command(let kind, let id, let content):
+            let name = String(id)
+            return answer(kind, id, place) { () throws(Rejection) in
+                switch content {
+                case .make(let order): try make(order, name)
+                case .cancel: try cancel(name)
+                case .apply(let edit): try apply(edit)
+                case .reject(let fault): throw fault
+                }
             }
-        }
-        switch decoder.decodeOrder(value) {
-        case .command(let command):
-            let id = String(command.id)
-            switch command.request {
-            case .make(let order):
-                return answer(.order, command.id, place) { () throws(Rejection) in try make(order, id) }
-            case .cancel: return answer(.cancel, command.id, place) { () throws(Rejection) in try cancel(id) }
-            }
-        case .rejected(let id, let fault): return answer(.order, id, place) { () throws(Rejection) in throw fault }
         case .undecodable: return nil
         }
     }

@@ -25,11 +25,11 @@ struct OrderTests {
         let decoder = CommandDecoder(menu: .standard)
         withExtendedLifetime(decoder) {
             value.withUnsafeBytes { bytes in
-                guard case .command(let command) = decoder.decodeOrder(bytes) else {
+                guard case .command(_, let id, _) = decoder.decode(bytes, of: .orders) else {
                     Issue.record("no order")
                     return
                 }
-                #expect(command.id.bytes.elementsEqual("pos-7-\(String(number + 100_000_000_000).dropFirst())".utf8))
+                #expect(id.bytes.elementsEqual("pos-7-\(String(number + 100_000_000_000).dropFirst())".utf8))
             }
         }
     }

@@ -54,7 +54,7 @@ extension CorePiece {
         CorePiece("decode", CommandDecoder(menu: menu)) { decoder, numbers in
             var sum = 0
             for number in numbers {
-                if case .command(let order) = decoder.decodeOrder(workload.value(of: number)) { sum &+= order.id.bytes.count }
+                if case .command(_, let id, _) = decoder.decode(workload.value(of: number), of: .orders) { sum &+= id.bytes.count }
             }
             return sum
         }
@@ -104,15 +104,15 @@ extension CorePiece {
         return CorePiece(name, allocations: allocations, state) { state, numbers in
             var buffer = OutputBuffer()
             for number in numbers {
-                guard case .command(let command) = decoder.decodeOrder(workload.value(of: number)),
-                    case .make(let order) = command.request
-                else { continue }
+                guard case .command(_, let id, .make(let order)) = decoder.decode(workload.value(of: number), of: .orders) else {
+                    continue
+                }
                 state.content.make(order, by: maker, from: &state.stores[workload.store(of: number)])
                 state.content.revision = state.content.kind == .juiceMade ? number : 0
                 let store = BorrowedText(workload.key(of: number))
                 buffer.removeAll()
                 encoder.write(
-                    state.content, AnswerHead(.order, id: command.id, store: store, offset: Int64(number)), into: &buffer)
+                    state.content, AnswerHead(.order, id: id, store: store, offset: Int64(number)), into: &buffer)
             }
             return buffer.count
         }

@@ -151,7 +151,7 @@ package struct DuplicateMemory {
     }
 
     /// Answers to commands sent up to this time were not restored.
-    mutating func lacks(upTo time: Timestamp) { forgot(units(time)) }
+    mutating func markForgotten(upTo time: Timestamp) { forgot(units(time)) }
 
     private mutating func forgot(_ time: UInt32) {
         if forgottenUpTo.map({ Int32(bitPattern: time &- $0) > 0 }) ?? true { forgottenUpTo = time }
@@ -393,7 +393,7 @@ extension DuplicateMemory {
 }
 
 /// Identifies a command by a 94-bit hash of its kind, store and id. Among a million commands, a new one collides with another with
-/// a probability of 10^-22, far below that of a memory error; and nobody can search for a collision without this process's keys.
+/// a probability of 10^-22, far below that of a memory error; and no one can search for a collision without this process's keys.
 package struct CommandFingerprint: Equatable {
     let low: UInt64
     let high: UInt32

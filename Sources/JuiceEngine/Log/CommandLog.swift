@@ -159,7 +159,7 @@ package struct LogError: Error, Equatable {
         case call
         /// A record for this partition: the log refused it for its contents, and would again.
         case record(Topic, partition: Int32)
-        /// The connection to a broker. What was sent over it is not to blame.
+        /// The connection to a broker. What was sent over it is not the cause.
         case connection
         /// A setting of this process, which the brokers refuse.
         case setting

@@ -1,6 +1,6 @@
 /// The input partitions that a worker reads, derived from its group's assignment.
 ///
-/// Only the assignment of the orders counts: whoever is assigned the orders of a partition also reads its restocks, since a group
+/// Only the assignment of the orders counts: the owner of a partition's orders also reads its restocks, since a group
 /// may assign the two topics differently. Partitions that were added to a topic later hold no stores and follow by remainder: if
 /// stores live in four partitions, the owner of 1 also reads 5 and 9, and journals them in 1. All of this follows from one
 /// assignment and a number that never changes, so no two workers of a generation read the same partition.

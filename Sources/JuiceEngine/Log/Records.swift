@@ -138,7 +138,7 @@ package struct GroupOffset: Sendable, Equatable {
 
 /// How much an owner's journal held when the owner committed offsets for its group: a shorter one has lost its end.
 package struct JournalMark: Sendable, Equatable {
-    /// Where the owner's claim stands.
+    /// The offset of the owner's claim.
     let claim: Offset
     /// How many records the journal had handled.
     let records: Int64

@@ -21,7 +21,7 @@ package final class PartitionState {
     /// Changelogs that have lost records which this process wrote or saw.
     private(set) var truncated: Set<ChangelogTopic> = []
     private var notedAt = Timestamp.min / 2
-    /// Where the journal's last position note stands, and whether the open transaction has another.
+    /// The offset of the journal's last position note, and whether the open transaction has another.
     private var lastNote: Offset?
     private var isNoting = false
     /// When the last transaction was committed.
@@ -34,7 +34,7 @@ package final class PartitionState {
     /// A restored state, under this worker's claim.
     ///
     /// - Parameters:
-    ///   - lastNote: where the journal's last position note stands.
+    ///   - lastNote: the offset of the journal's last position note.
     ///   - handledAt: when the last record was handled.
     init(
         _ applied: AppliedState, claim: Offset, ids: [String], lastNote: Offset?, handledAt: Timestamp?, _ extents: PartitionExtents

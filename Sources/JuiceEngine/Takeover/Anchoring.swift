@@ -23,7 +23,7 @@ package struct Anchoring<Log: CommandLog> {
     private let context: WorkerContext
     private let partition: Int32
     private let isCopy: Bool
-    /// Where the claim stands under which the note was first written. It may be committed although that failed.
+    /// The offset of the claim under which the note was first written. The note may be committed although that call failed.
     private var attempt: Offset?
     private var takeover: Takeover?
 
@@ -49,15 +49,16 @@ package struct Anchoring<Log: CommandLog> {
         guard let extents = target.extents, let accepted = takeover?.accepted else { throw unavailable }
         let menu = target.tail.note?.position.account?.menu
         return Survey(
-            positions: target.tail.positions.all, extents: extents, group: target.tail.lastClaim?.group, fault: accepted.fault,
+            positions: target.tail.positions.all, extents: extents, group: target.tail.owners.lastClaim?.group,
+            fault: accepted.fault,
             hasOtherMenu: menu.map { $0 != context.settings.menuDigest } ?? false)
     }
 
     /// How long a transaction of the service may stay open, in milliseconds, and some more.
     private static var longestTransaction: Timestamp { 12_000 }
 
-    /// Finds out whether the partition can be taken over. A transaction that stands still for longer than one of the service's can
-    /// is another program's, and would have to end first.
+    /// Finds out whether the partition can be taken over. A transaction that makes no progress for longer than one of the
+    /// service's can last is another program's, and would have to end first.
     private func checkTransactions() throws(LogError) {
         let (extents, begun) = (try log.extents(of: [partition]).extents, log.now)
         let first = try log.openTransactions(in: extents)
@@ -135,23 +136,17 @@ package struct Anchoring<Log: CommandLog> {
             }
         }
     }
+
     private func journal(from start: Offset, to end: Offset, has note: JournalNote) throws(LogError) -> Bool {
-        let position = ChangelogPosition(topic: .results, partition: partition, offset: start)
-        try log.openChangelog([position], isolation: .committed)
-        let begun = log.now
-        var next = start
-        while next < end {
-            let batch = try log.readChangelog()
-            guard batch.damages.isEmpty, log.now - begun < Takeover.longestRead else {
-                throw LogError(.stop, "the journal cannot be read up to offset \(end)")
+        var reading = ChangelogReading([.init(topic: .results, partition: partition, offsets: start..<end)])
+        var isFound = false
+        while !reading.isDone {
+            let damages = try reading.step(on: log) { records in
+                isFound = isFound || records.contains { $0.value.flatMap(JournalNote.init) == note }
             }
-            for record in batch.records {
-                if let value = record.value, JournalNote(value) == note { return true }
-                next = max(next, record.offset + 1)
-            }
-            for reached in batch.ends { next = max(next, reached.offset) }
+            guard damages.isEmpty else { throw LogError(.stop, "the journal cannot be read up to offset \(end)") }
         }
-        return false
+        return isFound
     }
 
     /// Restores the partition, as its owner or without a claim.

@@ -51,15 +51,12 @@ package final class Inspection<Log: ReadableLog> {
         targets.map { target in
             let known = takeover.cached[target.partition]?.positions ?? target.tail.positions.all
             return Partition(
-                partition: target.partition, owner: target.tail.lastClaim.map { ($0.group, $0.instance) }, extents: target.extents,
+                partition: target.partition, owner: target.tail.owners.lastClaim.map { ($0.group, $0.instance) },
+                extents: target.extents,
                 positions: known, lastHandled: target.tail.lastHandled, fault: failures[target.partition])
         }
     }
 
     /// What is being read, for people; nil if nothing is.
-    package var unread: String? {
-        targets.lazy.compactMap { target in
-            target.reading.map { "\($0.topic) [\(target.partition)] is not read up to offset \($0.end)" }
-        }.first
-    }
+    package var unread: String? { takeover.unread }
 }

@@ -12,7 +12,7 @@ struct PartitionRestore {
     private let settings: WorkerSettings
     private(set) var applied: AppliedState
     /// The last revision of each store in an answer, by the store's index; 0 if none was read.
-    private var toldRevisions: [Int] = []
+    private var answeredRevisions: [Int] = []
     /// The first fault, unless an operator has accepted it with an anchor.
     private var fault: PartitionFault?
     /// The unreadable stock records, by key; a later good one of the same store removes it.
@@ -24,22 +24,21 @@ struct PartitionRestore {
     /// Whether the stock lacks changes that none of the answers which were read has.
     private var lacksStock = false
     /// Whether the whole journal is read, since less of it did not add up.
-    private let readsAll: Bool
+    let readsAll: Bool
     /// Whether the topics were copied from another cluster, where offsets differ: then only the stock is compared with the answers.
     private let isCopy: Bool
     /// What the group has committed, for inputs that the journal says nothing of.
     private let groupOffsets: [InputPartition: GroupOffset]
-    /// Where the journal is read from, its first record there, and the ids of the claims in it, by offset.
+    /// Where the journal is read from, from where on no record must be missing, and its first record.
     private var start: Offset = 0
+    private(set) var needed: Offset?
     /// A position note, which says what the records before it were.
     private var lastNote: Offset = 0
     private var first: (offset: Offset, at: Timestamp)?
-    private(set) var claims: [Offset: [String]] = [:]
-    private var account: AccountCheck
+    private(set) var owners = JournalOwners()
+    private(set) var account: AccountCheck
     /// Whether the owner who wrote what is being read had another menu.
     private var isOfOtherMenu = false
-    /// What is wrong if the note before where the journal was read from is of another menu.
-    private var faultOfOtherMenu: PartitionFault?
     /// The claim of the last note's writer.
     private var noteClaim: Offset?
     /// Whether the journal ends before what the group has committed.
@@ -55,7 +54,7 @@ struct PartitionRestore {
     ) {
         (self.extents, self.assignment, self.groupOffsets, settings) = (extents, assignment, groupOffsets, context.settings)
         (self.readsAll, isCopy) = (readsAll, purpose == .anchor(isCopy: true))
-        account = AccountCheck(extents.results, from: 0)
+        account = AccountCheck(extents.results, from: 0, needing: 0)
         initial = FruitStore(menu: context.settings.menu)
         applied = AppliedState(
             stores: StoreTable(menu: context.settings.menu), duplicates: context.newMemory,
@@ -66,6 +65,8 @@ struct PartitionRestore {
     }
 
     private var partition: Int32 { extents.partition }
+
+    var answerCount: Int { applied.duplicates.count }
 
     // MARK: - Stock
 
@@ -90,7 +91,7 @@ struct PartitionRestore {
     ) -> String? {
         guard let key else { return "it has no key" }
         let owner = Murmur2.partition(of: key.bytes, count: assignment.partitionCount)
-        // A stranger's tombstone of a store that lives elsewhere says nothing.
+        // Another program's tombstone of a store that lives elsewhere says nothing.
         guard owner == partition || record.value == nil else {
             return "the store \"\(String(BorrowedText(key.bytes)))\" belongs in partition \(owner) of \(assignment.partitionCount)"
         }
@@ -110,25 +111,26 @@ struct PartitionRestore {
 
     /// Begins to read the journal once all of the stock is read, and perhaps again from further back.
     ///
-    /// - Parameter lastNote: a position note that is known to be there; 0 if none is.
-    mutating func beginJournal(at start: Offset, lastNote: Offset, duplicates: DuplicateMemory) {
+    /// - Parameters:
+    ///   - needed: the first offset whose record must not be missing.
+    ///   - lastNote: a position note that is known to be there; 0 if none is.
+    mutating func beginJournal(at start: Offset, needing needed: Offset, lastNote: Offset) {
         if fault == nil, let (offset, reason) = badStock.values.min(by: { $0.offset < $1.offset }) {
             fault = PartitionFault(.stock, at: offset, "stock record at offset \(offset): \(reason)")
         }
-        applied.duplicates = duplicates
+        applied.duplicates = DuplicateMemory(window: settings.window, valueLimit: settings.answerBytes)
         applied.progress = JournalProgress(home: partition)
         applied.evidence = InputFingerprints()
-        (hasRecords, isAnchored) = (false, false)
-        (self.start, self.lastNote, first, claims) = (start, lastNote, nil, [:])
-        (account, isOfOtherMenu, handledAt) = (AccountCheck(extents.results, from: start), false, nil)
-        faultOfOtherMenu = nil
+        (hasRecords, isAnchored, isOfOtherMenu, handledAt) = (false, false, false, nil)
+        (self.start, self.needed, self.lastNote, first, owners) = (start, needed, lastNote, nil, JournalOwners())
+        account = AccountCheck(extents.results, from: start, needing: needed)
     }
 
     mutating func apply(_ record: JournalRecord, by reader: JournalReader, now: Timestamp) {
         let time = min(record.timestamp ?? now, now)
         first = first ?? (record.offset, time)
+        owners.add(record, isCommitted: true)
         switch record.content {
-        case .note(.claim(let claim)): claims[record.offset] = claim.ids
         case .note(.anchored(let place, _, _, let copied)):
             (hasRecords, isAnchored) = (true, true)
             if copied != nil { applied.progress.forwards.removeAll(place.topic) }
@@ -138,7 +140,7 @@ struct PartitionRestore {
         }
         if let place = record.handled {
             // No record is written before a claim.
-            if !hasRecords, start == 0, claims.isEmpty, !isCopy { checkClaim(0, at: 0) }
+            if !hasRecords, start == 0, owners.claims.isEmpty, !isCopy { checkClaim(0, at: 0) }
             (hasRecords, handledAt) = (true, time)
             applied.progress.records += 1
             account.handled()
@@ -154,7 +156,14 @@ struct PartitionRestore {
         if let source = head.from { applied.progress.forwards.append(command, from: source.position(in: head.command.inputTopic)) }
         let input = InputPartition(topic: head.command.inputTopic, partition: partition)
         applied.evidence.append(input, head.offset, .command(command, head.command))
-        if answer.revision > 0, !head.isDuplicate { applyChange(answer, record, by: reader) }
+        if answer.revision > 0, !head.isDuplicate {
+            if record.offset >= needed ?? 0 {
+                applyChange(answer, record, by: reader)
+            } else {
+                // The stock has all changes from before.
+                account.changed(storeOfWeight: StockChanges.weight(of: head.store.bytes))
+            }
+        }
         guard let remembered = answer.remembered else { return }
         // Else repeats of one lost answer could fill the memory.
         if answer.role == .lost, applied.duplicates.remembers(remembered) { return }
@@ -167,8 +176,8 @@ struct PartitionRestore {
         let store = applied.stores.insert(ByteKeyTable.Key(answer.head.store.bytes))
         account.changed(storeOfWeight: applied.stores.weight(at: store))
         let stock = applied.stores.revision(at: store)
-        while toldRevisions.count <= store { toldRevisions.append(0) }
-        toldRevisions[store] = answer.revision
+        while answeredRevisions.count <= store { answeredRevisions.append(0) }
+        answeredRevisions[store] = answer.revision
         guard answer.revision > stock else { return }
         if answer.revision > stock + 1 {
             lacksStock = true
@@ -178,12 +187,11 @@ struct PartitionRestore {
                     + " offset \(record.offset) of the results has revision \(answer.revision), and those between are gone",
                 missing: Int64(answer.revision - stock - 1))
         }
-        if stock == 0, isOfOtherMenu || account.last == nil && start > 0 {
-            let fault = PartitionFault(
+        if stock == 0, isOfOtherMenu {
+            found(
                 .stock, at: record.offset,
                 "the stock topic lacks store \"\(String(answer.head.store))\", which was changed first while the service had another"
                     + " menu: start the service with that menu once, or write the stock", missing: 1)
-            if isOfOtherMenu { found(fault) } else { faultOfOtherMenu = fault }
         }
         // If the operator accepts the fault, this is the best that is known.
         applied.stores.restore(at: store, revision: answer.revision) { reader.forEachLevel($0) }
@@ -199,29 +207,16 @@ struct PartitionRestore {
         applied.progress.records = account.records
         isOfOtherMenu = account.menu != settings.menuDigest
         // Whatever was wrong before, an operator has accepted it.
-        if account.before == nil, isAnchored { (fault, toldRevisions, lacksStock) = (nil, [], false) }
+        if account.before == nil, isAnchored { (fault, answeredRevisions, lacksStock) = (nil, [], false) }
     }
 
-    /// The part of the journal that is still to be counted.
-    var unreadHead: Range<Offset>? { account.head?.range }
-
-    mutating func applyHead(_ record: JournalRecord) {
-        account.addHead(record)
-        guard case .position(let note) = record.note, note.account?.menu != settings.menuDigest else { return }
-        if let faultOfOtherMenu { found(faultOfOtherMenu) }
-    }
-
-    /// Whoever writes has claimed the partition in the same log. If that claim is gone, so is what was journalled with it.
+    /// A writer has claimed the partition in the same log. If that claim is gone, so are the records that followed it.
     private mutating func checkClaim(_ claim: Offset, at offset: Offset) {
-        guard claim >= start, claims[claim] == nil else { return }
+        guard claim >= start, owners.claims[claim] == nil else { return }
         found(
             .journal, at: offset,
             "the results were recreated, or lost their end, under a running service: the claim at offset \(claim) of who wrote"
                 + " the record at \(offset) is gone")
-    }
-
-    private mutating func found(_ fault: PartitionFault) {
-        found(fault.kind, at: fault.offset, fault.reason, missing: fault.missing)
     }
 
     private mutating func found(_ kind: PartitionFault.Kind, at offset: Offset? = nil, _ reason: String, missing: Int64 = 0) {
@@ -245,7 +240,6 @@ struct PartitionRestore {
     /// - Parameter reach: how far back repeats may ask for answers; nil if that makes no difference.
     mutating func close(_ reach: AnswerReach?) {
         if isCopy { return closeStock() }
-        if let gap = account.closeHead() { found(.journal, "results [\(partition)]: \(gap.reason)", missing: gap.missing) }
         let results = extents.results
         if account.last == nil, results.lowerBound > 0 {
             found(
@@ -270,38 +264,40 @@ struct PartitionRestore {
 
     /// The last owner committed for its group how many records it had written. A journal without any position note has none.
     private mutating func closeEnd() {
-        let owners = [noteClaim, claims.keys.max()]
+        let owners = [noteClaim, owners.claims.keys.max()]
         let marks = groupOffsets.values.compactMap(\.mark).filter { account.last == nil || owners.contains($0.claim) }
         guard account.last != nil || start == 0, let records = marks.map(\.records).max() else { return }
         let missing = records - applied.progress.records
         guard missing > 0 else { return }
         hasLostEnd = true
-        found(.lostEnd(of: extents, missing: missing))
+        let fault = PartitionFault.lostEnd(of: extents, missing: missing)
+        found(fault.kind, at: fault.offset, fault.reason, missing: missing)
     }
 
     /// The stock is written after its answers, so none of it can be ahead of a journal that is whole.
     private mutating func closeStock() {
-        for (store, told) in toldRevisions.enumerated() where told > 0 && told < applied.stores.revision(at: store) {
+        for (store, answered) in answeredRevisions.enumerated() where answered > 0 && answered < applied.stores.revision(at: store)
+        {
             found(
                 .journal,
                 "store \"\(applied.stores.name(at: store))\" has revision \(applied.stores.revision(at: store)) in the stock"
-                    + " topic, but its last answer has revision \(told): the results have lost their end, or another program wrote",
-                missing: Int64(applied.stores.revision(at: store) - told))
+                    + " topic, but its last answer has revision \(answered): the results have lost their end, or another program wrote",
+                missing: Int64(applied.stores.revision(at: store) - answered))
         }
         guard let expected = account.changes, expected != applied.stores.changes else { return }
-        let (told, found) = (expected.count, applied.stores.changes.count)
-        if found < told {
+        let (answered, found) = (expected.count, applied.stores.changes.count)
+        if found < answered {
             lacksStock = true
-            let reason = "stock [\(partition)]: \(found) of \(told) changes are there"
+            let reason = "stock [\(partition)]: \(found) of \(answered) changes are there"
             guard let former = fault, former.kind == .stock else {
-                return self.found(.stock, reason, missing: told - found)
+                return self.found(.stock, reason, missing: answered - found)
             }
-            fault = PartitionFault(.stock, at: former.offset, "\(reason): \(former.reason)", missing: told - found)
+            fault = PartitionFault(.stock, at: former.offset, "\(reason): \(former.reason)", missing: answered - found)
         } else {
             self.found(
                 .journal,
-                "stock [\(partition)] has \(found) changes, but the results tell of \(told): the results have lost records, or"
-                    + " another program wrote to the stock", missing: max(1, found - told))
+                "stock [\(partition)] has \(found) changes, but the results have \(answered): the results have lost records, or"
+                    + " another program wrote to the stock", missing: max(1, found - answered))
         }
     }
 
@@ -309,7 +305,7 @@ struct PartitionRestore {
     /// operator may go on with a state that has a fault.
     consuming func finish(claim: Offset, ids: [String], now: Timestamp) -> (state: PartitionState, fault: PartitionFault?) {
         // What was answered before was sent before.
-        if start > 0 { applied.duplicates.lacks(upTo: first?.at ?? now) }
+        if start > 0 { applied.duplicates.markForgotten(upTo: first?.at ?? now) }
         let inputs = assignment.inputs(of: partition)
         // Without a journal, nothing else says where to go on with any input.
         let anchored = fault?.kind == .journal ? inputs : Array(inputs.prefix(1))

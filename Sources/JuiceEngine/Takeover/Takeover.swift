@@ -7,12 +7,11 @@ import JuiceMessages
 /// A class, since what it restores is large: changing a copy would copy all of it with each batch that is read.
 final class Takeover {
     private enum Stage: Equatable {
-        case extents, tail, claims, groupOffsets, membership, producers
-        case fencing(Set<String>)
-        case deciding(since: Timestamp)
+        case extents, tail, claims, groupOffsets
+        case membership, producers, fencing(Set<String>), deciding(since: Timestamp)
         case beginningClaim, writingClaim, committingClaim
         case extentsAgain, between
-        case answerReaches, stock, journal, head, confirming
+        case answerReaches, stock, journal, confirming
         case evidence, done
     }
 
@@ -36,16 +35,15 @@ final class Takeover {
     /// Former states, which are used again if no other worker has written to their partitions since, and those that are restored.
     private(set) var cached: PartitionTable
     private var stage = Stage.extents
+    /// What this stage reads of the changelogs.
+    private var reading = ChangelogReading()
     /// The partitions that are taken over, in order.
     private var targets: [TakeoverTarget]
     /// The ids of the producers; empty until they are made.
     private var ids: [String]
     private var groupOffsets: [InputPartition: GroupOffset] = [:]
-    /// Whether the changelogs are open as far as this stage reads them.
-    private var isOpen = false
-    /// The time of the present call, and when anything was read last.
+    /// The time of the present call.
     private var now: Timestamp = 0
-    private var readAt: Timestamp?
     private(set) var recordCount = 0
     /// Partitions that must not be read on, and where their journals end.
     private(set) var refusals: [(partition: Int32, fault: PartitionFault, journalEnd: Offset)] = []
@@ -57,17 +55,13 @@ final class Takeover {
     /// The most partitions that are claimed in one transaction.
     private let claimLimit: Int
     private var unclaimed: [Int32] = []
-    /// Whether the claims are clean: everybody named before them is fenced.
-    private(set) var isOwner = false
-    /// Where the claims stand, once they are clean.
+    /// Where the claims stand, once they are clean: everybody named before them is fenced.
     private(set) var claims: [Int32: Offset] = [:]
 
     /// After this many claims in a row that others interfered with, the group should decide who is the owner.
     private static let mostClaims = 5
     /// How long transactions of former owners may stay open once they are fenced, in milliseconds.
     private static let longestDecision: Timestamp = 2_000
-    /// How long reading may find nothing, in milliseconds: a topic that was recreated meanwhile may never grow to the old end.
-    static let longestRead: Timestamp = 30_000
 
     /// - Parameters:
     ///   - ids: the ids of producers that have claimed nothing yet; empty if they are still to be made.
@@ -94,89 +88,13 @@ final class Takeover {
     /// Whether all that there is to know before the claim is known.
     var isSurveyed: Bool { ![.extents, .tail, .claims].contains(stage) }
 
-    /// Makes the next call on the log.
-    ///
-    /// - Returns: partitions that cannot be taken over now. It goes on without them.
-    func step(on log: some CommandLog) throws(LogError) -> [PartitionFailure] {
-        switch stage {
-        case .membership:
-            try log.confirmMembership(knownOffsets)
-            fence(suspects)
-        case .producers:
-            ids = try log.initTransactions()
-            // That fenced whoever had these ids when it wrote what was read here.
-            fence(suspects.subtracting(ids))
-        case .fencing(let ids): return fenced(but: try log.fence(ids), now: log.now)
-        case .deciding(let since):
-            let open = try log.openTransactions(in: targets.compactMap(\.extents))
-            return decided(but: open, isLate: log.now - since > Self.longestDecision)
-        case .beginningClaim:
-            try log.begin()
-            stage = .writingClaim
-        case .writingClaim:
-            for target in targets where claiming.contains(target.partition) {
-                try log.produce(.claim(claim(on: target)), to: target.partition)
-            }
-            stage = .committingClaim
-        case .committingClaim:
-            try log.commit()
-            claimed()
-        case .answerReaches:
-            let handledAt = targets.reduce(into: [:]) { $0[$1.partition] = $1.tail.handledAt }
-            let reaches = try log.answerReaches(
-                at: knownPositions, handledAt: handledAt, retention: context.settings.window.retention)
-            for target in targets { target.reach = reaches[target.partition] }
-            beginStock()
-        default: return try look(at: log)
-        }
-        return []
+    /// What is being read, for people; nil if nothing is.
+    var unread: String? {
+        reading.unread.first.map { "\($0.topic) [\($0.partition)] is not read up to offset \($0.offsets.upperBound)" }
     }
 
-    /// Makes the next call on the log if that only reads, as all calls of an inspection do. Returns as ``step(on:)`` does.
-    func look(at log: some ReadableLog) throws(LogError) -> [PartitionFailure] {
-        now = log.now
-        switch stage {
-        case .extents, .extentsAgain:
-            let (extents, leaderless) = try log.extents(of: partitions)
-            found(extents)
-            return leaderless.sorted { $0.key < $1.key }.map { partition, topic in
-                let reason = "\(topic) [\(partition)] has no leader, or is gone"
-                return (partition, PartitionFault(.leader(topic: topic), reason))
-            }
-        case .confirming:
-            // What was deleted while it was read would look as if it had never been there.
-            let found = try log.extents(of: partitions).extents
-            for extents in found where target(extents.partition)?.hasMoved(to: extents) ?? false {
-                throw LogError(.startOver, "the beginning of results or stock [\(extents.partition)] moved while they were read")
-            }
-            for target in targets where !target.fencedAllOwners {
-                throw LogError(.startOver, "results [\(target.partition)] was recreated while a claim was on its way")
-            }
-            finishRestore()
-            for extents in found { cached[extents.partition]?.compare(extents) }
-        case .tail, .claims, .between, .stock, .journal, .head:
-            if isOpen {
-                try read(try log.readChangelog())
-            } else {
-                let isolation = stage == .claims ? Isolation.uncommitted : .committed
-                try log.openChangelog(targets.compactMap(\.opening), isolation: isolation)
-                (isOpen, readAt) = (true, nil)
-            }
-        case .groupOffsets:
-            groupOffsets.merge(try log.groupOffsets(of: targets.flatMap(inputs).sorted())) { $1 }
-            beginMembership()
-        case .evidence:
-            let (records, damaged) = try log.readBack(evidenceRanges)
-            for target in targets where target.mismatches.isEmpty {
-                target.mismatches =
-                    target.evidence?.mismatches(with: records, damaged: damaged, by: context.commandReaders.0) ?? []
-            }
-            compared()
-        case .membership, .producers, .fencing, .deciding, .beginningClaim, .writingClaim, .committingClaim, .answerReaches, .done:
-            break
-        }
-        return []
-    }
+    /// The restored states.
+    var states: [PartitionState] { partitions.compactMap { cached[$0] } }
 
     private var partitions: [Int32] { targets.map(\.partition) }
 
@@ -184,6 +102,94 @@ final class Takeover {
     func target(_ partition: Int32) -> TakeoverTarget? { targets.first { $0.partition == partition } }
 
     private func inputs(of target: TakeoverTarget) -> [InputPartition] { assignment.inputs(of: target.partition) }
+
+    // MARK: - The stages that write
+
+    /// Makes the next call on the log.
+    ///
+    /// - Returns: partitions that cannot be taken over now. It goes on without them.
+    func step(on log: some CommandLog) throws(LogError) -> [PartitionFailure] {
+        defer { if targets.isEmpty { stage = .done } }
+        now = log.now
+        switch stage {
+        case .membership:
+            // Without offsets, nothing can be committed that would not claim to have read something.
+            let offsets = knownOffsets
+            if !offsets.isEmpty { try log.confirmMembership(offsets) }
+            fence(suspects)
+        case .producers:
+            ids = try log.initTransactions()
+            // This fenced the former owner of these ids.
+            fence(suspects.subtracting(ids))
+        case .fencing(let suspects):
+            let undecided = try log.fence(suspects)
+            stage = .deciding(since: now)
+            // One of these may still write.
+            return leaveOut { target in
+                guard !undecided.isDisjoint(with: target.tail.owners.suspects) else { return nil }
+                return PartitionFault(.journal, "the transaction of its former owner cannot be ended now")
+            }
+        case .deciding(let since):
+            // Brokers end the transactions of former owners within a moment. A partition with another program's cannot be read to
+            // its end, so it is not claimed.
+            let open = try log.openTransactions(in: targets.compactMap(\.extents))
+            guard open.isEmpty || log.now - since > Self.longestDecision else { break }
+            (unclaimed, stage) = (partitions.filter { partition in !open.contains { $0.partition == partition } }, .beginningClaim)
+            return leaveOut { target in
+                guard let transaction = open.first(where: { $0.partition == target.partition }) else { return nil }
+                return PartitionFault(
+                    .transaction(transaction.topic), at: transaction.offset,
+                    "another program's transaction is open in \(transaction.topic) [\(transaction.partition)] since offset"
+                        + " \(transaction.offset)")
+            }
+        case .beginningClaim:
+            try log.begin()
+            stage = .writingClaim
+        case .writingClaim:
+            for target in targets where claiming.contains(target.partition) {
+                let claim = JournalClaim(
+                    ids: ids, since: target.since, fenced: target.tail.owners.suspects.subtracting(ids).sorted(),
+                    group: context.settings.group, instance: context.settings.instance, partitions: assignment.partitionCount,
+                    next: target.tail.positions.ofHome)
+                try log.produce(.claim(claim), to: target.partition)
+            }
+            stage = .committingClaim
+        case .committingClaim:
+            try log.commit()
+            unclaimed.removeFirst(claiming.count)
+            stage = unclaimed.isEmpty ? .extentsAgain : .beginningClaim
+        case .answerReaches:
+            let handledAt = targets.reduce(into: [:]) { $0[$1.partition] = $1.tail.handledAt }
+            let reaches = try log.answerReaches(
+                at: knownPositions, handledAt: handledAt, retention: context.settings.window.retention)
+            for target in targets { target.reach = reaches[target.partition] }
+            readStock(of: targets.filter { state(of: $0) == nil })
+        default: return try look(at: log)
+        }
+        return []
+    }
+
+    /// The ids that may still write, this worker's former ones included: a journal may have lost its claim.
+    private var suspects: Set<String> {
+        targets.reduce(into: []) { $0.formUnion($1.tail.owners.suspects.union(cached[$1.partition]?.ids ?? [])) }
+    }
+
+    private func fence(_ suspects: Set<String>) {
+        if ids.isEmpty || !suspects.isDisjoint(with: ids) {
+            // Another process of the same name may have claimed after these ids were taken over, and have some of them now.
+            (ids, stage) = ([], .producers)
+        } else {
+            stage = suspects.isEmpty ? .deciding(since: now) : .fencing(suspects)
+        }
+    }
+
+    /// The partitions that are being claimed: together, unless such claims have failed.
+    var claiming: [Int32] {
+        switch stage {
+        case .beginningClaim, .writingClaim, .committingClaim: Array(unclaimed.prefix(claimLimit))
+        default: []
+        }
+    }
 
     private var knownPositions: [InputPosition] {
         targets.flatMap { target in
@@ -202,70 +208,94 @@ final class Takeover {
         }
     }
 
+    /// Goes on without the partitions that have a fault now.
+    private func leaveOut(_ fault: (TakeoverTarget) -> PartitionFault?) -> [PartitionFailure] {
+        let failures = targets.compactMap { target in fault(target).map { (target.partition, $0) } }
+        targets.removeAll { target in failures.contains { $0.0 == target.partition } }
+        return failures
+    }
+
     private func refuse(_ target: TakeoverTarget, _ fault: PartitionFault) {
         targets.removeAll { $0 === target }
         cached[target.partition] = nil
         refusals.append((target.partition, fault, target.results.upperBound))
     }
 
-    /// Goes on without these partitions, which cannot be taken over now.
-    private func leaveOut(_ isLeftOut: (TakeoverTarget) -> Bool) {
-        targets.removeAll(where: isLeftOut)
-        if targets.isEmpty { stage = .done }
+    // MARK: - The stages that read
+
+    /// Makes the next call on the log if that only reads, as all calls of an inspection do. Returns as ``step(on:)`` does.
+    func look(at log: some ReadableLog) throws(LogError) -> [PartitionFailure] {
+        defer { if targets.isEmpty { stage = .done } }
+        now = log.now
+        switch stage {
+        case .extents, .extentsAgain:
+            let (extents, leaderless) = try log.extents(of: partitions)
+            for found in extents {
+                target(found.partition)?.extents = found
+                cached[found.partition]?.compare(found)
+            }
+            let failures = leaveOut { target in
+                guard !extents.contains(where: { $0.partition == target.partition }) else { return nil }
+                let topic = leaderless[target.partition] ?? "a topic"
+                return PartitionFault(.leader(topic: topic), "\(topic) [\(target.partition)] has no leader, or is gone")
+            }
+            if stage == .extents { read(.tail, targets.compactMap { $0.nextTail() }) }
+            if stage == .extentsAgain { read(.between, targets.map { $0.betweenToRead() }) }
+            return failures
+        case .tail, .claims, .between, .stock, .journal:
+            let stage = stage
+            let damages = try reading.step(on: log) { self.apply($0, in: stage) }
+            for (place, reason) in damages {
+                guard let target = target(place.partition) else { continue }
+                let kind: PartitionFault.Kind = place.topic == .stock ? .stock : .journal
+                refuse(target, PartitionFault(kind, at: place.offset, "\(place.topic) [\(place.partition)]: \(reason)"))
+            }
+            if reading.isDone { try finishReading() }
+        case .groupOffsets:
+            groupOffsets.merge(try log.groupOffsets(of: targets.flatMap(inputs).sorted())) { $1 }
+            stage = .membership
+            guard isInspection else { break }
+            for target in targets { target.skipClaim() }
+            // What only repeats ask for is not read.
+            beginRestoring()
+        case .confirming:
+            // What was deleted while it was read would look as if it had never been there.
+            let found = try log.extents(of: partitions).extents
+            for extents in found where target(extents.partition)?.hasMoved(to: extents) ?? false {
+                throw LogError(.startOver, "the beginning of results or stock [\(extents.partition)] moved while they were read")
+            }
+            for target in targets where !target.fencedAllOwners {
+                throw LogError(.startOver, "results [\(target.partition)] was recreated while a claim was on its way")
+            }
+            finishRestore()
+            for extents in found { cached[extents.partition]?.compare(extents) }
+        case .evidence:
+            let ranges = evidenceRanges
+            if !ranges.isEmpty {
+                let (records, damaged) = try log.readBack(ranges)
+                for target in targets { target.compare(with: records, damaged: damaged, by: context.commandReaders.0) }
+            }
+            for target in targets {
+                if let fault = target.decisiveFault {
+                    refuse(target, fault)
+                } else {
+                    cached[target.partition]?.applied.evidence.thin()
+                }
+            }
+            stage = .done
+        case .membership, .producers, .fencing, .deciding, .beginningClaim, .writingClaim, .committingClaim, .answerReaches, .done:
+            break
+        }
+        return []
     }
 
-    // MARK: - Before the claim
-
-    private func found(_ extents: [PartitionExtents]) {
-        for extent in extents {
-            target(extent.partition)?.extents = extent
-            cached[extent.partition]?.compare(extent)
-        }
-        leaveOut { $0.extents == nil }
-        guard !isDone else { return }
-        if stage == .extentsAgain {
-            for target in targets { target.readBetween() }
-            enter(.between)
-        } else {
-            for target in targets { target.readTail() }
-            enter(.tail)
-        }
-    }
-
-    private func enter(_ stage: Stage) {
+    private func read(_ stage: Stage, _ parts: [ChangelogReading.Part]) {
         self.stage = stage
-        isOpen = false
-        guard targets.allSatisfy({ $0.reading == nil }) else { return }
-        // There is nothing to read, so nothing is found that could throw.
-        try? finishReading()
+        reading = ChangelogReading(parts, isolation: stage == .claims ? .uncommitted : .committed)
     }
 
-    /// The next records of the changelogs.
-    ///
-    /// - Throws: ``LogError`` if another worker has claimed a partition since, or a topic was recreated.
-    private func read(_ batch: ChangelogBatch) throws(LogError) {
-        if !batch.records.isEmpty || readAt == nil { readAt = now }
-        if let readAt, now - readAt > Self.longestRead {
-            throw LogError(.startOver, "results or stock do not reach as far as they did a moment ago")
-        }
-        var rest = batch.records[...]
-        // Records come in runs of one topic partition.
-        while let first = rest.first {
-            let run = rest.prefix { $0.partition == first.partition && $0.topic == first.topic }
-            rest = rest[run.endIndex...]
-            if let target = target(first.partition) { apply(target.wanted(run), to: target) }
-        }
-        for end in batch.ends { target(end.partition)?.reached(end) }
-        for (place, reason) in batch.damages {
-            guard let target = target(place.partition), target.reading?.topic == place.topic else { continue }
-            let kind: PartitionFault.Kind = place.topic == .stock ? .stock : .journal
-            refuse(target, PartitionFault(kind, at: place.offset, "\(place.topic) [\(place.partition)]: \(reason)"))
-        }
-        guard targets.allSatisfy({ $0.reading == nil }) else { return }
-        try finishReading()
-    }
-
-    private func apply(_ run: ArraySlice<ChangelogBatch.Record>, to target: TakeoverTarget) {
+    private func apply(_ run: ArraySlice<ChangelogBatch.Record>, in stage: Stage) {
+        guard let target = run.first.flatMap({ target($0.partition) }) else { return }
         if stage == .stock || stage == .journal { recordCount += run.count }
         guard stage != .stock else {
             target.restore?.applyStock(run, by: context.stockRestorer)
@@ -277,121 +307,26 @@ final class Takeover {
                     value, partition: record.partition, offset: record.offset, timestamp: record.timestamp)
             else { continue }
             switch stage {
-            case .tail: target.tail.addCommitted(record)
-            case .claims: target.tail.addUncommitted(record)
             case .between: target.addBetween(record, ids: ids)
             case .journal: target.restore?.apply(record, by: context.journalReader, now: now)
-            case .head: target.restore?.applyHead(record)
-            default: break
+            default: target.add(record, isCommitted: stage == .tail)
             }
         }
     }
 
     /// All partitions are read as far as this stage needs.
     private func finishReading() throws(LogError) {
-        guard !targets.isEmpty else { return stage = .done }
         switch stage {
         case .tail:
-            let further = targets.filter { $0.readTailFurther() }
-            if !further.isEmpty { return isOpen = false }
-            for target in targets { target.readClaims() }
-            enter(.claims)
+            let further = targets.compactMap { $0.nextTail() }
+            if further.isEmpty { read(.claims, targets.map { $0.claimsToRead() }) } else { read(.tail, further) }
         case .claims: stage = .groupOffsets
         case .between: try finishBetween()
-        case .stock:
-            for target in targets { target.readJournal(context, for: purpose) }
-            enter(.journal)
-        case .journal:
-            let further = targets.filter { $0.readJournalFurther(context) }
-            if !further.isEmpty { return isOpen = false }
-            for target in targets { target.readHead() }
-            enter(.head)
-        case .head: stage = .confirming
+        case .stock, .journal:
+            let parts = targets.compactMap { $0.nextJournal(context.settings.window, for: purpose) }
+            if parts.isEmpty { stage = .confirming } else { read(.journal, parts) }
         default: break
         }
-    }
-
-    /// Begins to ask the group whether this worker still is a member.
-    private func beginMembership() {
-        guard !isInspection else {
-            for target in targets { target.readUnclaimed() }
-            return beginStock()
-        }
-        stage = .membership
-        // Nothing could be committed that would not claim to have read something.
-        if knownOffsets.isEmpty { fence(suspects) }
-    }
-
-    /// The ids under which somebody may still write, this worker's former self included: a journal may have lost its claim.
-    private var suspects: Set<String> {
-        targets.reduce(into: []) { $0.formUnion($1.tail.suspects.union(cached[$1.partition]?.ids ?? [])) }
-    }
-
-    private func fence(_ suspects: Set<String>) {
-        if ids.isEmpty || !suspects.isDisjoint(with: ids) {
-            // Another process of the same name may have claimed after these ids were taken over, and have some of them now.
-            (ids, stage) = ([], .producers)
-        } else if suspects.isEmpty {
-            stage = .deciding(since: now)
-        } else {
-            stage = .fencing(suspects)
-        }
-    }
-
-    /// The ids are fenced, but for these. Partitions must wait in which one of them may still write.
-    private func fenced(but undecided: Set<String>, now: Timestamp) -> [PartitionFailure] {
-        let waiting = targets.filter { !undecided.isDisjoint(with: $0.tail.suspects) }
-        stage = .deciding(since: now)
-        leaveOut { target in waiting.contains { $0 === target } }
-        return waiting.map {
-            ($0.partition, PartitionFault(.journal, "the transaction of its former owner cannot be ended now"))
-        }
-    }
-
-    /// All that was written before is decided, but for these transactions. Brokers end those of former owners within a moment. A
-    /// partition with another program's cannot be read to its end, so it is not claimed.
-    private func decided(but open: [ChangelogPosition], isLate: Bool) -> [PartitionFailure] {
-        guard open.isEmpty || isLate else { return [] }
-        leaveOut { target in open.contains { $0.partition == target.partition } }
-        if !isDone { beginClaims() }
-        return open.map { transaction in
-            (
-                transaction.partition,
-                PartitionFault(
-                    .transaction(transaction.topic), at: transaction.offset,
-                    "another program's transaction is open in \(transaction.topic) [\(transaction.partition)] since offset"
-                        + " \(transaction.offset)")
-            )
-        }
-    }
-
-    // MARK: - The claim
-
-    private func beginClaims() {
-        unclaimed = partitions
-        stage = unclaimed.isEmpty ? .done : .beginningClaim
-    }
-
-    /// The partitions that are being claimed: together, unless such claims have failed.
-    var claiming: [Int32] {
-        switch stage {
-        case .beginningClaim, .writingClaim, .committingClaim: Array(unclaimed.prefix(claimLimit))
-        default: []
-        }
-    }
-
-    private func claim(on target: TakeoverTarget) -> JournalClaim {
-        JournalClaim(
-            ids: ids, since: target.since, fenced: target.tail.suspects.subtracting(ids).sorted(), group: context.settings.group,
-            instance: context.settings.instance, partitions: assignment.partitionCount, next: target.tail.positions.ofHome)
-    }
-
-    /// The claims are committed.
-    private func claimed() {
-        unclaimed.removeFirst(min(claimLimit, unclaimed.count))
-        guard unclaimed.isEmpty else { return stage = .beginningClaim }
-        claimAttempts += 1
-        stage = .extentsAgain
     }
 
     /// All partitions are read up to the claims.
@@ -400,24 +335,18 @@ final class Takeover {
             throw LogError(
                 .startOver, "the claim to partition \(target.partition) is not in the journal: another worker has fenced it")
         }
+        claimAttempts += 1
         let others = targets.reduce(into: Set<String>()) { $0.formUnion($1.between) }
         if !others.isEmpty {
             guard claimAttempts < Self.mostClaims else { throw LogError(.startOver, "others keep claiming the same partitions") }
             for target in targets { target.claimAgain() }
             return fence(others)
         }
-        isOwner = true
         for target in targets {
             claims[target.partition] = target.claim
             if let state = cached[target.partition] { resume(state, of: target) }
         }
-        if targets.allSatisfy({ state(of: $0) != nil }) {
-            beginEvidence()
-        } else if purpose == .work {
-            stage = .answerReaches
-        } else {
-            beginStock()
-        }
+        beginRestoring()
     }
 
     /// Goes on with a former state if the journal is as it was, and else drops it.
@@ -427,32 +356,28 @@ final class Takeover {
         if target.isUnchanged(since: state), Set(state.committed.positions.all.map(\.input)) == Set(inputs(of: target)) {
             let isRewritten = state.resume(claim: claim, ids: ids, lastNote: target.tail.note?.offset, extents)
             if isRewritten { rewritten.append(target.partition) }
-        } else {
-            cached[target.partition] = nil
-            guard let fault = lossFault(of: state, target.tail, extents) else { return }
-            if fault.kind == .journal { forgotten.merge(state.groupOffsets()) { $1 } }
+            return
+        }
+        cached[target.partition] = nil
+        let lost = state.committed.records - target.tail.records
+        if state.truncated.contains(.results), lost > 0 {
+            target.refused = (state, .lostEnd(of: extents, missing: lost, anchors: state.positions))
+            forgotten.merge(state.groupOffsets()) { $1 }
+        } else if state.truncated.contains(.stock) {
+            // No state in memory makes that good.
+            let fault = PartitionFault(
+                .stock, at: extents.stock.upperBound,
+                "stock [\(state.partition)] holds offsets \(extents.stock.lowerBound) to \(extents.stock.upperBound), and lacks"
+                    + " records that were written or read before: the topic was recreated, or lost a part", anchors: state.positions
+            )
             target.refused = (state, fault)
         }
     }
 
-    /// The fault of a partition whose journal lacks records that this worker wrote, or whose stock lacks records that no state in
-    /// memory makes good.
-    private func lossFault(of state: PartitionState, _ tail: JournalTail, _ extents: PartitionExtents) -> PartitionFault? {
-        let lost = state.committed.records - tail.records
-        if state.truncated.contains(.results), lost > 0 {
-            return .lostEnd(of: extents, missing: lost, anchors: state.positions)
-        }
-        guard state.truncated.contains(.stock) else { return nil }
-        return PartitionFault(
-            .stock, at: extents.stock.upperBound,
-            "stock [\(state.partition)] holds offsets \(extents.stock.lowerBound) to \(extents.stock.upperBound), and lacks records"
-                + " that were written or read before: the topic was recreated, or lost a part", anchors: state.positions)
-    }
-
     /// The claim of another group that took a partition away from this worker, whose claims stood there.
-    func otherOwner(of former: [Int32: Offset]) -> JournalTail.LastClaim? {
+    func otherOwner(of former: [Int32: Offset]) -> JournalOwners.LastClaim? {
         for (partition, claim) in former {
-            guard let last = target(partition)?.tail.lastClaim, last.offset > claim else { continue }
+            guard let last = target(partition)?.tail.owners.lastClaim, last.offset > claim else { continue }
             if last.group != context.settings.group { return last }
         }
         return nil
@@ -460,29 +385,43 @@ final class Takeover {
 
     // MARK: - Restoring
 
-    private func beginStock() {
+    private func beginRestoring() {
+        let unknown = targets.filter { state(of: $0) == nil }
         // An anchor answers no command, but accepts it if the journal does not hold what a worker would look for.
-        if purpose.isAnchor { for target in targets { target.reach = AnswerReach(offset: 0, firstUnread: nil) } }
-        beginStock(of: targets.filter { state(of: $0) == nil })
+        if purpose.isAnchor { for target in unknown { target.reach = AnswerReach(offset: 0, firstUnread: nil) } }
+        if unknown.isEmpty {
+            beginEvidence()
+        } else if isInspection || purpose.isAnchor {
+            readStock(of: unknown)
+        } else {
+            stage = .answerReaches
+        }
     }
 
-    private func beginStock(of targets: [TakeoverTarget]) {
+    private func readStock(of targets: [TakeoverTarget], readingAll readsAll: Bool = false) {
         for target in targets {
             guard let extents = target.extents else { continue }
-            target.readStock(
-                into: PartitionRestore(
-                    extents, assignment: assignment, readsAll: target.mustReadAll, for: purpose,
-                    groupOffsets: groupOffsets.filter { inputs(of: target).contains($0.key) }, context: context))
+            target.restore = PartitionRestore(
+                extents, assignment: assignment, readsAll: readsAll, for: purpose,
+                groupOffsets: groupOffsets.filter { inputs(of: target).contains($0.key) }, context: context)
         }
-        enter(.stock)
+        read(
+            .stock,
+            targets.compactMap { target in
+                target.extents.map {
+                    ChangelogReading.Part(topic: .stock, partition: target.partition, offsets: $0.stock)
+                }
+            })
     }
 
     /// Closes the accounts. Where one does not close, stock and journal are read again from their beginnings.
     private func finishRestore() {
         var incomplete: [TakeoverTarget] = []
         for target in targets {
-            guard let restore = target.closedRestore(), let claim = target.claim else { continue }
-            if target.mustReadAll {
+            guard var restore = target.restore, let claim = target.claim else { continue }
+            target.restore = nil
+            restore.close(target.reach)
+            if restore.needsAll {
                 incomplete.append(target)
                 continue
             }
@@ -496,7 +435,7 @@ final class Takeover {
             }
         }
         if !incomplete.isEmpty {
-            beginStock(of: incomplete)
+            readStock(of: incomplete, readingAll: true)
         } else if purpose.isAnchor {
             stage = .done
         } else {
@@ -512,7 +451,6 @@ final class Takeover {
             if let state = state(of: target) { target.examine(state) }
         }
         stage = .evidence
-        if evidenceRanges.isEmpty { compared() }
     }
 
     private var evidenceRanges: [InputPartition: Range<Offset>] {
@@ -520,18 +458,4 @@ final class Takeover {
             if target.mismatches.isEmpty, let evidence = target.evidence { ranges.merge(evidence.ranges) { $1 } }
         }
     }
-
-    private func compared() {
-        for target in targets {
-            if let fault = target.decisiveFault {
-                refuse(target, fault)
-            } else {
-                cached[target.partition]?.applied.evidence.thin()
-            }
-        }
-        stage = .done
-    }
-
-    /// The restored states.
-    var states: [PartitionState] { partitions.compactMap { cached[$0] } }
 }

@@ -1,32 +1,21 @@
 import JuiceDomain
 import JuiceMessages
 
-/// The progress of one partition's takeover: which part of a changelog is being read, and what was found so far.
+/// The progress of one partition's takeover: what was found so far, and which part of a changelog is to be read next.
 final class TakeoverTarget {
-    /// What is being read.
-    struct Reading {
-        let topic: ChangelogTopic
-        let start: Offset
-        /// Before the start if the log became shorter meanwhile.
-        let end: Offset
-        /// Whether to stop at the end of what is committed now, even before `end`.
-        var endsEarly = false
-    }
-
     let partition: Int32
     var extents: PartitionExtents? {
-        didSet { starts = starts ?? extents.map { ($0.results.lowerBound, $0.stock.lowerBound) } }
+        didSet {
+            guard firstExtents == nil else { return }
+            firstExtents = extents
+            tail = JournalTail(partition: partition, from: results.upperBound)
+        }
     }
-    /// Where journal and stock began when they were looked at first.
-    private var starts: (results: Offset, stock: Offset)?
-    private(set) var reading: Reading?
-    var tail: JournalTail
-    private var tailSpan: Offset = 4_096
-    /// Committed records were read up to here.
-    private var tailEnd: Offset = 0
+    private var firstExtents: PartitionExtents?
+    private(set) var tail: JournalTail
     /// The end of the journal that was read, undecided transactions included.
     private(set) var since: Offset = 0
-    /// Where this worker's claim stands.
+    /// The offset of this worker's claim.
     private(set) var claim: Offset?
     /// The ids of claims that came between reading the journal and this worker's last claim.
     private(set) var between: Set<String> = []
@@ -34,113 +23,73 @@ final class TakeoverTarget {
     private var hasNewRecords = false
     /// How far back repeats may ask for answers; nil if no command is to be answered.
     var reach: AnswerReach?
-    private var answerSpan: Offset = 0
-    /// Whether the whole journal is to be read, since less of it did not add up.
-    private(set) var mustReadAll = false
-    private(set) var journalStart: Offset?
     var restore: PartitionRestore?
-    private(set) var evidence: InputFingerprints?
-    var mismatches: [InputMismatch]
     /// What is wrong with journal or stock, and the state that was found.
     var refused: (state: PartitionState, fault: PartitionFault)?
+    /// What to compare the inputs with, and what differs.
+    private(set) var evidence: InputFingerprints?
+    private(set) var mismatches: [InputMismatch]
     /// Positions outside of their logs.
     private var positionFaults: [PartitionFault] = []
 
     init(_ partition: Int32, mismatches: [InputMismatch]) {
         (self.partition, self.mismatches) = (partition, mismatches)
-        tail = JournalTail(partition: partition)
+        tail = JournalTail(partition: partition, from: 0)
     }
 
-    /// Whether the beginning of journal or stock is not where it was.
+    /// Whether the beginning of journal or stock is not where it was at first.
     func hasMoved(to extents: PartitionExtents) -> Bool {
-        starts.map { $0 != (extents.results.lowerBound, extents.stock.lowerBound) } ?? false
+        guard let first = firstExtents else { return false }
+        return (first.results.lowerBound, first.stock.lowerBound) != (extents.results.lowerBound, extents.stock.lowerBound)
     }
 
     var results: Range<Offset> { extents?.results ?? 0..<0 }
 
-    /// Whether the claims before this worker's are those that it read before it claimed: it has fenced no others.
-    var fencedAllOwners: Bool {
-        let first = tail.note?.offset ?? 0
-        return (restore?.claims ?? [:]).allSatisfy { $0.key < first || $0.key >= since || tail.names($0.value, at: $0.key) }
-    }
-
-    // MARK: - Reading
-
-    /// Where to open the topic that is to be read.
-    var opening: ChangelogPosition? {
-        reading.map { ChangelogPosition(topic: $0.topic, partition: partition, offset: $0.start) }
-    }
-
-    private func read(_ topic: ChangelogTopic, _ range: Range<Offset>) {
-        reading = range.isEmpty ? nil : Reading(topic: topic, start: range.lowerBound, end: range.upperBound)
-    }
-
-    /// The records of a run that belong to what is being read.
-    func wanted(_ run: ArraySlice<ChangelogBatch.Record>) -> ArraySlice<ChangelogBatch.Record> {
-        guard let reading, run.first?.topic == reading.topic else { return [] }
-        if let last = run.last, last.offset + 1 >= reading.end { finish(at: reading.end) }
-        return run.prefix { $0.offset < reading.end }
-    }
-
-    /// A topic is read to its current end.
-    func reached(_ end: ChangelogPosition) {
-        guard let reading, end.topic == reading.topic, reading.endsEarly || end.offset >= reading.end else { return }
-        finish(at: min(end.offset, reading.end))
-    }
-
-    private func finish(at offset: Offset) {
-        if reading?.endsEarly ?? false { tailEnd = offset }
-        reading = nil
+    private func part(_ topic: ChangelogTopic, _ offsets: Range<Offset>, endsEarly: Bool = false) -> ChangelogReading.Part {
+        ChangelogReading.Part(topic: topic, partition: partition, offsets: offsets, endsEarly: endsEarly)
     }
 
     // MARK: - Before the claim
 
-    /// Begins to read the journal's end.
-    func readTail() {
-        tail = JournalTail(partition: partition)
-        read(.results, max(results.lowerBound, results.upperBound - tailSpan)..<results.upperBound)
-        reading?.endsEarly = true
-        if reading == nil { tailEnd = results.upperBound }
+    /// The journal's end, from further back each time, until the last position note is among it; nil if it is.
+    func nextTail() -> ChangelogReading.Part? {
+        guard tail.note == nil, tail.start > results.lowerBound else { return nil }
+        let span = max(4_096, (results.upperBound - tail.start) * 8)
+        tail = JournalTail(partition: partition, from: max(results.lowerBound, results.upperBound - span))
+        return part(.results, tail.start..<results.upperBound, endsEarly: true)
     }
 
-    /// Begins again from further back if the last position note is not among what was read.
-    func readTailFurther() -> Bool {
-        guard tail.note == nil, results.upperBound - tailSpan > results.lowerBound else { return false }
-        tailSpan *= 8
-        readTail()
-        return true
-    }
-
-    /// Begins to read the claims that the last position note's writer may not have known, whatever becomes of them.
-    func readClaims() {
+    /// The claims that the last position note's writer may not have known, whatever becomes of them.
+    func claimsToRead() -> ChangelogReading.Part {
         since = results.upperBound
-        read(.results, (tail.note?.offset ?? results.lowerBound)..<since)
+        return part(.results, (tail.note?.offset ?? results.lowerBound)..<since)
     }
 
-    /// Goes on to restoring as if the claim stood at the journal's end. What only repeats ask for is not read.
-    func readUnclaimed() { claim = since }
+    func add(_ record: JournalRecord, isCommitted: Bool) { tail.add(record, isCommitted: isCommitted) }
+
+    /// Goes on to restoring as if the claim stood at the journal's end.
+    func skipClaim() { claim = since }
 
     // MARK: - After the claim
 
-    /// Begins to read up to the claim.
-    func readBetween() {
+    /// What follows the tail, up to the claim and beyond.
+    func betweenToRead() -> ChangelogReading.Part {
         (claim, between) = (nil, [])
-        reading = Reading(topic: .results, start: max(tailEnd, results.lowerBound), end: results.upperBound)
+        let start = max(tail.end, results.lowerBound)
+        return part(.results, start..<max(start, results.upperBound))
     }
 
     func addBetween(_ record: JournalRecord, ids: [String]) {
-        let offset = record.offset
-        tailEnd = offset + 1
         guard case .claim(let other) = record.note else {
             // Written by a former owner, and decided since the tail was read.
-            tail.addCommitted(record)
+            tail.add(record, isCommitted: true)
             return hasNewRecords = true
         }
-        tail.addUncommitted(record)
-        guard offset >= since else { return }
+        tail.add(record, isCommitted: false)
+        guard record.offset >= since else { return }
         // A second process of the same name may have claimed with the same ids.
         if other.ids != ids || claim != nil { between.formUnion(other.ids) }
-        if other.ids == ids { claim = offset }
+        if other.ids == ids { claim = record.offset }
     }
 
     /// Others claimed in between. The next claim covers all that is known by now.
@@ -151,60 +100,55 @@ final class TakeoverTarget {
 
     /// Whether no other worker has written to the journal since a state was the last that it says.
     func isUnchanged(since state: PartitionState) -> Bool {
-        guard !hasNewRecords, tail.hasClaim(of: state), !state.truncated.contains(.results),
-            tail.records == state.committed.records
-        else { return false }
-        return tail.positions.all.allSatisfy { state.committed.positions[$0.input] == $0.offset }
+        // In a journal that was recreated, another claim may stand there.
+        let isLastOwner = tail.owners.lastClaim.map { ($0.offset, $0.ids) == (state.claim, state.ids) } ?? false
+        return !hasNewRecords && isLastOwner && !state.truncated.contains(.results) && tail.records == state.committed.records
+            && tail.positions.all.allSatisfy { state.committed.positions[$0.input] == $0.offset }
     }
 
     // MARK: - Restoring
 
-    /// Begins to read the whole stock.
-    func readStock(into restore: PartitionRestore) {
-        self.restore = restore
-        read(.stock, restore.extents.stock)
+    /// Whether the claims before this worker's are those that it read before it claimed: it has fenced no others.
+    var fencedAllOwners: Bool {
+        let first = tail.note?.offset ?? 0
+        return (restore?.owners.claims ?? [:]).allSatisfy {
+            $0.key < first || $0.key >= since || tail.owners.claims[$0.key] == $0.value
+        }
     }
 
-    /// Begins to read the journal from where repeats may ask for answers, and from before the changes that the stock may lack.
-    func readJournal(_ context: WorkerContext, for purpose: Takeover.Purpose) {
-        guard let claim, restore != nil else { return }
-        // A window that is full by count has large transactions, which leave few markers between the records.
-        if answerSpan == 0 { answerSpan = Offset(context.settings.window.count) + Offset(context.settings.window.count / 4) + 1 }
+    /// The journal from where repeats may ask for answers, and from before the changes that the stock may lack; once it was read,
+    /// from further back if that said too little, and else nil.
+    func nextJournal(_ window: DuplicateWindow, for purpose: Takeover.Purpose) -> ChangelogReading.Part? {
+        guard let claim, let restore else { return nil }
+        let isCut = tail.note?.position.account?.oldest ?? .max < results.lowerBound
         // All of the stock from before the last note but one is written.
-        let needed = tail.note.map { $0.position.account?.before ?? $0.offset } ?? results.lowerBound
-        let isCut = reach != nil && tail.note?.position.account?.oldest ?? .max < results.lowerBound
-        let asked = purpose == .work ? reach.map { max($0.offset, claim - answerSpan) } : nil
-        let readsAll = isCut || mustReadAll || purpose == .anchor(isCopy: true)
-        let latest = readsAll ? results.lowerBound : min(needed, asked ?? claim)
-        let start = max(results.lowerBound, latest)
-        journalStart = start
-        restore?.beginJournal(at: start, lastNote: tail.note?.offset ?? 0, duplicates: context.newMemory)
-        read(.results, start..<claim)
+        let noted = tail.note.map { $0.position.account?.before ?? $0.offset } ?? results.lowerBound
+        // A window that is full by count has large transactions, which leave few markers between the records.
+        var span = Offset(window.count) + Offset(window.count / 4) + 1
+        var needed = noted
+        if let former = restore.needed {
+            if let note = restore.account.uncounted {
+                needed = note
+            } else if let reach, former > max(reach.offset, results.lowerBound), restore.answerCount < window.count {
+                // There were too few answers: markers and aborted records take offsets, too.
+                span = max(span, 2 * (claim - former))
+                needed = max(reach.offset, claim - span)
+            } else {
+                return nil
+            }
+        } else if restore.readsAll || purpose == .anchor(isCopy: true) || reach != nil && isCut {
+            needed = results.lowerBound
+        } else if purpose == .work, let reach {
+            needed = min(noted, max(reach.offset, claim - span))
+        }
+        needed = max(needed, results.lowerBound)
+        let start = needed < noted ? max(results.lowerBound, needed - Self.noteDistance) : needed
+        self.restore?.beginJournal(at: start, needing: needed, lastNote: tail.note?.offset ?? 0)
+        return part(.results, start..<max(start, claim))
     }
 
-    /// Begins again from further back if there were too few answers: markers and aborted records take offsets, too.
-    func readJournalFurther(_ context: WorkerContext) -> Bool {
-        guard let restore, let start = journalStart, let reach, start > max(reach.offset, results.lowerBound),
-            restore.applied.duplicates.count < context.settings.window.count
-        else { return false }
-        answerSpan *= 2
-        readJournal(context, for: .work)
-        return reading != nil
-    }
-
-    /// Begins to count the records between the first note that was read and the note before it, if that was not read.
-    func readHead() {
-        if let head = restore?.unreadHead { read(.results, head) }
-    }
-
-    /// Closes the account of what was read, and returns that once; nil if nothing was.
-    func closedRestore() -> PartitionRestore? {
-        guard var restore else { return nil }
-        self.restore = nil
-        restore.close(reach)
-        mustReadAll = restore.needsAll
-        return restore
-    }
+    /// How far to read beyond what is needed: a position note usually lies within this distance, so that all needed records count.
+    private static let noteDistance: Offset = 4_096
 
     // MARK: - Another log
 
@@ -214,6 +158,12 @@ final class TakeoverTarget {
         let evidence = state.applied.evidence.latest(in: extents)
         self.evidence = evidence
         positionFaults = state.positions.compactMap { Self.fault(of: $0, in: extents, evidence) }
+    }
+
+    /// Compares what was answered with what the inputs have there now, unless that is known to differ.
+    func compare(with records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader) {
+        guard mismatches.isEmpty else { return }
+        mismatches = evidence?.mismatches(with: records, damaged: damaged, by: reader) ?? []
     }
 
     /// The fault of a position outside of its log. If what is left of the log is what was answered, the rest of it was lost. Else
@@ -257,6 +207,44 @@ final class TakeoverTarget {
     }
 }
 
+/// What the end of a partition's journal says up to this worker's claim: where to restore from, the positions of the inputs, and
+/// whose transactions may still be open.
+struct JournalTail {
+    /// Where it begins, and where what was read of it ends.
+    let start: Offset
+    private(set) var end: Offset
+    /// The last position note.
+    private(set) var note: (offset: Offset, position: JournalPosition)?
+    /// How many records the journal has handled, as far as it was read.
+    private(set) var records: Int64 = 0
+    /// The next offset of each input, as far as the journal was read.
+    private(set) var positions: InputPositions
+    private(set) var owners = JournalOwners()
+    /// The last record that was handled of each input, and when, for people.
+    private(set) var lastHandled: [InputPartition: (offset: Offset, at: Timestamp?)] = [:]
+
+    init(partition: Int32, from start: Offset) {
+        (self.start, end, positions) = (start, start, InputPositions(home: partition))
+    }
+
+    /// When the last record was handled.
+    var handledAt: Timestamp? { lastHandled.values.compactMap(\.at).max() }
+
+    mutating func add(_ record: JournalRecord, isCommitted: Bool) {
+        owners.add(record, isCommitted: isCommitted)
+        guard isCommitted else { return }
+        end = record.offset + 1
+        positions.apply(record)
+        if let place = record.handled {
+            lastHandled[place.input] = (place.offset, record.timestamp)
+            records += 1
+        }
+        if case .position(let note) = record.note {
+            (self.note, records) = ((record.offset, note), note.account?.records ?? records)
+        }
+    }
+}
+
 /// How far back a restore must read a partition's journal, so that repeats which are not read yet find their first answers.
 package struct AnswerReach {
     /// The first record that was written late enough; the journal's end if none was.
@@ -265,90 +253,4 @@ package struct AnswerReach {
     let firstUnread: Timestamp?
 
     package init(offset: Offset, firstUnread: Timestamp?) { (self.offset, self.firstUnread) = (offset, firstUnread) }
-}
-
-/// What the end of a partition's journal says up to this worker's claim: where to restore from, the positions of the inputs, and
-/// whose transactions may still be open.
-struct JournalTail {
-    /// The last claim that is committed.
-    struct LastClaim {
-        let offset: Offset
-        let ids: [String]
-        let group: String
-        let instance: String
-
-        init(_ claim: JournalClaim, at offset: Offset) {
-            (self.offset, ids, group, instance) = (offset, claim.ids, claim.group, claim.instance)
-        }
-
-        /// The claim of a position note's writer, by its transactional ids: `GROUP/INSTANCE/WORKER/SET/INDEX`.
-        init(of note: JournalPosition) {
-            (offset, ids) = (note.claim, note.ids)
-            let parts = (ids.first ?? "").split(separator: "/", omittingEmptySubsequences: false)
-            group = parts.dropLast(4).joined(separator: "/")
-            instance = parts.dropLast(3).last.map(String.init) ?? ""
-        }
-    }
-
-    /// The last position note.
-    private(set) var note: (offset: Offset, position: JournalPosition)?
-    /// How many records the journal has handled, as far as it was read.
-    private(set) var records: Int64 = 0
-    /// The next offset of each input, as far as the journal was read.
-    private(set) var positions: InputPositions
-    private(set) var lastClaim: LastClaim?
-    /// The last record that was handled of each input, and when, for people.
-    private(set) var lastHandled: [InputPartition: (offset: Offset, at: Timestamp?)] = [:]
-    /// Whatever was named before this offset was fenced by the writer of a later claim.
-    private var fencedUpTo: Offset = 0
-    /// The transactional ids that claims and position notes name.
-    private var namings: [(offset: Offset, ids: [String])] = []
-
-    init(partition: Int32) { positions = InputPositions(home: partition) }
-
-    /// When the last record was handled.
-    var handledAt: Timestamp? { lastHandled.values.compactMap(\.at).max() }
-
-    /// Whether the last claim is the one that a state belongs to. In a journal that was recreated, another one may stand there.
-    func hasClaim(of state: PartitionState) -> Bool { lastClaim.map { ($0.offset, $0.ids) == (state.claim, state.ids) } ?? false }
-
-    /// Adds a committed record.
-    mutating func addCommitted(_ record: JournalRecord) {
-        let offset = record.offset
-        positions.apply(record)
-        if let place = record.handled {
-            lastHandled[place.input] = (place.offset, record.timestamp)
-            records += 1
-        }
-        switch record.content {
-        case .note(.position(let note)):
-            (self.note, records) = ((offset, note), note.account?.records ?? records)
-            if lastClaim.map({ $0.offset < note.claim }) ?? true { lastClaim = LastClaim(of: note) }
-            namings.append((offset, note.ids))
-        case .note(.claim(let claim)):
-            // A claim that was on its way while the journal was recreated may have read another one.
-            if Set(lastClaim?.ids ?? []).isSubset(of: claim.fenced) { fencedUpTo = max(fencedUpTo, min(claim.since, offset)) }
-            lastClaim = LastClaim(claim, at: offset)
-        default: break
-        }
-    }
-
-    /// Adds who wrote a record, whatever becomes of it: its writer may still commit others.
-    mutating func addUncommitted(_ record: JournalRecord) {
-        switch record.content {
-        case .note(.claim(let claim)): namings.append((record.offset, claim.ids))
-        case .note(.position(let note)): namings.append((record.offset, note.ids))
-        default: break
-        }
-    }
-
-    /// Whether a claim with these ids stands there.
-    func names(_ ids: [String], at offset: Offset) -> Bool { namings.contains { $0 == (offset, ids) } }
-
-    /// The ids under which somebody may still write. Whoever wrote the last position note had fenced all that was named before,
-    /// but for itself.
-    var suspects: Set<String> {
-        let first = max(fencedUpTo, note?.offset ?? 0)
-        return Set(namings.lazy.filter { $0.offset >= first }.flatMap(\.ids))
-    }
 }

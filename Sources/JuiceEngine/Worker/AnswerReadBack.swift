@@ -2,7 +2,7 @@ import JuiceMessages
 
 /// Reads first answers back from the journals, for repeats that cannot be answered without them.
 ///
-/// The answers that are wanted of a partition are read in order. What stands between two of them is read over if there is little of
+/// The answers that are wanted of a partition are read in order. Records between two of them are read over if there are few of
 /// it, and is kept as long as there is room: the next repeats probably want it.
 final class AnswerReadBack {
     private enum Stage { case opening, reading, closing, done }

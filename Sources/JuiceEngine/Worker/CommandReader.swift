@@ -48,18 +48,10 @@ extension JournalAnswer {
     func given(_ value: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer { role == .lost ? .init(start: nil, count: 0) : value }
 }
 
-/// What a command asks for. Kept apart from ``ReceivedCommand``, which can be passed on without counting references.
-enum CommandContent {
-    case make(JuiceOrder)
-    case cancel
-    case apply(StockEdit)
-    case reject(Rejection)
-}
-
 /// Decodes records of the input topics. A reading is valid until the next one.
 struct CommandReader {
     /// What a record is.
-    enum Reading: ~Copyable {
+    enum ReceivedRecord: ~Copyable {
         /// A command to carry out.
         case command(ReceivedCommand, CommandContent)
         /// A command for a store of another partition.
@@ -80,30 +72,15 @@ struct CommandReader {
     }
 
     @inline(__always)
-    func read(_ record: CommandRecord) -> Reading {
+    func read(_ record: CommandRecord) -> ReceivedRecord {
         guard let store = StoreID.read(key: record.key) else { return .undecodable(.badStore) }
-        let (kind, id, content): (CommandKind, BorrowedText, CommandContent)
-        switch record.topic {
-        case .orders:
-            switch decoder.decodeOrder(record.value) {
-            case .command(let command):
-                switch command.request {
-                case .make(let order): (kind, id, content) = (.order, command.id, .make(order))
-                case .cancel: (kind, id, content) = (.cancel, command.id, .cancel)
-                }
-            case .rejected(let rejected, let reason): (kind, id, content) = (.order, rejected, .reject(reason))
-            // It becomes a dead letter of the partition it was read from, whoever owns the store.
-            case .undecodable(let reason): return .undecodable(reason)
-            }
-        case .restocks:
-            switch decoder.decodeRestock(record.value) {
-            case .command(let restock): (kind, id, content) = (.restock, restock.id, .apply(restock.edit))
-            case .rejected(let rejected, let reason): (kind, id, content) = (.restock, rejected, .reject(reason))
-            case .undecodable(let reason): return .undecodable(reason)
-            }
+        switch decoder.decode(record.value, of: record.topic) {
+        // It becomes a dead letter of the partition it was read from, not of the store's owner.
+        case .undecodable(let reason): return .undecodable(reason)
+        case .command(let kind, let id, let content):
+            let owner = Murmur2.partition(of: store.bytes, count: partitionCount)
+            guard owner == record.partition else { return .misrouted(owner: owner) }
+            return .command(ReceivedCommand(kind, store: store, id: id, offset: record.offset), content)
         }
-        let owner = Murmur2.partition(of: store.bytes, count: partitionCount)
-        guard owner == record.partition else { return .misrouted(owner: owner) }
-        return .command(ReceivedCommand(kind, store: store, id: id, offset: record.offset), content)
     }
 }

@@ -135,7 +135,7 @@ struct FailurePolicy {
         }
         owesFirst = owesFirst || isMixed
         guard !isMixed, let record = batch.onlyRecord else { return nil }
-        // It is blamed only in a trial, whose probe the topic took.
+        // It is the cause only if that shows in a trial, whose probe the topic took.
         guard let suspect, suspect.topic == topic || !isProbed else {
             refusals[record] = Refusal(fallback: fallback, suspect: (topic, partition))
             return nil
@@ -155,12 +155,12 @@ struct FailurePolicy {
         count += 1
         refusals = [:]
         claimLimit = max(1, partitions.count / 2)
-        var blamed: Int32?
-        if case .record(_, let partition) = error.subject { blamed = partition }
-        if blamed == nil, partitions.count == 1, failedAlone(partitions[0], at: now) { blamed = partitions[0] }
-        guard let blamed else { return nil }
-        pause(blamed, .unclaimable, at: now)
-        return (blamed, PartitionFault(.journal, "claims to the partition fail: \(error.message)"))
+        var failing: Int32?
+        if case .record(_, let partition) = error.subject { failing = partition }
+        if failing == nil, partitions.count == 1, failedAlone(partitions[0], at: now) { failing = partitions[0] }
+        guard let failing else { return nil }
+        pause(failing, .unclaimable, at: now)
+        return (failing, PartitionFault(.journal, "claims to the partition fail: \(error.message)"))
     }
 
     /// The partitions are claimed, but for those that are paused. These are tried one by one, so that they fail no others' claims.

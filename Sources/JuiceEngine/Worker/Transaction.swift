@@ -83,7 +83,9 @@ struct Transaction: ~Copyable {
     }
 
     @inline(__always)
-    private func read(_ records: Span<CommandRecord>, at index: Int, _ state: borrowing AppliedState) -> CommandReader.Reading {
+    private func read(_ records: Span<CommandRecord>, at index: Int, _ state: borrowing AppliedState)
+        -> CommandReader.ReceivedRecord
+    {
         guard index < records.count else { return .end }
         let reading = index & 1 == 0 ? context.commandReaders.0.read(records[index]) : context.commandReaders.1.read(records[index])
         switch reading {

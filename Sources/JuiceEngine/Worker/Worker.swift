@@ -72,7 +72,7 @@ package struct Worker<Log: CommandLog> {
     private var unclaimedIDs: [String] = []
     /// Where this worker's last claims stand.
     private var claims: [Int32: Offset] = [:]
-    /// The ends of the journals of stopped partitions, which grow once somebody has repaired them.
+    /// The ends of the journals of stopped partitions, which grow once an operator has repaired them.
     private var stopped: [Int32: Offset] = [:]
     /// Where inputs were read to their ends, past markers that no record shows.
     private var readEnds: [InputPartition: Offset] = [:]
@@ -196,7 +196,7 @@ package struct Worker<Log: CommandLog> {
             return .backOff(attempt: min(failedCalls, Self.longestRetryBackoff))
         case .startOver:
             onEvent(.startingOver(error))
-            if let failure = blame(for: error) { onEvent(.partitionFailing(failure.partition, failure.fault)) }
+            if let failure = countFailure(error) { onEvent(.partitionFailing(failure.partition, failure.fault)) }
             cachePartitions()
             (unclaimedIDs, waiting) = ([], Batch())
             if case .starting = phase {} else { phase = .startingOver }
@@ -212,7 +212,7 @@ package struct Worker<Log: CommandLog> {
     }
 
     /// Counts a failure. Returns the partition that is paused for it, if any.
-    private mutating func blame(for error: LogError) -> PartitionFailure? {
+    private mutating func countFailure(_ error: LogError) -> PartitionFailure? {
         switch phase {
         case _ where error.subject == .connection: break
         case .probing, .processing, .flushing, .committing: return failures.failed(error, at: log.now)

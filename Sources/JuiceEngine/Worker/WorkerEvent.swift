@@ -60,7 +60,7 @@ package struct PartitionFault: Error, Equatable {
     package let offset: Offset?
     /// Positions at which an operator can let reading go on, with an anchor.
     package var anchors: [InputPosition]
-    /// How many records and changes journal and stock lack. Whoever writes an anchor must repeat this number, and accepts the loss.
+    /// How many records and changes journal and stock lack. An anchor must repeat this number, to accept the loss.
     package let missing: Int64
 
     package init(

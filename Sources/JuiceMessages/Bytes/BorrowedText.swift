@@ -157,7 +157,7 @@ extension UnsafeRawBufferPointer {
         return look(TextWord(baseAddress + last))
     }
 
-    /// Whether all bytes are ASCII that stands for itself in a JSON string.
+    /// Whether all bytes are ASCII that needs no escape in a JSON string.
     var isPlain: Bool { allWords(\.isPlain) ?? allSatisfy(\.isPlain) }
 
     /// Whether the bytes are UTF-8.
@@ -177,7 +177,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UInt8 {
-    /// Whether the byte is ASCII and stands for itself in a JSON string.
+    /// Whether the byte is ASCII and needs no escape in a JSON string.
     fileprivate var isPlain: Bool {
         (0x20..<0x80).contains(self) && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
     }

@@ -120,7 +120,7 @@ extension OutputBuffer {
         append(UnsafeRawBufferPointer(rebasing: bytes[copied...]))
     }
 
-    // JSON requires no other escapes: all else, Hangul too, stands for itself.
+    // JSON requires no other escapes: everything else, Hangul too, is written as it is.
     private static func needsEscape(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }

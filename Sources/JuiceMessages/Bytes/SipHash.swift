@@ -1,4 +1,4 @@
-/// SipHash-1-3 by Aumasson and Bernstein: a keyed hash, so that nobody can search for collisions without the key.
+/// SipHash-1-3 by Aumasson and Bernstein: a keyed hash, so that no one can search for collisions without the key.
 ///
 /// The standard library's `Hasher` is the same function behind a buffer that takes pieces of any size. Here every piece ends
 /// with its own word, which saves the buffer and two thirds of the instructions. The hash of a single piece is that of the

@@ -112,11 +112,11 @@ package struct Kiosk: Service {
         }
         router.get("/api/events") { request, _ in try events(request) }
         router.post("/api/orders") { request, context in
-            try await admit(posted(request).order(body(of: request)), request, context)
+            try await admit(posted(request).command(body(of: request), of: .orders), request, context)
         }
         router.post("/api/restocks") { request, _ in
             try staff.admit(request.staffSession)
-            let restock = try await posted(request).restock(body(of: request))
+            let restock = try await posted(request).command(body(of: request), of: .restocks)
             // Any store that is shown: a restock creates a new store.
             guard hub.rule.isShown(Name(restock.store)) else { throw Refusal.unknownStore }
             return try await send(restock)

@@ -14,35 +14,23 @@ struct PostedCommand {
     let menu: Menu
     let store: String
 
-    /// An order or a cancel. Only the order's page knows the id: it is random, and no other page gets it.
-    func order(_ value: ByteBuffer) throws -> OutgoingCommand {
-        try decode(value, with: { $0.decodeOrder($1) }) { order in
-            let id = try own(order.id)
-            guard case .make(let juices) = order.request else { return .cancel(id: id, store: store) }
-            let items = juices.items.map { OrderedJuice(juice: menu.juices[$0.juice].id, quantity: $0.quantity) }
-            return .order(id: id, store: store, items)
-        }
-    }
-
-    /// The service decides whether the resulting stock levels are allowed.
-    func restock(_ value: ByteBuffer) throws -> OutgoingCommand {
-        try decode(value, with: { $0.decodeRestock($1) }) { restock in
-            let amounts = restock.edit.entries.map { FruitAmount(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) }
-            return .restock(id: try own(restock.id), store: store, restock.edit.kind, amounts)
-        }
-    }
-
-    private func decode<Command>(
-        _ value: ByteBuffer, with read: (CommandDecoder, UnsafeRawBufferPointer) -> Decoded<Command>,
-        _ command: (Command) throws -> OutgoingCommand
-    ) throws -> OutgoingCommand {
+    /// A command of this topic. Only the page that ordered knows the id of its order: it is random, and no other page gets it. The
+    /// service decides whether the stock allows it.
+    func command(_ value: ByteBuffer, of topic: InputTopic) throws -> OutgoingCommand {
         let decoder = CommandDecoder(menu: menu)
         // What was decoded borrows its texts from the decoder.
         return try value.withUnsafeReadableBytes { bytes in
             try withExtendedLifetime(decoder) {
-                switch read(decoder, bytes) {
-                case .command(let decoded): try command(decoded)
-                case .rejected(_, let rejection): throw Refusal.badRequest("the service rejects it: \(rejection.reason.rawValue)")
+                switch decoder.decode(bytes, of: topic) {
+                case .command(_, let id, .make(let juices)):
+                    let items = juices.items.map { OrderedJuice(juice: menu.juices[$0.juice].id, quantity: $0.quantity) }
+                    return .order(id: try own(id), store: store, items)
+                case .command(_, let id, .cancel): return .cancel(id: try own(id), store: store)
+                case .command(_, let id, .apply(let edit)):
+                    let amounts = edit.entries.map { FruitAmount(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) }
+                    return .restock(id: try own(id), store: store, edit.kind, amounts)
+                case .command(_, _, .reject(let rejection)):
+                    throw Refusal.badRequest("the service rejects it: \(rejection.reason.rawValue)")
                 case .undecodable(let reason): throw Refusal.badRequest(reason.message)
                 }
             }

@@ -5,7 +5,7 @@ import Testing
 @testable import JuiceMessages
 
 /// Where a copy of an input goes on, by what its records are.
-@Suite struct HandledRecordsTests {
+@Suite struct CopyAlignmentTests {
     struct Case: CustomTestStringConvertible {
         /// The journal, such as `a5 x6 *7`: the answer to order a at offset 5, a dead letter, a type of a newer service.
         /// `C5` is a claim that was written at offset 5, `p7` a position, `@1<9` an anchor at 1, which was 9. `pa7` is a position
@@ -15,12 +15,12 @@ import Testing
         let input: String
         let id: String?
         /// The next offsets at which it may go on, and what the only one was; nil if the journal does not tell.
-        let expected: [HandledRecords.Place]?
+        let expected: [CopyAlignment.Place]?
         let isAmbiguous: Bool
 
-        init(_ journal: String, _ input: String, upTo id: String? = nil, _ next: Offset, _ told: Offset, lacking: Int = 0) {
+        init(_ journal: String, _ input: String, upTo id: String? = nil, _ next: Offset, _ journaled: Offset, lacking: Int = 0) {
             (self.journal, self.input, self.id, isAmbiguous) = (journal, input, id, false)
-            expected = [.init(next: next, told: told, lacking: lacking)]
+            expected = [.init(next: next, journaled: journaled, lacking: lacking)]
         }
 
         enum Mismatch {
@@ -34,7 +34,7 @@ import Testing
             case .nothingToCompare: (expected, isAmbiguous) = (nil, false)
             case .nowhere: (expected, isAmbiguous) = ([], false)
             case .ambiguous(let offsets):
-                (expected, isAmbiguous) = (offsets.map { .init(next: $0, told: 0, lacking: 0) }, true)
+                (expected, isAmbiguous) = (offsets.map { .init(next: $0, journaled: 0, lacking: 0) }, true)
             }
         }
 
@@ -62,7 +62,7 @@ import Testing
         // Records that the journal says little of.
         Case("a0 x1 b2", "a x b c", 3, 3), Case("a0 *1", "a b c", 2, 2), Case("*1", "a b", .nowhere),
         Case("z0 a1 *2 b3", "z a b c", .nowhere), Case("z0 a1 *2 b3", "z a x b c", 4, 4),
-        // A dead letter is told from another, and from a command.
+        // A dead letter is journaled from another, and from a command.
         Case("x4 y5 x7", "x y y x y x z", .ambiguous([1, 6])), Case("x4 px5 y5 x7", "x y y x y x z", 6, 8),
         Case("a0 x1", "a b", .nowhere), Case("a0 x1", "a y", .nowhere),
         // The input ends before the journal.
@@ -93,7 +93,7 @@ import Testing
     ]
 
     @Test(arguments: cases) func thePlaceIsFound(sample: Case) throws {
-        var handled = HandledRecords(
+        var handled = CopyAlignment(
             of: InputPartition(topic: .orders, partition: 0), in: 0, upTo: sample.id, menu: .standard, partitionCount: 1)
         let reader = JournalReader(menu: .standard)
         for word in sample.journal.split(separator: " ") {

@@ -3,15 +3,6 @@ import JuiceMessages
 /// Counts what a journal holds while it is read, and compares that with the accounts in its position notes: see "How much there
 /// must be" in docs/JOURNAL.md.
 struct AccountCheck {
-    /// The part of a journal before where it was read from, back to the last note there.
-    struct Head: Equatable {
-        let range: Range<Offset>
-        /// The first note that was read, and how many records there must be between the two notes.
-        let note: Offset
-        fileprivate var records: Int64
-        fileprivate var isComplete = false
-    }
-
     /// What is wrong with a journal, and how many records or changes are missing; at least one.
     typealias Gap = (reason: String, missing: Int64)
 
@@ -19,6 +10,7 @@ struct AccountCheck {
 
     private let logStart: Offset
     private let start: Offset
+    private let needed: Offset
     private var notes: Set<Offset> = []
     /// How many records the journal has handled; nil as long as that is unknown.
     private var records: Int64?
@@ -26,23 +18,20 @@ struct AccountCheck {
     private(set) var changes: StockChanges?
     /// The last note, and when it was written.
     private(set) var last: (offset: Offset, account: JournalAccount, at: Timestamp?)?
-    /// The records before the first note.
-    private var recordsBeforeNotes: Int64 = 0
-    /// What is still to be counted.
-    private(set) var head: Head?
+    /// The note from which on to read again, since the needed records before the first note could not be counted.
+    private(set) var uncounted: Offset?
 
     /// - Parameters:
     ///   - log: where the journal begins and ends.
     ///   - start: where it is read from.
-    init(_ log: Range<Offset>, from start: Offset) {
-        (logStart, self.start) = (log.lowerBound, start)
+    ///   - needed: the first offset whose record must not be missing.
+    init(_ log: Range<Offset>, from start: Offset, needing needed: Offset) {
+        (logStart, self.start, self.needed) = (log.lowerBound, start, needed)
         if start == 0 { (records, changes) = (0, StockChanges()) }
     }
 
     /// A record of an input was handled.
-    mutating func handled() {
-        if records == nil { recordsBeforeNotes += 1 } else { records? += 1 }
-    }
+    mutating func handled() { records? += 1 }
 
     /// An answer changed a store.
     mutating func changed(storeOfWeight weight: UInt64) { changes?.add(ofWeight: weight) }
@@ -61,7 +50,7 @@ struct AccountCheck {
         }
         // The account begins here: at the journal's first note, or where an operator has accepted what was there.
         guard let before = account.before else {
-            head = nil
+            uncounted = nil
             return nil
         }
         let place = former.offset.map { "between the position notes at offsets \($0) and \(offset)" } ?? "up to offset \(offset)"
@@ -78,33 +67,8 @@ struct AccountCheck {
                 "the answers \(place) tell of other changes than there were: \(counts)", max(1, account.changes.count - found.count)
             )
         }
-        if before < start, before >= logStart, former.records == nil {
-            head = Head(range: before..<start, note: offset, records: account.records - recordsBeforeNotes)
-        }
+        if former.records == nil, offset > needed, before < start, before >= logStart { uncounted = before }
         return nil
-    }
-
-    /// Adds a record from before where the journal was read from.
-    mutating func addHead(_ record: JournalRecord) {
-        if case .position(let note) = record.note {
-            // A note whose commit was never confirmed may stand between the two.
-            if record.offset == head?.range.lowerBound, let account = note.account {
-                head?.records -= account.records
-                head?.isComplete = true
-            }
-        } else if record.handled != nil {
-            head?.records -= 1
-        }
-    }
-
-    /// What is wrong with the part before where the journal was read from; nil if nothing is.
-    mutating func closeHead() -> Gap? {
-        defer { head = nil }
-        guard let head else { return nil }
-        let notes = "the position notes at offsets \(head.range.lowerBound) and \(head.note)"
-        guard head.isComplete else { return ("the first of \(notes) is gone\(Self.causes)", 1) }
-        let reason = "\(head.records) records are missing between \(notes)\(Self.causes)"
-        return head.records == 0 ? nil : (reason, max(1, head.records))
     }
 
     /// Whether the journal holds all answers that repeats may ask for.

@@ -1,0 +1,76 @@
+import JuiceMessages
+
+/// Reads parts of the changelogs to their ends, one call on the log at a time.
+struct ChangelogReading {
+    /// A part of one partition's changelog.
+    struct Part {
+        let topic: ChangelogTopic
+        let partition: Int32
+        let offsets: Range<Offset>
+        /// Whether to stop at the end of what is committed now, even before the end of `offsets`.
+        var endsEarly = false
+    }
+
+    /// The parts that are not read to their ends.
+    private(set) var unread: [Part]
+    private let isolation: Isolation
+    private var isOpen = false
+    /// When something was read last.
+    private var readAt: Timestamp?
+
+    /// How long reading may find nothing, in milliseconds: a topic that was recreated meanwhile may never grow to the old end.
+    private static let longestWait: Timestamp = 30_000
+
+    init(_ parts: [Part] = [], isolation: Isolation = .committed) {
+        (unread, self.isolation) = (parts.filter { !$0.offsets.isEmpty }, isolation)
+    }
+
+    var isDone: Bool { unread.isEmpty }
+
+    /// Makes the next call on the log, unless all is read.
+    ///
+    /// - Parameter body: gets the records in order, in runs of one partition's.
+    /// - Returns: where a part ends early since its bytes are damaged, and the reason.
+    /// - Throws: ``LogError`` of the log, or if nothing was read for long.
+    mutating func step(
+        on log: some ReadableLog, _ body: (ArraySlice<ChangelogBatch.Record>) -> Void
+    ) throws(LogError) -> [ChangelogPosition: String] {
+        guard !isDone else { return [:] }
+        guard isOpen else {
+            let positions = unread.map {
+                ChangelogPosition(topic: $0.topic, partition: $0.partition, offset: $0.offsets.lowerBound)
+            }
+            try log.openChangelog(positions, isolation: isolation)
+            isOpen = true
+            return [:]
+        }
+        let batch = try log.readChangelog()
+        let now = log.now
+        if !batch.records.isEmpty || readAt == nil { readAt = now }
+        if let readAt, now - readAt > Self.longestWait {
+            throw LogError(.startOver, "results or stock do not reach as far as they did a moment ago")
+        }
+        var rest = batch.records[...]
+        while let first = rest.first {
+            let run = rest.prefix { $0.partition == first.partition && $0.topic == first.topic }
+            rest = rest[run.endIndex...]
+            guard let index = index(of: first.topic, first.partition) else { continue }
+            let end = unread[index].offsets.upperBound
+            if let last = run.last, last.offset + 1 >= end { unread.remove(at: index) }
+            body(run.prefix { $0.offset < end })
+        }
+        for end in batch.ends {
+            guard let index = index(of: end.topic, end.partition) else { continue }
+            if unread[index].endsEarly || end.offset >= unread[index].offsets.upperBound { unread.remove(at: index) }
+        }
+        return batch.damages.filter { damage in
+            guard let index = index(of: damage.key.topic, damage.key.partition) else { return false }
+            unread.remove(at: index)
+            return true
+        }
+    }
+
+    private func index(of topic: ChangelogTopic, _ partition: Int32) -> Int? {
+        unread.firstIndex { $0.topic == topic && $0.partition == partition }
+    }
+}

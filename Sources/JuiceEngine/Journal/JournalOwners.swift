@@ -1,0 +1,62 @@
+import JuiceMessages
+
+/// Who may write to a partition's journal: a fold over the claims and position notes in it, those of undecided transactions
+/// included.
+struct JournalOwners {
+    /// The last claim that is committed.
+    struct LastClaim {
+        let offset: Offset
+        let ids: [String]
+        let group: String
+        let instance: String
+
+        fileprivate init(_ claim: JournalClaim, at offset: Offset) {
+            (self.offset, ids, group, instance) = (offset, claim.ids, claim.group, claim.instance)
+        }
+
+        /// The claim of a position note's writer, by its transactional ids: `GROUP/INSTANCE/WORKER/SET/INDEX`.
+        fileprivate init(of note: JournalPosition) {
+            (offset, ids) = (note.claim, note.ids)
+            let parts = (ids.first ?? "").split(separator: "/", omittingEmptySubsequences: false)
+            group = parts.dropLast(4).joined(separator: "/")
+            instance = parts.dropLast(3).last.map(String.init) ?? ""
+        }
+    }
+
+    private(set) var lastClaim: LastClaim?
+    /// The transactional ids of each claim, by its offset.
+    private(set) var claims: [Offset: [String]] = [:]
+    /// The transactional ids of each position note's writer.
+    private var writers: [Offset: [String]] = [:]
+    /// Whatever is named before this offset was fenced by the writer of a later claim or note.
+    private var fencedUpTo: Offset = 0
+
+    /// Adds the next record.
+    ///
+    /// - Parameter isCommitted: whether its transaction is. The writer of another one may still commit something.
+    mutating func add(_ record: JournalRecord, isCommitted: Bool) {
+        let offset = record.offset
+        switch record.note {
+        case .claim(let claim):
+            claims[offset] = claim.ids
+            guard isCommitted else { return }
+            // A claim that was on its way while the journal was recreated may have read another one.
+            if Set(lastClaim?.ids ?? []).isSubset(of: claim.fenced) { fencedUpTo = max(fencedUpTo, min(claim.since, offset)) }
+            lastClaim = LastClaim(claim, at: offset)
+        case .position(let note):
+            writers[offset] = note.ids
+            guard isCommitted else { return }
+            // Its writer had fenced every id named before it, except its own.
+            fencedUpTo = max(fencedUpTo, offset)
+            if lastClaim.map({ $0.offset < note.claim }) ?? true { lastClaim = LastClaim(of: note) }
+        default: break
+        }
+    }
+
+    /// The ids that may still write.
+    var suspects: Set<String> {
+        [claims, writers].reduce(into: []) { suspects, named in
+            for (offset, ids) in named where offset >= fencedUpTo { suspects.formUnion(ids) }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+import JuiceMessages
+
+/// What the handled records of a partition's inputs were, or some of them: evidence that an input is still the log that was read.
+struct InputFingerprints {
+    enum Content: Equatable {
+        /// A command that was answered, by half of its ``CommandFingerprint``. A cancel has the other bits of its order.
+        case command(UInt64)
+        /// A record of which the journal has a digest.
+        case record(RecordDigest)
+
+        static func command(_ fingerprint: CommandFingerprint, _ kind: CommandKind) -> Content {
+            .command(kind == .cancel ? ~fingerprint.low : fingerprint.low)
+        }
+    }
+
+    private struct Entry {
+        let input: InputPartition
+        let offset: Offset
+        let content: Content
+    }
+
+    /// In the order in which they were handled.
+    private var entries: [Entry] = []
+
+    /// More than come between two checks, unless a backlog is read. Beyond it, every second entry is dropped.
+    private static let most = 65_536
+    /// How many of the latest records of each input are compared at each takeover, and how far back they may lie.
+    private static let pins = 32
+    private static let longest: Offset = 1_024
+
+    @inline(__always)
+    mutating func append(_ input: InputPartition, _ offset: Offset, _ content: Content) {
+        if entries.count >= Self.most { halve() }
+        entries.append(Entry(input: input, offset: offset, content: content))
+    }
+
+    /// Adds the last handled record of each input without entries.
+    mutating func append(_ last: ByInput<HandledRecord>) {
+        let known = inputs
+        for (input, record) in last.byPartition where !known.contains(input) {
+            append(input, record.offset, .record(record.digest))
+        }
+    }
+
+    private var inputs: Set<InputPartition> { Set(entries.lazy.map(\.input)) }
+
+    private mutating func halve() {
+        var index = 0
+        entries.removeAll { _ in
+            index += 1
+            return index.isMultiple(of: 2)
+        }
+    }
+
+    /// Forgets what was handled in a transaction that failed.
+    mutating func undo(to positions: InputPositions) {
+        while let last = entries.last, last.offset >= positions[last.input] ?? .max { entries.removeLast() }
+    }
+
+    /// Forgets an input whose position was moved on purpose, perhaps to another log.
+    mutating func removeAll(_ input: InputPartition) { entries.removeAll { $0.input == input } }
+
+    /// Keeps the last entry of each input, and of those before it fewer the older they are.
+    mutating func thin() {
+        entries = inputs.sorted().flatMap { input in
+            let all = entries.filter { $0.input == input }
+            var thinned: [Entry] = []
+            var distance: Offset = 0
+            for entry in all.reversed() {
+                let age = (all.last?.offset ?? 0) - entry.offset
+                guard age < Self.longest else { break }
+                guard age >= distance else { continue }
+                thinned.append(entry)
+                distance = max(1, 2 * age)
+            }
+            return thinned.reversed()
+        }
+    }
+
+    // MARK: - Comparing
+
+    /// The latest records, as far as the logs reach back and still have their places, to compare at a takeover.
+    func latest(in extents: PartitionExtents) -> InputFingerprints {
+        chosen(in: extents) { _, entries in
+            let latest = entries.suffix(Self.pins)
+            return latest.filter { entry in latest.last.map { $0.offset - entry.offset < Self.longest } ?? false }
+        }
+    }
+
+    /// All records since the last check, of inputs whose log may have lost its end, and the oldest of the others. Whether the log
+    /// still reaches as far, the takeover finds out.
+    func sinceCheck(in extents: PartitionExtents) -> InputFingerprints {
+        chosen(in: extents) { input, entries in extents.withNewLeader.contains(input) ? entries : Array(entries.prefix(1)) }
+    }
+
+    private func chosen(in extents: PartitionExtents, _ choose: (InputPartition, [Entry]) -> [Entry]) -> InputFingerprints {
+        var evidence = InputFingerprints()
+        for (input, log) in extents.inputs.sorted(by: { $0.key < $1.key }) {
+            // A journal that is not as it was written may not be in order.
+            let all = entries.filter { $0.input == input && log.contains($0.offset) }.sorted { $0.offset < $1.offset }
+            evidence.entries += choose(input, all)
+        }
+        return evidence
+    }
+
+    /// What to read again.
+    var ranges: [InputPartition: Range<Offset>] {
+        entries.reduce(into: [:]) { ranges, entry in
+            ranges[entry.input] = (ranges[entry.input]?.lowerBound ?? entry.offset)..<entry.offset + 1
+        }
+    }
+
+    /// The first place of each input that holds something else.
+    func mismatches(with records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader) -> [InputMismatch] {
+        inputs.subtracting(damaged).sorted().compactMap { input in
+            var found = records.lazy.filter { $0.input == input }.makeIterator()
+            var next = found.next()
+            var intactUpTo: Offset?
+            for entry in entries where entry.input == input {
+                while let record = next, record.offset < entry.offset { next = found.next() }
+                let record = next.flatMap { $0.offset == entry.offset ? $0 : nil }
+                guard let record, reader.has(entry.content, in: record) else {
+                    let found = record.map(reader.text) ?? "no record"
+                    return InputMismatch(input: input, offset: entry.offset, found: found, intactUpTo: intactUpTo)
+                }
+                intactUpTo = entry.offset + 1
+            }
+            return nil
+        }
+    }
+}
+
+/// An offset at which an input now holds another record than the one that was handled.
+struct InputMismatch {
+    let input: InputPartition
+    let offset: Offset
+    /// What is there now, for people.
+    let found: String
+    /// The end of what still is as it was handled: the log lost the rest. Nil if nothing is, so that the log is a new one.
+    let intactUpTo: Offset?
+}
+
+extension CommandReader {
+    /// The digests that a record may have in the journal: of a record without an answer, and of a command.
+    func digests(of record: CommandRecord) -> (RecordDigest, RecordDigest?) {
+        let digest = RecordDigest(key: record.key, value: record.value)
+        return if case .command(let command, _) = read(record) { (digest, RecordDigest(of: command.head)) } else { (digest, nil) }
+    }
+
+    fileprivate func has(_ content: InputFingerprints.Content, in record: CommandRecord) -> Bool {
+        switch content {
+        case .record(let digest): [digests(of: record)].contains { $0 == digest || $1 == digest }
+        case .command:
+            if case .command(let found, _) = read(record) {
+                content == .command(found.fingerprint, found.head.command)
+            } else {
+                false
+            }
+        }
+    }
+
+    /// For people.
+    fileprivate func text(of record: CommandRecord) -> String {
+        switch read(record) {
+        case .command(let command, _): command.head.text
+        case .misrouted: "a command for another partition"
+        default: "a record that is no command"
+        }
+    }
+}
+
+extension AnswerHead {
+    /// The command's id and store, for people.
+    var text: String {
+        let kind =
+            switch command {
+            case .order: "order"
+            case .cancel: "the cancel of order"
+            case .restock: "restock"
+            }
+        return "\(kind) \"\(String(id))\" of store \"\(String(store))\""
+    }
+}
+
+extension InputPartition {
+    /// For people, such as `orders [3]`.
+    var text: String { "\(topic) [\(partition)]" }
+}
