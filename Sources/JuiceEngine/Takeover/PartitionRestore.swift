@@ -281,7 +281,8 @@ struct PartitionRestore {
             found(
                 .journal,
                 "store \"\(applied.stores.name(at: store))\" has revision \(applied.stores.revision(at: store)) in the stock"
-                    + " topic, but its last answer has revision \(answered): the results have lost their end, or another program wrote",
+                    + " topic, but its last answer has revision \(answered): the results have lost their end, or another program"
+                    + " wrote",
                 missing: Int64(applied.stores.revision(at: store) - answered))
         }
         guard let expected = account.changes, expected != applied.stores.changes else { return }
