@@ -17,7 +17,7 @@ DEBUG := .build/debug
 FIRST_BUILD := The first build takes about five minutes on two cores, most of it for dependencies; later ones take seconds. [done/all] shows the progress.
 # Tests that only compute. They run separately: on Swift's few threads they would block the services of other tests, which mostly
 # wait. The simulation has its own thread.
-UNIT := JuiceDomainTests|JuiceMessagesTests|JuiceAuditTests|JuiceEngineTests\.(?!SimulationTests)|juiceTests\.(ShortagesTests|RestockBotCrashTests)
+UNIT := CoreTests\.(?!SimulationTests)|ProgramTests\.(ShortagesTests|RestockBotCrashTests)
 # The versions of librdkafka that `make compat` tries: those of Debian 12, Ubuntu 24.04 and Debian 13, and the newest of all.
 VERSIONS ?= 2.0.2 2.3.0 2.8.0 newest
 # The tests that `make test-browser` runs; all by default.
@@ -97,12 +97,11 @@ tests: built
 # A release build, because only the heap allocations of optimised code count; of that program and its dependencies alone.
 heap: setup
 	@echo "Counting an order's heap allocations: there must be none"
-	@$(SWIFT) build -c release --product bench
-	@.build/release/bench heap --orders 200000 --check
+	@$(SWIFT) build -c release --product lab
+	@.build/release/lab bench heap --orders 200000 --check
 
 compat: build built .build/contract-venv/ready ## Run demo, tests and a short torture on several versions of librdkafka (VERSIONS="2.3.0 2.8.0" BOOTSTRAP=host:port, of Kafka 3.9 and 4 in turn)
-	@$(SWIFT) build -c release --product torture
-	@$(SWIFT) build -c release --product bench
+	@$(SWIFT) build -c release --product lab
 	@BOOTSTRAP="$(BOOTSTRAP)" ROUNDS=$(if $(filter file,$(origin ROUNDS)),5,$(ROUNDS)) ./scripts/compat.sh \
 		.build/contract-venv/bin/python .build/release $(VERSIONS)
 
@@ -112,7 +111,7 @@ another-cluster: build .build/contract-venv/ready ## Copy the topics of a cluste
 contract: built .build/contract-venv/ready ## Check the schemas against thousands of messages, and run the examples for integrators
 	@./scripts/setup.sh kcat
 	@echo "Checking docs/asyncapi.yaml and docs/schemas against the service's messages, and the examples"
-	@set -o pipefail; $(DEBUG)/fixtures contract-samples | .build/contract-venv/bin/python Tests/contract/check.py
+	@set -o pipefail; $(DEBUG)/lab fixtures contract-samples | .build/contract-venv/bin/python Tests/contract/check.py
 	@PYTHONDONTWRITEBYTECODE=1 .build/contract-venv/bin/python Tests/contract/examples.py $(DEBUG)
 
 deploy-check: built .build/deploy-venv/ready ## Check deploy/ and docs/METRICS.md: a real Prometheus scrapes the service
@@ -165,10 +164,10 @@ model: ## Check the journal's protocol in every order of events, and that each o
 
 torture: setup ## Kill, freeze and crowd the service on a real broker, and audit its answers (BOOTSTRAP=host:port; NETWORK=1 adds late and lost requests, through a proxy)
 	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make torture BOOTSTRAP=host:port[,host:port...] [ROUNDS=100] [NETWORK=1] [BROKER_RESTART='command'] [BROKER_COMMAND='command'] [ARGS='--rate 200']"; exit 64; }
-	@echo "Building juice and torture ($(CONFIGURATION)); the first time takes a few minutes"
+	@echo "Building juice and lab ($(CONFIGURATION)); the first time takes a few minutes"
 	@$(SWIFT) build -c $(CONFIGURATION) --product juice
-	@$(SWIFT) build -c $(CONFIGURATION) --product torture
-	@exec "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/torture" --bootstrap-servers "$(BOOTSTRAP)" \
+	@$(SWIFT) build -c $(CONFIGURATION) --product lab
+	@exec "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/lab" torture --bootstrap-servers "$(BOOTSTRAP)" \
 		--rounds $(ROUNDS) $(if $(NETWORK),--network) $${BROKER_RESTART:+--broker-restart "$$BROKER_RESTART"} \
 		$${BROKER_COMMAND:+--broker-command "$$BROKER_COMMAND"} $(ARGS)
 
@@ -177,40 +176,39 @@ rolling: setup ## Restart three instances in turn and add a fourth, under load o
 
 fuzz: setup ## Feed random inputs to the decoders (RUNS=10000000 FUZZ=commands|answers|stock)
 	@echo "Building the fuzzer with libFuzzer and AddressSanitizer; the first time takes a few minutes"
-	@$(SWIFT) build -c release --package-path Fuzz --scratch-path .build/fuzz --sanitize fuzzer \
+	@$(SWIFT) build -c release --package-path Tools/Fuzz --scratch-path .build/fuzz --sanitize fuzzer \
 		-Xswiftc -sanitize=fuzzer,address -Xcc -fsanitize=address
 	@mkdir -p .build/fuzz/corpus/$(FUZZ) .build/fuzz/crashes
 	@echo "Trying $(RUNS) inputs as $(FUZZ); one that fails is kept in .build/fuzz/crashes"
 	@FUZZ=$(FUZZ) .build/fuzz/release/fuzz -runs=$(RUNS) -max_len=512 -timeout=5 -print_final_stats=1 \
-		-dict=Fuzz/tokens.dict -artifact_prefix=.build/fuzz/crashes/ \
-		.build/fuzz/corpus/$(FUZZ) Tests/JuiceMessagesTests/Corpus/$(FUZZ)
+		-dict=Tools/Fuzz/tokens.dict -artifact_prefix=.build/fuzz/crashes/ \
+		.build/fuzz/corpus/$(FUZZ) Tools/Fuzz/Corpus/$(FUZZ)
 
 soak: setup ## Run 10,000 transactions and 100 rebalances: memory and threads must not grow (about 2 minutes)
 	@$(MAKE) --no-print-directory built
-	@$(DEBUG)/soak
+	@$(DEBUG)/lab soak
 
 bench: build ## Measure the service against a bare loop in C on a real broker (BOOTSTRAP=host:port; about 6 minutes)
 	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make bench BOOTSTRAP=host:port"; exit 64; }
-	@$(SWIFT) build -c $(CONFIGURATION) --product bench
-	@bench="$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/bench" && $$bench core && \
+	@$(SWIFT) build -c $(CONFIGURATION) --product lab
+	@bench="$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/lab bench" && $$bench core && \
 		for what in end-to-end "latency --rate 100" "latency --rate 1000" restore repeats; do \
 			echo && $$bench $$what --bootstrap-servers "$(BOOTSTRAP)" || exit $$?; \
 		done
 
 microbench: setup ## Measure each piece of an order's work without Kafka: heap allocations and nanoseconds
-	@$(SWIFT) build -c release --product bench
-	@bench="$$($(SWIFT) build -c release --show-bin-path)/bench" && $$bench heap $(ARGS) && echo && $$bench core $(ARGS)
+	@$(SWIFT) build -c release --product lab
+	@bench="$$($(SWIFT) build -c release --show-bin-path)/lab bench" && $$bench heap $(ARGS) && echo && $$bench core $(ARGS)
 
 instructions: setup ## The same in instructions, counted by valgrind (Linux; about 3 minutes)
-	@$(SWIFT) build -c release --product bench
-	@./scripts/instructions.sh "$$($(SWIFT) build -c release --show-bin-path)/bench"
+	@$(SWIFT) build -c release --product lab
+	@./scripts/instructions.sh "$$($(SWIFT) build -c release --show-bin-path)/lab"
 
 # Each sanitizer has its own build. ThreadSanitizer has to learn of librdkafka's threads and Swift's Mutex: see c11threads.c. It does not report
 # leaked threads, because a worker that hangs in librdkafka is left behind on purpose when the service stops.
-# Only the tests of modules that meet librdkafka's threads or bare memory run: the engine has no threads, and its simulation would
-# take very long.
-SANITIZED := --testing-library swift-testing --filter 'KafkaTests|JuiceServiceTests|JuiceMessagesTests'
-sanitize: setup ## Run the tests of Kafka, service and messages with thread and address sanitizer, the soak with leak sanitizer (Linux; about 20 minutes)
+# Only the tests of modules that meet librdkafka's threads or bare memory run. The simulation has no threads, and would take very long.
+SANITIZED := --testing-library swift-testing --filter 'CoreTests|BrokerTests' --skip SimulationTests
+sanitize: setup ## Run the tests of core and brokers with thread and address sanitizer, the soak with leak sanitizer (Linux; about 20 minutes)
 	@echo "ThreadSanitizer on the tests"
 	@$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/tsan
 	@clang -O1 -Wall -Werror -shared -fPIC -o .build/tsan/c11threads.so Tools/sanitize/c11threads.c
@@ -220,16 +218,16 @@ sanitize: setup ## Run the tests of Kafka, service and messages with thread and 
 	@$(SWIFT) build --build-tests --sanitize=address --scratch-path .build/asan
 	@ASAN_OPTIONS=detect_leaks=0 .build/asan/debug/juice-makerPackageTests.xctest $(SANITIZED)
 	@echo "LeakSanitizer on the soak"
-	@ASAN_OPTIONS=detect_leaks=1 .build/asan/debug/soak
+	@ASAN_OPTIONS=detect_leaks=1 .build/asan/debug/lab soak
 
 lint: setup ## Check the layout of the source files, and the house rules that a machine can see
 	@./scripts/setup.sh python
 	@echo "Checking the format and the house rules"
-	@$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tools Tests Examples Fuzz
+	@$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tools Tests Examples
 	@python3 scripts/house_rules.py
 
 format: setup ## Format the source files
-	@$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tools Tests Examples Fuzz
+	@$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tools Tests Examples
 
 setup: ## Install librdkafka if it is missing
 	@./scripts/setup.sh

@@ -67,85 +67,59 @@ let package = Package(
 
         .executableTarget(
             name: "simulate",
-            dependencies: ["JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "Kafka", "ToolSupport", argumentParser],
+            dependencies: ["JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "Kafka", argumentParser],
             path: "Tools/simulate"),
-        // A proxy before brokers that holds back, cuts, delays and repeats single requests.
+        // Torture, benchmark, soak, and what the checks outside of Swift start.
+        .executableTarget(
+            name: "lab",
+            dependencies: [
+                "CLab", "CRdKafka", "FaultyNetwork", "JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "JuiceService",
+                "Kafka", "MessageSamples", argumentParser, lifecycle, logging,
+            ],
+            path: "Tools/lab"),
+        // Child processes, a malloc that counts, and the yardstick of the benchmark: loops in plain C on librdkafka.
+        .target(name: "CLab", dependencies: ["CRdKafka"], path: "Tools/CLab"),
+        // A proxy before brokers that holds back, cuts, delays and repeats single requests; faults of the embedded broker.
         .target(
             name: "FaultyNetwork",
-            dependencies: ["CRdKafka", nio, .product(name: "NIOPosix", package: "swift-nio")], path: "Tools/FaultyNetwork"),
-        // What the tools share: child processes, errors and exit statuses, topics in memory.
-        .target(name: "CProcess", path: "Tools/CProcess"),
-        .target(
-            name: "ToolSupport", dependencies: ["CProcess", "JuiceAudit", "Kafka", argumentParser, logging],
-            path: "Tools/ToolSupport"),
-        .executableTarget(
-            name: "torture",
-            dependencies: [
-                "CProcess", "CRdKafka", "FaultyNetwork", "JuiceAudit", "JuiceDomain", "Kafka", "ToolSupport", argumentParser,
-            ],
-            path: "Tools/torture"),
-        .executableTarget(
-            name: "bench",
-            dependencies: [
-                "CBench", "CProcess", "JuiceDomain", "JuiceEngine", "JuiceMessages", "Kafka", "ToolSupport", argumentParser,
-            ],
-            path: "Tools/bench"),
-        // The yardstick of the benchmark, loops in plain C on librdkafka; and a malloc that counts.
-        .target(name: "CBench", dependencies: ["CProcess", "CRdKafka"], path: "Tools/CBench"),
-        .executableTarget(
-            name: "soak", dependencies: ["BrokerFaults", "CProcess", "CRdKafka", "Kafka", logging], path: "Tools/soak"),
-        // What `make contract` and `make test-browser` start.
-        .executableTarget(
-            name: "fixtures",
-            dependencies: [
-                "BrokerFaults", "JuiceMessages", "JuiceService", "Kafka", "MessageSamples", argumentParser, lifecycle, logging,
-            ],
-            path: "Tools/fixtures"),
+            dependencies: ["CRdKafka", "Kafka", nio, .product(name: "NIOPosix", package: "swift-nio")],
+            path: "Tools/FaultyNetwork"),
+        // Messages word for word and at random, and what must hold of any bytes: for tests, schemas and the fuzzer.
+        .target(name: "MessageSamples", dependencies: ["JuiceDomain", "JuiceMessages"], path: "Tools/MessageSamples"),
         // The Swift example of docs/INTEGRATION.md.
         .executableTarget(
             name: "order-example", dependencies: ["JuiceMessages", "Kafka", logging], path: "Examples/swift"),
 
         // MARK: - Tests
 
-        // Faults of the embedded broker on purpose.
-        .target(name: "BrokerFaults", dependencies: ["CRdKafka", "Kafka"], path: "Tests/BrokerFaults"),
         .target(
-            name: "TestSupport", dependencies: ["JuiceAudit", "JuiceWeb", "Kafka", hummingbird, lifecycle, logging],
-            path: "Tests/TestSupport"),
-        // Messages word for word and at random, and what must hold of any bytes: for tests, schemas and the fuzzer.
-        .target(name: "MessageSamples", dependencies: ["JuiceDomain", "JuiceMessages"], path: "Tests/MessageSamples"),
-        .testTarget(name: "KafkaTests", dependencies: ["BrokerFaults", "CRdKafka", "Kafka", "TestSupport"]),
-        .testTarget(name: "JuiceDomainTests", dependencies: ["JuiceDomain"]),
+            name: "TestSupport", dependencies: ["JuiceWeb", "Kafka", hummingbird, lifecycle, logging], path: "Tests/Support"),
         .testTarget(
-            name: "JuiceMessagesTests", dependencies: ["JuiceDomain", "JuiceMessages", "MessageSamples"], exclude: ["Corpus"]),
-        .testTarget(
-            name: "JuiceEngineTests", dependencies: ["JuiceDomain", "JuiceEngine", "JuiceMessages", "TestSupport", "simulate"]),
-        .testTarget(
-            name: "JuiceServiceTests",
+            name: "CoreTests",
             dependencies: [
-                "BrokerFaults", "JuiceDomain", "JuiceEngine", "JuiceMessages", "JuiceService", "Kafka", "TestSupport", "simulate",
-                .product(name: "MetricsTestKit", package: "swift-metrics"),
-            ]),
+                "JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "MessageSamples", "TestSupport", "simulate",
+            ],
+            path: "Tests/Core"),
         .testTarget(
-            name: "JuiceWebTests",
+            name: "BrokerTests",
             dependencies: [
-                "BrokerFaults", "JuiceDomain", "JuiceMessages", "JuiceService", "JuiceWeb", "Kafka", "TestSupport", coreMetrics,
-                lifecycle,
-            ]),
-        .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit", "ToolSupport"]),
+                "CRdKafka", "FaultyNetwork", "JuiceDomain", "JuiceEngine", "JuiceMessages", "JuiceService", "Kafka",
+                "TestSupport", "simulate", .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
+            path: "Tests/Broker"),
         .testTarget(
-            name: "juiceTests",
+            name: "ProgramTests",
             dependencies: [
-                "BrokerFaults", "JuiceAudit", "JuiceDomain", "JuiceMessages", "JuiceService", "JuiceWeb",
-                "Kafka", "MessageSamples", "TestSupport", "juice", "simulate", hummingbird, lifecycle,
-            ]),
+                "FaultyNetwork", "JuiceAudit", "JuiceDomain", "JuiceMessages", "JuiceService", "JuiceWeb", "Kafka",
+                "MessageSamples", "TestSupport", "juice", "simulate", coreMetrics, hummingbird, lifecycle,
+            ],
+            path: "Tests/Program"),
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "FaultyNetwork", "JuiceAudit", "JuiceDomain", "JuiceMessages", "Kafka", "TestSupport", "ToolSupport", "bench",
-                "torture",
-                nio,
-            ]),
+                "FaultyNetwork", "JuiceAudit", "JuiceDomain", "JuiceMessages", "Kafka", "TestSupport", "lab", nio,
+            ],
+            path: "Tests/Tools"),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -10,8 +10,7 @@ cd "$(dirname "$0")/.."
 
 python=$1
 juice=$2/juice
-torture=$2/torture
-bench=$2/bench
+lab=$2/lab
 shift 2
 # The tests are already built.
 export IN_STAGES=1
@@ -76,7 +75,7 @@ throughput() {
     local round version
     for round in 1 2 3; do
         for version in "${loaded_versions[@]}"; do
-            LD_LIBRARY_PATH=${libraries[$version]} "$bench" end-to-end --bootstrap-servers "$BOOTSTRAP" --rounds 1 --json \
+            LD_LIBRARY_PATH=${libraries[$version]} "$lab" bench end-to-end --bootstrap-servers "$BOOTSTRAP" --rounds 1 --json \
                 > "$logs/$version/throughput-$round.json" 2>> "$logs/$version/throughput.log" || return 1
         done
     done
@@ -126,7 +125,7 @@ for library in "${fetched[@]}"; do
     tortured="not run" first="not run" stop="not run"
     if [ -n "${BOOTSTRAP:-}" ]; then
         echo "librdkafka $loaded: torture"
-        attempt "$folder/torture.log" "$torture" --bootstrap-servers "$BOOTSTRAP" --rounds "${ROUNDS:-5}"
+        attempt "$folder/torture.log" "$lab" torture --bootstrap-servers "$BOOTSTRAP" --rounds "${ROUNDS:-5}"
         tortured=$result
         echo "librdkafka $loaded: starts and stops"
         if times=$(starts_and_stops "$folder"); then

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Counts the instructions of each piece of an order's work with valgrind: the same number on every run, however busy the
-# machine is. The result is the difference between a long and a short run of bench, so startup does not count.
+# machine is. The result is the difference between a long and a short run of `lab bench piece`, so startup does not count.
 #
-# Usage: scripts/instructions.sh path/to/bench [piece ...]
+# Usage: scripts/instructions.sh path/to/lab [piece ...]
 set -euo pipefail
 
-bench=$1
+lab=$1
 shift
 pieces=("$@")
 [ ${#pieces[@]} -gt 0 ] || pieces=(decode apply encode order basket remember engine engine-basket restore)
@@ -14,11 +14,11 @@ command -v valgrind > /dev/null || { echo "valgrind is not installed: apt-get in
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 # Debian 12's valgrind cannot read the debugging information of newer compilers.
-strip --strip-debug -o "$folder/bench" "$bench"
+strip --strip-debug -o "$folder/lab" "$lab"
 
 # Prints the instructions of a run: count PIECE ORDERS.
 count() {
-    valgrind --tool=callgrind --callgrind-out-file="$folder/out" "$folder/bench" piece "$1" --orders "$2" 2>&1 \
+    valgrind --tool=callgrind --callgrind-out-file="$folder/out" "$folder/lab" bench piece "$1" --orders "$2" 2>&1 \
         | awk '/Collected/ { print $NF }'
 }
 

@@ -79,7 +79,7 @@ class Stand:
         self.folder = tempfile.TemporaryDirectory()
         token = pathlib.Path(self.folder.name) / "token"
         token.write_text(TOKEN + "\n")
-        self.stage = Process([str(self.binaries / "fixtures"), "kiosk-stage"])
+        self.stage = Process([str(self.binaries / "lab"), "fixtures", "kiosk-stage"])
         self.brokers = self.stage.expect(r"^brokers (\S+)")[1]
         self.stage.expect("^ready")
         self.for_staff = ("--staff-token-file", str(token))

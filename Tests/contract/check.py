@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks docs/asyncapi.yaml and docs/schemas against the messages that the service accepts and writes.
 
-Reads messages from `fixtures contract-samples` on standard input, a line of JSON each, prints where a schema and the service
+Reads messages from `lab fixtures contract-samples` on standard input, a line of JSON each, prints where a schema and the service
 disagree, and exits with 1 if they do anywhere. JSON Schema cannot express every rule of the service: refused commands that a schema
 accepts for that reason are counted by rule.
 """

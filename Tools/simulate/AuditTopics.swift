@@ -1,7 +1,6 @@
 import JuiceAudit
 import JuiceEngine
 import JuiceMessages
-import ToolSupport
 
 extension AuditTopics {
     /// The committed records of a cluster, for the auditor.

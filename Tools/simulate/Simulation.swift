@@ -2,7 +2,6 @@ import JuiceAudit
 import JuiceDomain
 import JuiceEngine
 import JuiceMessages
-import ToolSupport
 
 /// One run of instances, clients and a scheduler that decides at random who acts next and what fails. The seed determines
 /// everything.

@@ -1,0 +1,219 @@
+import FaultyNetwork
+import TestSupport
+import Testing
+
+@testable import Kafka
+
+/// Assignments and revocations are events of the poll.
+@Suite(.concurrencyLimited) struct RebalanceTests {
+    @Test func partitionsAreReadFromWhereTheOwnerSays() async throws {
+        try await withBroker { broker throws in
+            let producer = try broker.producer()
+            for number in 0..<5 { try producer.send("\(number)") }
+            let member = try broker.member()
+            #expect(member.hasAssignment)
+            var values: [String] = []
+            func poll() throws {
+                guard case .records(let batch) = try member.poll(maxRecords: 10, timeout: .milliseconds(100)) else { return }
+                for case .record(let record) in batch { values.append(record.value?.text ?? "") }
+            }
+            for _ in 0..<3 { try poll() }
+            #expect(values.isEmpty)
+            try member.start(at: [place: 3])
+            try repeating(until: { values.count >= 2 }, poll)
+            #expect(values == ["3", "4"])
+            member.close()
+        }
+    }
+
+    @Test func anAssignmentThatEndsIsRevokedAndMembershipGone() async throws {
+        try await withBroker(partitions: 2) { broker throws in
+            let member = try broker.member(["session.timeout.ms": "3500", "heartbeat.interval.ms": "200"])
+            // 27: REBALANCE_IN_PROGRESS.
+            broker.fail(next: .heartbeat, with: [KafkaError.Code(rawValue: 27)])
+            try repeating(until: {
+                if case .revoked = try member.poll(maxRecords: 1, timeout: .milliseconds(100)) { true } else { false }
+            })
+            #expect(!member.hasAssignment)
+            #expect(try join(member).count == 2)
+            #expect(member.hasAssignment)
+            member.close()
+            member.close()
+        }
+    }
+
+    @Test func committedOffsetsAreKeptForTheGroup() async throws {
+        try await withBroker(partitions: 2) { broker throws in
+            let other = TopicPartition(topic: "t", partition: 1)
+            let consumer = try broker.consumer()
+            try consumer.assign([place: 0, other: 0])
+            try consumer.commit([other: 7])
+            let committed = try consumer.committed([place, other], timeout: minute)
+            #expect(committed[place] == .some(nil))
+            #expect(committed[other] == 7)
+            // 25: UNKNOWN_MEMBER_ID.
+            broker.fail(next: .offsetCommit, with: [KafkaError.Code(rawValue: 25)])
+            let error = #expect(throws: KafkaError.self) { try consumer.commit([other: 8]) }
+            #expect(error?.code.rawValue == 25)
+            broker.setRoundTrip(.seconds(2))
+            let late = #expect(throws: KafkaError.self) { try consumer.commit([other: 9], timeout: .milliseconds(10)) }
+            #expect(late?.remedy == .retry)
+            consumer.close()
+        }
+    }
+
+    @Test func publishedOffsetsAreCommittedInTheBackground() async throws {
+        try await withBroker { broker throws in
+            let consumer = try broker.consumer()
+            // 16: NOT_COORDINATOR. Nobody hears of it.
+            broker.fail(next: .offsetCommit, with: [KafkaError.Code(rawValue: 16)])
+            consumer.publish([:])
+            try repeating(until: { try consumer.committed([place], timeout: minute)[place] == 7 }) { consumer.publish([place: 7]) }
+            consumer.close()
+        }
+    }
+
+    /// Without a wait in between, librdkafka would stop partitions twice and end the process.
+    @Test func partitionsAreRewoundInQuickSuccession() async throws {
+        try await withBroker(partitions: 8) { broker throws in
+            let producer = try broker.producer()
+            for number in 0..<8 { try producer.send(key: "\(number)") }
+            let start = (0..<8).map { (TopicPartition(topic: "t", partition: $0), Offset(0)) }
+            let consumer = try broker.consumer()
+            for _ in 0..<100 { try consumer.assign(Dictionary(uniqueKeysWithValues: start)) }
+            var count = 0
+            try poll(consumer, until: { count == 8 }) { if case .record = $0 { count += 1 } }
+            #expect(count == 8)
+            consumer.close()
+        }
+    }
+
+    @Test func aRangeIsReadOnceItsEndIsPassed() {
+        let partitions = (0..<3).map { TopicPartition(topic: "t", partition: $0) }
+        var unread = UnreadRanges([partitions[0]: 5..<10, partitions[1]: 0..<1, partitions[2]: 4..<4])
+        for (partition, next) in [(0, 9), (2, 100), (1, 1)] as [(Int, Offset)] {
+            #expect(!unread.isEmpty)
+            unread.passed(partitions[partition], next: next)
+        }
+        #expect(!unread.isEmpty)
+        // The end of the partition reveals a marker at the end of the range.
+        unread.passed(partitions[0], next: 12)
+        #expect(unread.isEmpty)
+    }
+}
+
+/// Records whose bytes have changed in the log are never taken for data, and nothing after them is read by accident.
+@Suite(.concurrencyLimited) struct DamageTests {
+    /// What librdkafka does after the error depends on the size of the batch: it reads it again and again, or from a place that it
+    /// takes out of the damaged bytes.
+    @Test(
+        arguments: [(EmbeddedBroker.Damage.bit, KafkaError.Code.badMessage), (.compression, .badCompression)], [10, 5_000])
+    func damageIsToldBeforeAnythingElse(_ damage: (kind: EmbeddedBroker.Damage, code: KafkaError.Code), size: Int) async throws {
+        try await withBroker { broker throws in
+            try broker.append("before", damaged: nil, to: place)
+            try broker.append(String(repeating: "x", count: size), damaged: damage.kind, to: place)
+            try broker.append("after", damaged: nil, to: place)
+            let consumer = try broker.consumer(["auto.offset.reset": "error", "check.crcs": "true"])
+            try consumer.assign([place: 0])
+            var failure: KafkaError?
+            var values: [String] = []
+            try poll(consumer, until: { failure != nil }) { element in
+                switch element {
+                case .record(let record) where failure == nil: values.append(record.value?.text ?? "")
+                case .failure(place, let error): failure = failure ?? error
+                default: break
+                }
+            }
+            #expect(values == ["before"])
+            #expect(failure?.code == damage.code)
+            #expect(failure?.code.isDamage == true)
+            #expect(failure?.offset == 1)
+
+            // Whoever wants to can read on behind it.
+            try consumer.assign([place: 2])
+            try poll(consumer, until: { values.count > 1 }) { element in
+                if case .record(let record) = element { values.append(record.value?.text ?? "") }
+            }
+            #expect(values == ["before", "after"])
+            consumer.close()
+        }
+    }
+
+    /// A batch whose end was never written to the disk. librdkafka fails an assertion when it parses on behind it, which must not
+    /// end the process, and must not keep the consumer from reading other partitions.
+    @Test(.enabled(if: catchesAssertions, "only glibc lets a program catch a failed assertion"), arguments: [10, 5_000])
+    func aFailedAssertionIsDamageOfItsPartition(size: Int) async throws {
+        let others = TopicPartition(topic: place.topic, partition: 1)
+        try await withBroker(partitions: 2) { broker throws in
+            try broker.append("before", damaged: nil, to: place)
+            for _ in 0..<2 { try broker.append(String(repeating: "x", count: size), damaged: .zeros, to: place) }
+            try broker.append("after", damaged: nil, to: place)
+            for value in ["a", "b"] { try broker.append(value, damaged: nil, to: others) }
+            let consumer = try broker.consumer(["auto.offset.reset": "error", "check.crcs": "true"])
+            var failures: [KafkaError] = []
+            var values: [TopicPartition: [String]] = [:]
+            func read(until isDone: () -> Bool) throws {
+                try poll(consumer, until: isDone) { element in
+                    switch element {
+                    case .record(let record):
+                        let partition = TopicPartition(topic: record.topic, partition: record.partition)
+                        values[partition, default: []].append(record.value?.text ?? "")
+                    case .failure(place, let error): failures.append(error)
+                    default: break
+                    }
+                }
+            }
+            try consumer.assign([place: 0, others: 0])
+            try read { !failures.isEmpty && values[others]?.count ?? 0 == 2 }
+            #expect(values == [place: ["before"], others: ["a", "b"]])
+            #expect(failures.map(\.offset) == [1])
+            #expect(failures.first?.code.isDamage == true)
+
+            // The others are read on, the lookups work, and the place stays what it is.
+            try broker.append("c", damaged: nil, to: others)
+            try read { values[others]?.count == 3 }
+            #expect(try consumer.endOffsets(of: [place], timeout: .seconds(10)) == [place: 4])
+            #expect(failures.count == 1)
+            try consumer.assign([place: 1, others: 3])
+            try read { failures.count == 2 }
+            #expect(failures.last?.offset == 1)
+
+            // Behind it.
+            try consumer.assign([place: 3])
+            try read { values[place]?.count == 2 }
+            #expect(values[place] == ["before", "after"])
+            consumer.close()
+        }
+    }
+}
+
+/// Leaders that moved are found where librdkafka would find them too late.
+@Suite(.concurrencyLimited) struct LeaderRefreshTests {
+    @Test(
+        .enabled(if: !KafkaConfiguration.noticesMovedLeaders, "this librdkafka is refused by a former leader, and asks by itself"))
+    func aLeaderThatMovedIsFoundWithoutAnError() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker.start(brokerCount: 2)
+            broker.setLeader(1, of: place)
+            let consumer = try broker.consumer()
+            try consumer.assign([place: 0])
+            let producer = try broker.producer()
+            func isRead(_ text: String) throws -> Bool {
+                try producer.send(text)
+                var isRead = false
+                try poll(consumer, until: { isRead }) { element in
+                    if case .record(let record) = element { isRead = record.value?.text == text }
+                }
+                return isRead
+            }
+            #expect(try isRead("before"))
+
+            // What a broker that is shutting down answers: nothing new, and no hint. Twice a second, for longer than the test.
+            broker.fail(next: .fetch, with: Array(repeating: KafkaError.Code(rawValue: 78), count: 1000))
+            broker.setLeader(2, of: place)
+            #expect(try isRead("after"))
+            #expect(broker.pendingFailures(of: .fetch) > 900)
+            consumer.close()
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import Kafka
+import TestSupport
+import Testing
+
+/// Requests that the embedded broker does not support.
+@Suite(.onRealBroker)
+struct RealBrokerAdminTests {
+    private func admin() throws -> Admin {
+        try Admin(configuration: KafkaConfiguration(["bootstrap.servers": try #require(realBroker)]), hooks: quietHooks)
+    }
+
+    @Test func topicsAreCreatedAndDeleted() async throws {
+        try await onThread {
+            let (name, admin) = ("test-\(UUID().uuidString.prefix(8))", try admin())
+            let topic = Admin.NewTopic(name: name, partitionCount: 3, configuration: ["cleanup.policy": "compact"])
+            #expect(try admin.create([topic], timeout: minute) == [name])
+            #expect(try admin.create([topic], timeout: minute) == [])
+            #expect(try admin.configurations(ofTopics: [name], timeout: minute)[name]?["cleanup.policy"] == "compact")
+            try admin.delete(topics: [name], timeout: minute)
+            // Deleting a topic again, or one that never existed, is no error.
+            try admin.delete(topics: [name, name + "-never"], timeout: minute)
+            try repeating(until: { try admin.metadata(topics: [name], timeout: .seconds(5))[name] == nil })
+        }
+    }
+
+    /// One broker may name a topic that another does not know yet.
+    @Test func aTopicThatTheBrokerDoesNotKnowIsAskedForAgain() async throws {
+        try await onThread {
+            let (name, admin) = ("test-\(UUID().uuidString)", try admin())
+            let error = #expect(throws: KafkaError.self) { try admin.configurations(ofTopics: [name], timeout: minute) }
+            #expect(error?.code == .unknownTopicOrPartition)
+            #expect(error?.remedy == .retry)
+        }
+    }
+}
+
+/// What only a real broker does: it refuses producers whose transactional id was taken over.
+@Suite(.onRealBroker)
+struct RealBrokerFenceTests {
+    /// A topic, and sessions that write to it.
+    private struct Stand {
+        let client: KafkaConfiguration
+        let name = "test-\(UUID().uuidString.prefix(8))"
+        var partition: TopicPartition { TopicPartition(topic: name, partition: 0) }
+
+        init() throws {
+            client = KafkaConfiguration(["bootstrap.servers": try #require(realBroker), "linger.ms": "0"])
+            let admin = try Admin(configuration: client, hooks: quietHooks)
+            try #require(try admin.create([.init(name: name, partitionCount: 1)], timeout: minute) == [name])
+        }
+
+        func session(_ owner: Int = 0) -> TransactionSession {
+            TransactionSession(
+                ids: { [name] set in (0...2).map { "\(name)/\(owner)/\(set)/\($0)" } }, setCount: 3, topics: [(name, [:])],
+                client: { [client] _ in (client, quietHooks) })
+        }
+
+        func fence() -> ProducerFence { ProducerFence(configuration: client, hooks: quietHooks) }
+
+        /// The values that are committed, read to the end of the log.
+        func committed() throws -> [String] {
+            let consumer = try Consumer(
+                configuration: client.merging([
+                    "group.id": name, "isolation.level": "read_committed", "enable.partition.eof": "true",
+                ]), hooks: quietHooks)
+            defer { consumer.close() }
+            try consumer.assign([partition: 0])
+            let ends = try consumer.endOffsets(of: [partition], timeout: minute)
+            var (values, isRead) = ([String](), false)
+            try poll(consumer, until: { isRead }) { element in
+                switch element {
+                case .record(let record): values.append(record.value?.text ?? "")
+                case .endOfPartition(_, let next): isRead = next >= ends[partition] ?? 0
+                case .failure(_, let error): throw error
+                }
+            }
+            return values
+        }
+    }
+
+    private func ready(_ session: TransactionSession) throws -> [String] {
+        let deadline = ContinuousClock.now + minute
+        var ids: [String] = []
+        try retrying(while: { .now < deadline }) { () throws(KafkaError) in ids = try session.initTransactions(timeout: .seconds(1))
+        }
+        return ids
+    }
+
+    private func fence(_ ids: Set<String>, with fence: ProducerFence) throws {
+        let deadline = ContinuousClock.now + minute
+        var undecided = ids
+        // A busy broker may take more than the fence's second to end a transaction.
+        while !undecided.isEmpty, .now < deadline {
+            try retrying(while: { .now < deadline }) { () throws(KafkaError) in
+                undecided = try fence.fence(ids, timeout: .seconds(1))
+            }
+        }
+        #expect(undecided.isEmpty)
+    }
+
+    @Test(arguments: [false, true])
+    func aFencedOwnerCommitsNothing(isFlushed: Bool) async throws {
+        try await onThread {
+            let stand = try Stand()
+            let owner = stand.session()
+            let ids = try ready(owner)
+            for value in ["a", "b", "c", "d"] { try owner.transact(value) }
+            try owner.write("lost")
+            if isFlushed { try owner.flush(timeout: minute) }
+            try fence(Set(ids), with: stand.fence())
+            // What was open is aborted by now: nothing is undecided.
+            #expect(try stand.committed() == ["a", "b", "c", "d"])
+            let error = #expect(throws: KafkaError.self) { try owner.commit(timeout: minute) }
+            #expect(error?.remedy == .startOver)
+            #expect(error?.code == .fenced)
+
+            #expect(try Set(ready(owner)).isDisjoint(with: ids))
+            try owner.transact("e")
+            #expect(try stand.committed() == ["a", "b", "c", "d", "e"])
+        }
+    }
+
+    /// Each of the owner's producers is kept out, also those that have nothing open.
+    @Test func everyIDOfASetIsFenced() async throws {
+        try await onThread {
+            let stand = try Stand()
+            for index in 0...2 {
+                let owner = stand.session(index)
+                let ids = try ready(owner)
+                // The one whose turn it is next.
+                for _ in 0..<index { try owner.transact("a") }
+                try fence(Set(ids), with: stand.fence())
+                let error = #expect(throws: KafkaError.self) { try owner.transact("lost") }
+                #expect(error?.code == .fenced)
+            }
+            #expect(try stand.committed() == ["a", "a", "a"])
+        }
+    }
+
+    /// The next set says nothing about the former one, which its owner has to fence like any other.
+    @Test func aDroppedTransactionIsEndedByAFence() async throws {
+        try await onThread {
+            let stand = try Stand()
+            let session = stand.session()
+            let former = try ready(session)
+            try session.write("lost")
+            try session.flush(timeout: minute)
+            session.prepare()
+            _ = try ready(session)
+            try fence(Set(former), with: stand.fence())
+            try session.transact("a")
+            #expect(try stand.committed() == ["a"])
+        }
+    }
+}

@@ -1,0 +1,250 @@
+import FaultyNetwork
+import JuiceEngine
+import JuiceMessages
+import Kafka
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import JuiceService
+
+/// The log under a worker, and its parts.
+@Suite(.concurrencyLimited) struct KafkaCommandLogTests {
+    /// A log of one partition, by default no member of the group.
+    private static func makeLog(
+        _ configuration: ServiceConfiguration, isMember: Bool = false, logger: Logger
+    ) throws -> KafkaCommandLog {
+        try KafkaCommandLog(
+            configuration: configuration, worker: 0, partitions: .init(stores: 1, inputs: 1, deadLetters: 1),
+            assignment: isMember ? nil : InputAssignment(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1),
+            watch: BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: quietLogger), logger: logger)
+    }
+
+    /// Two processes of the same name have the same ids. The next set may have been asked for before the other one claimed with it,
+    /// and fencing the other one then fences that set as well.
+    @Test func aSetThatIsFencedIsNotUsed() async throws {
+        let cluster = try await TestCluster.embedded()
+        try await onThread {
+            let recorder = LogRecorder()
+            var configuration = cluster.serviceConfiguration()
+            configuration.kafkaProperties["debug"] = "eos"
+            let log = try Self.makeLog(configuration, isMember: true, logger: recorder.makeLogger(level: .debug))
+            try wait {
+                _ = try log.poll(maxRecords: 1, wait: .never)
+                return recorder.all.count { $0.contains("-> ReadyNotAcked") } == 3
+            }
+            let ids = (0..<ServiceConfiguration.producerSets).flatMap { configuration.transactionalIDs(worker: 0, set: $0) }
+            wait { (try? log.fence(Set(ids))) != nil }
+            // The set that is ready would need no broker.
+            cluster.broker.takeDown()
+            let error = #expect(throws: LogError.self) { try log.initTransactions() }
+            #expect(error?.remedy == .retry)
+        }
+    }
+
+    /// Every topic counts, also the one that is only written to now and then.
+    @Test func aTopicThatIsGoneIsNoticed() async throws {
+        let cluster = try await TestCluster.embedded()
+        try await onThread {
+            let configuration = cluster.serviceConfiguration()
+            let log = try Self.makeLog(configuration, logger: quietLogger)
+            func read() throws(LogError) -> [PartitionExtents] { try log.extents(of: [0]).extents }
+            #expect(wait { (try? read().count) == 1 })
+            for name in cluster.topics.all {
+                cluster.broker.setError(.unknownTopicOrPartition, ofTopic: name)
+                let error = #expect(throws: LogError.self) { try read() }
+                #expect(error?.remedy == .retry)
+                #expect(error?.message.contains(name) == true)
+                cluster.broker.setError(nil, ofTopic: name)
+                #expect(wait { (try? read().count) == 1 })
+            }
+        }
+    }
+
+    // MARK: - Errors
+
+    @Test(arguments: [
+        (KafkaError.Code.messageTooLarge, LogError.Subject.call), (.transport, .connection), (.timedOut, .call), (.fenced, .call),
+        // The service ends with the status for bad configuration.
+        (.invalidSessionTimeout, .setting), (.invalidTransactionTimeout, .setting),
+    ])
+    func anErrorTellsWhatFailed(code: KafkaError.Code, subject: LogError.Subject) {
+        #expect(LogError(KafkaError(code: code, requiresAbort: true)).subject == subject)
+    }
+
+    @Test func aRefusalNamesTopicPartitionAndSetting() {
+        let topics = TopicNames(prefix: "juice.")
+        var error = KafkaError(code: .messageTooLarge, requiresAbort: true)
+        #expect(LogError(error, topics: topics).subject == .call, "nobody knows whose record it was")
+        error.place = TopicPartition(topic: "juice.stock", partition: 3)
+        let refusal = LogError(error, topics: topics)
+        #expect(refusal.subject == .record(.stock, partition: 3))
+        #expect(refusal.message.hasSuffix("(MSG_SIZE_TOO_LARGE); the topic's max.message.bytes is less"))
+    }
+
+    // MARK: - Reading
+
+    private static let journal = ChangelogPosition(topic: .results, partition: 0, offset: 0)
+
+    /// A worker looks for a rebalance before each step of a takeover. What it took away from the journal would be missing.
+    @Test(arguments: [Isolation.committed, .uncommitted])
+    func servingTheReadersClientsTakesNothingAway(isolation: Isolation) async throws {
+        let cluster = try await TestCluster.embedded { try $0.leaveSomeStock() }
+        try await onThread {
+            let recorder = LogRecorder()
+            var configuration = cluster.serviceConfiguration()
+            configuration.kafkaProperties["debug"] = "fetch"
+            let reader = try LogReader(configuration: configuration, hooks: ClientHooks(logger: recorder.makeLogger(level: .debug)))
+            try reader.open([Self.journal], isolation: isolation)
+            // Both records are at hand once the one that follows is asked for.
+            #expect(wait { recorder.all.contains { $0.contains("juice.results [0] at offset 2") } })
+            for _ in 0..<3 { reader.poll() }
+            var (offsets, ends): ([Int64], [Int64]) = ([], [])
+            try wait {
+                let batch = try reader.read(timeout: .milliseconds(100))
+                offsets += batch.records.map(\.offset)
+                ends += batch.ends.map(\.offset)
+                return !ends.isEmpty
+            }
+            #expect(offsets == [0, 1])
+            #expect(ends == [2])
+        }
+    }
+
+    /// The events of a client that nobody polls pile up.
+    @Test func theReadersClientsAreServedWhileNothingIsRead() async throws {
+        let cluster = try await TestCluster.embedded { try $0.leaveSomeStock() }
+        try await onThread {
+            let reports = Mutex<[String: Int]>([:])
+            var hooks = ClientHooks(logger: quietLogger)
+            hooks.onStatistics = { text in
+                let client = text.prefix { $0 != "," }
+                reports.withLock { $0[String(client), default: 0] += 1 }
+            }
+            var configuration = cluster.serviceConfiguration()
+            configuration.kafkaProperties["statistics.interval.ms"] = "10"
+            let reader = try LogReader(configuration: configuration, hooks: hooks)
+            for isolation in [Isolation.committed, .uncommitted] {
+                try reader.open([Self.journal], isolation: isolation)
+                try reader.open([], isolation: isolation)
+                reports.withLock { $0 = [:] }
+                wait {
+                    reader.poll()
+                    return reports.withLock { $0.count == 2 && $0.values.allSatisfy { $0 > 1 } }
+                }
+                #expect(reports.withLock(\.count) == 2)
+            }
+        }
+    }
+
+    /// librdkafka frees a topic that is no longer read, and may put another one in its place.
+    @Test func aTopicsIdentityIsForgottenWhenOthersAreRead() {
+        var converter = RecordConverter(["s": ChangelogTopic.stock, "r": .results])
+        let identity = OpaquePointer(bitPattern: 1)
+        #expect(converter.topic(identity, named: "s") == .stock)
+        #expect(converter.topic(OpaquePointer(bitPattern: 2), named: "r") == .results)
+        #expect(converter.topic(identity, named: "s") == .stock)
+        converter.begin()
+        #expect(converter.topic(identity, named: "r") == .results)
+    }
+
+    /// Records that are written together are damaged together, and what is damaged further on is no part of it.
+    @Test(arguments: [1, 3, 300]) func aDamagedBatchIsMeasured(size: Int) async throws {
+        let order = String(repeating: "x", count: 40)
+        let cluster = try await TestCluster.embedded { cluster in
+            let damaged: EmbeddedBroker.Batch = (Array(repeating: order, count: size), .text)
+            let orders = cluster.topics[.orders, 0]
+            try cluster.broker.append([([order], nil), damaged], at: 0, to: orders)
+            for damage in [nil, EmbeddedBroker.Damage.bit, nil] { try cluster.broker.append(order, damaged: damage, to: orders) }
+        }
+        try await onThread {
+            var configuration = cluster.serviceConfiguration()
+            configuration.kafkaProperties = ["check.crcs": "true"]
+            let last = Consumer.lastDamaged(
+                of: cluster.topics[.orders, 0], from: 1, timeout: .seconds(60), configuration: configuration.logEndConsumer,
+                hooks: ClientHooks(logger: quietLogger))
+            #expect(last == Offset(size))
+        }
+    }
+
+    /// A failed assertion does not say where its batch begins. The batch behind a good one is another batch, unless a step over 2^n
+    /// offsets ends in it.
+    @Test(.enabled(if: catchesAssertions, "only glibc lets a program catch a failed assertion"), arguments: [1, 3, 300])
+    func aBatchThatCannotBeParsedIsMeasured(size: Int) async throws {
+        let order = String(repeating: "x", count: 2000 / size)
+        let cluster = try await TestCluster.embedded { cluster in
+            let orders = cluster.topics[.orders, 0]
+            let zeros: EmbeddedBroker.Batch = (Array(repeating: order, count: size), .zeros)
+            try cluster.broker.append(order, damaged: nil, to: orders)
+            try cluster.broker.append([zeros], at: 1, to: orders)
+            try cluster.broker.append(order, damaged: nil, to: orders)
+            if size < 10 { try cluster.broker.append([zeros], at: Offset(size) + 2, to: orders) }
+        }
+        try await onThread {
+            var configuration = cluster.serviceConfiguration()
+            configuration.kafkaProperties = ["check.crcs": "true"]
+            let last = Consumer.lastDamaged(
+                of: cluster.topics[.orders, 0], from: 1, timeout: .seconds(60), configuration: configuration.logEndConsumer,
+                hooks: ClientHooks(logger: quietLogger))
+            #expect(last == Offset(size))
+        }
+    }
+
+    /// These are the last records of their log.
+    @Test func damageIsMeasuredAndSkipped() async throws {
+        let cluster = try await TestCluster.embedded { cluster in
+            for id in ["a", "b", "c"] { try cluster.order(id) }
+            for damage in [nil, EmbeddedBroker.Damage.bit, .bit] {
+                try cluster.broker.append("{}", damaged: damage, to: cluster.topics[.restocks, 0])
+            }
+        }
+        try await onThread {
+            var configuration = cluster.serviceConfiguration()
+            configuration.kafkaProperties = ["check.crcs": "true"]
+            let reader = try LogReader(configuration: configuration, hooks: ClientHooks(logger: quietLogger))
+            let (orders, restocks) = (
+                InputPartition(topic: .orders, partition: 0), InputPartition(topic: .restocks, partition: 0)
+            )
+            let (records, damaged) = try reader.readBack([orders: 1..<2, restocks: 0..<3], timeout: .seconds(60))
+            #expect(records.map(\.offset) == [1])
+            #expect(records.first?.value.map { String(decoding: $0, as: UTF8.self) } == #"{"orderId":"b","juice":"kiwi"}"#)
+            #expect(damaged == [restocks])
+            let last = Consumer.lastDamaged(
+                of: cluster.topics[restocks], from: 1, timeout: .seconds(60), configuration: configuration.logEndConsumer,
+                hooks: ClientHooks(logger: quietLogger))
+            #expect(last == 2)
+        }
+    }
+}
+
+/// How long lookups wait.
+@Suite struct AdaptiveTimeoutTests {
+    @Test(arguments: [(0, [2, 4, 8, 8]), (1, [2, 2, 2, 2])])
+    func itGrowsLessWhereABrokerMayBeDead(closedConnections: Int, seconds: [Int]) {
+        var timeout = AdaptiveTimeout()
+        let grown = seconds.map { _ in
+            timeout.timedOut(closedConnections: closedConnections)
+            return timeout.current
+        }
+        #expect(grown == seconds.map { .seconds($0) })
+    }
+
+    /// A slow broker that died must not be waited for as long as a slow one. Only connections lost since the last answer count.
+    @Test(arguments: [(0, 2), (1, 8)]) func aLossSinceTheLastAnswerShortensIt(before: Int, seconds: Int) {
+        var timeout = AdaptiveTimeout()
+        timeout.answered(after: .zero, closedConnections: before)
+        for _ in 0..<3 { timeout.timedOut(closedConnections: before) }
+        timeout.timedOut(closedConnections: 1)
+        #expect(timeout.current == .seconds(seconds))
+    }
+
+    /// Otherwise a broker that is always slow would time out every other time.
+    @Test(arguments: [(1, 2), (1.1, 2.2), (3, 6), (5, 8), (0.01, 1)])
+    func itStaysTwiceAsLongAsTheLastAnswerTook(seconds: Double, next: Double) {
+        var timeout = AdaptiveTimeout()
+        for _ in 0..<3 { timeout.timedOut() }
+        for _ in 0..<2 { timeout.answered(after: .seconds(seconds)) }
+        #expect(timeout.current == .seconds(next))
+    }
+}

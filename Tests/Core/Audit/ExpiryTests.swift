@@ -1,0 +1,174 @@
+import Synchronization
+import Testing
+
+@testable import JuiceAudit
+
+/// Topics whose beginning has expired, and whose latest commands are not handled yet.
+@Suite struct ExpiryTests {
+    /// Topics without their first records, read a few at a time.
+    private struct Source: AuditSource {
+        let topics: AuditTopics
+
+        init(_ topics: AuditTopics, without first: [AuditTopic: Int64]) {
+            let records = AuditTopic.allCases.map { ($0, topics[$0]) }
+            let starts = first.map { topic, offset in (topic, topics[topic].map { _ in offset }) }
+            self.topics = AuditTopics(
+                Dictionary(uniqueKeysWithValues: records), starts: Dictionary(uniqueKeysWithValues: starts))
+        }
+
+        func partitionCount(of topic: AuditTopic) -> Int { topics.partitionCount(of: topic) }
+
+        func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 { topics.firstOffset(of: topic, partition: partition) }
+
+        func records(of topic: AuditTopic, partition: Int, from offset: Int64) -> [AuditRecord] {
+            Array(topics.records(of: topic, partition: partition, from: offset).prefix(3))
+        }
+    }
+
+    private func audit(_ lines: [String], without first: [AuditTopic: Int64] = [:], allowsOpen: Bool = false) throws -> Audit {
+        var rules = Line.rules
+        rules.allowsOpen = allowsOpen
+        return try Audit(of: Source(AuditTopics(lines).accounted, without: first), by: rules)
+    }
+
+    /// A restock and twenty orders, then a repeat and the cancel of an old one. The journal has position notes at 1 and 13.
+    private static let lines: [String] = {
+        var lines = [
+            Line.position(0, 0), Line.set("r", #""kiwi":1000"#), Line.restocked("r", #""kiwi":1000"#, 1),
+        ]
+        for number in 1...20 {
+            if number == 11 { lines.append(Line.position(10, 1)) }
+            let left = 1000 - 3 * number
+            lines += [
+                Line.order("o\(number)", "kiwi"), Line.made("o\(number)", "kiwi", #""kiwi":3"#, #""kiwi":\#(left)"#, number + 1),
+            ]
+        }
+        let first = Line.made("o1", "kiwi", #""kiwi":3"#, #""kiwi":997"#, 2)
+        return lines + [
+            Line.order("o1", "kiwi"), Line.again(first),
+            Line.cancel("o2"), Line.cancelled("o2", #""kiwi":3"#, #""kiwi":943"#, 22),
+            Line.order("o2", "kiwi"), Line.rejected("o2", "cancelled"),
+            Line.stock(22, [10, 10, 10, 943, 10]),
+        ]
+    }()
+
+    @Test(
+        arguments: [
+            [.results: 10], [.results: 13], [.results: 14], [.orders: 12], [.orders: 5, .results: 13], [.orders: 15, .results: 5],
+            [.results: 25], [.results: 26], [.orders: 22, .restocks: 1, .results: 6],
+        ] as [[AuditTopic: Int64]]
+    )
+    func whatHasExpiredIsNoFault(first: [AuditTopic: Int64]) throws {
+        let audit = try audit(Self.lines, without: first)
+        expect(audit, [])
+        #expect(audit.counts.unjudged > 0 || first[.results] == 26)
+        #expect(audit.starts.map(\.offset) == (first[.results].map { [$0] } ?? []))
+        // The first owner is known from the next position note.
+        let owner = AuditOwner(
+            group: "juice-maker", instance: "till-1",
+            from: AuditMoment(
+                partition: 0, offset: first[.results] == nil ? 0 : 13, timestamp: first[.results] == nil ? 1_000 : 1_024))
+        #expect(audit.owners == (first[.results] ?? 0 > 13 ? [] : [owner]))
+    }
+
+    /// Topics of which records become unreadable when the audit comes near them: they expire, or their batch is damaged.
+    private final class FailingSource: AuditSource {
+        private let topics: AuditTopics
+        private let gaps: [AuditTopic: AuditGap]
+        private let known = Mutex<[AuditTopic: AuditGap]>([:])
+
+        init(_ topics: AuditTopics, _ gaps: [AuditTopic: AuditGap]) { (self.topics, self.gaps) = (topics, gaps) }
+
+        func partitionCount(of topic: AuditTopic) -> Int { topics.partitionCount(of: topic) }
+
+        func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 { 0 }
+
+        func records(of topic: AuditTopic, partition: Int, from offset: Int64) -> [AuditRecord] {
+            let records = topics.records(of: topic, partition: partition, from: offset).prefix(3)
+            guard let gap = gaps[topic], records.contains(where: { gap.offsets.contains($0.offset) }) else { return Array(records) }
+            known.withLock { $0[topic] = gap }
+            let before = records.filter { $0.offset < gap.offsets.lowerBound }
+            return before.isEmpty
+                ? self.records(of: topic, partition: partition, from: max(offset, gap.offsets.upperBound)) : Array(before)
+        }
+
+        func gaps(of topic: AuditTopic, partition: Int) -> [AuditGap] {
+            known.withLock { $0[topic].map { [$0] } ?? [] }
+        }
+    }
+
+    @Test(
+        arguments: [
+            [.results: 0..<10], [.results: 5..<10], [.results: 8..<14], [.results: 1..<26], [.orders: 3..<9],
+            [.orders: 0..<23], [.orders: 5..<8, .results: 12..<20], [.restocks: 0..<1], [.results: 20..<30], [.stock: 0..<1],
+        ] as [[AuditTopic: Range<Int64>]], [nil, "failed CRC32C check"])
+    func whatBecomesUnreadableIsNoFault(ranges: [AuditTopic: Range<Int64>], problem: String?) throws {
+        let topics = AuditTopics(Self.lines).accounted
+        let audit = try Audit(of: FailingSource(topics, ranges.mapValues { AuditGap($0, problem) }), by: Line.rules)
+        let named = ranges.sorted { $0.key.rawValue < $1.key.rawValue }.map { "wrong: \($0.key.rawValue) 0@\($0.value.lowerBound)" }
+        expect(audit, problem == nil ? [] : named)
+        if ranges[.results] == 5..<10 { #expect(audit.starts.map(\.offset) == [10]) }
+
+        // What is around it is judged, and the same records must not be missing for another reason.
+        var lacking = topics
+        for (topic, range) in ranges { lacking[topic][0].removeAll { range.contains($0.offset) } }
+        let silent = try Audit(of: Source(lacking, without: [:]), by: Line.rules)
+        #expect(!silent.faults.isEmpty || ranges[.stock] != nil)
+    }
+
+    @Test(
+        arguments: [
+            (-8, #""kiwi":940"#, #""kiwi":941"#, [#""left":{"kiwi":941}"#, "wrong: results 0@25"]),
+            (-6, #""orderId":"o1""#, #""orderId":"o15""#, ["is answered otherwise"]),
+            (23, #""orders":10"#, #""orders":9"#, ["its position in orders/0 is 9, should be 10"]),
+            (-1, #""revision":22"#, #""revision":23"#, ["wrong: stock 0@0"]),
+        ] as [(Int, String, String, [String])])
+    func whatFollowsIsJudged(line: Int, text: String, other: String, expected: [String]) throws {
+        var lines = Self.lines
+        let index = line < 0 ? lines.count + line : line
+        if line == -6 { lines[index - 1] = Line.order("o15", "kiwi") }
+        lines[index] = lines[index].replacing(text, with: other)
+        expect(try audit(lines, without: [.results: 12]), expected)
+    }
+
+    @Test func whatFollowsMustBeThereOnce() throws {
+        var lines = Self.lines
+        let answer = lines.remove(at: lines.count - 10)
+        expect(try audit(lines, without: [.results: 12]), ["missing: orders 0@18", "wrong: results 0@22"])
+        lines.insert(contentsOf: [answer, answer], at: lines.count - 9)
+        expect(try audit(lines, without: [.results: 12]), ["doubled: results 0@23"])
+    }
+
+    @Test func theLatestCommandsMayBeUnanswered() throws {
+        let open = Self.lines + [Line.order("x", "kiwi"), Line.order("y", "kiwi")]
+        let audit = try audit(open, allowsOpen: true)
+        expect(audit, [])
+        #expect(audit.counts.open == 2)
+        expect(try self.audit(open), ["orders 0@23: order \"x\"", "orders 0@24: order \"y\""])
+    }
+
+    /// A forwarded copy or a dead letter may have expired before the note of it.
+    @Test(
+        arguments: [
+            (.orders, ["orders 0@4"], "partition 0, which has no such copy"),
+            (.deadLetters, ["dead-letters 0@0", "dead-letters 1@0"], "no such dead letter"),
+        ] as [(AuditTopic, [String], String)])
+    func whatWasHandedOnMayHaveExpired(topic: AuditTopic, lost: [String], problem: String) throws {
+        var topics = Story.topics
+        for place in lost { topics[place] = nil }
+        topics.add("dead-letters 0@9", nil, key: .some(nil), [AuditHeader("juice.resent.letter", nil)])
+        topics["dead-letters 0@9"] = topics["dead-letters 0@9"]?.with(timestamp: 9_000)
+        for first in [[topic: Int64(5)], [:]] {
+            let faults = try Audit(of: Source(topics.accounted, without: first), by: Story.rules).faults.map(\.description)
+            #expect(faults.contains { $0.contains(problem) } == first.isEmpty, "\(faults)")
+            #expect(faults.isEmpty || first.isEmpty)
+        }
+    }
+
+    @Test func theClaimsTellTheNumberOfPartitions() throws {
+        var topics = Story.topics
+        topics[.stock].append([])
+        #expect(try AuditSession.storePartitionCount(of: topics) == 2)
+        #expect(try AuditSession.storePartitionCount(of: Source(topics, without: [.results: 3])) == 3)
+    }
+}

@@ -1,0 +1,269 @@
+import Testing
+
+@testable import JuiceAudit
+
+/// Baskets, cancels and revisions.
+@Suite struct LedgerTests {
+    private static let pair = #"{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana","quantity":1}"#
+    private static let taken = #""kiwi":6,"strawberry":10,"banana":1"#
+    private static let mangos = #"{"juice":"kiwi","quantity":1},{"juice":"mangoKiwi","quantity":2}"#
+    private static let full = #""kiwi":1000000000"#
+
+    private static let lines = [
+        // 0: a basket, whose cancel gives back all of it
+        Line.order("a", #"{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}"#),
+        Line.made("a", pair, taken, #""kiwi":4,"strawberry":0,"banana":9"#, 1),
+        // 2: each of its items could be made, but not both
+        Line.order("b", #"{"juice":"kiwi"},{"juice":"mangoKiwi"},{"juice":"mangoKiwi"}"#),
+        Line.short("b", mangos, "kiwi", 5, 4),
+        Line.cancel("a"),
+        Line.cancelled("a", taken, #""kiwi":10,"strawberry":10,"banana":10"#, 2),
+        // 6: the order of a cancelled id, and the cancel again
+        Line.order("a", "mango"), Line.rejected("a", "cancelled"), Line.cancel("a"),
+        Line.again(Line.cancelled("a", taken, #""kiwi":10,"strawberry":10,"banana":10"#, 2)),
+        // 10: cancels with nothing to give back, one of them before its order
+        Line.cancel("b"), Line.cancelled("b"),
+        Line.cancel("z"), Line.cancelled("z"),
+        Line.order("z", "mango"), Line.rejected("z", "cancelled"),
+        Line.order("z", "durian"), Line.rejected("z", "cancelled"),
+        // 18: a cancel for which there is no room
+        Line.order("c", "kiwi"), Line.made("c", "kiwi", #""kiwi":3"#, #""kiwi":7"#, 3),
+        Line.set("c", full), Line.restocked("c", full, 4),
+        Line.cancel("c"), Line.rejected("c", "wouldOverflow"),
+        Line.cancel("c"), Line.again(Line.rejected("c", "wouldOverflow")),
+        Line.order("c", "kiwi"), Line.again(Line.made("c", "kiwi", #""kiwi":3"#, #""kiwi":7"#, 3)),
+        Line.stock(4, [10, 10, 10, 1_000_000_000, 10]),
+    ]
+
+    @Test func aRightHistoryHasNoFaults() throws {
+        let audit = try Audit(Self.lines)
+        expect(audit, [])
+        #expect((audit.counts.cancelled, audit.counts.rejected, audit.counts.duplicates) == (3, 4, 3))
+    }
+
+    /// What a service may answer to repeats, and to the cancel of an order that was made, once it has lost the first answers.
+    @Test func aLostAnswerSaysWhatWas() throws {
+        let added = [
+            Line.order("c", "kiwi"), Line.lost("c", "made"), Line.cancel("c"), Line.lostCancel("c", "made"),
+            Line.cancel("a"), Line.lostCancel("a", "cancelled"),
+            Line.order("d", "durian"), Line.rejected("d", "unknownJuice"), Line.order("d", "kiwi"), Line.lost("d", "notMade"),
+            Line.set("c", Self.full), Line.lost("c", "restocked", member: "restockId"),
+            // Nobody knows what that was.
+            Line.order("never", "kiwi"), Line.lost("never", "made"),
+        ]
+        let audit = try Audit(Self.lines + added)
+        expect(audit, [])
+        #expect(audit.counts.unjudged == 1)
+    }
+
+    private static let lost = [
+        adding(Line.order("c", "kiwi"), Line.lost("c", "notMade"), expected: "as of a command that was made"),
+        adding(Line.order("c", "kiwi"), Line.lost("c", "cancelled"), expected: "as of a command that was made"),
+        adding(Line.cancel("a"), Line.lostCancel("a", "made"), expected: "as of a command that was cancelled"),
+        adding(Line.order("a", "mango"), Line.lost("a", "cancelled"), expected: "is answered as lost"),
+        adding(
+            Line.order("d", "durian"), Line.rejected("d", "unknownJuice"), Line.cancel("d"), Line.lostCancel("d", "notMade"),
+            expected: "is answered as lost"),
+        adding(
+            Line.order("c", "kiwi"), Line.lost("c", "made").replacing(#""duplicate":true,"#, with: ""),
+            expected: "is answered as lost"),
+    ]
+
+    @Test(arguments: answers + cancels + revisions + lost)
+    func aBreachIsFound(change: Case) throws { try change.check() }
+
+    /// Some of the lines changed.
+    private static func change(_ name: String, _ expected: String..., change: (inout [String]) -> Void) -> Case {
+        var lines = lines
+        change(&lines)
+        return Case(lines, name, expected)
+    }
+
+    /// A text of a line replaced, and of the line that repeats it.
+    private static func edit(_ line: Int, again: Int? = nil, _ text: String, _ other: String, _ expected: String...) -> Case {
+        var lines = lines
+        lines[line] = lines[line].replacing(text, with: other)
+        if let again { lines[again] = Line.again(lines[line]) }
+        return Case(lines, "\(line): \(text) -> \(other)", expected)
+    }
+
+    /// Lines added.
+    private static func adding(_ added: String..., expected: String...) -> Case { Case(lines + added, "\(added)", expected) }
+
+    private static let answers = [
+        change("items in another order", #"should be juiceMade,"items":[{"juice":"kiwi","quantity":2},"#) {
+            let items = #"{"juice":"strawberryBanana","quantity":1},{"juice":"kiwi","quantity":2}"#
+            $0[1] = Line.made("a", items, taken, #""kiwi":4,"strawberry":0,"banana":9"#, 1)
+        },
+        edit(
+            3, #""quantity":2}"#, #""quantity":1},{"juice":"mangoKiwi","quantity":1}"#,
+            #""items":[{"juice":"kiwi","quantity":1},{"juice":"mangoKiwi","quantity":2}]"#),
+        edit(1, #""quantity":2"#, #""quantity":2,"x":1"#, #""quantity":2,"x":1"#),
+        edit(1, "items", "things", #"is juiceMade,"things":"#),
+        edit(1, #""items""#, #""juice":"kiwi","items""#, #"is juiceMade,"juice":"kiwi","items":"#),
+        edit(1, taken, #""strawberry":10,"kiwi":6,"banana":1"#, "should be juiceMade", "results 0@3: cancel"),
+        edit(3, #""needed":5"#, #""needed":2"#, "should be outOfStock"),
+        adding(
+            Line.order("d", #"{"juice":"mango","quantity":3},{"juice":"mangoKiwi","quantity":5}"#),
+            Line.made(
+                "d", #"{"juice":"mango","quantity":3},{"juice":"mangoKiwi","quantity":5}"#, #""mango":19,"kiwi":5"#,
+                #""mango":-9,"kiwi":999999995"#, 5),
+            Line.stock(5, [10, 10, 10, 999_999_995, -9]),
+            expected: #""left":{"mango":-9,"kiwi":999999995},"revision":5, should be outOfStock"#, "stock 0@1"),
+        adding(
+            Line.order("d", #"{"juice":"banana"},{"juice":"mango"}"#),
+            Line.made(
+                "d", #"{"juice":"banana","quantity":1},{"juice":"mango","quantity":1}"#, #""banana":2"#, #""banana":8"#, 5),
+            Line.stock(5, [10, 8, 10, 1_000_000_000, 7]),
+            expected: #""used":{"banana":2,"mango":3}"#, "wrong: stock 0@1"),
+    ]
+
+    private static let cancels = [
+        change("a cancel that returns twice", #"doubled: results 0@15: cancel "a""#) {
+            $0 += [
+                Line.set("d", #""kiwi":0"#), Line.restocked("d", #""kiwi":0"#, 5), Line.cancel("a"),
+                Line.cancelled("a", taken, #""kiwi":6,"strawberry":20,"banana":11"#, 6), Line.stock(6, [20, 11, 10, 6, 10]),
+            ]
+            $0.removeSubrange(16...17)
+        },
+        change("a repeated cancel that returns nothing", #"doubled: results 0@5: cancel "a""#, "wrong: results 0@5") {
+            $0[9] = Line.cancelled("a")
+        },
+        adding(
+            Line.order("a", "mango"), mangoMade("a"), Line.stock(5, [10, 10, 10, 1_000_000_000, 7]),
+            expected: #"should be rejected,"reason":"cancelled""#),
+        adding(
+            Line.cancel("y"), Line.cancelled("y"), Line.order("y", "mango"), mangoMade("y"),
+            Line.stock(5, [10, 10, 10, 1_000_000_000, 7]), expected: #"should be rejected,"reason":"cancelled""#),
+        change("a cancelled order that is judged", #"should be rejected,"reason":"cancelled""#) {
+            $0[17] = Line.rejected("z", "unknownJuice")
+        },
+        change("a cancelled order's first answer", "is answered as a duplicate, and is none") { $0[7] = Line.again($0[1]) },
+        change("a rejection called a duplicate", "is answered as a duplicate, and is none") { $0[7] = Line.again($0[7]) },
+        edit(5, again: 9, #""kiwi":6"#, #""kiwi":5"#, #""returned":{"kiwi":5"#),
+        edit(5, again: 9, taken, #""strawberry":10,"kiwi":6,"banana":1"#, #"should be cancelled,"returned":{"kiwi":6"#),
+        edit(
+            5, again: 9, #""left":{"kiwi":10,"strawberry":10,"banana":10}"#, #""left":{}"#,
+            #""left":{},"revision":2, should be"#, "results 0@10", "stock 0@0"),
+        adding(
+            Line.cancel("y"), Line.cancelled("y", #""mango":3"#, #""mango":13"#, 5),
+            Line.stock(5, [10, 10, 10, 1_000_000_000, 13]), expected: #"should be cancelled,"returned":{},"left":{}"#),
+        change("an order that was not made returns something", #"should be cancelled,"returned":{},"left":{}"#) {
+            $0[11...] = [
+                Line.cancelled("b", #""kiwi":5,"mango":4"#, #""kiwi":15,"mango":14"#, 3), Line.stock(3, [10, 10, 10, 15, 14]),
+            ]
+        },
+        adding(
+            Line.order("d", "mango"), mangoMade("d"), Line.cancel("d"), Line.cancelled("d"),
+            Line.stock(5, [10, 10, 10, 1_000_000_000, 7]),
+            expected: #"should be cancelled,"returned":{"mango":3},"left":{"mango":10}"#),
+        change("above the limit", "should be rejected", "is answered otherwise than at 12", "is none") {
+            $0[23] = Line.cancelled("c", #""kiwi":3"#, #""kiwi":1000000003"#, 5)
+        },
+        edit(23, #""cancel":true,"#, "", #"it answers orders 0@10, which is cancel "c""#),
+        edit(7, #""reason""#, #""cancel":true,"reason""#, #"it answers orders 0@3, which is order "a""#),
+        change("no answer", #"missing: orders 0@5: cancel "b" of store "m" is not in the journal"#) { $0.remove(at: 11) },
+        adding(Line.order("d", "mango"), Line.rejected("d", "cancelled"), expected: "should be juiceMade"),
+    ]
+
+    /// A mango juice as the first change after the lines.
+    private static func mangoMade(_ id: String) -> String { Line.made(id, "mango", #""mango":3"#, #""mango":7"#, 5) }
+
+    private static let revisions = [
+        edit(
+            19, again: 27, #""revision":3"#, #""revision":9"#, #""revision":9, should be juiceMade"#,
+            #"should be restocked,"left":{"kiwi":1000000000},"revision":10"#),
+        edit(
+            19, again: 27, #""revision":3"#, #""revision":9223372036854775807"#, #""revision":9223372036854775807, should be"#,
+            "results 0@11"),
+        revisions("repeats", 2, 3, #""revision":2, should be juiceMade"#),
+        revisions("is skipped", 4, 5, #""revision":4, should be juiceMade"#),
+        edit(21, #","revision":4,"message":"m""#, #","message":"m","revision":4"#, "does not end with a message"),
+        edit(21, #""revision":4"#, #""revision":"4""#, #""revision":"4", should be restocked"#),
+        edit(3, #","message""#, #","revision":1,"message""#, #""revision":1, should be outOfStock"#),
+        change("of a cancel of nothing", #"should be cancelled,"returned":{},"left":{}"#) {
+            $0[11] = Line.cancelled("b", "", "", 2)
+        },
+    ]
+
+    /// Other revisions than 3 and 4.
+    private static func revisions(_ name: String, _ third: Int, _ fourth: Int, _ expected: String) -> Case {
+        change("a revision \(name)", expected) { lines in
+            for index in 19...28 {
+                lines[index] = lines[index].replacing(#""revision":4"#, with: #""revision":F"#)
+                    .replacing(#""revision":3"#, with: #""revision":\#(third)"#)
+                    .replacing(#""revision":F"#, with: #""revision":\#(fourth)"#)
+            }
+        }
+    }
+
+    /// Beyond the window both are right: what the service does if it still knows an answer, and if it does not.
+    @Test(
+        arguments: [
+            // The cancel of an order from before the window.
+            ([Line.cancel("a"), Line.cancelled("a")], 1, 7),
+            ([Line.cancel("a"), Line.cancelled("a", #""mango":3"#, #""mango":10"#, 2)], 2, 10),
+            // The order of a cancel from before the window.
+            ([Line.order("x", "mango"), Line.rejected("x", "cancelled")], 1, 7),
+            ([Line.order("x", "mango"), Line.made("x", "mango", #""mango":3"#, #""mango":4"#, 2)], 2, 4),
+            // A cancel again.
+            ([Line.cancel("x"), Line.cancelled("x")], 1, 7), ([Line.cancel("x"), Line.again(Line.cancelled("x"))], 1, 7),
+        ] as [([String], Int, Int)])
+    func beyondTheWindowBothAreRight(lines: [String], revision: Int, mangos: Int) throws {
+        let first = [
+            Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 1), Line.cancel("x"),
+            Line.cancelled("x"),
+        ]
+        try Case(first + ["@9000 \(lines[0])", lines[1], Line.stock(revision, [10, 10, 10, 10, mangos])]).check()
+    }
+
+    private static let unknown = [
+        Line.order("a", "mango"), mangoMade("a").replacing(#""revision":5"#, with: #""revision":1"#),
+        // 2: from here on the store is unknown
+        Line.order("d", "kiwi"), Line.rejected("d", "unknownStore"),
+        Line.set("r", #""kiwi":5"#), Line.rejected("r", "unknownStore", of: "restockId"),
+        Line.cancel("y"), Line.rejected("y", "unknownStore", isCancel: true),
+        Line.cancel("y"), Line.rejected("y", "unknownStore", isCancel: true),
+        // 10: what was answered before
+        Line.order("a", "mango"), Line.again(mangoMade("a").replacing(#""revision":5"#, with: #""revision":1"#)),
+        Line.cancel("a"), Line.cancelled("a", #""mango":3"#, #""mango":10"#, 2),
+        Line.order("d", "kiwi"), Line.again(Line.rejected("d", "unknownStore")),
+        Line.cancel("d"), Line.cancelled("d"),
+        Line.stock(2, [10, 10, 10, 10, 10]),
+    ]
+
+    /// The stores that the service knows, and what is wrong then; nil if they are not told.
+    @Test(
+        arguments: [
+            (nil, []), ([], ["wrong: results 0@1"]), (["x"], [#"should be rejected,"reason":"unknownStore""#]),
+            (["m"], ["results 0@2", "results 0@3", "results 0@4", "results 0@5"]),
+        ] as [([String]?, [String])])
+    func aStoreMayBeUnknown(stores: [String]?, expected: [String]) throws {
+        var rules = Line.rules
+        rules.stores = stores.map { Set($0.map { Array($0.utf8) }) }
+        expect(try Audit(of: AuditTopics(Self.unknown), by: rules), expected)
+    }
+
+    /// What an unknown store is no excuse for.
+    @Test(arguments: [
+        (13, Line.rejected("a", "unknownStore", isCancel: true), #"should be cancelled,"returned":{"mango":3}"#),
+        (15, Line.rejected("d", "unknownStore"), "doubled"), (9, Line.again(unknown[9]), "is none"),
+    ])
+    func whatWasAnsweredBeforeMustCount(line: Int, answer: String, expected: String) throws {
+        var lines = Self.unknown
+        lines[line] = answer
+        let faults = try Audit(lines).faults.map(\.description)
+        #expect(faults.contains { $0.contains(expected) }, "\(faults)")
+    }
+
+    /// The id stays dead for a window from the later of the two commands.
+    @Test func theLaterCommandCounts() throws {
+        let lines = [
+            "@1900 " + Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 1),
+            "@1000 " + Line.cancel("a"), "@1902 " + Line.cancelled("a", #""mango":3"#, #""mango":10"#, 2),
+            "@2800 " + Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 3),
+            Line.stock(3, [10, 10, 10, 10, 7]),
+        ]
+        try Case(lines, "", [#"should be rejected,"reason":"cancelled""#]).check()
+    }
+}

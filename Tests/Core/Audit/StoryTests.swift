@@ -1,0 +1,287 @@
+import Testing
+
+@testable import JuiceAudit
+
+/// Two partitions: answers, repeats, dead letters, forwarded records and stock.
+@Suite struct StoryTests {
+    @Test func theContractIsKept() throws {
+        let audit = try Audit(of: Story.topics.accounted, by: Story.rules)
+        expect(audit, [])
+        var counts = AuditCounts()
+        (counts.records, counts.commands, counts.answers, counts.duplicates) = (13, 11, 11, 1)
+        (counts.forwarded, counts.deadLetters, counts.stores) = (1, 2, 2)
+        (counts.juicesMade, counts.outOfStock, counts.restocked, counts.rejected) = (3, 2, 3, 2)
+        #expect(audit.counts == counts)
+        #expect(audit.starts.isEmpty && audit.anchors.isEmpty)
+        #expect(audit.owners.map(\.instance) == ["till-1", "till-1"])
+    }
+
+    @Test func nothingIsFine() throws {
+        expect(try Audit(of: AuditTopics(partitionCount: 2), by: Story.rules), [])
+    }
+
+    @Test(arguments: answers + repeats + letters + forwards + stock)
+    func isJudged(change: Case) throws { try change.check() }
+
+    private static let answers = [
+        Case("missing answer", #"missing: orders 0@6: order "o3" of store "m" is not in the journal"#) { $0["results 0@9"] = nil },
+        Case("missing last answer", #"missing: restocks 0@2: restock "r3""#) { $0["results 0@11"] = nil },
+        Case("none", "missing: orders 1@2", "missing: orders 1@3", "missing: restocks 1@0", "stock 1@0", "stock 1@1") {
+            for offset in 3...5 { $0["results 1@\(offset)"] = nil }
+        },
+        Case("doubled", "doubled: results 0@12: restocks 0@2 is handled once more") { $0["results 0@12"] = $0["results 0@11"] },
+        Case("swapped", "missing: orders 1@2", #"results 1@3: order "o8""#, "doubled: results 1@4: orders 1@2 is handled once more")
+        {
+            ($0["results 1@3"], $0["results 1@4"]) = ($0["results 1@4"], $0["results 1@3"])
+        },
+        Case("an answer nobody asked for", "wrong: results 0@12: orders 0@7 is not there") {
+            $0.add("results 0@12", Line.rejected("o9", "unknownJuice").at(7))
+        },
+        Case("in another partition", "missing: orders 0@6", "results 1@9: orders 1@6 is not there", "missing: orders 1@3") {
+            ($0["results 1@9"], $0["results 0@9"], $0["results 1@4"]) = ($0["results 0@9"], nil, nil)
+        },
+        Case("to no command", "results 0@8: it answers orders 0@5, which is no command (notJSON)", "was not to be") {
+            $0.add("results 0@8", Line.rejected("o9", "unknownJuice").at(5))
+        },
+        Case("to a misplaced command", "it answers orders 1@0, which is a command of partition 0") {
+            $0.add("results 1@1", Line.rejected("o5", "unknownJuice").at(0))
+        },
+        .edit("results 0@9", #""o3""#, #""o4""#, #"wrong: results 0@9: it answers orders 0@6, which is order "o3""#),
+        .edit("results 0@9", #""m","offset""#, #""g","offset""#, #"it answers orders 0@6, which is order "o3""#),
+        .edit("results 0@9", #","offset":6"#, "", "it does not begin like an answer", "missing: orders 0@6"),
+        .edit(
+            "results 0@9", #""offset":6,"reason":"unknownJuice""#, #""reason":"unknownJuice","offset":6"#,
+            "it does not begin like an answer", "missing: orders 0@6"),
+        .edit("results 0@9", #"{"type""#, #"["type""#, "wrong: results 0@9: it is not a JSON object", "missing: orders 0@6"),
+        .edit(
+            "results 0@9", "unknownJuice", "badQuantity", #"is rejected,"reason":"badQuantity", should be rejected,"reason":"unk"#),
+        .edit("results 0@9", #":"m"}"#, #":""}"#, "does not end with a message"),
+        .edit("results 0@9", #""message""#, #""x":1,"message""#, "wrong: results 0@9"),
+        .edit("results 0@9", #"m"}"#, #"m","x":1}"#, "does not end with a message"),
+        .edit(
+            "results 0@9", #""reason":"#, #""reason": "#, #""reason": "unknownJuice", should be rejected,"reason":"unknownJuice""#),
+        .edit("results 0@5", #"{"kiwi":4}"#, #"{"kiwi":5}"#, #"5: order "o5" of store "m" is juiceMade,"juice":"#, "results 0@6"),
+        .edit(
+            "results 0@5", ":6}", ":3}", #"should be juiceMade,"juice":"kiwi","quantity":2,"used":{"kiwi":6},"left":{"kiwi":4},"#),
+        .edit("results 0@5", #":2,"used"#, #":1,"used"#, "wrong: results 0@5"),
+        .edit("results 0@5", #""kiwi","#, #""mango","#, "wrong: results 0@5"),
+        .edit(
+            "results 0@6", #""strawberry":16,"kiwi":2"#, #""kiwi":2,"strawberry":16"#,
+            #"should be restocked,"left":{"strawberry":16,"kiwi":2},"revision":3"#),
+        .edit("results 0@6", #""kiwi":2"#, #""kiwi":2,"mango":10"#, "wrong: results 0@6"),
+        .edit("results 0@6", #","kiwi":2"#, "", "wrong: results 0@6", "stock 0@2"),
+        .edit("results 1@4", "outOfStock", "juiceMade", "is juiceMade"),
+        .edit(
+            "results 1@4", #"d":4"#, #"d":2"#, #"should be outOfStock,"juice":"mangoKiwi","quantity":2,"fruit":"mango","missing""#),
+        Case("another key", #"wrong: results 0@2: order "o1" of store "m" has an answer whose key is not its store"#) {
+            $0["results 0@2"] = $0["results 0@2"]?.with(key: Array("g".utf8))
+        },
+        Case("no key", "has an answer whose key is not its store") {
+            $0["results 0@2"] = $0["results 0@2"]?.with(key: .some(nil))
+        },
+        Case("lost trace", "has an answer whose trace headers are not the command's") {
+            $0["results 0@2"] = $0["results 0@2"]?.with(headers: [])
+        },
+        Case("invented trace", "has an answer whose trace headers are not the command's") {
+            $0["results 0@3"] = $0["results 0@3"]?.with(headers: [Story.trace])
+        },
+        Case("stock below zero", #"is restocked,"left":{"banana":-91},"revision":5, should be rejected"#, "stock 0@5") {
+            $0.add("results 0@11", Line.restocked("r3", #""banana":-91"#, 5).at(2))
+            $0.add("stock 0@5", Line.stock(5, [16, -91, 10, 2, 30]))
+        },
+        Case("records without a key are about main") {
+            for (offset, key) in [(20, nil), (21, ""), (22, "main")] as [(Int, String?)] {
+                $0.add("orders 1@\(offset)", Line.order("m\(offset)", "durian"), key: .some(key))
+                let answer = Line.rejected("m\(offset)", "unknownJuice").at(offset, store: "main")
+                $0.add("results 1@\(offset)", answer, key: "main")
+            }
+        },
+    ]
+
+    private static let repeats = [
+        Case("duplicate charged", #"should be restocked,"left":{"strawberry":16"#) {
+            $0.replace("results 0@6", ":16", ":6")
+            $0.replace("stock 0@2", ":16", ":6")
+        },
+        .edit("results 0@4", ":9}", ":8}", "is answered otherwise than at 2"),
+        .edit("results 0@4", #":"m"}"#, #":"n"}"#, "is answered otherwise than at 2"),
+        .edit("results 0@4", #","message":"m""#, "", "is answered otherwise than at 2"),
+        .edit("results 0@4", "true", "false", "it does not begin like an answer", "missing: orders 0@3"),
+        .edit("results 0@4", #""duplicate":true,"#, "", "doubled: results 0@4"),
+        .edit("results 0@4", #""offset":3"#, #""offset":2"#, "missing: orders 0@3", "results 0@4: orders 0@2 is not there"),
+        Case("duplicate at the end", "doubled: results 0@4", "does not end with a message") {
+            $0.replace("results 0@4", #""duplicate":true,"#, "")
+            $0.replace("results 0@4", #"m"}"#, #"m","duplicate":true}"#)
+        },
+        .edit("results 0@9", #","orderId""#, #","duplicate":true,"orderId""#, "is answered as a duplicate, and is none"),
+        Case("duplicate forgotten within the window", #"doubled: results 0@4: order "o1""#, "results 0@5", "stock 0@2") {
+            $0.add("results 0@4", Line.made("o1", "mango", #""mango":3"#, #""mango":7"#, 2).at(3))
+            $0.replace("stock 0@2", #""revision":4"#, #""revision":5"#)
+        },
+        Case("restock carried out again to the same effect", #"doubled: results 0@12: restock "r2""#) {
+            $0["restocks 0@9"] = $0["restocks 0@1"]
+            $0.add("results 0@12", Line.restocked("r2", #""mango":30"#, 5).at(9))
+        },
+    ]
+
+    private static let letters = [
+        Case("missing", "missing: orders 0@5: it has no such dead letter") { $0["dead-letters 0@0"] = nil },
+        Case("doubled") { $0["dead-letters 1@9"] = $0["dead-letters 0@0"] },
+        Case("in another partition") { ($0["dead-letters 1@9"], $0["dead-letters 0@0"]) = ($0["dead-letters 0@0"], nil) },
+        .edit("dead-letters 0@0", "p", "n", "missing: orders 0@5", "wrong: dead-letters 0@0: orders 0@5 is put aside otherwise"),
+        Case("a second letter altered", "wrong: dead-letters 0@1: orders 0@5 is put aside otherwise") {
+            $0["dead-letters 0@1"] = $0["dead-letters 0@0"]?.with(value: "none")
+        },
+        Case("key lost", "missing: orders 0@5", "wrong: dead-letters 0@0") {
+            $0["dead-letters 0@0"] = $0["dead-letters 0@0"]?.with(key: .some(nil))
+        },
+        letter("header lost", Story.reasons("notJSON", 0, 5), "missing: orders 0@5", "wrong: dead-letters 0@0"),
+        letter(
+            "without a source", [Story.own] + Story.reasons("notJSON", 0, 5).dropLast(),
+            "its headers do not say where it is from, and why", "missing: orders 0@5"),
+        letter("wrong code", [Story.own] + Story.reasons("missingID", 0, 5), "missing: orders 0@5", "wrong: dead-letters 0@0"),
+        letter(
+            "cut without need", [AuditHeader("juice.truncated.from", Array("12".utf8))] + Story.reasons("notJSON", 0, 5),
+            "missing: orders 0@5", "wrong: dead-letters 0@0"),
+        .edit("results 0@8", "notJSON", "missingID", #"it puts orders 0@5 aside as "missingID": no command (notJSON)"#),
+        Case("a command put aside", #"it puts orders 0@6 aside as "badID": order "o3""#) {
+            $0["dead-letters 0@3"] = $0["orders 0@6"]?.with(headers: Story.reasons("badID", 0, 6))
+            $0.add("results 0@9", Line.putAside(6, "badID"))
+        },
+        Case("a command whose answer was refused") {
+            $0["dead-letters 0@3"] = $0["orders 0@6"]?.with(headers: Story.reasons("unanswerable", 0, 6))
+            $0.add("results 0@9", Line.putAside(6, "unanswerable"))
+        },
+        Case("an answered command with a letter", "wrong: dead-letters 0@3: orders 0@6 was not to be put aside") {
+            $0["dead-letters 0@3"] = $0["orders 0@6"]?.with(headers: Story.reasons("unanswerable", 0, 6))
+        },
+        huge("cut", kept: 128 * 1024), huge("keeps nothing", kept: 0),
+        huge("cut too short", kept: 64 * 1024, "missing: orders 0@31", "wrong: dead-letters 0@31"),
+        Case("a dead letter that is sent in again") {
+            let letter = $0["dead-letters 0@0"]
+            $0["orders 0@30"] = letter
+            $0.add("results 0@30", Line.putAside(30, "notJSON"))
+            $0["dead-letters 0@30"] = letter.map { $0.with(headers: $0.headers + Story.reasons("notJSON", 0, 30)) }
+            let note = [AuditHeader("juice.resent.letter", Array("0/0".utf8)), AuditHeader("juice.resent.to", nil)]
+            $0.add("dead-letters 0@31", nil, key: .some(nil), note)
+        },
+    ]
+
+    private static func letter(_ name: String, _ headers: [AuditHeader], _ expected: String, _ other: String) -> Case {
+        Case(name, expected, other) { $0["dead-letters 0@0"] = $0["dead-letters 0@0"]?.with(headers: headers) }
+    }
+
+    /// A record that came compressed, and is too large for the dead letters, and its letter.
+    private static func huge(_ name: String, kept: Int, _ expected: String...) -> Case {
+        let value = String(repeating: "x", count: 300_000)
+        let size = AuditHeader("juice.truncated.from", Array("\(300_001 + "traceparent".utf8.count + 9)".utf8))
+        var topics = Story.topics
+        topics.add("orders 0@31", value, key: "k", [Story.trace])
+        topics.add("results 0@31", Line.putAside(31, "tooLarge"))
+        let letter = String(value.prefix(kept))
+        topics.add("dead-letters 0@31", letter, key: String("k".prefix(kept)), [size] + Story.reasons("tooLarge", 0, 31))
+        return Case("a huge letter: \(name)", expected, topics)
+    }
+
+    /// The order at 1@0 has its copy at 0@4.
+    private static let forwards = [
+        Case("never", "orders 1@0: it was forwarded to partition 0", "0@5: orders 0@4 is not there", "its forwarded") {
+            $0["orders 0@4"] = nil
+        },
+        Case("without a note", "missing: orders 1@0: a command of partition 0 is not in the journal") { $0["results 1@1"] = nil },
+        .edit("results 1@1", #""to":0"#, #""to":1"#, "results 1@1: orders 1@0 belongs to partition 0"),
+        Case("a command that belongs here", #"results 0@9: it forwards orders 0@6: order "o3""#) {
+            $0.add("results 0@9", Line.note("forwarded", 6, #","to":1"#))
+        },
+        Case("a forward of a forward", "results 1@2: it forwards orders 1@1: no command (misplaced)", "was not to be put aside") {
+            $0.add("results 1@2", Line.note("forwarded", 1, #","to":0"#))
+        },
+        Case("misplaced but not put aside", "missing: orders 1@1: it has no such dead letter") { $0["dead-letters 1@0"] = nil },
+        Case("copied twice") {
+            $0["orders 0@9"] = $0["orders 0@4"]
+            $0.add("results 0@12", Line.note("copy", 9))
+        },
+        Case("answered twice", "doubled: orders 0@9: it was forwarded from orders 1@0, and handled before as orders 0@4") {
+            $0["orders 0@9"] = $0["orders 0@4"]
+            $0["results 0@12"] = $0["results 0@5"]
+            $0.replace(
+                "results 0@12", #","orderId":"o5","store":"m","offset":4"#,
+                #","duplicate":true,"orderId":"o5","store":"m","offset":9"#)
+        },
+        Case("taken for a copy", #"missing: orders 0@4: order "o5""#, "its forwarded is", "results 0@6") {
+            $0.add("results 0@5", Line.note("copy", 4))
+        },
+        Case("a command that is no copy", #"it takes orders 0@6 for a copy: order "o3""#) {
+            $0.add("results 0@9", Line.note("copy", 6))
+        },
+        .edit("orders 0@4", "{", "{ ", "missing: orders 1@0: it was forwarded to partition 0, which has no such copy"),
+        Case("timestamp lost", "missing: orders 1@0") { $0["orders 0@4"] = $0["orders 0@4"]?.with(timestamp: 1_004) },
+        .timedByBrokers("timestamp lost") { $0["orders 0@4"] = $0["orders 0@4"]?.with(timestamp: 1_004) },
+        Case("headers lost", "missing: orders 1@0") {
+            $0["orders 0@4"] = $0["orders 0@4"]?.with(headers: [Story.forwarded(from: "1/0")])
+        },
+        Case("headers refused") {
+            let large = AuditHeader("large", Array(repeating: 0, count: 300_000))
+            $0["orders 1@0"] = $0["orders 1@0"]?.with(headers: [large] + ($0["orders 1@0"]?.headers ?? []))
+            let traces = $0["orders 1@0"]?.traces ?? []
+            $0["orders 0@4"] = $0["orders 0@4"]?.with(headers: traces + [Story.forwarded(from: "1/0")]).with(timestamp: 1_003)
+        },
+        Case("an invalid time counts as the moment of reading") {
+            $0["orders 1@0"] = $0["orders 1@0"]?.with(timestamp: 2_000)
+            $0["orders 0@4"] = $0["orders 0@4"]?.with(timestamp: 1_003)
+        },
+        .edit("results 0@5", #""from":"1/0","#, "", "is answered as from nowhere, should be 1/0"),
+        .edit("results 0@5", "1/0", "1/1", "is answered as from 1/1, should be 1/0"),
+        .edit("results 0@9", #":6,"#, #":6,"from":"1/1","#, "is answered as from 1/1, should be nowhere"),
+        Case("copied to another log, and then not") {
+            $0["orders 0@4"] = nil
+            $0["results 0@5"] = nil
+            $0.replace("results 0@6", #""kiwi":2},"revision":3"#, #""kiwi":8},"revision":2"#)
+            $0.replace("results 0@7", #""revision":4"#, #""revision":3"#)
+            $0.replace("results 0@10", #","forwarded":{"orders/1":0}"#, "")
+            $0[.stock][0] = []
+            $0.add("results 1@9", Line.anchored(0))
+            $0.add("results 1@10", Line.anchored(4))
+        },
+        // A client writes the header itself.
+        forged("1/7", answeredFrom: "1/7"), forged("1/0", answeredFrom: "1/0"), forged("nonsense"), forged("01/2"), forged(""),
+        forged("01/2", answeredFrom: "01/2", "is answered as from 01/2, should be nowhere"),
+        forged("1/0", answeredFrom: "1/0", isCopy: true),
+        forged("1/7", isCopy: true, #"missing: orders 0@6: order "o3""#),
+    ]
+
+    private static func forged(_ header: String, answeredFrom from: String? = nil, isCopy: Bool = false, _ expected: String...)
+        -> Case
+    {
+        var topics = Story.topics
+        topics["orders 0@6"] = topics["orders 0@6"]?.with(headers: [Story.forwarded(from: header)])
+        if let from { topics.replace("results 0@9", #""offset":6,"#, #""offset":6,"from":"\#(from)","#) }
+        if let from, from.hasPrefix("1/") { topics.replace("results 0@10", #""orders/1":0"#, #""orders/1":\#(from.dropFirst(2))"#) }
+        if isCopy { topics.add("results 0@9", Line.note("copy", 6)) }
+        return Case("forged \(header) \(from ?? "") \(isCopy)", expected, topics)
+    }
+
+    private static let stock = [
+        .edit("stock 0@2", "30", "10", #"stock 0@2: store "m", revision 4: its stock should be {"strawberry":16,"#),
+        .edit("stock 0@0", ":9", ":8", "wrong: stock 0@0"),
+        Case("last missing") { $0["stock 0@2"] = nil },
+        Case("none") { $0[.stock] = [[], []] },
+        Case("compacted") { $0["stock 0@0"] = nil },
+        Case("revision too high", "its last change was the one numbered 4") {
+            $0.add("stock 0@7", Line.stock(5, [16, 9, 10, 2, 30]))
+        },
+        Case("revision again") { $0["stock 0@7"] = $0["stock 0@2"] },
+        Case("revision back", "it comes after revision 4") { $0["stock 0@7"] = $0["stock 0@0"] },
+        Case("of an aborted change", #"wrong: stock 0@1: store "m", revision 2: its stock should be"#) {
+            $0.add("stock 0@1", Line.stock(2, [0, 9, 10, 1, 10]))
+        },
+        Case("of another store", "its key is another store") {
+            $0["stock 0@0"] = $0["stock 0@0"]?.with(key: Array(Story.second.utf8))
+        },
+        Case("of an unknown store", "the store was never changed") {
+            $0.add("stock 0@8", Line.stock(1, [10, 10, 10, 10, 10], store: "x"), key: "x")
+        },
+        Case("in another partition", "the store belongs to partition 0") { $0["stock 1@8"] = $0["stock 0@2"] },
+        Case("a tombstone", "it has no key or no value") { $0.add("stock 0@9", nil) },
+    ]
+}

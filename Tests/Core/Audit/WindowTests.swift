@@ -1,0 +1,134 @@
+import Testing
+
+@testable import JuiceAudit
+
+/// The window in which repeats must be recognised: its edges, and what is right beyond it.
+@Suite struct WindowTests {
+    private static let anew = Line.made("o1", "mango", #""mango":3"#, #""mango":27"#, 5).at(8)
+    private static let again = Line.again(
+        Line.made("o1", "strawberryBanana", #""strawberry":10,"banana":1"#, #""strawberry":0,"banana":9"#, 1).at(8))
+
+    /// The story with `o1`, first sent at 1,000 and answered at 1,002, once more: sent and answered at these times.
+    private func faults(
+        _ answer: String = anew, window: Int64 = 1_000, count: Int = 3, sent: Int64 = 1_008, answered: Int64
+    ) throws -> Int {
+        let topics = Self.story(answer, sent: sent, answered: answered)
+        return try Audit(of: topics, by: AuditRules(partitionCount: 2, memoryWindow: window, memoryCount: count)).faults.count
+    }
+
+    private static func story(_ answer: String = anew, sent: Int64, answered: Int64) -> AuditTopics {
+        var topics = Story.topics.accounted
+        topics.add("orders 0@8", Line.order("o1", "mango"), at: sent)
+        topics.add("results 0@14", answer, at: answered)
+        if answer == anew { topics.add("stock 0@9", Line.stock(5, [16, 9, 10, 2, 27])) }
+        return topics
+    }
+
+    @Test func beyondTheWindowBothAreRight() throws {
+        // Six other ids were answered since, and only three had to be remembered.
+        for answer in [Self.anew, Self.again] {
+            #expect(try faults(answer, answered: 1_010) == 0)
+            #expect(try faults(answer, answered: 5_000) == 0)
+        }
+    }
+
+    @Test func theWindowIsOfTimeAndOfCount() throws {
+        #expect(try faults(window: 100, count: 7, sent: 1_100, answered: 1_100) == 1)
+        #expect(try faults(window: 100, count: 7, sent: 1_101, answered: 1_101) == 0)
+        #expect(try faults(window: 100, count: 6, sent: 1_100, answered: 1_100) == 0)
+    }
+
+    @Test func theWindowIsOfTheCommandsTimes() throws {
+        // However late it is read.
+        #expect(try faults(window: 100, count: 7, sent: 1_100, answered: 9_000_000) == 1)
+        // An invalid time counts as the moment of reading.
+        for nonsense in [0, -1, 9_000_001, Int64.min, .max, -10_000_000_000_000] {
+            #expect(try faults(window: 100, count: 7, sent: nonsense, answered: 1_100) == 1)
+            #expect(try faults(window: 100, count: 7, sent: nonsense, answered: 700_000_000) == 0)
+        }
+    }
+
+    /// What the journal has between the two, at an offset of its own: with 13 it is in the transaction of the repeat, since only
+    /// transactions have gaps between their offsets.
+    private struct Between: Sendable {
+        let value: String
+        var offset = 12
+        let time: Int64
+        var isCopied = false
+        let faults: Int
+    }
+
+    private static let other = Line.putAside(7, "notJSON")
+
+    /// The service may restart before the repeat's transaction. It restores what was answered in the 200 ms before the last record
+    /// that was handled: an outage, in which none is, does not count.
+    @Test(arguments: [
+        Between(value: other, time: 1_202, faults: 1), Between(value: other, time: 1_203, faults: 0),
+        Between(value: other, offset: 13, time: 9_000, faults: 1),
+        Between(value: other, offset: 13, time: 9_000, isCopied: true, faults: 0),
+        Between(value: Line.note("forwarded", 7, #","to":1"#), time: 1_202, faults: 1),
+        Between(value: Line.position(7, 3, #","forwarded":{"orders/1":0}"#), time: 9_000, faults: 1),
+        Between(value: Line.claim("till-1", set: 1, since: 12, partitions: 2), time: 9_000, faults: 1),
+    ])
+    private func anOutageDoesNotCount(between: Between) throws {
+        var topics = Self.story(sent: 1_100, answered: 9_000)
+        if between.value == Self.other {
+            topics.add("orders 0@7", "nope")
+            topics.add("dead-letters 0@7", "nope", Story.reasons("notJSON", 0, 7))
+        } else if between.value.contains("forwarded\",\"topic") {
+            topics.add("orders 0@7", Line.order("o9", "kiwi"), key: Story.second)
+            topics["orders 1@9"] = topics["orders 0@7"]?.with(headers: [Story.forwarded(from: "0/7")])
+            let made = Line.made("o9", "kiwi", #""kiwi":3"#, #""kiwi":3"#, 3)
+            topics.add("results 1@9", made.at(9, from: "0/7", store: Story.second))
+        }
+        topics.add("results 0@\(between.offset)", between.value, at: between.time)
+        let rules = AuditRules(partitionCount: 2, memoryWindow: 100, memoryCount: 7)
+        let source: any AuditSource = between.isCopied ? Copied(topics: topics.accounted) : topics.accounted
+        expect(try Audit(of: source, by: rules), between.faults == 0 ? [] : [#"doubled: results 0@14: order "o1""#])
+    }
+
+    /// Topics from another cluster, without its gaps.
+    private struct Copied: AuditSource {
+        let topics: AuditTopics
+
+        func partitionCount(of topic: AuditTopic) -> Int { topics.partitionCount(of: topic) }
+
+        func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 { 0 }
+
+        func records(of topic: AuditTopic, partition: Int, from offset: Int64) -> [AuditRecord] {
+            topics.records(of: topic, partition: partition, from: offset)
+        }
+
+        func endOfCopy(partition: Int) -> Int64 { .max }
+    }
+
+    /// A command whose timestamp is invalid was read after the transaction before. When, nobody knows.
+    @Test(arguments: [(1_000, 0), (8_900, 1)])
+    func aFirstTimeMayBeUnknown(transaction: Int, faults: Int) throws {
+        let lines = [
+            "@\(transaction) " + Line.order("x", "durian"), Line.rejected("x", "unknownJuice"), "- results",
+            "@99999 " + Line.order("a", "mango"), "@9000 " + Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 1),
+            "@9500 " + Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":4"#, 2),
+        ]
+        #expect(try Audit(lines).faults.count == faults)
+    }
+
+    /// Answers whose commands are lost count all the same, where the service need not remember many.
+    @Test func whatIsLostCounts() throws {
+        var lines = [Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 1)]
+        for number in 0..<100 { lines += [Line.order("b\(number)", "durian"), Line.rejected("b\(number)", "unknownJuice")] }
+        lines += [Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":4"#, 2)]
+        var topics = AuditTopics(lines)
+        for offset in 1...100 { topics["orders 0@\(offset)"] = nil }
+        let faults = try Audit(of: topics, by: Line.rules).faults
+        #expect(faults.count == 100 && faults.allSatisfy { $0.problem.hasSuffix("is not there") })
+    }
+}
+
+extension AuditTopics {
+    /// Writes a record at a time.
+    fileprivate mutating func add(_ place: String, _ value: String, at time: Int64) {
+        add(place, value)
+        self[place] = self[place]?.with(timestamp: time)
+    }
+}

@@ -1,0 +1,135 @@
+import FaultyNetwork
+import JuiceMessages
+import JuiceService
+import Kafka
+import TestSupport
+import Testing
+
+@testable import JuiceWeb
+
+/// Tests the kiosk over HTTP, like the page, with the service on an embedded broker.
+@Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
+struct KioskTests {
+    private static let token = "0123456789abcdef"
+    private static let authorized = ["Authorization": "Bearer \(token)"]
+
+    private static func order(_ id: String) -> String { #"{"orderId":"kiosk-p-\#(id)","juice":"kiwi"}"# }
+
+    /// Runs a broker, the service and a kiosk during the body.
+    private func withKiosk(
+        _ change: (inout KioskConfiguration) -> Void = { $0.takesAnyStore = true },
+        _ body: @Sendable @escaping (_ kiosk: Site, _ broker: TestBroker) throws -> Void
+    ) async throws {
+        let topics = TopicNames()
+        let broker = try await onThread { try TestBroker(topics: topics.all) }
+        let service = OrderService(
+            configuration: ServiceConfiguration(
+                bootstrapServers: broker.bootstrapServers, instanceID: "test", capabilities: .embedded), logger: .quiet)
+        var configuration = KioskConfiguration(
+            kafka: KafkaConfiguration([
+                "bootstrap.servers": broker.bootstrapServers, "reconnect.backoff.max.ms": "500",
+                "allow.auto.create.topics": "false",
+            ]), topics: topics, group: "juice-maker", capabilities: .embedded,
+            staffSecrets: [StaffSecret(token: Self.token)].compactMap(\.self))
+        change(&configuration)
+        let kiosk = Kiosk(configuration, logger: .quiet)
+        try await serving(kiosk.responder, besides: [service, kiosk]) { address in
+            try await onThread { try body(Site(address: address), broker) }
+        }
+        try await onThread { broker.stop() }
+    }
+
+    @Test func anOrderIsAnsweredToItsPage() async throws {
+        try await withKiosk { site, _ in
+            let page = try site.open("store=s&page=kiosk-p", holding: #""state":"live""#)
+            // A resent order is no second one.
+            for _ in 0..<2 { try site.expect(202, "/api/orders?store=s", Self.order("1")) }
+            try page.expect("event: own", "juiceMade", #""id":"kiosk-p-1""#)
+            try site.open("store=s&page=kiosk-q", holding: "event: stock", #""revision":1"#)
+        }
+    }
+
+    @Test func aBasketIsMadeAndCancelledOnce() async throws {
+        try await withKiosk { site, _ in
+            let page = try site.open("store=s&page=kiosk-p", holding: #""state":"live""#)
+            let basket = #"{"orderId":"kiosk-p-1","items":[{"juice":"kiwi"},{"juice":"banana"}]}"#
+            try site.expect(202, "/api/orders?store=s", basket)
+            try page.expect("event: own", "juiceMade", #""items":["#)
+            let cancel = #"{"orderId":"kiosk-p-1","cancel":true}"#
+            for _ in 0..<2 { try site.expect(202, "/api/orders?store=s", cancel) }
+            try page.expect("event: own", #""kind":"cancel""#, #""type":"cancelled""#, #""returned":["#, #""id":"kiosk-p-1""#)
+            try site.expect(202, "/api/orders?store=s", basket)
+            try page.expect("event: own", #""reason":"cancelled""#)
+            // Three changes would be one too many.
+            try site.open("store=s", holding: "event: stock", #""revision":2"#)
+        }
+    }
+
+    @Test func aGapInTheRevisionsIsShown() async throws {
+        try await withKiosk { site, broker in
+            let page = try site.open("store=s", holding: #""state":"live""#)
+            let topic = TopicNames().results
+            func write(revision: Int) throws {
+                let answer = #"""
+                    {"type":"restocked","restockId":"r-\#(revision)","store":"s","offset":1,"left":{"kiwi":1},
+                     "revision":\#(revision),"message":"restocked: kiwi 1"}
+                    """#
+                try broker.write(answer, key: "s", to: topic)
+            }
+            try write(revision: 1)
+            // A note of the journal between them is skipped.
+            try broker.write(#"{"type":"copy","topic":"restocks","offset":1}"#, key: "s", to: topic)
+            try write(revision: 5)
+            try page.expect("event: answer", #""first":2"#, #""last":4"#)
+        }
+    }
+
+    @Test func stockIsEditedByStaffAlone() async throws {
+        try await withKiosk { site, _ in
+            let restock = #"{"restockId":"kiosk-p-r-1","set":{"kiwi":42}}"#
+            for header in [nil, "Bearer wrong-wrong-wrong", Self.token] {
+                try site.expect(401, "/api/staff", "{}", ["Authorization": header], holding: "wrongToken")
+            }
+            try site.expect(401, "/api/restocks?store=s", restock, holding: "signedOut")
+            try site.expect(202, "/api/restocks?store=s", restock, ["Cookie": site.signIn(Self.authorized)])
+            try site.open("store=s", holding: "event: stock", "42", #""store":"s""#)
+        }
+    }
+
+    @Test func nobodyMakesStoresButStaff() async throws {
+        try await withKiosk({ _ in }) { site, _ in
+            let page = try site.open("store=new", holding: #""state":"live""#)
+            try site.expect(404, "/api/orders?store=new", Self.order("o-1"), holding: "unknownStore")
+            try site.expect(202, "/api/orders", Self.order("o-1"))
+            try page.expect(#""takesOrders":false"#)
+            let cookie = try site.signIn(Self.authorized)
+            try site.expect(202, "/api/restocks?store=new", #"{"restockId":"kiosk-p-r-1","add":{"kiwi":1}}"#, ["Cookie": cookie])
+            try page.expect(#""takesOrders":true"#)
+            try site.expect(202, "/api/orders?store=new", Self.order("o-2"))
+        }
+    }
+
+    @Test func aFloodOfOrdersHasToWait() async throws {
+        try await withKiosk({ $0.orderRate = 1 }) { site, _ in
+            var (number, answer) = (0, "HTTP/1.1 202 ")
+            while answer.hasPrefix("HTTP/1.1 202 "), number < 100 {
+                answer = try site.post("/api/orders", Self.order("o-\(number)"))
+                number += 1
+            }
+            #expect(number > 10)
+            #expect(answer.hasPrefix("HTTP/1.1 429 ") && answer.contains("tooManyOrders") && answer.contains("Retry-After: 1\r\n"))
+        }
+    }
+
+    @Test func aLostBrokerIsToldAndHeals() async throws {
+        try await withKiosk { site, broker in
+            let page = try site.open("store=s", holding: #""state":"live""#)
+            broker.takeDown()
+            let start = ContinuousClock.now
+            try page.expect(#""state":"lost""#)
+            #expect(ContinuousClock.now - start < .seconds(30))
+            broker.bringUp()
+            try page.expect(#""state":"live""#)
+        }
+    }
+}

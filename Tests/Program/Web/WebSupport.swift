@@ -1,0 +1,136 @@
+import FaultyNetwork
+import JuiceDomain
+import Kafka
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import JuiceMessages
+@testable import JuiceWeb
+
+/// A clock that tests set.
+final class TestClock: Sendable {
+    private let start = ContinuousClock.now
+    private let elapsed = Mutex(Duration.zero)
+
+    var now: ContinuousClock.Instant { start + elapsed.withLock { $0 } }
+    /// Seconds since 1970, of which the first thousand are over at the start.
+    var seconds: Double { 1000 + elapsed.withLock { $0 } / .seconds(1) }
+
+    func advance(_ duration: Duration) { elapsed.withLock { $0 += duration } }
+}
+
+/// Sample answers and stock records.
+enum Sample {
+    private static let kiwi = OrderedJuices.single(OrderedJuice(juice: "kiwi", quantity: 1))
+
+    static let made = Answer.Outcome.juiceMade(kiwi, used: [], left: [FruitAmount(fruit: "kiwi", amount: 7)])
+    static let short = Answer.Outcome.outOfStock(kiwi, missing: [MissingFruit(fruit: "kiwi", needed: 16, inStock: 10)])
+    static let cancelled = Answer.Outcome.cancelled(returned: [FruitAmount(fruit: "kiwi", amount: 3)], left: [])
+
+    static func answer(
+        _ id: String, _ outcome: Answer.Outcome = made, to command: CommandKind = .order, store: String = "gangnam",
+        isDuplicate: Bool = false, time: Int64 = 100_000, gap: ClosedRange<Int>? = nil
+    ) -> TimedAnswer {
+        let answer = Answer(
+            command: command, id: id, store: store, offset: 1, from: nil, outcome: outcome, isDuplicate: isDuplicate,
+            message: "a <b>message</b>\nof two lines", revision: nil)
+        return TimedAnswer(answer: answer, time: time, gap: gap)
+    }
+
+    static func stock(_ store: String, kiwi: Int) -> KioskState.Event {
+        .stock(StockRecord(store: store, revision: 1, stock: [FruitAmount(fruit: "kiwi", amount: kiwi)]))
+    }
+}
+
+/// An embedded broker with an explicit stop, which blocks briefly.
+final class TestBroker: Sendable {
+    let bootstrapServers: String
+    private let broker: Mutex<EmbeddedBroker?>
+
+    init(topics: [String]) throws {
+        let broker = try EmbeddedBroker(logger: .quiet)
+        for name in topics { try broker.createTopic(name, partitionCount: 4) }
+        bootstrapServers = broker.bootstrapServers
+        self.broker = Mutex(broker)
+    }
+
+    /// Writes a record and waits until it is acknowledged.
+    func write(_ value: String, key: String, to topic: String) throws {
+        let properties = ["bootstrap.servers": bootstrapServers, "partitioner": "murmur2_random"]
+        let producer = try Producer(configuration: KafkaConfiguration(properties), hooks: ClientHooks(logger: .quiet))
+        try producer.send(topic: topic, key: Array(key.utf8), value: Array(value.utf8), timeout: .seconds(10))
+    }
+
+    func takeDown() { broker.withLock { $0?.takeDown() } }
+    func bringUp() { broker.withLock { $0?.bringUp() } }
+    func stop() { broker.withLock { $0 = nil } }
+}
+
+/// A kiosk as a browser sees it.
+struct Site: Sendable {
+    let address: HTTPAddress
+
+    func request(_ method: String = "GET", _ path: String, _ headers: String = "", body: String = "") throws -> RawConnection {
+        let connection = try RawConnection(address)
+        let length = body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n"
+        connection.send("\(method) \(path) HTTP/1.1\r\nHost: \(address)\r\n\(length)\(headers)\r\n\(body)")
+        return connection
+    }
+
+    /// The response to a request of the kiosk's own page, with other headers than it has.
+    func post(_ path: String, _ body: String, _ headers: [String: String?] = [:]) throws -> String {
+        let own: [String: String?] = [
+            "Content-Type": "application/json", "Origin": "http://\(address)", "Connection": "close",
+        ]
+        let lines = own.merging(headers) { $1 }.compactMap { name, value in value.map { "\(name): \($0)\r\n" } }
+        return try request("POST", path, lines.joined(), body: body).read()
+    }
+
+    func expect(
+        _ status: Int, _ path: String, _ body: String, _ headers: [String: String?] = [:], holding text: String = "HTTP",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let answer = try post(path, body, headers)
+        #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && answer.contains(text), "\(answer)", sourceLocation: sourceLocation)
+    }
+
+    /// Signs staff in, and returns the cookie.
+    func signIn(_ headers: [String: String]) throws -> String {
+        let lines = try post("/api/staff", "{}", headers).components(separatedBy: "\r\n")
+        let line = try #require(lines.first { $0.hasPrefix("Set-Cookie: ") }, "\(lines)")
+        return String(line.dropFirst("Set-Cookie: ".count))
+    }
+
+    /// Opens a page, and reads its events until one has all these texts.
+    @discardableResult
+    func open(_ query: String, holding texts: String...) throws -> OpenPage {
+        let page = OpenPage(connection: try request("GET", "/api/events?\(query)"))
+        try page.read(until: texts)
+        return page
+    }
+}
+
+final class OpenPage {
+    private let connection: RawConnection
+    private var rest = ""
+
+    init(connection: RawConnection) { self.connection = connection }
+
+    /// Reads events until one has all these texts.
+    func read(until texts: [String]) throws {
+        while true {
+            while let end = rest.firstRange(of: "\n\n") {
+                let event = rest[..<end.lowerBound]
+                rest = String(rest[end.upperBound...])
+                if texts.allSatisfy({ event.contains($0) }) { return }
+            }
+            let text = try connection.read(until: "\n\n")
+            try #require(!text.isEmpty, "the stream ended before \(texts)")
+            rest += text
+        }
+    }
+
+    func expect(_ texts: String...) throws { try read(until: texts) }
+}

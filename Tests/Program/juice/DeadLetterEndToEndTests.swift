@@ -1,0 +1,157 @@
+import FaultyNetwork
+import Foundation
+import JuiceMessages
+import JuiceService
+import Kafka
+import TestSupport
+import Testing
+
+@testable import juice
+
+/// The service puts a record aside, and it is listed, corrected and resent.
+@Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
+struct DeadLetterEndToEndTests {
+    @Test func aDeadLetterIsListedCorrectedAndSentOnce() async throws {
+        try await EmbeddedService.run { try Self.correctsALetter($0) }
+    }
+
+    static func correctsALetter(_ clients: KafkaClients) throws {
+        let deadline = Deadline(after: .seconds(60))
+        let trace = RecordHeader(name: "traceparent", value: "00-ab")
+        let garbage = Array("garbage".utf8)
+        try clients.producer(timeout: .seconds(30)).send(
+            topic: clients.topics.orders, key: Array("강남".utf8), value: garbage, headers: [trace], timeout: .seconds(30))
+        let letter = try #require(try letters(clients, atLeast: 1, deadline).first)
+        #expect(letter.code == "notJSON")
+        #expect(letter.value == garbage)
+        #expect(letter.sendersHeaders == [trace])
+        #expect(letter.source.topic == clients.topics.orders)
+
+        let path = FileManager.default.temporaryDirectory.path + "/value-\(UUID())"
+        let order = OutgoingCommand.order(id: "corrected", store: "강남", juice: "kiwi")
+        #expect(FileManager.default.createFile(atPath: path, contents: Data(order.value + Array("\n".utf8))))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let position = letter.position.text
+        func resend(_ positions: String..., options: [String: String] = [:]) throws -> [String] {
+            try Self.resend(clients, ResendRequest(positions, given(options)))
+        }
+        let answers = try clients.newAnswers(timeout: .seconds(30))
+        #expect(try resend(position, options: ["value": path]) == ["\(position) sent to \(clients.topics.orders) partition 0"])
+        #expect(try answers.answer(to: order, deadline: deadline)?.answer.isMade == true)
+        #expect(try resend(position, options: ["value": path]) == ["\(position) was sent before"])
+        #expect(try resend(options: ["all": "true"]).isEmpty)
+
+        let after = try letters(clients, atLeast: 1, deadline)
+        #expect(after.map(\.position) == [letter.position])
+        #expect(after.map(\.isResent) == [true])
+        #expect(throws: Failure.self) { try resend("0@999") }
+        let missing = "0@999 not sent: there is no dead letter"
+        #expect(try Set(resend("0@999", position)) == [missing, "\(position) was sent before"])
+    }
+
+    /// After a slow commit the sender would initialise its transactional id again, and fence a sender that started meanwhile.
+    @Test func whoeverMayHaveBeenFencedReadsTheNotesFirst() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let clients = KafkaClients(
+                bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 0), logger: EmbeddedService.quiet)
+            let topics = clients.topics
+            for topic in topics.all { try broker.createTopic(topic, partitionCount: 1) }
+            let sender = try DeadLetterSender(clients, timeout: .seconds(30))
+            func send(_ offset: Offset) throws(KafkaError) {
+                let record = ResendRequest.Record(
+                    letter: LetterPosition(partition: 0, offset: offset), topic: topics.orders, partition: 0, key: nil, value: [],
+                    headers: [])
+                try sender.send([record], deadline: Deadline(after: .seconds(30)))
+            }
+            broker.fail(next: .endTransaction, with: [.transport])
+            try send(0)
+            let error = #expect(throws: KafkaError.self) { try send(1) }
+            #expect(error?.code == .state)
+            #expect(error.map(DeadLetterSender.isFinal) == false)
+            let orders = try TopicReader(clients, topic: topics.orders, upTo: .highWatermark, timeout: .seconds(30))
+            // Not by offsets: newer embedded brokers also write markers.
+            var sent = 0
+            try orders.readAll { _ in sent += 1 }
+            #expect(sent == 1)
+        }
+    }
+
+    /// The lines of the outcomes.
+    @discardableResult
+    static func resend(_ clients: KafkaClients, _ request: ResendRequest) throws(Failure) -> [String] {
+        var resend = Resend(request: request, clients: clients, timeout: .seconds(30))
+        try resend.run()
+        return resend.outcomes.values.map(\.text)
+    }
+
+    /// The dead letters, once there are this many.
+    static func letters(_ clients: KafkaClients, atLeast count: Int, _ deadline: Deadline) throws -> [DeadLetter] {
+        while true {
+            let found = try DeadLetterReader(clients, timeout: .seconds(30)).last(1000) { _ in true }
+            if found.count >= count || deadline.isOver { return found }
+        }
+    }
+}
+
+/// Tests of resending that need a real broker.
+@Suite(.serialized, .timeLimit(.minutes(3)), .onRealBroker) struct DeadLetterRealBrokerTests {
+    @Test func aDeadLetterIsListedCorrectedAndSentOnce() async throws {
+        let servers = try #require(realBroker)
+        try await onThread {
+            let site = try BotSite(servers, partitions: 4)
+            let service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
+            defer { service.stop() }
+            try DeadLetterEndToEndTests.correctsALetter(site.clients)
+        }
+    }
+
+    /// Of several concurrent senders one dies before its commit; in the end each letter was sent once.
+    @Test func whoeverRunsItEachLetterIsSentOnce() async throws {
+        let servers = try #require(realBroker)
+        let site = try await onThread { try BotSite(servers, partitions: 3) }
+        let count = 250
+        try await onThread {
+            let service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
+            defer { service.stop() }
+            let producer = try site.clients.producer(timeout: .seconds(30))
+            for number in 0..<count {
+                try producer.produce(
+                    topic: site.topics.orders, key: Array("store-\(number % 7)".utf8), value: Array("garbage \(number)".utf8)
+                ) { _ in }
+            }
+            producer.poll(timeout: .seconds(1))
+            let found = try DeadLetterEndToEndTests.letters(site.clients, atLeast: count, Deadline(after: .seconds(60)))
+            #expect(found.count == count)
+            // This one is never committed.
+            let dead = try DeadLetterSender(site.clients, timeout: .seconds(30))
+            let request = try ResendRequest([], given(["all": "true", "unchecked": "true"]))
+            try dead.begin(found.prefix(5).map { try request.record(for: $0, site.topics, partitionCount: 3) })
+        }
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for _ in 0..<4 { tasks.addTask { try await onThread { try resendAll(site.clients) } } }
+            try await tasks.waitForAll()
+        }
+        try await onThread {
+            let orders = try TopicReader(site.clients, topic: site.topics.orders, upTo: .highWatermark, timeout: .seconds(30))
+            var sent: [String: Int] = [:]
+            try orders.readAll { record in
+                if let from = DeadLetter(record).header(HeaderName.resentFrom) { sent[from, default: 0] += 1 }
+            }
+            #expect(sent.count == count)
+            #expect(sent.values.allSatisfy { $0 == 1 })
+        }
+    }
+
+    /// Sends all letters again. A fenced sender tries again, as its message says.
+    private func resendAll(_ clients: KafkaClients) throws {
+        let request = try ResendRequest([], given(["all": "true", "unchecked": "true"]))
+        let deadline = Deadline(after: .seconds(90))
+        while !deadline.isOver {
+            do throws(Failure) {
+                try DeadLetterEndToEndTests.resend(clients, request)
+                return
+            } catch { #expect(error.status == .unavailable, "\(error)") }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import FaultyNetwork
+import Foundation
+import Hummingbird
+import JuiceWeb
+import Kafka
+import Logging
+import TestSupport
+import Testing
+
+@testable import juice
+
+/// What a user reads of brokers that do not answer, or not as they should.
+@Suite(.concurrencyLimited, .timeLimit(.minutes(10)))
+struct KafkaClientsTests {
+    private static func clients(_ servers: String) -> KafkaClients {
+        KafkaClients(bootstrapServers: servers, logger: EmbeddedService.quiet)
+    }
+
+    /// An error of a moment, such as that of a topic just created, whose partitions have no leaders yet.
+    private static let passing = [
+        KafkaError(code: .init(rawValue: 5), isRetriable: true), KafkaError(code: .timedOut, isRetriable: true),
+    ]
+
+    /// What can be read around it is read. The batch is named with all of its offsets.
+    @Test func aDamagedBatchIsNamedAndPassedOver() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let clients = KafkaClients(
+                bootstrapServers: broker.bootstrapServers, properties: ["check.crcs": "true"], logger: EmbeddedService.quiet)
+            let place = TopicPartition(topic: clients.topics.orders, partition: 0)
+            try broker.createTopic(place.topic, partitionCount: 1)
+            let order = String(repeating: "x", count: 300)
+            try broker.append([([order], nil), ([order, order, order], .text)], at: 0, to: place)
+            for _ in 0..<2 { try broker.append(order, damaged: nil, to: place) }
+            let reader = try TopicReader(clients, topic: place.topic, timeout: .seconds(30))
+            reader.warnsOfGaps = false
+            var offsets: [Offset] = []
+            try reader.readAll { offsets.append($0.offset) }
+            #expect(offsets == [0, 4, 5])
+            #expect(reader.gaps.map(\.offsets) == [1..<4])
+            #expect(reader.gaps.first?.problem?.contains("CRC32C") == true)
+        }
+    }
+
+    @Test(arguments: passing)
+    func aLookupIsMadeAgainUntilItsTimeoutAndIsNotCalledNoBroker(error: KafkaError) async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let clients = Self.clients(broker.bootstrapServers)
+            var attempts = 0
+            func attempt() throws(KafkaError) -> Int {
+                attempts += 1
+                if attempts < 3 { throw error }
+                return attempts
+            }
+            #expect(try clients.ask(nil, until: Deadline(after: .seconds(60)), attempt) == 3)
+            let failure = #expect(throws: Failure.self) {
+                try clients.ask(nil, until: Deadline(after: .zero)) { () throws(KafkaError) in throw error }
+            }
+            #expect(failure?.status == .unavailable)
+            #expect(
+                failure?.message.hasPrefix("Kafka answers at \(broker.bootstrapServers), but") == true, "\(failure?.report ?? "")")
+        }
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1:1", "connection refused"), ("no-such-host.invalid:9092", "the name is not resolved"),
+    ])
+    func noBrokerHasItsReason(servers: String, reason: String) async throws {
+        try await onThread { Self.expectNoBroker(at: servers, because: reason) }
+    }
+
+    @Test func aServerOfAnotherKindIsNoBroker() async throws {
+        try await serving(Router().buildResponder()) { address in
+            try await onThread { Self.expectNoBroker(at: "\(address)", because: "an HTTP server answers, not Kafka") }
+        }
+    }
+
+    private static func expectNoBroker(at servers: String, because reason: String) {
+        let failure = #expect(throws: Failure.self) {
+            try TopicReader(clients(servers), topic: "t", timeout: .seconds(1))
+        }
+        #expect(failure?.status == .unavailable)
+        let beginning = "no Kafka broker answers at \(servers): \(reason)"
+        #expect(failure?.message.hasPrefix(beginning) == true, "\(failure?.report ?? "")")
+    }
+
+    /// In a process of its own, whose standard error can be read.
+    @Test func whoFollowsIsToldSinceWhenNoBrokerAnswers() async throws {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            try await onThread {
+                let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+                try broker.createTopic("t", partitionCount: 1)
+                let clients = KafkaClients(bootstrapServers: broker.bootstrapServers, logger: EmbeddedService.quiet)
+                    .watching(Logger.lines(level: .notice))
+                let reader = try TopicReader(clients, topic: "t", timeout: .seconds(60))
+                let stop = StopSignal()
+                broker.takeDown()
+                Thread {
+                    while clients.watch.outage == nil { Thread.sleep(forTimeInterval: 0.01) }
+                    broker.bringUp()
+                    while clients.watch.outage != nil { Thread.sleep(forTimeInterval: 0.01) }
+                    stop.request()
+                }.start()
+                try reader.follow(until: stop, { _ in Int?.none }, show: { _ in })
+            }
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        let lines = /Z \w+ no Kafka broker answers at .*; trying again\n\S+Z notice Kafka answers at .* again\n/
+        #expect(text.contains(lines), "\(text)")
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import JuiceWeb
+import Testing
+
+/// Runs blocking work away from the threads that tests run on, which are as many as cores.
+package func onThread<Success: Sendable>(_ work: @escaping @Sendable () throws -> Success) async throws -> Success {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread { continuation.resume(with: Result(catching: work)) }.start()
+    }
+}
+
+/// Lets so many tests at a time run that each gets its share of the CPU, and all together stay below the open files that the
+/// system allows a process: a broker and a service take some thirty threads and sixty files. With too many at once, group
+/// sessions time out, and the tests would show the machine's limits rather than the service's.
+package struct ConcurrencyLimit: SuiteTrait, TestTrait, TestScoping {
+    private static let places = Places(count: OpenFileLimit.raised < 2048 ? 12 : 24)
+
+    package let isRecursive = true
+
+    package func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing body: @Sendable () async throws -> Void
+    ) async throws {
+        await Self.places.take()
+        do {
+            try await body()
+        } catch {
+            await Self.places.leave()
+            throw error
+        }
+        await Self.places.leave()
+    }
+}
+
+/// The broker for the tests that need a real one.
+package let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"]
+
+extension Trait where Self == ConditionTrait {
+    /// For tests that need a real broker.
+    package static var onRealBroker: Self {
+        .enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on")
+    }
+}
+
+extension Trait where Self == ConcurrencyLimit {
+    /// For tests with a broker of their own.
+    package static var concurrencyLimited: Self { ConcurrencyLimit() }
+}
+
+private actor Places {
+    private var free: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(count: Int) { free = count }
+
+    func take() async {
+        if free > 0 {
+            free -= 1
+        } else {
+            await withCheckedContinuation { waiting.append($0) }
+        }
+    }
+
+    func leave() {
+        if waiting.isEmpty {
+            free += 1
+        } else {
+            waiting.removeFirst().resume()
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import JuiceDomain
+import JuiceMessages
+import TestSupport
+import Testing
+
+@testable import lab
+
+struct OrderTests {
+    @Test func theSameSeedMakesTheSameOrders() {
+        func orders(seed: UInt64) -> [[UInt8]] {
+            var generator = OrderGenerator(stores: 9, seed: seed)
+            return (0..<100).map { generator.next(number: $0) }.flatMap { [$0.key, $0.value] }
+        }
+        #expect(orders(seed: 1) == orders(seed: 1) && orders(seed: 1) != orders(seed: 2))
+    }
+
+    @Test(arguments: [0, 7, 123_456_789])
+    func ordersAreWhatTheServiceUnderstands(number: Int) {
+        var generator = OrderGenerator(stores: 1000)
+        let (key, value) = generator.next(number: number)
+        #expect((100...125).contains(value.count) && String(decoding: key, as: UTF8.self).hasPrefix("store-0000"))
+        // What it decodes is valid as long as it is there.
+        let decoder = CommandDecoder(menu: .standard)
+        withExtendedLifetime(decoder) {
+            value.withUnsafeBytes { bytes in
+                guard case .command(_, let id, _) = decoder.decode(bytes, of: .orders) else {
+                    Issue.record("no order")
+                    return
+                }
+                #expect(id.bytes.elementsEqual("pos-7-\(String(number + 100_000_000_000).dropFirst())".utf8))
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (#"{"type":"juiceMade","duplicate":true,"orderId":"pos-7-00000000042","store":"a"}"#, 42),
+            (#"{"type":"restocked","restockId":"pos-7-00000000042"}"#, nil), (#"{"orderId":"pos-7-0000000004"#, nil),
+            (#"{"orderId":"pos-7-0000000004x"}"#, nil), ("", nil),
+        ] as [(String, Int?)]
+    )
+    func findsTheNumberInAnAnswer(record: String, number: Int?) {
+        #expect(Array(record.utf8).withUnsafeBytes { OrderGenerator.number(in: $0) } == number)
+    }
+
+    /// Which answers are longer depends on the menu; all are longer than the orders.
+    @Test func answersAreAsLongAsWhatComesOfTheOrders() throws {
+        let none = try meanAnswerSize(orders: 1_000, stores: 10, initialStock: 0)
+        let all = try meanAnswerSize(orders: 1_000, stores: 10, initialStock: 1_000_000)
+        #expect(none > 115 && all > 115 && none != all)
+    }
+}
+
+struct TimingTests {
+    @Test func everyRoundBeginsWithAnotherThing() {
+        for (round, expected) in [(1, "abc"), (2, "bca"), (3, "cab"), (4, "abc")] {
+            var order = ""
+            let results = inTurns(round, ["a", "b", "c"]) { thing in
+                order += thing
+                return thing.uppercased()
+            }
+            #expect(order == expected && results == ["a": "A", "b": "B", "c": "C"])
+        }
+    }
+
+    @Test func throughputIsCountedFromTheFirstSample() throws {
+        let start = ContinuousClock.now
+        let first = ThroughputSample(time: start, done: 10_000, processorTime: .milliseconds(50))
+        let last = ThroughputSample(time: start + .milliseconds(500), done: 110_000, processorTime: .milliseconds(250))
+        let throughput = try #require(Throughput(from: first, to: last, residentBytes: 7e6))
+        #expect(throughput.ordersPerSecond == 200_000 && throughput.microsecondsPerOrder == 2 && throughput.megabytes == 7)
+        #expect(Throughput(from: first, to: first) == nil)
+    }
+
+    @Test func answersAreTimedFromWhenTheirOrdersWereDue() throws {
+        let schedule = Schedule(rate: 10, seconds: 1)
+        #expect(schedule.orders == 20 && schedule.due(15) == .milliseconds(1500))
+        let start = ContinuousClock.now
+        var times = AnswerTimes(schedule, start: start)
+        for number in 0..<20 {
+            // Slow during the warm-up, which is not counted; then 1 ms for the first order, 2 ms for the next, and so on.
+            let latency = number < 10 ? Duration.seconds(9) : .milliseconds(number - 9)
+            try times.record(number, at: start + schedule.due(number) + latency)
+            times.sample(processorTime: .microseconds(number * 30))
+        }
+        times.lateness = Array(repeating: 9, count: 10) + Array(repeating: 0, count: 10)
+        #expect([50, 90, 100].map(times.latency) == [5, 9, 10])
+        #expect(times.microsecondsPerOrder == 30 && times.lateness(100) == 0)
+        #expect(throws: ToolError.self) { try times.record(1, at: .now) }
+        #expect(throws: ToolError.self) { try times.record(20, at: .now) }
+    }
+
+    @Test func restoringIsTheDifferenceOfTwoStarts() throws {
+        let restore = try Restore.parse(["--stores", "1000"])
+        var report = Report("restore", [:])
+        let starts = [
+            false: Restore.Start(seconds: 0.5, residentBytes: 30_000_000), true: .init(seconds: 1.5, residentBytes: 30_150_000),
+        ]
+        restore.add(starts, [false: 0.25, true: 0.75], firstAnswer: 0.5, to: &report)
+        let goals = report.figures.filter { $0.goal != nil }
+        #expect(goals.map(\.median) == [0.5, 150, 0.5] && goals.allSatisfy { $0.met == true })
+    }
+
+    /// The pieces really run, and the report has the times of each.
+    @Test func theCoreIsMeasuredPieceByPiece() async throws {
+        let core = try Core.parse(["--orders", "1000", "--stores", "3", "--rounds", "2"])
+        let report = try await onThread { core.report(distinctOrders: 1 << 10) }
+        let pieces = ["decode", "apply", "encode", "order", "basket", "remember", "engine", "engine-basket", "restore"]
+        #expect(report.figures.map(\.name) == pieces.map { "ns/order, \($0)" })
+        #expect(report.figures.allSatisfy { $0.rounds.count == 2 && $0.rounds.allSatisfy { $0 ?? 0 > 0 } })
+    }
+}
+
+struct ChildTests {
+    private func withChild(_ script: String, _ body: @escaping @Sendable (Child) throws -> Void) async throws {
+        let log = NSTemporaryDirectory() + "juice-\(UUID().uuidString).log"
+        defer { try? FileManager.default.removeItem(atPath: log) }
+        try await onThread { try body(try Child("the child", "/bin/sh", ["-c", script], log: log)) }
+    }
+
+    @Test func oneThatEndsIsAFailureWithItsLog() async throws {
+        try await withChild("echo first; echo second >&2; exit 7") { child in
+            while child.isRunning { usleep(1_000) }
+            let error = #expect(throws: ToolError.self) { try child.check() }
+            #expect(error?.message == "the child ended by itself with status 7\n  its log ends:\n  first\n  second")
+        }
+    }
+
+    @Test func oneThatRunsTellsWhatItUses() async throws {
+        try await withChild("trap '' TERM; echo ready; while :; do :; done") { child in
+            while child.output.isEmpty { usleep(1_000) }
+            try child.check()
+            let before = try #require(child.processorTime)
+            while try #require(child.processorTime) <= before { usleep(1_000) }
+            #expect(try #require(child.residentBytes) > 0)
+            child.stop(within: .milliseconds(10))
+            #expect(child.status == -SIGKILL)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Kafka
+
+/// The brokers, and the clients that the benchmark itself uses. They are alike for all contenders.
+struct BenchCluster: Sendable {
+    let bootstrapServers: String
+    let properties: [String: String]
+
+    init(_ options: ClusterOptions) throws {
+        (bootstrapServers, properties) = (options.bootstrapServers, try options.properties)
+    }
+
+    func configuration(_ own: [String: String] = [:]) -> KafkaConfiguration {
+        KafkaConfiguration(["client.id": "bench"]).merging(properties).merging(own)
+            .merging(["bootstrap.servers": bootstrapServers, "allow.auto.create.topics": "false"])
+    }
+
+    /// A producer that writes each record to the partition that owns its store, at the pace of these librdkafka properties.
+    func producer(_ pace: [String: String]) throws(KafkaError) -> Producer {
+        let fixed = ["enable.idempotence": "true", "partitioner": "murmur2_random"]
+        return try Producer(configuration: configuration(pace).merging(fixed), hooks: .silent)
+    }
+
+    /// A consumer of committed records, which joins no group.
+    func consumer() throws(KafkaError) -> Consumer {
+        let own = [
+            "group.id": "juice-bench", "isolation.level": "read_committed", "auto.offset.reset": "earliest",
+            "enable.auto.commit": "false", "fetch.wait.max.ms": "10", "queued.max.messages.kbytes": "16384",
+        ]
+        return try Consumer(configuration: configuration(own), hooks: .silent)
+    }
+}
+
+/// How many records a topic has: the same view from outside of whoever writes them.
+///
+/// It counts offsets. Transaction markers and the notes in the journal take some too: about 1 in 500. Use it on one thread.
+final class RecordCount {
+    private let consumer: Consumer
+    private let partitions: [TopicPartition]
+
+    init(_ cluster: BenchCluster, of topic: String, partitions count: Int) throws(KafkaError) {
+        partitions = (0..<Int32(clamping: count)).map { TopicPartition(topic: topic, partition: $0) }
+        consumer = try cluster.consumer()
+    }
+
+    deinit { consumer.close() }
+
+    /// The number of committed records; nil if the broker cannot answer at the moment.
+    func callAsFunction() throws(KafkaError) -> Int? {
+        do throws(KafkaError) {
+            return try consumer.endOffsets(of: partitions, timeout: .seconds(5)).values.reduce(0) { $0 + Int($1) }
+        } catch {
+            guard error.remedy == .retry else { throw error }
+            return nil
+        }
+    }
+}
+
+/// Reads answers as soon as they are committed.
+///
+/// Use it on one thread.
+final class AnswerReader {
+    private let consumer: Consumer
+
+    /// Starts at the beginning of a topic.
+    init(_ cluster: BenchCluster, of topic: String) throws {
+        consumer = try cluster.consumer()
+        var partitions: [TopicPartition]?
+        // A new topic may have no leaders yet. Once librdkafka knows them, it does not look them up later.
+        try wait(for: Site.patience) {
+            do throws(KafkaError) {
+                partitions = try consumer.partitions(of: [topic], timeout: .seconds(5))
+            } catch {
+                guard error.remedy == .retry else { throw error }
+            }
+            return partitions != nil
+        }
+        guard let partitions else { throw ToolError("the brokers do not know \(topic)") }
+        try consumer.assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, 0) }))
+    }
+
+    deinit { consumer.close() }
+
+    /// Calls `body` with the order number of each available answer, after waiting up to 20 ms for the first. Returns when the
+    /// answers were read; nil if there were none.
+    func poll(_ body: (Int, ContinuousClock.Instant) throws -> Void) throws -> ContinuousClock.Instant? {
+        var found: ContinuousClock.Instant?
+        for element in try consumer.poll(maxRecords: 1_000, timeout: .milliseconds(20)) {
+            switch element {
+            case .record(let record):
+                guard let value = record.value, let number = OrderGenerator.number(in: value) else { continue }
+                let now = found ?? .now
+                found = now
+                try body(number, now)
+            // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
+            case .failure(_, let error) where error.remedy != .retry && error.code != .groupAuthorizationFailed: throw error
+            case .failure, .endOfPartition: continue
+            }
+        }
+        return found
+    }
+}

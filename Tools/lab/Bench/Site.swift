@@ -1,0 +1,217 @@
+import Foundation
+import JuiceDomain
+import JuiceMessages
+import Kafka
+
+/// A program that a measurement compares. The raw value is its name for people.
+enum Contender: String, CaseIterable {
+    /// `juice serve`.
+    case service
+    /// The bare loop by Kafka's own recipe, with records as long as the service's answers: the baseline.
+    case bare = "bare loop"
+    /// The same without offsets in its transactions: the least that a journal can cost.
+    case least = "no offsets"
+}
+
+/// Where a measurement takes place: the brokers, and topics and files that ``close()`` removes.
+///
+/// Use it on one thread: its calls block, and the processes that it starts end with that thread.
+final class Site {
+    let cluster: BenchCluster
+    /// The topics that still have to be deleted.
+    private(set) var topics: Set<String> = []
+
+    private let options: BrokerOptions
+    private let brokers: [String]
+    private let admin: Admin
+    /// The measured service.
+    private let juice: String
+    private let folder: URL
+    /// Of the names of all topics and groups of this run.
+    private let prefix: String
+    private var fileCount = 0
+
+    /// How long to wait for brokers and processes.
+    static let patience = Duration.seconds(30)
+
+    /// Connects to the brokers. Throws ``ToolError`` if none answers.
+    init(_ options: BrokerOptions) throws {
+        self.options = options
+        juice = options.juice ?? product("juice")
+        cluster = try BenchCluster(options.cluster)
+        admin = try Admin(configuration: cluster.configuration(), hooks: .silent)
+        do throws(KafkaError) {
+            brokers = try admin.metadata(topics: [], timeout: .seconds(10)).brokers.map(\.address)
+        } catch {
+            throw ToolError("no Kafka broker answers at \(cluster.bootstrapServers): \(error.message)", status: 69)
+        }
+        let name = "bench-" + String(UInt32.random(in: 0...(.max)), radix: 36)
+        prefix = "\(options.topicPrefix)\(name)."
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("juice-\(name)")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+
+    /// Removes the topics and files.
+    func close() {
+        delete(topics)
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// A report without figures of a measurement here.
+    func report(_ benchmark: String, _ settings: [String: Int]) throws -> Report {
+        let version = try runJuice(["--version"]).trimmingCharacters(in: .whitespacesAndNewlines)
+        return Report(benchmark, on: Machine(brokers: brokers, juice: version), settings)
+    }
+
+    private func runJuice(_ arguments: [String]) throws -> String {
+        let (status, output) = try Child.run(juice, arguments)
+        guard status == 0 else { throw ToolError("juice \(arguments.joined(separator: " ")) fails:\n\(output)") }
+        return output
+    }
+
+    /// A new path in the site's folder.
+    private func makePath(_ kind: String) -> String {
+        fileCount += 1
+        return folder.appendingPathComponent("\(fileCount).\(kind)").path
+    }
+
+    // MARK: Topics
+
+    /// Creates the topics of a service, with this name in each of theirs.
+    func makeTopics(_ name: String, partitions: Int) throws -> TopicNames {
+        let names = TopicNames(prefix: "\(prefix)\(name).")
+        topics.formUnion(names.all)
+        let replication = options.replicationFactor.map { ["--replication-factor", "\($0)"] } ?? []
+        _ = try runJuice(
+            ["topics", "create", "--topic-prefix", names.prefix, "--partitions", "\(partitions)"] + replication
+                + options.cluster.arguments)
+        return names
+    }
+
+    /// Creates a topic with the broker's default settings.
+    func makeTopic(_ name: String, partitions: Int) throws -> String {
+        topics.insert(prefix + name)
+        let topic = Admin.NewTopic(name: prefix + name, partitionCount: partitions, replicationFactor: options.replicationFactor)
+        _ = try admin.create([topic], timeout: Self.patience)
+        return topic.name
+    }
+
+    /// Deletes topics. The broker then also drops the committed offsets and the groups.
+    func delete(_ names: some Sequence<String>) {
+        let names = names.sorted()
+        guard !names.isEmpty else { return }
+        do throws(KafkaError) {
+            try admin.delete(topics: names, timeout: Self.patience)
+            topics.subtract(names)
+        } catch { note("bench: topics are left behind, \(names[0]) among them: \(error.message)") }
+    }
+
+    /// Writes `count` records, each made by its number, and returns how many each partition got once all are acknowledged.
+    /// Without a partition a record goes to the one that owns its store.
+    @discardableResult
+    func fill(
+        _ topic: String, partition: Int32? = nil, count: Int, _ record: (Int) -> (key: [UInt8], value: [UInt8])
+    ) throws -> [Int32: Int] {
+        let producer = try cluster.producer([
+            "message.timeout.ms": "300000", "linger.ms": "50", "queue.buffering.max.messages": "200000",
+            "queue.buffering.max.kbytes": "100000",
+        ])
+        var next = 0
+        var written: [Int32: Int] = [:]
+        var failure: KafkaError?
+        // The record for which there was no room in the producer's queue.
+        var left: (key: [UInt8], value: [UInt8])?
+        try follow("records of \(topic)", to: count) {
+            var isFull = false
+            for _ in 0..<4096 where next < count && !isFull {
+                let (key, value) = left ?? record(next)
+                do throws(KafkaError) {
+                    try producer.produce(topic: topic, partition: partition, key: key, value: value) { result in
+                        switch result {
+                        case .success(let delivery): written[delivery.partition, default: 0] += 1
+                        case .failure(let error): failure = error
+                        }
+                    }
+                    (left, next) = (nil, next + 1)
+                } catch {
+                    guard error.code == .queueFull else { throw error }
+                    (left, isFull) = ((key, value), true)
+                }
+            }
+            producer.poll(timeout: isFull || next == count ? .milliseconds(20) : .zero)
+            if let failure { throw failure }
+            return written.values.reduce(0, +)
+        }
+        return written
+    }
+
+    // MARK: Processes
+
+    /// Starts a contender, in a group of its own, on the orders of these topics. A bare loop writes values of `answerBytes` to the
+    /// output; the service writes to its own topics, and begins with the initial stock of each fruit.
+    func start(
+        _ contender: Contender, on topics: TopicNames, output: String, answerBytes: Int, initialStock: Int
+    ) throws -> Child {
+        if contender == .service { return try startService(topics, group: output, initialStock: initialStock) }
+        let place = ["--input", topics.orders, "--output", output, "--group", output, "--answer-bytes", "\(answerBytes)"]
+        return try start(
+            "the bare loop", product("lab"), ["bench", "bare-copy"] + place + (contender == .bare ? [] : ["--no-offsets"]),
+            readyFile: makePath("ready"))
+    }
+
+    /// Starts `juice serve`, with the menu's initial stock of each fruit or another.
+    func startService(_ topics: TopicNames, group: String, initialStock: Int? = nil) throws -> Child {
+        var arguments = ["serve", "--topic-prefix", topics.prefix, "--group", group, "--instance-id", "bench"]
+        if let initialStock, initialStock != Fruit.defaultInitialStock {
+            let path = makePath("menu.json")
+            var menu = OutputBuffer()
+            MenuFile.encode(try Menu.standard { _ in initialStock }, into: &menu)
+            try Data(menu.bytes).write(to: URL(fileURLWithPath: path))
+            arguments += ["--menu", path]
+        }
+        return try start("the service", juice, arguments, readyFile: makePath("ready"))
+    }
+
+    /// Starts the bare read of a topic.
+    func startRead(of topic: String, partitions: Int) throws -> Child {
+        try start("the bare read", product("lab"), ["bench", "bare-read", "--topic", topic, "--partitions", "\(partitions)"])
+    }
+
+    private func start(_ name: String, _ executable: String, _ arguments: [String], readyFile: String? = nil) throws -> Child {
+        let ready = readyFile.map { ["--ready-file", $0] } ?? []
+        return try Child(
+            name, executable, arguments + options.cluster.arguments + ready, log: makePath("log"), readyFile: readyFile)
+    }
+}
+
+extension TopicNames {
+    fileprivate var prefix: String { String(orders.dropLast("orders".count)) }
+}
+
+extension Child {
+    /// Waits until it has reported to be ready.
+    func waitUntilReady(patience: Duration = Site.patience) throws {
+        let isInTime = try wait(for: patience, every: .milliseconds(1)) {
+            try check()
+            return isReady
+        }
+        if !isInTime { throw failure("does not get ready") }
+    }
+}
+
+/// Repeats `step`, which tells how far a child, or this process, has come, until that is `goal`. Throws ``ToolError`` if nothing
+/// moves any more.
+func follow(_ what: String, of child: Child? = nil, to goal: Int, _ step: () throws -> Int) throws {
+    var (last, deadline) = (0, ContinuousClock.now + Site.patience)
+    while true {
+        try checkInterruption()
+        let done = try step()
+        if done >= goal { return }
+        try child?.check()
+        if done > last { (last, deadline) = (done, .now + Site.patience) }
+        guard .now > deadline else { continue }
+        let fault = "makes no progress at \(done) of \(goal) \(what)"
+        throw child?.failure(fault) ?? ToolError("the benchmark \(fault)")
+    }
+}

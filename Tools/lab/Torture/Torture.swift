@@ -1,0 +1,196 @@
+import ArgumentParser
+import CLab
+import FaultyNetwork
+import Foundation
+import JuiceAudit
+import JuiceDomain
+
+/// The command line.
+struct Torture: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "torture", abstract: "Kills, freezes and rescales the service on a real broker, and audits its answers.",
+        discussion: """
+            It creates its own topics, runs several `juice serve` on them, and sends orders and restocks through \
+            clients with different partitioners, some of them repeatedly. Each round disturbs the service once. Some \
+            delete the consumer group or reset its offsets, while its members are dead or frozen. At the end it reads \
+            all topics and checks them against the contract.
+
+            With --network the instances reach the brokers through a proxy in this process, which holds back, drops, \
+            delays and replays single requests by their kind. Each broker gets a listener on 127.0.0.1, and responses \
+            are rewritten to name the listeners; the brokers need no configuration. The connections use neither TLS \
+            nor SASL.
+
+            Exit status: 0 the contract was kept, 1 it was violated, 70 the torture itself failed, 130 interrupted.
+
+            Example:
+              lab torture --bootstrap-servers 127.0.0.1:9092 --rounds 20 --topics-anew \\
+                --broker-restart 'systemctl restart kafka'
+              lab torture --bootstrap-servers 127.0.0.1:9092,127.0.0.1:9093 --rounds 20 --network \\
+                --network-kinds EndTxn,Produce
+            """
+    )
+
+    @OptionGroup var plan: Plan
+
+    func run() throws {
+        process_catch_signals()
+        let cluster = try Cluster(plan: plan)
+        var isSound = false
+        defer {
+            if isSound || process_is_interrupted(), !plan.keep {
+                cluster.deleteTopics()
+                try? FileManager.default.removeItem(at: plan.folder)
+            }
+        }
+        try FileManager.default.createDirectory(at: plan.folder, withIntermediateDirectories: true)
+        Console.line("torture: seed \(plan.seed), topics \(plan.prefix)*, logs in \(plan.folder.path)")
+        isSound = try torture(cluster)
+        if isSound { return }
+        Console.line("The topics \(plan.prefix)* and the logs in \(plan.folder.path) are kept.")
+        throw ExitCode.failure
+    }
+
+    /// Runs everything and prints the report. Returns whether the contract was kept and the service answered again after each
+    /// round.
+    private func torture(_ cluster: Cluster) throws -> Bool {
+        var network: FaultyNetwork?
+        if plan.network {
+            let random = SeededGenerator(seed: plan.seed &* 13 &+ 5)
+            network = FaultyNetwork(rate: plan.networkRate, kinds: try plan.faultyKinds, random: random)
+        }
+        let brokers = try cluster.brokers()
+        guard let servers = network.map({ $0.listen(inFrontOf: brokers) }) ?? plan.bootstrapServers else {
+            throw ToolError("no proxy for \(brokers): it is no list of host:port, or no port is free")
+        }
+        let fleet = Fleet(plan: plan, bootstrapServers: servers, cluster: cluster, network: network)
+        defer { fleet.killAll() }
+        try cluster.createTopics()
+        for _ in 0..<plan.instances { try fleet.add().start() }
+        guard try wait(for: plan.recoveryTimeout, until: { fleet.instances.allSatisfy(\.isReady) }) else {
+            throw ToolError("the instances do not get ready; their logs are in \(plan.folder.path)")
+        }
+        let bed = TestBed(
+            plan: plan, cluster: cluster, fleet: fleet, watch: AnswerWatch(plan: plan), load: Load(plan: plan), network: network)
+        defer { bed.watch.stop() }
+        guard try bed.awaitAnswers(madeAfter: 0).all != nil else {
+            throw ToolError("not every partition answers; the logs are in \(plan.folder.path)")
+        }
+        network?.resumeFaults()
+        let summary = try plan.rolling ? RollingRestart(bed).run() : Rounds(bed).run()
+        network?.pauseFaults()
+        try bed.finish()
+        let isSound = try bed.judge(summary, as: plan.rolling ? "rolling restart" : "torture: \(plan.rounds.counted("round"))")
+        return try (!plan.topicsAnew || TopicsAnew(bed).run()) && isSound
+    }
+}
+
+/// What the service is tortured with, and what went wrong besides the contract.
+final class TestBed {
+    let plan: Plan
+    let cluster: Cluster
+    let fleet: Fleet
+    let watch: AnswerWatch
+    let load: Load
+    /// The proxy between instances and brokers, if there is one.
+    let network: FaultyNetwork?
+    private(set) var problems: [String] = []
+    /// What each line of output and each problem begins with: the round.
+    var label = ""
+
+    init(plan: Plan, cluster: Cluster, fleet: Fleet, watch: AnswerWatch, load: Load, network: FaultyNetwork?) {
+        (self.plan, self.cluster, self.fleet) = (plan, cluster, fleet)
+        (self.watch, self.load, self.network) = (watch, load, network)
+    }
+
+    func tell(_ text: String) { Console.line(label + text) }
+
+    /// Notes something that went wrong, such as a service that never answered again.
+    func report(problem: String) {
+        problems.append(label + problem)
+        tell(problem)
+    }
+
+    /// Reports the instances that fell, and throws if the torture itself no longer works.
+    func check() throws {
+        fleet.collectCrashes().forEach(report)
+        if let failure = load.failure ?? watch.state.failure { throw ToolError(failure) }
+    }
+
+    /// Waits for an answer from each partition, written after a time in milliseconds since 1970.
+    func awaitAnswers(madeAfter: Int64) throws -> AnswerWatch.Expectation {
+        watch.expect(from: Set(plan.allPartitions), madeAfter: madeAfter)
+        return try awaitExpected()
+    }
+
+    /// Waits for the answers that the watch expects, and returns what came in time.
+    func awaitExpected() throws -> AnswerWatch.Expectation {
+        try wait(for: plan.recoveryTimeout, through: network) { watch.state.expectation.all != nil }
+        return watch.state.expectation
+    }
+
+    /// Ends the load, lets the service answer everything, and stops it.
+    func finish() throws {
+        label = ""
+        Console.status("waiting for the last answers")
+        try load.stop()
+        // Before those that rest are started: one that fell would be among them.
+        try check()
+        for instance in fleet.resting { try instance.start() }
+        let isDrained = try wait(for: plan.recoveryTimeout * 2) { (try? cluster.isDrained()) ?? false }
+        if !isDrained { report(problem: "by the group's offsets not all commands are processed") }
+        try check()
+        for instance in fleet.instances where instance.isRunning {
+            if let problem = try instance.stop() { report(problem: problem) }
+        }
+        network?.problems.forEach(report)
+    }
+
+    /// Further faults are counted but not shown: one cause often leads to many.
+    private static let mostShown = 50
+
+    /// Audits the topics, prints what was found below the summary, and returns whether all is well.
+    func judge(_ summary: [String], as title: String) throws -> Bool {
+        Console.status("reading the topics")
+        let topics = try cluster.readTopics()
+        Console.status("auditing")
+        let audit = try Audit(of: topics, by: plan.rules)
+        let lost = findLost(load.acknowledged, in: topics)
+        for line in summary + (network.map { table($0.faultTable) + [$0.power] } ?? []) { Console.line(line) }
+        let counts = audit.counts
+        Console.line(
+            """
+            \(counts.records.counted("record")) of clients, \(counts.forwarded) forwarded, \(counts.deadLetters) put aside, \
+            \(counts.stores.counted("store")), whose partitions had \(audit.owners.count.counted("owner")) one after the other
+            \(counts.answers.counted("answer")): \(counts.juicesMade) juice made, \(counts.outOfStock) out of stock, \
+            \(counts.restocked) restocked, \(counts.cancelled) cancelled, \(counts.rejected) rejected, \
+            \(counts.duplicates.counted("duplicate"))
+            """
+        )
+        // The worst first.
+        let found = Fault.Category.allCases.flatMap { kind in audit.faults.filter { $0.category == kind } }
+        let faults = lost + found.map(\.description)
+        faults.prefix(Self.mostShown).forEach(Console.line)
+        if faults.count > Self.mostShown { Console.line("and \(faults.count - Self.mostShown) more") }
+        problems.forEach(Console.line)
+        let missing = audit.count(of: .missing) + lost.count
+        Console.line(
+            "\(title), \(counts.commands.counted("command")), \(missing) missing, "
+                + "\(audit.count(of: .doubled)) doubled, \(audit.count(of: .wrong)) wrong"
+                + (problems.isEmpty ? "" : ", \(problems.count.counted("problem"))"))
+        return faults.isEmpty && problems.isEmpty
+    }
+}
+
+/// The acknowledged records that are missing from the topics. The audit itself sees only what is in the topics.
+func findLost(_ acknowledged: [Load.Acknowledged], in topics: AuditTopics) -> [String] {
+    let values = ["orders": topics[.orders], "restocks": topics[.restocks]].mapValues { partitions in
+        partitions.map { records in Dictionary(records.map { ($0.offset, $0.value) }) { first, _ in first } }
+    }
+    return acknowledged.compactMap { record in
+        let partition = values[record.topic]?[Int(record.partition)] ?? [:]
+        let isThere = record.offset.map { partition[$0] == .some(record.value) } ?? partition.values.contains(record.value)
+        guard !isThere else { return nil }
+        let place = "\(record.topic) \(record.partition)" + (record.offset.map { "@\($0)" } ?? "")
+        return "missing: \(place): it was acknowledged and is not there"
+    }
+}
