@@ -224,6 +224,7 @@ lint: setup ## Check the layout of the source files, and the house rules that a 
 	@./scripts/setup.sh python
 	@echo "Checking the format and the house rules"
 	@$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tools Tests Examples
+	@python3 -m doctest scripts/house_rules.py
 	@python3 scripts/house_rules.py
 
 format: setup ## Format the source files

@@ -29,6 +29,8 @@ struct Soak: ParsableCommand {
         var sizes = [Self.residentBytes()]
         try Transactions(broker: broker).run(count: 10_000) { sizes.append(Self.residentBytes()) }
         print("resident at the quarters, in MB:", sizes.map { Double($0 / 100_000) / 10 })
+        // Clients end in the background, which takes a while on a busy machine.
+        try wait(for: .seconds(10)) { rd_kafka_thread_cnt() == threadsOfBroker }
         let leftBehind = rd_kafka_thread_cnt() - threadsOfBroker
         if leftBehind != 0 { throw ToolError("\(leftBehind) threads of librdkafka stayed behind", status: 1) }
         let growth = sizes[4] - sizes[3]
