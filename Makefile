@@ -111,7 +111,7 @@ another-cluster: build .build/contract-venv/ready ## Copy the topics of a cluste
 contract: built .build/contract-venv/ready ## Check the schemas against thousands of messages, and run the examples for integrators
 	@./scripts/setup.sh kcat
 	@echo "Checking docs/asyncapi.yaml and docs/schemas against the service's messages, and the examples"
-	@set -o pipefail; $(DEBUG)/lab fixtures contract-samples | .build/contract-venv/bin/python Tests/contract/check.py
+	@set -o pipefail; $(DEBUG)/lab fixtures contract-samples Tools/Fuzz/Corpus/commands | .build/contract-venv/bin/python Tests/contract/check.py
 	@PYTHONDONTWRITEBYTECODE=1 .build/contract-venv/bin/python Tests/contract/examples.py $(DEBUG)
 
 deploy-check: built .build/deploy-venv/ready ## Check deploy/ and docs/METRICS.md: a real Prometheus scrapes the service

@@ -157,8 +157,8 @@ def main():
     if len(faults) > arguments.faults:
         print(f"and {len(faults) - arguments.faults} more", file=sys.stderr)
 
-    for (schema, origin, verdict), count in sorted(messages.counts.items()):
-        print(f"{schema:20} {origin:10} {verdict:17} {count:6}")
+    for (schema, verdict), count in sorted(messages.counts.items()):
+        print(f"{schema:20} {verdict:17} {count:6}")
     for reason, count in sorted((reason, count) for reason, count in messages.beyond.items() if reason):
         print(f"refused by the service alone: {reason} {count}")
     print(f"{messages.counts.total()} messages agree, {len(faults)} faults")

@@ -54,6 +54,24 @@ def beyond_schema(text):
     return None
 
 
+# What the service may leave out.
+OPTIONAL = {
+    "duplicate", "from", "cancel", "partition", "added", "forwarded", "before", "oldest", "last", "fenced", "orders", "restocks",
+    "reason", "copied",
+}
+
+
+def damages(value):
+    """Copies of an object with one member missing, of another type, or beyond its bounds; and with a member too many."""
+    yield value | {"note": 1}, "an unknown member"
+    for name, member in value.items():
+        if name not in OPTIONAL:
+            yield {key: other for key, other in value.items() if key != name}, f"no {name}"
+        wrong = [None, [[]], {"": {}}] + ([7, ""] if isinstance(member, str) else [-1, 1.5, "1"] if type(member) is int else [])
+        for other in wrong:
+            yield value | {name: other}, f"{name}: {json.dumps(other)}"
+
+
 class Messages:
     """The results for the messages read so far."""
 
@@ -61,6 +79,8 @@ class Messages:
         self.contract = contract
         self.counts = collections.Counter()
         self.beyond = collections.Counter()
+        # The kinds of messages that were damaged, each once.
+        self.shapes = set()
         self.seen = {"type": set(), "reason": set(), "juice.error.code": set()}
 
     def check(self, sample):
@@ -74,17 +94,31 @@ class Messages:
         verdict = {True: "valid", False: "refused", None: "left to the menu"}[valid]
         reason = beyond_schema(text) if valid is False and fault is None else None
         if valid is None or (fault is None) == valid or reason:
-            self.counts[schema, sample["origin"], verdict] += 1
+            self.counts[schema, verdict] += 1
             self.beyond[reason] += reason is not None
             if valid:
+                fault = self.accepted_damage(schema, value)
                 for field, values in self.seen.items():
                     values |= {value[field]} if isinstance(value, dict) and field in value else set()
+                return fault
             return None
         says = "the schema takes it" if fault is None else f"the schema refuses it {fault}"
         return (
-            f"{schema}.json: {sample['origin']} message is {verdict} by the service ({sample['note']}),"
+            f"{schema}.json: a message is {verdict} by the service ({sample['note']}),"
             f" {says}\n    {text[:1000]}"
         )
+
+    def accepted_damage(self, schema, value):
+        """A change to a message of the service that it would never write and the schema accepts all the same, or None."""
+        shape = (schema, value.get("type"), value.get("reason"), *value) if isinstance(value, dict) else None
+        if schema not in ("answer", "journal-note", "stock") or shape in self.shapes:
+            return None
+        self.shapes.add(shape)
+        for damaged, what in damages(value):
+            if problem(self.contract.validators[schema], damaged) is None:
+                return f"{schema}.json: with {what} the schema takes it\n    {json.dumps(damaged)[:1000]}"
+            self.counts[schema, "damaged"] += 1
+        return None
 
     def unseen(self):
         """Values that the schemas allow and no valid message had: the service never writes them, or the samples miss them."""

@@ -1,3 +1,4 @@
+import Foundation
 import JuiceDomain
 import JuiceMessages
 
@@ -118,9 +119,6 @@ package struct RandomCommands {
         return Shop(menu: menu, store: text())
     }
 
-    /// A note of the journal.
-    mutating func note() -> JournalNote { RandomSamples.note(&random) }
-
     private mutating func order(_ id: String, of menu: Menu) -> String {
         let juice = menu.juices.randomElement(using: &random)?.id ?? ""
         let quantity = chance(2, of: 3) ? 1 : Int.random(in: JuiceOrder.quantities, using: &random)
@@ -128,8 +126,8 @@ package struct RandomCommands {
             let order = OutgoingCommand.order(id: id, store: "", juice: juice, quantity: quantity)
             return String(decoding: order.value, as: UTF8.self)
         }
-        var members = [(name: "orderId", value: JSON.string(id)), ("juice", .string(juice))]
-        if quantity > 1 || chance(1, of: 2) { members.append(("quantity", .literal(quantity > 1 ? String(quantity) : "null"))) }
+        var members = ["orderId": quoted(id), "juice": quoted(juice)]
+        if quantity > 1 || chance(1, of: 2) { members["quantity"] = quantity > 1 ? String(quantity) : "null" }
         return oddly(members)
     }
 
@@ -145,21 +143,19 @@ package struct RandomCommands {
             return String(decoding: basket.value, as: UTF8.self)
         }
         let given = items.map { item in
-            var members = [(name: "juice", value: JSON.string(item.juice))]
-            if item.quantity > 1 { members.append(("quantity", .literal(String(item.quantity)))) }
-            return JSON.object(members.shuffled(using: &random))
+            object(["juice": quoted(item.juice)].merging(item.quantity > 1 ? ["quantity": "\(item.quantity)"] : [:]) { $1 })
         }
-        var members = [(name: "orderId", value: JSON.string(id)), ("items", .array(given))]
-        if chance(1, of: 2) { members.append(("cancel", .literal(chance(1, of: 2) ? "false" : "null"))) }
+        var members = ["orderId": quoted(id), "items": "[\(given.joined(separator: ","))]"]
+        if chance(1, of: 2) { members["cancel"] = chance(1, of: 2) ? "false" : "null" }
         return oddly(members)
     }
 
     private mutating func cancel(_ id: String) -> String {
         if chance(1, of: 2) { return String(decoding: OutgoingCommand.cancel(id: id, store: "").value, as: UTF8.self) }
-        var members = [(name: "orderId", value: JSON.string(id)), ("cancel", .literal("true"))]
+        var members = ["orderId": quoted(id), "cancel": "true"]
         // Whatever they hold.
         for name in ["juice", "quantity", "items"] where chance(1, of: 3) {
-            members.append((name, .literal(Self.extras.randomElement(using: &random) ?? "null")))
+            members[name] = Self.extras.randomElement(using: &random)
         }
         return oddly(members)
     }
@@ -175,9 +171,9 @@ package struct RandomCommands {
             return String(decoding: restock.value, as: UTF8.self)
         }
         let (name, other) = kind == .add ? ("add", "set") : ("set", "add")
-        let given = JSON.object(amounts.map { ($0.fruit, .literal(String($0.amount))) })
-        var members = [(name: "restockId", value: JSON.string(id)), (name, given)]
-        if chance(1, of: 2) { members.append((other, .literal("null"))) }
+        let given = object(Dictionary(uniqueKeysWithValues: amounts.map { ($0.fruit, String($0.amount)) }))
+        var members = ["restockId": quoted(id), name: given]
+        if chance(1, of: 2) { members[other] = "null" }
         return oddly(members)
     }
 
@@ -186,10 +182,20 @@ package struct RandomCommands {
         return Int.random(in: (kind == .add ? -5 : 0)...50, using: &random)
     }
 
-    /// Shuffled, with an unknown field, and with whitespace around.
-    private mutating func oddly(_ members: [(name: String, value: JSON)]) -> String {
-        let extra = Self.extras.randomElement(using: &random).map { [(name: "x", value: JSON.literal($0))] } ?? []
-        return " \n" + JSON.object((members + extra).shuffled(using: &random)).text + "\r\n\t"
+    /// With an unknown field, and with whitespace around.
+    private mutating func oddly(_ members: [String: String]) -> String {
+        let extra = Self.extras.randomElement(using: &random).map { ["x": $0] } ?? [:]
+        return " \n" + object(members.merging(extra) { $1 }) + "\r\n\t"
+    }
+
+    /// A JSON object with its members in any order.
+    private mutating func object(_ members: [String: String]) -> String {
+        let shuffled = members.sorted { $0.key < $1.key }.shuffled(using: &random)
+        return "{" + shuffled.map { "\(quoted($0)):\($1)" }.joined(separator: ",") + "}"
+    }
+
+    private func quoted(_ text: String) -> String {
+        (try? JSONEncoder().encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
 
     /// An id of 1 to 128 bytes.

@@ -71,7 +71,7 @@ package final class Shop {
     ) -> Answered? { BorrowedText.withText(value) { answer(kind, $0.bytes, at: place) } }
 
     /// The record of the store's stock; nil if it was never changed.
-    func stockRecord() -> String? {
+    package func stockRecord() -> String? {
         guard revision > 0 else { return nil }
         return BorrowedText.withText(store) { store in
             written { encoders[0].stock(store: store, revision: revision, levels: fruits, into: &$0) }
