@@ -41,7 +41,7 @@ def tracked():
 def long_lines(files):
     for path, lines in files.items():
         for number, line in enumerate(lines, 1):
-            # A text by itself, such as a record's value, may be longer: nobody reads half of it.
+            # A text by itself, such as a record's value, may be longer: it is not read line by line.
             if len(line) > LONGEST_LINE and not re.fullmatch(r' *#?".*"#?,?', line):
                 yield path, number, f"{len(line)} characters, at most {LONGEST_LINE}"
 

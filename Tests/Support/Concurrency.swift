@@ -9,7 +9,7 @@ package func onThread<Success: Sendable>(_ work: @escaping @Sendable () throws -
     }
 }
 
-/// Lets so many tests at a time run that each gets its share of the CPU, and all together stay below the open files that the
+/// Limits how many tests run at a time, so that each gets its share of the CPU, and all together stay below the open files that the
 /// system allows a process: a broker and a service take some thirty threads and sixty files. With too many at once, group
 /// sessions time out, and the tests would show the machine's limits rather than the service's.
 package struct ConcurrencyLimit: SuiteTrait, TestTrait, TestScoping {

@@ -2,14 +2,14 @@ import Foundation
 import Logging
 
 extension Logger {
-    /// A logger whose lines nobody reads.
+    /// A logger that discards its lines.
     package static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }
 
-/// Keeps what loggers are told, on whatever thread.
+/// Keeps the lines of loggers, from any thread.
 ///
 /// `lock` guards `lines`, which the compiler cannot see. It is one that Thread Sanitizer knows; librdkafka's threads are
-/// not Swift's, and to the sanitizer a `Mutex` between the two is none.
+/// not Swift's, and the sanitizer does not see a `Mutex` between the two.
 package final class LogRecorder: @unchecked Sendable {
     private let lock = NSLock()
     private var lines: [String] = []

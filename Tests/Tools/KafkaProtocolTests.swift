@@ -3,7 +3,7 @@ import Testing
 
 @testable import FaultyNetwork
 
-@Suite("Requests are read in the versions that clients are told of") struct RequestTests {
+@Suite("Requests are read in the versions that clients may use") struct RequestTests {
     private static let producer = ProducerIdentity(id: 4_000, epoch: 7)
     private static let identity: [Field] = [.int64(4_000), .int16(7)]
     private static let end: [Field] = [.string("t")] + identity + [.int8(1)]
@@ -97,11 +97,11 @@ import Testing
             for (key, oldest, newest) in ranges { fields += [.int16(key.rawValue), .int16(oldest), .int16(newest)] + tags }
             return fields + (version >= 1 ? [.int32(0)] : []) + tags
         }
-        let told: [(ApiKey, Int16, Int16)] = [(.produce, 3, 12), (.heartbeat, 0, 4), (.endTxn, 0, 1), (.metadata, 0, 13)]
+        let offered: [(ApiKey, Int16, Int16)] = [(.produce, 3, 12), (.heartbeat, 0, 4), (.endTxn, 0, 1), (.metadata, 0, 13)]
         let kept: [(ApiKey, Int16, Int16)] = [(.produce, 3, 7), (.heartbeat, 0, 4), (.endTxn, 0, 1), (.metadata, 0, 8)]
         // A broker refuses a request of an unknown version, error 35, in the oldest encoding.
         for error in [0, 35] as [Int16] {
-            let rewritten = try rewritten(versions(told, error: error), .apiVersions, version)
+            let rewritten = try rewritten(versions(offered, error: error), .apiVersions, version)
             #expect(rewritten == frame([.int32(77)] + versions(kept, error: error)))
         }
         #expect(throws: WireError.self) {

@@ -6,7 +6,7 @@ import Testing
 @Suite("What was acknowledged must be in the topics") struct LostRecordTests {
     private static let value = Array("an order".utf8)
 
-    /// One order stands at offset 7 of partition 0.
+    /// There is one order, at offset 7 of partition 0.
     @Test(
         arguments: [
             (0, 7, value, nil), (0, 8, value, "orders 0@8"), (0, 7, nil, "orders 0@7"),

@@ -17,14 +17,14 @@ package enum ApiKey: Int16, CaseIterable, Sendable {
     /// The requests of a transaction.
     static let transactional: Set<ApiKey> = [.produce, .initProducerId, .addPartitionsToTxn, .endTxn]
 
-    /// The newest versions that clients are told of, so that only their encodings have to be read. Newer ones of Fetch and Produce
+    /// The newest versions that clients may use, so that only their encodings have to be read. Newer ones of Fetch and Produce
     /// name other brokers, which clients would reach directly.
     static let newestVersions: [ApiKey: Int16] = [
         .produce: 7, .fetch: 11, .metadata: 8, .findCoordinator: 2, .initProducerId: 4, .addPartitionsToTxn: 2, .endTxn: 2,
     ]
 }
 
-/// Bytes that violate Kafka's protocol, or a version that clients were not told of.
+/// Bytes that violate Kafka's protocol, or a version that clients must not use.
 struct WireError: Error {}
 
 /// A producer id and epoch.
@@ -59,7 +59,7 @@ struct Request: Equatable, Sendable {
         try? readBody(&buffer)
     }
 
-    /// Whether clients were told of this version.
+    /// Whether clients may use this version.
     fileprivate var isKnown: Bool { ApiKey.newestVersions[key].map { version <= $0 } ?? false }
 
     /// Whether strings and counts have compact encodings. Of what is read here, no other requests have them.

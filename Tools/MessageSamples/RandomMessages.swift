@@ -109,7 +109,7 @@ package struct RandomCommands {
         if chance(1, of: 3) { return (.restock, restock(id, of: menu)) }
         if chance(1, of: 3) { return (.cancel, cancel(orderID ?? id)) }
         orderID = chance(5, of: 6) ? id : nil
-        return (.order, chance(1, of: 2) ? order(id, of: menu) : basket(id, of: menu))
+        return (.order, order(id, of: menu))
     }
 
     /// A store of the built-in menu or of a random one.
@@ -119,7 +119,12 @@ package struct RandomCommands {
         return Shop(menu: menu, store: text())
     }
 
-    private mutating func order(_ id: String, of menu: Menu) -> String {
+    /// An order of a juice, or a basket.
+    package mutating func order(_ id: String, of menu: Menu) -> String {
+        chance(1, of: 2) ? single(id, of: menu) : basket(id, of: menu)
+    }
+
+    private mutating func single(_ id: String, of menu: Menu) -> String {
         let juice = menu.juices.randomElement(using: &random)?.id ?? ""
         let quantity = chance(2, of: 3) ? 1 : Int.random(in: JuiceOrder.quantities, using: &random)
         if chance(1, of: 2) {
@@ -160,7 +165,8 @@ package struct RandomCommands {
         return oddly(members)
     }
 
-    private mutating func restock(_ id: String, of menu: Menu) -> String {
+    /// A restock of some fruits.
+    package mutating func restock(_ id: String, of menu: Menu) -> String {
         let kind: StockEdit.Kind = chance(2, of: 3) ? .add : .set
         let count = Int.random(in: 1...menu.fruits.count, using: &random)
         let amounts = menu.fruits.shuffled(using: &random).prefix(count).map { fruit in

@@ -36,7 +36,7 @@ package func product(_ name: String) -> String {
 }
 
 extension ClientHooks {
-    /// Discards librdkafka's log: the results of calls tell all that matters.
+    /// Discards librdkafka's log: the results of calls have all that matters.
     package static let silent = ClientHooks(logger: Logger(label: "tool") { _ in SwiftLogNoOpLogHandler() })
 }
 

@@ -30,7 +30,7 @@ struct Simulate: ParsableCommand {
     @Option(help: "How many seeds to run at a time; by default as many as there are processors.")
     var jobs = ProcessInfo.processInfo.activeProcessorCount
 
-    @Option(help: "Stop after so many seeds that failed.")
+    @Option(help: "Stop after this many seeds that failed.")
     var failures = 10
 
     func validate() throws {

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* From now on SIGINT and SIGTERM do not end the process: process_is_interrupted() tells of them. */
+/* From now on SIGINT and SIGTERM do not end the process: process_is_interrupted() reports them. */
 void process_catch_signals(void);
 bool process_is_interrupted(void);
 

@@ -27,7 +27,7 @@ final class CorePiece {
         next += count
     }
 
-    /// All pieces, smallest first. After so many distinct orders, a power of two, they repeat under new ids.
+    /// All pieces, smallest first. After this many distinct orders, a power of two, they repeat under new ids.
     static func all(stores: Int, distinctOrders: Int = 1 << 20) -> [CorePiece] {
         let workload = OrderWorkload(count: distinctOrders, storeCount: stores)
         let baskets = OrderWorkload(count: min(distinctOrders, 1 << 16), storeCount: stores, items: 5)

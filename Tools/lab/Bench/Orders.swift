@@ -17,7 +17,7 @@ struct OrderGenerator {
     private let stores: Int
     private var random: SeededGenerator
 
-    /// Orders for so many stores, and of so many juices each; more than one make baskets.
+    /// Orders for this many stores, of this many juices each; more than one make baskets.
     init(stores: Int, items: Int = 1, seed: UInt64 = 1) {
         (self.stores, random) = (stores, SeededGenerator(seed: seed))
         let (all, plenty) = (Menu.standard.juices.map(\.id), Menu.withScarceFruit.plentyJuices)

@@ -200,7 +200,7 @@ extension Child {
     }
 }
 
-/// Repeats `step`, which tells how far a child, or this process, has come, until that is `goal`. Throws ``ToolError`` if nothing
+/// Repeats `step`, which returns how far a child, or this process, has come, until that is `goal`. Throws ``ToolError`` if nothing
 /// moves any more.
 func follow(_ what: String, of child: Child? = nil, to goal: Int, _ step: () throws -> Int) throws {
     var (last, deadline) = (0, ContinuousClock.now + Site.patience)

@@ -59,13 +59,13 @@ final class BrokerFailures {
                     kind: kind, role: roles.role(of: broker, for: partition), answers: gap,
                     clients: clients.ofEach[partition] ?? .zero, failover: clients.longest))
         }
-        bed.tell(
+        bed.print(
             "broker \(broker) \(kind.pastTense): longest gap in a partition's answers \(answers.longest.text), "
                 + "in what brokers confirm to the clients \(clients.longest.text)")
         let partitions = answers.ofEach.sorted { $0.key < $1.key }.map { partition, gap in
             "\(partition): \(gap.text) (\(clients.ofEach[partition, default: .zero].text))"
         }
-        bed.tell("  by partition, with the clients' in parentheses: \(partitions.joined(separator: ", "))")
+        bed.print("  by partition, with the clients' in parentheses: \(partitions.joined(separator: ", "))")
     }
 }
 

@@ -55,7 +55,7 @@ extension Cluster {
     func deleteTopics() { try? admin.delete(topics: Self.topics.map(plan.topic), timeout: Self.timeout) }
 
     /// Deletes topics and creates others of the same names.
-    func makeAnew(_ topics: [String]) throws {
+    func recreate(_ topics: [String]) throws {
         let names = topics.map(plan.topic)
         try admin.delete(topics: names, timeout: Self.timeout)
         func count() throws -> Int {
@@ -127,7 +127,7 @@ extension AuditRecord {
 extension Cluster {
     private var inputs: [TopicPartition] { plan.partitions(of: "orders") + plan.partitions(of: "restocks") }
 
-    /// Whether the group has processed all commands, as its offsets tell: no record follows them. Nothing in the service rests on
+    /// Whether the group has processed all commands, by its committed offsets: no record follows them. Nothing in the service rests on
     /// these, but after a reset they must get right by themselves.
     func isDrained() throws -> Bool {
         let consumer = try consumer()
@@ -144,7 +144,7 @@ extension Cluster {
     /// Whether the group has no members: nobody else may delete it, or commit offsets from outside.
     var isGroupEmpty: Bool { group?.members.isEmpty ?? false }
 
-    /// The group; nil if nobody describes it. A client keeps asking the broker that was the coordinator once, so if that is another
+    /// The group; nil if no broker describes it. A client keeps asking the broker that was the coordinator once, so if that is another
     /// one now, a new client asks.
     var group: ConsumerGroup? {
         do throws(KafkaError) {
@@ -172,7 +172,7 @@ extension Cluster {
         defer { if let event { rd_kafka_event_destroy(event) } }
         var count = 0
         let results = rd_kafka_DeleteGroups_result_groups(rd_kafka_event_DeleteGroups_result(event), &count)
-        guard count > 0, let result = results?[0] else { throw ToolError("nobody answers to delete the group") }
+        guard count > 0, let result = results?[0] else { throw ToolError("no broker answers the request to delete the group") }
         if let error = rd_kafka_group_result_error(result) {
             throw ToolError("the group is not deleted: \(String(cString: rd_kafka_error_string(error)))")
         }

@@ -1,5 +1,6 @@
 import JuiceDomain
 import Kafka
+import MessageSamples
 
 /// A record as a client sends it.
 struct Command: Sendable {
@@ -13,8 +14,7 @@ struct Command: Sendable {
 /// Generates commands: mostly valid ones, and some invalid ones of each kind.
 struct CommandMix {
     private var random: SeededGenerator
-    // Decides on baskets and cancels. Apart, so that a seed gives the same restocks and orders of one juice with and without them.
-    private var variety: SeededGenerator
+    private var commands: RandomCommands
     private let client: Int
     private let stores: Int
     private let isPlain: Bool
@@ -25,26 +25,24 @@ struct CommandMix {
     private var early: [Command] = []
 
     private static let mostRecent = 50
-    private static let fruits = ["strawberry", "banana", "pineapple", "kiwi", "mango"]
-    private static let juices = ["strawberry", "banana", "kiwi", "pineapple", "strawberryBanana", "mango", "mangoKiwi", "durian"]
 
     init(client: Int, plan: Plan) {
         random = SeededGenerator(seed: plan.seed &* 31 &+ UInt64(client))
-        variety = SeededGenerator(seed: plan.seed &* 37 &+ UInt64(client))
+        commands = RandomCommands(seed: plan.seed &* 37 &+ UInt64(client))
         self.client = client
         stores = plan.stores
         isPlain = plan.plain
     }
 
     mutating func next() -> Command {
-        if !early.isEmpty, variety.chance(20) { return early.removeFirst() }
-        if variety.chance(5), let cancel = variety.pick(cancels) { return cancel }
+        if !early.isEmpty, random.chance(20) { return early.removeFirst() }
+        if random.chance(5), let cancel = random.pick(cancels) { return cancel }
         let command = orderOrRestock()
         guard command.topic == "orders" else { return command }
         let cancel = Command(topic: "orders", key: command.key, value: Array(#"{"orderId":"\#(id)","cancel":true}"#.utf8))
         if cancels.count == Self.mostRecent { cancels.removeFirst() }
         cancels.append(cancel)
-        guard variety.chance(2) else { return command }
+        guard random.chance(2) else { return command }
         early.append(command)
         return cancel
     }
@@ -61,14 +59,15 @@ struct CommandMix {
         count += 1
         let isOrder = random.chance(70)
         var command = Command(
-            topic: isOrder ? "orders" : "restocks", key: key(), value: Array((isOrder ? order() : restock()).utf8))
+            topic: isOrder ? "orders" : "restocks", key: key(),
+            value: Array((isOrder ? commands.order(id, of: .standard) : commands.restock(id, of: .standard)).utf8))
         if random.chance(20) {
             let trace = "00-\(String(count, radix: 16))-\(client)-01"
             command.headers.append(RecordHeader(name: "traceparent", value: trace))
             if random.chance(20) { command.headers.append(RecordHeader(name: "tracestate", value: "till=\(client)")) }
         }
         if random.chance(10) { command.headers.append(RecordHeader(name: "shop", value: nil)) }
-        if random.chance(2) { poison(&command) }
+        if random.chance(4) { poison(&command) }
         return command
     }
 
@@ -80,29 +79,9 @@ struct CommandMix {
 
     private var id: String { "\(client)-\(count)" }
 
-    private mutating func order() -> String {
-        let item = Self.item(&random)
-        guard variety.chance(15) else { return #"{"orderId":"\#(id)",\#(item)}"# }
-        let items = (0..<variety.number(1...4)).map { _ in "{\(Self.item(&variety))}" }
-        return #"{"orderId":"\#(id)","items":[\#(items.joined(separator: ","))]}"#
-    }
-
-    private static func item(_ random: inout SeededGenerator) -> String {
-        let juice = random.pick(juices) ?? ""
-        return #""juice":"\#(juice)""# + (random.chance(50) ? "" : #","quantity":\#(random.number(0...3))"#)
-    }
-
-    private mutating func restock() -> String {
-        let isStep = random.chance(80)
-        var fruits = Self.fruits.shuffled(using: &random).prefix(random.number(1...3))
-        if random.chance(2) { fruits.append("durian") }
-        let amounts = fruits.map { fruit in #""\#(fruit)":\#(random.number(isStep ? -4...16 : 0...30))"# }
-        return #"{"restockId":"\#(id)","\#(isStep ? "add" : "set")":{\#(amounts.joined(separator: ","))}}"#
-    }
-
     /// Makes a command invalid in a random way.
     private mutating func poison(_ command: inout Command) {
-        switch Int.random(in: 0..<(isPlain ? 7 : 8), using: &random) {
+        switch Int.random(in: 0..<(isPlain ? 10 : 11), using: &random) {
         case 0: command.value = nil
         case 1: command.value = Array("order a juice, please".utf8)
         case 2: command.value = Array(#"{"juice":"kiwi"}"#.utf8)
@@ -110,6 +89,9 @@ struct CommandMix {
         case 4: command.value = Array(repeating: UInt8(ascii: "["), count: 200)
         case 5: command.value = Array(repeating: UInt8(ascii: " "), count: 70_000)
         case 6: (command.key, command.headers) = ([0xFF, 0x00], [])
+        case 7: command.value = Array(#"{"orderId":"\#(id)","juice":"durian"}"#.utf8)
+        case 8: command.value = Array(#"{"orderId":"\#(id)","juice":"kiwi","quantity":0}"#.utf8)
+        case 9: command.value = Array(#"{"restockId":"\#(id)","add":{"kiwi":1,"durian":1}}"#.utf8)
         // A header that claims the record was forwarded from an offset that does not exist.
         default: command.headers.append(RecordHeader(name: "juice.forwarded.from", value: "0/\(Int64.max)"))
         }

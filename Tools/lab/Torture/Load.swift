@@ -10,7 +10,7 @@ final class Load: Sendable {
     struct Acknowledged: Sendable {
         let topic: String
         let partition: Int32
-        /// Nil if the broker did not tell.
+        /// Nil if the broker did not report it.
         let offset: Offset?
         let value: [UInt8]?
     }

@@ -114,7 +114,7 @@ final class Rounds {
     }
 
     /// Freezes and kills all instances, deletes the group or resets its offsets, and starts the killed ones again. The frozen ones
-    /// are thawed before that or when the others own everything: they believe in what they knew, and the group remembers nobody.
+    /// are thawed before that or when the others own everything: they still take the partitions for theirs, and the group has no members.
     private func loseGroup() throws {
         let instances = bed.fleet.running.shuffled(using: &random)
         let frozen = Array(instances.prefix(random.number(0...max(0, instances.count - 1))))
@@ -169,7 +169,7 @@ final class Rounds {
         try measure(.broker, "restart the broker", of: []) {
             let result = try Child.run("/bin/sh", ["-c", command])
             // Only the service's recovery counts; the broker may just be slow to start.
-            if result.status != 0 { bed.tell("the command ends with status \(result.status): \(result.output)") }
+            if result.status != 0 { bed.print("the command ends with status \(result.status): \(result.output)") }
         }
     }
 
@@ -200,7 +200,7 @@ final class Rounds {
         // A victim without partitions gives no recovery time.
         if !known.isEmpty || victims.isEmpty { recoveries.append(recovery) }
         let all = partitions.count == 1 ? "the one partition" : "all \(partitions.count) partitions"
-        bed.tell("\(text): first answer after \(recovery.first.text), \(all) after \(recovery.all.text)")
+        bed.print("\(text): first answer after \(recovery.first.text), \(all) after \(recovery.all.text)")
     }
 }
 

@@ -80,7 +80,7 @@ struct Torture: ParsableCommand {
         network?.pauseFaults()
         try bed.finish()
         let isSound = try bed.judge(summary, as: plan.rolling ? "rolling restart" : "torture: \(plan.rounds.counted("round"))")
-        return try (!plan.topicsAnew || TopicsAnew(bed).run()) && isSound
+        return try (!plan.topicsAnew || RecreatedTopics(bed).run()) && isSound
     }
 }
 
@@ -102,12 +102,12 @@ final class TestBed {
         (self.watch, self.load, self.network) = (watch, load, network)
     }
 
-    func tell(_ text: String) { Console.line(label + text) }
+    func print(_ text: String) { Console.line(label + text) }
 
     /// Notes something that went wrong, such as a service that never answered again.
     func report(problem: String) {
         problems.append(label + problem)
-        tell(problem)
+        print(problem)
     }
 
     /// Reports the instances that fell, and throws if the torture itself no longer works.

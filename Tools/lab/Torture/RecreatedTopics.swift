@@ -4,7 +4,7 @@ import JuiceDomain
 /// stop, and go on once an operator says where. Then a second group serves the same topics, which the first must notice.
 ///
 /// It comes after the audit, which cannot judge answers to commands that are gone.
-final class TopicsAnew {
+final class RecreatedTopics {
     private let bed: TestBed
 
     init(_ bed: TestBed) { self.bed = bed }
@@ -12,7 +12,7 @@ final class TopicsAnew {
     /// - Returns: whether the service did all that.
     func run() throws -> Bool {
         let before = bed.problems.count
-        bed.label = "topics anew: "
+        bed.label = "recreated topics: "
         for instance in bed.fleet.instances where !instance.isRunning { try instance.start() }
         try expect("all instances get ready again") { bed.fleet.instances.allSatisfy(\.isReady) }
         try expectStop()
@@ -23,12 +23,12 @@ final class TopicsAnew {
         try load.stop()
         try bed.check()
         let problems = bed.problems.count - before
-        Console.line("topics anew, \(problems.counted("problem"))")
+        Console.line("recreated topics, \(problems.counted("problem"))")
         return problems == 0
     }
 
     private func expectStop() throws {
-        try bed.cluster.makeAnew(["orders", "restocks"])
+        try bed.cluster.recreate(["orders", "restocks"])
         try expect("all partitions stop when orders and restocks are recreated", every: .milliseconds(200)) {
             Set(bed.fleet.instances.flatMap(\.stoppedPartitions)).count == bed.plan.partitions
         }
@@ -80,7 +80,7 @@ final class TopicsAnew {
         try expect(text) { bed.watch.state.expectation.all != nil }
     }
 
-    /// Waits until something holds, and tells how long that took.
+    /// Waits until something holds, and prints how long that took.
     private func expect(_ text: String, every pause: Duration = .milliseconds(5), until holds: () throws -> Bool) throws {
         Console.status(text)
         let start = ContinuousClock.now
