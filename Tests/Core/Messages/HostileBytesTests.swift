@@ -13,8 +13,8 @@ import Testing
         #"{"restockId":"bot","add":{"strawberry":16,"kiwi":-2,"mango":1.5e3},"x":"딸기"}"#,
     ].map { [UInt8]($0) }
 
-    /// The messages of the tests, the inputs by which the fuzzer reached every part of the decoders, and all that ever made one fail
-    /// (`make fuzz` starts from them). Every beginning of each is tried, and some mutations.
+    /// The messages of the tests, the inputs by which the fuzzer reached every part of the decoders, and all that ever made one
+    /// fail (`make fuzz` starts from them). Every beginning of each is tried, and some mutations.
     private func run(_ check: some InvariantCheck, on folder: String, _ golden: [String] = []) throws {
         let corpus = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Tools/Fuzz/Corpus/\(folder)")
         let files = try FileManager.default.contentsOfDirectory(at: corpus, includingPropertiesForKeys: nil)

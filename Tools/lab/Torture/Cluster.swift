@@ -127,8 +127,8 @@ extension AuditRecord {
 extension Cluster {
     private var inputs: [TopicPartition] { plan.partitions(of: "orders") + plan.partitions(of: "restocks") }
 
-    /// Whether the group has processed all commands, by its committed offsets: no record follows them. Nothing in the service rests on
-    /// these, but after a reset they must get right by themselves.
+    /// Whether the group has processed all commands, by its committed offsets: no record follows them. Nothing in the service
+    /// depends on these, but after a reset they must become right by themselves.
     func isDrained() throws -> Bool {
         let consumer = try consumer()
         defer { consumer.close() }
@@ -144,8 +144,8 @@ extension Cluster {
     /// Whether the group has no members: nobody else may delete it, or commit offsets from outside.
     var isGroupEmpty: Bool { group?.members.isEmpty ?? false }
 
-    /// The group; nil if no broker describes it. A client keeps asking the broker that was the coordinator once, so if that is another
-    /// one now, a new client asks.
+    /// The group; nil if no broker describes it. A client keeps asking the broker that was the coordinator once, so if that is
+    /// another one now, a new client asks.
     var group: ConsumerGroup? {
         do throws(KafkaError) {
             return try admin.describe(group: plan.group, timeout: .seconds(2))

@@ -114,7 +114,8 @@ final class Rounds {
     }
 
     /// Freezes and kills all instances, deletes the group or resets its offsets, and starts the killed ones again. The frozen ones
-    /// are thawed before that or when the others own everything: they still take the partitions for theirs, and the group has no members.
+    /// are thawed before that, or when the others own everything: they still believe that they own their partitions, in a group
+    /// that does not know them.
     private func loseGroup() throws {
         let instances = bed.fleet.running.shuffled(using: &random)
         let frozen = Array(instances.prefix(random.number(0...max(0, instances.count - 1))))
