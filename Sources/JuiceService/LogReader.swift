@@ -12,8 +12,9 @@ final class LogReader {
     private let committed: Consumer
     /// Sees past undecided transactions.
     let uncommitted: Consumer
-    private var changelog: (consumer: Consumer, partitions: [TopicPartition])?
-    private var converter: RecordConverter<ChangelogTopic>
+    private var changelog: PartitionReader?
+    /// The records that were read last; kept to reuse their memory.
+    private var spare: [ChangelogBatch.Record] = []
     /// The bytes of the inputs' records read last.
     private var copies: [UnsafeMutableRawBufferPointer] = []
     /// Of the partitions whose extents were read last.
@@ -25,7 +26,6 @@ final class LogReader {
         (topics, capabilities) = (configuration.topics, configuration.capabilities)
         committed = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
         uncommitted = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
-        converter = RecordConverter([topics.stock: .stock, topics.results: .results])
     }
 
     deinit {
@@ -131,7 +131,7 @@ final class LogReader {
         }
         var firstUnread: [Int32: Timestamp] = [:]
         // What cannot be read says nothing of the time.
-        try uncommitted.read(ranges, timeout: timeout, skippingDamage: true) { record in
+        try uncommitted.read(ranges, timeout: timeout, gaps: .leave) { _, record in
             let home = record.partition % assignment.partitionCount
             firstUnread[home] = min(firstUnread[home] ?? now, CommandTime.effective(record.timestamp, readAt: now))
             return false
@@ -156,34 +156,51 @@ final class LogReader {
     func open(_ positions: [ChangelogPosition], isolation: Isolation) throws(KafkaError) {
         try close()
         guard !positions.isEmpty else { return }
-        let offsets = Dictionary(uniqueKeysWithValues: positions.map { (topics[$0.topic.topic, $0.partition], $0.offset) })
-        let consumer = isolation == .committed ? committed : uncommitted
-        changelog = (consumer, Array(offsets.keys))
-        converter.begin()
-        try consumer.assign(offsets)
+        let reader = PartitionReader(isolation == .committed ? committed : uncommitted, gaps: .leave)
+        changelog = reader
+        try reader.start(at: Dictionary(uniqueKeysWithValues: positions.map { (topics[$0.topic.topic, $0.partition], $0.offset) }))
     }
 
     /// Stops reading.
     func close() throws(KafkaError) {
-        guard let (consumer, _) = changelog else { return }
-        changelog = nil
-        try consumer.assign([:])
+        defer { changelog = nil }
+        try changelog?.stop()
     }
 
     /// The next records, and the partitions that have been read to their ends.
     func read(timeout: Duration) throws(KafkaError) -> ChangelogBatch {
-        guard let (consumer, partitions) = changelog else { return ChangelogBatch(records: [], ends: []) }
-        var batch = try consumer.poll(maxRecords: 10_000, timeout: min(timeout, .milliseconds(10)))
-        if batch.isEmpty {
-            // By itself librdkafka takes some tenths of a second to look up a topic that is new to it, and to fetch on after its
-            // queue was full. A lookup makes it do both at once; its answer is not needed.
-            _ = try? consumer.endOffsets(of: partitions, timeout: .milliseconds(1))
-            batch = try consumer.poll(maxRecords: 10_000, timeout: timeout)
+        guard let changelog else { return ChangelogBatch(records: [], ends: []) }
+        let batch = try changelog.poll(timeout: timeout)
+        var records: [ChangelogBatch.Record] = []
+        swap(&records, &spare)
+        records.removeAll(keepingCapacity: true)
+        defer { spare = records }
+        for (partition, indices) in batch.runs {
+            let topic = changelogTopic(of: partition)
+            for index in indices {
+                let record = batch[index]
+                records.append(
+                    LogRecord(
+                        topic: topic, partition: partition.partition, offset: record.offset, timestamp: record.timestamp,
+                        key: record.key, value: record.value, index: index))
+            }
         }
-        let (records, ends, damages) = try converter.convert(batch) { (_, error) throws(KafkaError) in
-            if error.remedy != .retry { throw error }
+        let ends = batch.ends.map { position(in: $0, at: $1) }
+        var damages: [ChangelogPosition: String] = [:]
+        for gap in changelog.gaps {
+            guard gap.error.code.isDamage else { throw gap.error }
+            damages[position(in: gap.partition, at: gap.error.offset ?? 0)] = gap.error.message
         }
+        changelog.gaps = []
         return ChangelogBatch(records: records, ends: ends, damages: damages)
+    }
+
+    private func changelogTopic(of partition: TopicPartition) -> ChangelogTopic {
+        partition.topic == topics.stock ? .stock : .results
+    }
+
+    private func position(in partition: TopicPartition, at offset: Offset) -> ChangelogPosition {
+        ChangelogPosition(topic: changelogTopic(of: partition), partition: partition.partition, offset: offset)
     }
 
     // MARK: - Inputs
@@ -197,14 +214,12 @@ final class LogReader {
         let inputs = Dictionary(uniqueKeysWithValues: ranges.keys.map { (topics[$0], $0) })
         let places = Dictionary(uniqueKeysWithValues: ranges.map { (topics[$0], $1) })
         var records: [CommandRecord] = []
-        let unreadable = try uncommitted.read(places, timeout: timeout, skippingDamage: true) { record in
-            if let input = inputs[TopicPartition(topic: record.topic, partition: record.partition)] {
-                records.append(copy(record, of: input))
-            }
+        let gaps = try uncommitted.read(places, timeout: timeout, gaps: .leave) { partition, record in
+            if let input = inputs[partition] { records.append(copy(record, of: input)) }
             return true
         }
-        let damaged = Set(unreadable.compactMap { inputs[$0] })
-        return (records.filter { !damaged.contains(InputPartition(topic: $0.topic, partition: $0.partition)) }, damaged)
+        let damaged = Set(gaps.lazy.filter(\.error.code.isDamage).compactMap { inputs[$0.partition] })
+        return (records.filter { !damaged.contains($0.input) }, damaged)
     }
 
     /// A record of an input, with bytes that outlast the next poll.
@@ -224,115 +239,5 @@ final class LogReader {
     private func freeCopies() {
         for copy in copies { copy.deallocate() }
         copies = []
-    }
-}
-
-// MARK: - Ranges
-
-extension Consumer {
-    /// Reads ranges of partitions within `timeout`. It has no assignment afterwards.
-    ///
-    /// - Parameters:
-    ///   - skippingDamage: whether to leave a partition whose bytes are damaged. Otherwise damage is an error.
-    ///   - body: called with each record; it returns false if it needs no more of the record's partition.
-    /// - Returns: the partitions that were left.
-    @discardableResult
-    func read(
-        _ ranges: [TopicPartition: Range<Offset>], timeout: Duration, skippingDamage: Bool = false, _ body: (ConsumedRecord) -> Bool
-    ) throws(KafkaError) -> Set<TopicPartition> {
-        var unread = ranges.filter { !$0.value.isEmpty }
-        guard !unread.isEmpty else { return [] }
-        var damaged: Set<TopicPartition> = []
-        try assign(unread.mapValues(\.lowerBound))
-        defer { try? assign([:]) }
-        let deadline = ContinuousClock.now + timeout
-        while let next = unread.first {
-            guard ContinuousClock.now < deadline else {
-                throw KafkaError(code: .timedOut, message: "\(next.key.topic): no records", isRetriable: true)
-            }
-            for element in try poll(maxRecords: 10_000, timeout: .milliseconds(10)) {
-                switch element {
-                case .record(let record):
-                    let partition = TopicPartition(topic: record.topic, partition: record.partition)
-                    guard let range = unread[partition] else { continue }
-                    let wantsMore = range.contains(record.offset) ? body(record) : true
-                    if !wantsMore || record.offset + 1 >= range.upperBound { unread[partition] = nil }
-                // Markers have offsets, so the last record need not be just before the end of the range.
-                case .endOfPartition(let partition, let end):
-                    if let range = unread[partition], end >= range.upperBound { unread[partition] = nil }
-                // A log that ends before the range does not hold what it held.
-                case .failure(let partition?, let error) where error.code.isOffsetReset: unread[partition] = nil
-                case .failure(let partition?, let error) where error.code.isDamage && skippingDamage:
-                    if unread.removeValue(forKey: partition) != nil { damaged.insert(partition) }
-                case .failure(_, let error): if error.remedy != .retry { throw error }
-                }
-            }
-        }
-        return damaged
-    }
-}
-
-// MARK: - Records
-
-/// Converts polled records into the engine's.
-struct RecordConverter<Topic: Sendable & Hashable> {
-    private let topics: [String: Topic]
-    /// The topic of the last record. Records come in runs, so a topic's name need not be copied for each of them.
-    private var last: (identity: OpaquePointer?, topic: Topic)?
-    /// The records of the last batch; kept to reuse their memory.
-    private var spare: [LogRecord<Topic>] = []
-    /// Partitions that cannot be read on, since their bytes are damaged. Nothing that follows may be taken.
-    private var damaged: Set<TopicPartition> = []
-
-    /// - Parameter topics: the topics to expect, by name. Records of others are skipped.
-    init(_ topics: [String: Topic]) { self.topics = topics }
-
-    /// Other partitions are read, or the same from elsewhere. A topic's identity may be another's by then.
-    mutating func begin() { (last, damaged) = (nil, []) }
-
-    /// The records of a batch, the partitions that have been read to their ends, and the places that cannot be read. The bytes
-    /// belong to the batch.
-    ///
-    /// - Parameter failed: called for each other error, with its partition if known.
-    mutating func convert<Failure: Error>(
-        _ batch: RecordBatch, failed: (TopicPartition?, KafkaError) throws(Failure) -> Void
-    ) throws(Failure) -> (records: [LogRecord<Topic>], ends: [LogPosition<Topic>], damages: [LogPosition<Topic>: String]) {
-        var records: [LogRecord<Topic>] = []
-        swap(&records, &spare)
-        records.removeAll(keepingCapacity: true)
-        defer { spare = records }
-        var ends: [LogPosition<Topic>] = []
-        var damages: [LogPosition<Topic>: String] = [:]
-        for (index, element) in batch.enumerated() {
-            switch element {
-            case .record(let record):
-                guard let topic = topic(record.topicIdentity, named: record.topic) else { continue }
-                if !damaged.isEmpty, damaged.contains(TopicPartition(topic: record.topic, partition: record.partition)) { continue }
-                records.append(
-                    LogRecord(
-                        topic: topic, partition: record.partition, offset: record.offset, timestamp: record.timestamp,
-                        key: record.key, value: record.value, index: index))
-            case .endOfPartition(let end, let next):
-                guard let topic = topics[end.topic], !damaged.contains(end) else { continue }
-                ends.append(LogPosition(topic: topic, partition: end.partition, offset: next))
-            // Whatever else librdkafka says of such a partition comes from bytes that it took for records.
-            case .failure(let partition?, _) where damaged.contains(partition): continue
-            case .failure(let partition?, let error) where error.code.isDamage:
-                guard let topic = topics[partition.topic], damaged.insert(partition).inserted else { continue }
-                let place = LogPosition(topic: topic, partition: partition.partition, offset: error.offset ?? 0)
-                damages[place] = error.message
-            case .failure(let partition, let error): try failed(partition, error)
-            }
-        }
-        return (records, ends, damages)
-    }
-
-    /// The topic with an identity of librdkafka's. Its name would have to be copied, so it is asked for only if the last record was
-    /// of another one.
-    mutating func topic(_ identity: OpaquePointer?, named name: @autoclosure () -> String) -> Topic? {
-        if let last, last.identity == identity { return last.topic }
-        guard let topic = topics[name()] else { return nil }
-        last = (identity, topic)
-        return topic
     }
 }

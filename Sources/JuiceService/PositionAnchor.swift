@@ -153,7 +153,8 @@ package final class PositionAnchor {
             for (place, range) in [(results, extents.results), (topics[input], log)] {
                 // In parts, each within the timeout.
                 for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(Self.readAtOnce)) {
-                    try reader.read([place: start..<min(start + Self.readAtOnce, range.upperBound)], timeout: timeout) { record in
+                    try reader.read([place: start..<min(start + Self.readAtOnce, range.upperBound)], timeout: timeout) {
+                        _, record in
                         if place != results {
                             handled.add(
                                 CommandRecord(

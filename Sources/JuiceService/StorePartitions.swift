@@ -22,10 +22,9 @@ struct StorePartitions {
         /// The claims that position notes name.
         var claims: [TopicPartition: Range<Offset>] = [:]
         for span in Self.spans where !unread.isEmpty {
-            try reader.read(unread.mapValues { $0.suffix(span) }, timeout: timeout) { record in
+            try reader.read(unread.mapValues { $0.suffix(span) }, timeout: timeout) { partition, record in
                 // An answer has its store for a key.
                 guard record.key == nil, let note = record.value.flatMap(JournalNote.init) else { return true }
-                let partition = TopicPartition(topic: record.topic, partition: record.partition)
                 switch note {
                 case .claim(let claim):
                     counts.insert(claim.partitions)
@@ -41,7 +40,7 @@ struct StorePartitions {
         }
         // A claim that has expired says nothing.
         let kept = claims.filter { partition, claim in logs[partition]?.overlaps(claim) ?? false }
-        try reader.read(kept, timeout: timeout) { record in
+        try reader.read(kept, timeout: timeout) { _, record in
             if case .claim(let claim) = record.value.flatMap(JournalNote.init) { counts.insert(claim.partitions) }
             return true
         }
@@ -70,7 +69,7 @@ struct StorePartitions {
     func misplaced(in stock: String, partitionCount: Int) throws(KafkaError) -> MisplacedStore? {
         let samples = try extents(of: stock, partitionCount).mapValues { $0.prefix(Self.sampleSize) }
         var found: MisplacedStore?
-        try reader.read(samples, timeout: timeout) { record in
+        try reader.read(samples, timeout: timeout) { _, record in
             // A tombstone is no store's stock.
             guard found == nil, let key = record.key, record.value != nil else { return found == nil }
             let home = Murmur2.partition(of: key, count: Int32(clamping: partitionCount))

@@ -9,8 +9,8 @@ public final class Consumer {
     private var context: ConsumerContext
     /// Records, rebalances and errors in one order.
     private var queue: OpaquePointer
-    private let configuration: KafkaConfiguration
-    private let hooks: ClientHooks
+    let configuration: KafkaConfiguration
+    let hooks: ClientHooks
     private var messages: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
     /// How many of `messages` hold one, which has to be destroyed.
     private var held = 0

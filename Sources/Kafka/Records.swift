@@ -146,6 +146,13 @@ public struct RecordBatch: RandomAccessCollection {
     /// The number of elements.
     public var endIndex: Int { messages.count + (failure == nil ? 0 : 1) }
 
+    /// The record at a position; nil beyond the last message, and if the message there is none.
+    func record(at position: Int) -> ConsumedRecord? {
+        guard position < messages.count, let message = messages[position], message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR
+        else { return nil }
+        return ConsumedRecord(message: message)
+    }
+
     /// The element at a position.
     public subscript(position: Int) -> Element {
         if position == messages.count, let failure { return .failure(failure.partition, failure.error) }

@@ -271,9 +271,9 @@ package final class Examination {
         }
         return ask("the records at hand") { timeout throws(KafkaError) in
             var found: [TopicPartition: Observations.Record] = [:]
-            try consumer.read(Dictionary(uniqueKeysWithValues: ranges), timeout: timeout, skippingDamage: true) { record in
+            try consumer.read(Dictionary(uniqueKeysWithValues: ranges), timeout: timeout, gaps: .leave) { partition, record in
                 let time = record.timestamp.map { Date(timeIntervalSince1970: Double($0) / 1000) } ?? .now
-                found[TopicPartition(topic: record.topic, partition: record.partition)] = .init(offset: record.offset, time: time)
+                found[partition] = .init(offset: record.offset, time: time)
                 return false
             }
             return found

@@ -138,17 +138,6 @@ import Testing
         }
     }
 
-    /// librdkafka frees a topic that is no longer read, and may put another one in its place.
-    @Test func aTopicsIdentityIsForgottenWhenOthersAreRead() {
-        var converter = RecordConverter(["s": ChangelogTopic.stock, "r": .results])
-        let identity = OpaquePointer(bitPattern: 1)
-        #expect(converter.topic(identity, named: "s") == .stock)
-        #expect(converter.topic(OpaquePointer(bitPattern: 2), named: "r") == .results)
-        #expect(converter.topic(identity, named: "s") == .stock)
-        converter.begin()
-        #expect(converter.topic(identity, named: "r") == .results)
-    }
-
     /// Records that are written together are damaged together, and what is damaged further on is no part of it.
     @Test(arguments: [1, 3, 300]) func aDamagedBatchIsMeasured(size: Int) async throws {
         let order = String(repeating: "x", count: 40)

@@ -83,7 +83,7 @@ extension TestCluster {
         let place = topics[.results, 0]
         let end = try reader.endOffsets(of: [place], timeout: .seconds(60))[place] ?? 0
         var notes: [JournalNote] = []
-        try reader.read([place: 0..<end], timeout: .seconds(60)) { record in
+        try reader.read([place: 0..<end], timeout: .seconds(60)) { _, record in
             if let value = record.value, let note = JournalNote(value) { notes.append(note) }
             return true
         }

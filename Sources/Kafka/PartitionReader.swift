@@ -1,0 +1,259 @@
+import CRdKafka
+
+/// Reads ranges of partitions to their ends, or follows partitions without end.
+///
+/// This is the one loop over a consumer that belongs to no group. It knows where each partition's next record is, also past
+/// transaction markers and aborted records, which take offsets but are never returned. It ignores what heals by itself, and
+/// takes nothing of a partition behind a damaged batch of records.
+///
+/// To read ranges completely, in order within each partition:
+///
+/// ```swift
+/// let reader = PartitionReader(consumer)
+/// try reader.start(try consumer.watermarks(of: partitions, timeout: timeout))
+/// while let records = try reader.next(until: .now + timeout) {
+///     for record in records { … }  // To stop early, throw, return or break.
+/// }
+/// ```
+///
+/// To bound the whole read and not each wait, compute the deadline once. To follow partitions, call ``start(at:)`` and then
+/// ``poll(timeout:)`` again and again; ``hasReached(_:)`` says when what was there at the start has been read. If only some
+/// records of each partition are of interest, ``Consumer/read(_:timeout:gaps:_:)`` is shorter.
+///
+/// The consumer needs `enable.partition.eof`. With `read_committed`, a range that ends behind an open transaction is read once the
+/// transaction has ended. `auto.offset.reset` should be `error`, since otherwise offsets that have expired are no ``Gap``. The
+/// consumer's isolation, its permissions and its lookups stay the caller's.
+///
+/// It belongs to the consumer's thread, and nothing else may assign or poll that consumer while it reads.
+public final class PartitionReader {
+    /// Records of some partitions, in order within each. Valid until the reader polls again.
+    public struct Records: RandomAccessCollection {
+        fileprivate var messages: [UnsafePointer<rd_kafka_message_t>] = []
+        /// The records come in runs of one partition, and to ask each for the name of its topic would copy that.
+        public fileprivate(set) var runs: [(partition: TopicPartition, indices: Range<Int>)] = []
+        /// The partitions that were read to their current ends, and the offset that their next record will have.
+        public fileprivate(set) var ends: [TopicPartition: Offset] = [:]
+
+        /// Always 0.
+        public var startIndex: Int { 0 }
+        /// The number of records.
+        public var endIndex: Int { messages.count }
+        /// The record at an index.
+        public subscript(index: Int) -> ConsumedRecord { ConsumedRecord(message: messages[index]) }
+    }
+
+    /// Offsets that cannot be read: their records are damaged, see ``KafkaError/Code/isDamage``, or have expired.
+    public struct Gap: Sendable {
+        /// The partition.
+        public let partition: TopicPartition
+        /// Up to where the reader goes on. Empty if it has left the partition.
+        public let offsets: Range<Offset>
+        /// Why they cannot be read.
+        public let error: KafkaError
+    }
+
+    /// What to do about a ``Gap``.
+    public enum GapPolicy: Sendable {
+        /// Throw its error.
+        case fail
+        /// Read no more of its partition.
+        case leave
+        /// Go on behind the damaged batches, or where the log begins by now.
+        case pass
+    }
+
+    private struct Progress {
+        /// No record outside of it is returned.
+        let range: Range<Offset>
+        var next: Offset
+        /// Whether the reader has been at the end of the log.
+        var hasCaughtUp = false
+
+        var isRead: Bool { next >= range.upperBound }
+    }
+
+    /// The consumer that reads, for lookups.
+    public let consumer: Consumer
+    /// What could not be read so far, each gap once. The owner may remove what it has seen.
+    public var gaps: [Gap] = []
+    private let policy: GapPolicy
+    private let onTransientError: (KafkaError) -> Void
+    private var partitions: [TopicPartition: Progress] = [:]
+    /// Of these nothing is taken. Whatever librdkafka says of a damaged partition comes from bytes that it took for records.
+    private var left: Set<TopicPartition> = []
+    private var spare = Records()
+
+    private static let mostRecords = 10_000
+    /// By itself librdkafka takes some tenths of a second to look up a topic that is new to it, and to fetch on after its queue was
+    /// full.
+    private static let patience = Duration.milliseconds(10)
+    /// How long to look for the end of a gap.
+    private static let timeout = Duration.seconds(10)
+
+    /// - Parameters:
+    ///   - gaps: what to do where records cannot be read.
+    ///   - onTransientError: called with each error that heals by itself.
+    public init(_ consumer: Consumer, gaps: GapPolicy = .fail, onTransientError: @escaping (KafkaError) -> Void = { _ in }) {
+        (self.consumer, policy, self.onTransientError) = (consumer, gaps, onTransientError)
+    }
+
+    /// Reads these ranges, and no other partitions, from now on.
+    public func start(_ ranges: [TopicPartition: Range<Offset>]) throws(KafkaError) {
+        try start(ranges.filter { !$0.value.isEmpty }.mapValues { Progress(range: $0, next: $0.lowerBound) })
+    }
+
+    /// Follows these partitions, and no others, from these offsets on.
+    public func start(at offsets: [TopicPartition: Offset]) throws(KafkaError) {
+        try start(offsets.mapValues { Progress(range: .min..<Offset.max, next: $0) })
+    }
+
+    private func start(_ partitions: [TopicPartition: Progress]) throws(KafkaError) {
+        (self.partitions, left) = (partitions, [])
+        try consumer.assign(positions)
+    }
+
+    /// Reads nothing from now on.
+    public func stop() throws(KafkaError) { try start([TopicPartition: Progress]()) }
+
+    /// Whether a partition is among those to read, and was not left.
+    public func reads(_ partition: TopicPartition) -> Bool { partitions[partition] != nil }
+
+    /// Reads no more of a partition. Records of it that were returned already stay valid.
+    public func leave(_ partition: TopicPartition) {
+        partitions[partition] = nil
+        left.insert(partition)
+    }
+
+    /// The next offset of each partition that is read.
+    public var positions: [TopicPartition: Offset] { partitions.mapValues(\.next) }
+
+    /// Whether these offsets have been read, all but the last one of each partition.
+    public func hasReached(_ ends: [TopicPartition: Offset]) -> Bool {
+        ends.allSatisfy { end in partitions[end.key].map { $0.next >= end.value } ?? true }
+    }
+
+    /// The next records, at least one; nil once all ranges are read.
+    ///
+    /// - Throws: ``KafkaError``, which is one to retry if there are none by the deadline.
+    public func next(until deadline: ContinuousClock.Instant) throws(KafkaError) -> Records? {
+        while let unread = partitions.first(where: { !$0.value.isRead }) {
+            let records = try poll(timeout: .milliseconds(100))
+            if !records.isEmpty { return records }
+            guard ContinuousClock.now < deadline else {
+                throw KafkaError(code: .timedOut, message: "\(unread.key.topic): no records", isRetriable: true)
+            }
+        }
+        return nil
+    }
+
+    /// Waits up to `timeout` for the first record, and returns it with all others that have already arrived.
+    ///
+    /// - Throws: ``KafkaError`` if the client is of no more use, or a partition cannot be read.
+    public func poll(timeout: Duration) throws(KafkaError) -> Records {
+        let isCatchingUp = partitions.contains { !$0.value.isRead && !$0.value.hasCaughtUp }
+        var batch = try consumer.poll(maxRecords: Self.mostRecords, timeout: isCatchingUp ? min(timeout, Self.patience) : timeout)
+        if batch.isEmpty, isCatchingUp {
+            // A lookup makes librdkafka find topics and fetch on at once. Its answer is not needed.
+            _ = try? consumer.endOffsets(of: Array(partitions.keys), timeout: .milliseconds(1))
+            batch = try consumer.poll(maxRecords: Self.mostRecords, timeout: timeout)
+        }
+        return try take(batch)
+    }
+
+    private func take(_ batch: RecordBatch) throws(KafkaError) -> Records {
+        var records = Records()
+        swap(&records, &spare)
+        records.messages.removeAll(keepingCapacity: true)
+        (records.runs, records.ends) = ([], [:])
+        defer { spare = records }
+        var faults: [TopicPartition: (error: KafkaError, progress: Progress)] = [:]
+        var index = 0
+        while index < batch.count {
+            switch batch[index] {
+            case .record(let first):
+                let (place, topic, partition) = (first.place, first.topicIdentity, first.partition)
+                let (range, start) = (partitions[place]?.range, records.count)
+                var next: Offset?
+                while let record = batch.record(at: index), record.partition == partition, record.topicIdentity == topic {
+                    let offset = record.offset
+                    next = offset + 1
+                    if let range, range.contains(offset) { records.messages.append(record.message) }
+                    index += 1
+                }
+                if let next { partitions[place]?.next = next }
+                if start < records.count { records.runs.append((place, start..<records.count)) }
+                continue
+            case .endOfPartition(let place, let next):
+                guard partitions[place] != nil else { break }
+                records.ends[place] = next
+                partitions[place]?.next = next
+                partitions[place]?.hasCaughtUp = true
+            case .failure(let place?, _) where left.contains(place): break
+            case .failure(let place?, let error) where error.code.isDamage || error.code.isOffsetReset:
+                guard let progress = partitions[place], !progress.isRead else { break }
+                guard policy != .fail else { throw error }
+                leave(place)
+                faults[place] = (error, progress)
+            case .failure(_, let error) where error.remedy == .retry: onTransientError(error)
+            // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
+            case .failure(_, let error) where error.code == .groupAuthorizationFailed: break
+            case .failure(_, let error): throw error
+            }
+            index += 1
+        }
+        if !faults.isEmpty { try handle(faults) }
+        return records
+    }
+
+    private func handle(_ faults: [TopicPartition: (error: KafkaError, progress: Progress)]) throws(KafkaError) {
+        for (place, (error, progress)) in faults {
+            let first = error.offset ?? progress.next
+            // A damaged batch may begin below the offset that was read from.
+            let start = error.code.isDamage ? max(first, progress.next) : progress.next
+            var next = start
+            if policy == .pass {
+                if error.code.isDamage {
+                    next =
+                        1
+                        + Consumer.lastDamaged(
+                            of: place, from: first, timeout: Self.timeout, configuration: consumer.configuration,
+                            hooks: consumer.hooks)
+                } else if let log = try consumer.watermarks(of: [place], timeout: Self.timeout)[place] {
+                    // An error from before an assignment may come after it.
+                    next = start == log.upperBound || log.contains(start) ? start : log.lowerBound
+                }
+                partitions[place] = progress
+                partitions[place]?.next = next
+            }
+            let gap = Gap(partition: place, offsets: start..<max(start, next), error: error)
+            let isKnown = gaps.contains { $0.partition == place && $0.offsets == gap.offsets }
+            if !isKnown, policy == .leave || !gap.offsets.isEmpty { gaps.append(gap) }
+        }
+        if policy == .pass { try start(partitions) }
+    }
+}
+
+extension Consumer {
+    /// Reads ranges of partitions within `timeout`, in order within each. The consumer reads nothing afterwards.
+    ///
+    /// - Parameters:
+    ///   - gaps: what to do where records cannot be read.
+    ///   - body: called with each record and its partition; it returns false if it needs no more of the partition.
+    /// - Returns: what could not be read.
+    @discardableResult
+    public func read(
+        _ ranges: [TopicPartition: Range<Offset>], timeout: Duration, gaps: PartitionReader.GapPolicy = .fail,
+        _ body: (TopicPartition, ConsumedRecord) -> Bool
+    ) throws(KafkaError) -> [PartitionReader.Gap] {
+        let reader = PartitionReader(self, gaps: gaps)
+        let deadline = ContinuousClock.now + timeout
+        try reader.start(ranges)
+        defer { try? reader.stop() }
+        while let records = try reader.next(until: deadline) {
+            for (partition, indices) in records.runs where reader.reads(partition) {
+                if !records[indices].allSatisfy({ body(partition, $0) }) { reader.leave(partition) }
+            }
+        }
+        return reader.gaps
+    }
+}
