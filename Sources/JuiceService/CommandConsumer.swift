@@ -4,14 +4,15 @@ import JuiceMessages
 import Kafka
 import Logging
 
-/// A member of the consumer group, the share of the inputs that it was assigned, and the commands it reads. An error may end its
-/// membership; then another one has to take its place.
+/// A member of the consumer group, its assignment of the inputs, and the commands it reads. If its membership is lost for good, it
+/// joins again as another one.
 final class CommandConsumer {
-    private let group: String
+    private let configuration: ServiceConfiguration
+    private let worker: Int
     private let topics: TopicNames
     private let watch: BrokerWatch
-    private let logger: Logger
-    private let member: GroupConsumer
+    private let hooks: ClientHooks
+    private var member: GroupConsumer
 
     /// How many partitions stores live in.
     private let storePartitions: Int32
@@ -21,80 +22,127 @@ final class CommandConsumer {
     /// Since when topics are missing.
     private var waitingSince: ContinuousClock.Instant?
     private var ordersShare = OrdersShare()
-    /// Places that cannot be read, which are still to be reported.
-    private var damages: [(InputPosition, String)] = []
     /// How long to wait for the topics' partition counts.
     private var metadataTimeout = AdaptiveTimeout()
-    /// What the current assignment lets this worker read; nil without one.
-    private(set) var assignment: InputAssignment?
     /// The partition count of the larger input, as last logged.
     private var loggedPartitions: Int
     /// When each error last occurred, by code.
     private var errors: [KafkaError.Code: ContinuousClock.Instant] = [:]
-    private var converter: RecordConverter<InputTopic>
+    /// When it last joined again without knowing why it was fenced.
+    private var rejoinedAt: ContinuousClock.Instant?
+    /// The records of the last batch; kept to reuse their memory.
+    private var spare: [CommandRecord] = []
+    /// Partitions that cannot be read on, since their bytes are damaged. Nothing that follows may be taken.
+    private var damaged: Set<TopicPartition> = []
+    /// Damage that is still to be reported.
+    private var damages: [(place: TopicPartition, error: KafkaError)] = []
 
     /// An error that recurs after this long is logged again.
     private static let errorLogInterval = Duration.seconds(60)
+    /// If it is fenced twice within this time, another process uses its instance id.
+    private static let rivalWindow = Duration.seconds(60)
 
     /// Joins the group.
     init(
         configuration: ServiceConfiguration, worker: Int, partitions: TopicCheck.PartitionCounts, watch: BrokerWatch,
         hooks: ClientHooks
     ) throws(KafkaError) {
-        (group, topics) = (configuration.group, configuration.topics)
+        (self.configuration, self.worker, topics, self.watch) = (configuration, worker, configuration.topics, watch)
         (storePartitions, loggedPartitions) = (partitions.stores, partitions.inputs)
-        (self.watch, logger) = (watch, hooks.logger)
-        converter = RecordConverter([topics.orders: .orders, topics.restocks: .restocks])
         var hooks = hooks
         // Only this client is polled all the time. The others would report events long after they are over.
         hooks.onError = watch.noticed
-        member = try GroupConsumer(of: topics.inputs, configuration: configuration.groupConsumer(worker: worker), hooks: hooks)
+        self.hooks = hooks
+        member = try Self.join(configuration, worker, hooks)
+    }
+
+    private static func join(
+        _ configuration: ServiceConfiguration, _ worker: Int, _ hooks: ClientHooks
+    ) throws(KafkaError) -> GroupConsumer {
+        try GroupConsumer(
+            of: configuration.topics.inputs, configuration: configuration.groupConsumer(worker: worker), hooks: hooks)
     }
 
     /// For lookups of offsets and topics.
     var consumer: Consumer { member.consumer }
+    private var logger: Logger { hooks.logger }
 
-    /// The next event, or the error that ended this membership.
-    func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> Result<PollResult, KafkaError> {
-        if let assigned = try resolveAssignment() { return .success(assigned) }
-        if let (position, reason) = damages.popLast() { return .success(.damaged(position, reason)) }
+    func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
+        if let assigned = try resolveAssignment() { return assigned }
+        if let damage = damages.popLast() { return measured(damage.place, damage.error) }
+        // A rebalance does not end a poll that waits for records, so polls are short until the first assignment.
+        let waitingTime = Duration.milliseconds(member.hasAssignment ? 100 : 10)
         let event: GroupConsumer.Event
         do throws(KafkaError) {
             event = try member.poll(maxRecords: maxRecords, timeout: wait == .briefly ? waitingTime : .zero)
-        } catch { return .failure(error) }
+        } catch {
+            try rejoin(after: error)
+            return .revoked
+        }
         switch event {
         case .assigned(let partitions):
             given = partitions
-            return .success(try resolveAssignment() ?? .records([], ends: []))
+            return try resolveAssignment() ?? .records([], ends: [])
         case .revoked(let error):
-            startedPartitions = []
-            (given, assignment, damages) = (nil, nil, [])
+            forgetAssignment()
             if let error { try report(error) }
-            return .success(.revoked)
+            return .revoked
         case .records(let batch):
             // librdkafka pauses fetching while its queue holds `queued.min.messages`. Resuming it here keeps the queue smaller
             // than a second's worth of records, at some 500 bytes each.
             if wait == .briefly, batch.count == maxRecords { consumer.fetchOn(from: startedPartitions) }
-            return .success(try convert(batch))
+            return try take(batch)
         }
     }
 
-    /// A rebalance does not end a poll that waits for records, so polls are short until the first assignment.
-    private var waitingTime: Duration { !member.hasAssignment ? .milliseconds(10) : .milliseconds(100) }
-
-    private func convert(_ batch: RecordBatch) throws(LogError) -> PollResult {
-        let (records, ends, damages) = try converter.convert(batch) { (partition, error) throws(LogError) in
-            if let partition, error.code.isOffsetReset {
+    /// The engine's form of a batch, whose bytes still belong to the batch.
+    private func take(_ batch: RecordBatch) throws(LogError) -> PollResult {
+        var records: [CommandRecord] = []
+        swap(&records, &spare)
+        records.removeAll(keepingCapacity: true)
+        defer { spare = records }
+        var ends: [InputPosition] = []
+        // Records come in runs of a topic, whose name would have to be copied for each of them.
+        var run: (identity: OpaquePointer?, topic: InputTopic?)
+        for (index, element) in batch.enumerated() {
+            switch element {
+            case .record(let record):
+                if run.topic == nil || run.identity != record.topicIdentity {
+                    run = (record.topicIdentity, topics.input(named: record.topic))
+                }
+                guard let topic = run.topic, damaged.isEmpty || !damaged.contains(record.place) else { continue }
+                records.append(
+                    CommandRecord(
+                        topic: topic, partition: record.partition, offset: record.offset, timestamp: record.timestamp,
+                        key: record.key, value: record.value, index: index))
+            // Whatever else librdkafka says of a damaged partition comes from bytes that it took for records.
+            case .endOfPartition(let end, let next):
+                guard let topic = topics.input(named: end.topic), !damaged.contains(end) else { continue }
+                ends.append(InputPosition(topic: topic, partition: end.partition, offset: next))
+            case .failure(let partition?, _) where damaged.contains(partition): continue
+            case .failure(let partition?, let error) where error.code.isDamage:
+                damaged.insert(partition)
+                damages.append((partition, error))
+            case .failure(let partition?, let error) where error.code.isOffsetReset:
                 // Of a damaged batch, the error may come after its partition was stopped.
-                guard startedPartitions.contains(partition) else { return }
+                guard startedPartitions.contains(partition) else { continue }
                 // The client may be wrong. Starting over asks the broker.
                 throw LogError(.startOver, error.description)
+            case .failure(let partition, let error):
+                if error.code == .unknownTopicOrPartition, partition?.topic == topics.orders { ordersShare.areMissing = true }
+                try report(error)
             }
-            if error.code == .unknownTopicOrPartition, partition?.topic == topics.orders { ordersShare.areMissing = true }
-            try report(error)
         }
-        for (position, reason) in damages { self.damages.append((position, reason)) }
         return .records(records, ends: ends)
+    }
+
+    /// Damage, with the last offset of the batches that are damaged together.
+    private func measured(_ place: TopicPartition, _ error: KafkaError) -> PollResult {
+        let last = Consumer.lastDamaged(
+            of: place, from: error.offset ?? 0, timeout: .seconds(5), configuration: configuration.logEndConsumer,
+            hooks: ClientHooks(logger: logger, logCeiling: .info))
+        let topic = topics.input(named: place.topic) ?? .orders
+        return .damaged(InputPosition(topic: topic, partition: place.partition, offset: last), error.message)
     }
 
     /// The headers of a record that was polled last; nil if they cannot be read.
@@ -109,8 +157,7 @@ final class CommandConsumer {
 
     /// Reads exactly these partitions from these offsets.
     func start(at offsets: [TopicPartition: Offset]) throws(KafkaError) {
-        converter.begin()
-        damages = []
+        (damaged, damages) = ([], [])
         try member.start(at: offsets)
         startedPartitions = Array(offsets.keys)
         for (partition, offset) in offsets {
@@ -123,13 +170,41 @@ final class CommandConsumer {
     /// Leaves the group.
     func close() { member.close() }
 
+    private func forgetAssignment() { (given, startedPartitions, damages) = (nil, [], []) }
+
+    /// Joins the group again after the membership was lost for good.
+    ///
+    /// If a member is fenced twice without a session timeout, another process has the same instance id (KIP-345). After a session
+    /// timeout, since the coordinator was gone for too long, it may be fenced by its own earlier membership, as often as brokers
+    /// fail.
+    private func rejoin(after error: KafkaError) throws(LogError) {
+        guard error.code == .fencedInstanceID else { throw LogError(.stop, error.description) }
+        if consumer.sessionTimedOut {
+            logger.notice("fenced by its former self after the session timed out; rejoining the group")
+        } else {
+            guard rejoinedAt.map({ .now - $0 > Self.rivalWindow }) ?? true else {
+                throw LogError(
+                    .stop,
+                    "another process has joined the group \(configuration.group) as instance"
+                        + " \"\(configuration.instanceID)\"; give each its own --instance-id")
+            }
+            logger.notice("fenced by another member of the same id; rejoining the group")
+            rejoinedAt = .now
+        }
+        do throws(KafkaError) {
+            member = try Self.join(configuration, worker, hooks)
+        } catch { throw LogError(.stop, error.description) }
+        forgetAssignment()
+        (waitingSince, ordersShare) = (nil, OrdersShare())
+    }
+
     /// Throws an error that will never go away, and reports any other to the watch and the log. librdkafka may report an error
     /// only once.
     private func report(_ error: KafkaError) throws(LogError) {
         if error.code == .inconsistentGroupProtocol {
             throw LogError(
                 .stop,
-                "a member of the group \(group) has another assignor; every member must have"
+                "a member of the group \(configuration.group) has another assignor; every member must have"
                     + " partition.assignment.strategy=range (\(error.code.name))")
         }
         let logError = LogError(error)
@@ -172,7 +247,7 @@ final class CommandConsumer {
         case .nameStrangers:
             logger.warning(
                 """
-                the group \(group) has members that are not this service, and what they hold of \(topics.orders) is not answered; \
+                the group \(configuration.group) has members that are not this service, and what they hold of \(topics.orders) is not answered; \
                 `juice doctor` names them
                 """)
         }
@@ -180,7 +255,6 @@ final class CommandConsumer {
         let assignment = InputAssignment(
             orders: givenOrders, partitionCount: storePartitions, orderCount: Int32(clamping: orders),
             restockCount: Int32(clamping: restocks))
-        self.assignment = assignment
         warnOfAddedPartitions(max(orders, restocks))
         return .assigned(assignment)
     }
@@ -229,68 +303,5 @@ struct OrdersShare {
         if let rejoinsFrom, now < rejoinsFrom { return .wait }
         (areMissing, rejoinsFrom, pause) = (false, now + pause, min(pause * 2, .seconds(300)))
         return .rejoin
-    }
-}
-
-/// Converts polled records into the engine's.
-private struct RecordConverter<Topic: Sendable & Hashable> {
-    private let topics: [String: Topic]
-    /// The topic of the last record. Records come in runs, so a topic's name need not be copied for each of them.
-    private var last: (identity: OpaquePointer?, topic: Topic)?
-    /// The records of the last batch; kept to reuse their memory.
-    private var spare: [LogRecord<Topic>] = []
-    /// Partitions that cannot be read on, since their bytes are damaged. Nothing that follows may be taken.
-    private var damaged: Set<TopicPartition> = []
-
-    /// - Parameter topics: the topics to expect, by name. Records of others are skipped.
-    init(_ topics: [String: Topic]) { self.topics = topics }
-
-    /// Other partitions are read, or the same from elsewhere. A topic's identity may be another's by then.
-    mutating func begin() { (last, damaged) = (nil, []) }
-
-    /// The records of a batch, the partitions that have been read to their ends, and the places that cannot be read. The bytes
-    /// belong to the batch.
-    ///
-    /// - Parameter failed: called for each other error, with its partition if known.
-    mutating func convert<Failure: Error>(
-        _ batch: RecordBatch, failed: (TopicPartition?, KafkaError) throws(Failure) -> Void
-    ) throws(Failure) -> (records: [LogRecord<Topic>], ends: [LogPosition<Topic>], damages: [LogPosition<Topic>: String]) {
-        var records: [LogRecord<Topic>] = []
-        swap(&records, &spare)
-        records.removeAll(keepingCapacity: true)
-        defer { spare = records }
-        var ends: [LogPosition<Topic>] = []
-        var damages: [LogPosition<Topic>: String] = [:]
-        for (index, element) in batch.enumerated() {
-            switch element {
-            case .record(let record):
-                guard let topic = topic(record.topicIdentity, named: record.topic) else { continue }
-                if !damaged.isEmpty, damaged.contains(TopicPartition(topic: record.topic, partition: record.partition)) { continue }
-                records.append(
-                    LogRecord(
-                        topic: topic, partition: record.partition, offset: record.offset, timestamp: record.timestamp,
-                        key: record.key, value: record.value, index: index))
-            case .endOfPartition(let end, let next):
-                guard let topic = topics[end.topic], !damaged.contains(end) else { continue }
-                ends.append(LogPosition(topic: topic, partition: end.partition, offset: next))
-            // Whatever else librdkafka says of such a partition comes from bytes that it took for records.
-            case .failure(let partition?, _) where damaged.contains(partition): continue
-            case .failure(let partition?, let error) where error.code.isDamage:
-                guard let topic = topics[partition.topic], damaged.insert(partition).inserted else { continue }
-                let place = LogPosition(topic: topic, partition: partition.partition, offset: error.offset ?? 0)
-                damages[place] = error.message
-            case .failure(let partition, let error): try failed(partition, error)
-            }
-        }
-        return (records, ends, damages)
-    }
-
-    /// The topic with an identity of librdkafka's. Its name would have to be copied, so it is asked for only if the last record was
-    /// of another one.
-    private mutating func topic(_ identity: OpaquePointer?, named name: @autoclosure () -> String) -> Topic? {
-        if let last, last.identity == identity { return last.topic }
-        guard let topic = topics[name()] else { return nil }
-        last = (identity, topic)
-        return topic
     }
 }

@@ -3,27 +3,40 @@ import JuiceEngine
 import JuiceMessages
 import Kafka
 
-/// Whatever a worker reads outside its group: where logs begin and end, changelogs, and inputs again.
+/// What is read outside the consumer group: where logs begin and end, changelogs, and inputs again. A worker's log adds the group and
+/// the transactions; `juice doctor` needs no more than this.
 ///
-/// Its two clients stay connected as long as the worker lives, so that taking over partitions need not wait for that.
-final class LogReader {
-    private let topics: TopicNames
-    private let capabilities: BrokerCapabilities
-    private let committed: Consumer
+/// Its two clients stay connected as long as it lives, so that taking over partitions need not wait for that.
+class LogReader: ReadableLog {
+    let topics: TopicNames
+    /// What the worker reads; nil without an assignment.
+    final var assignment: InputAssignment?
+    final let committed: Consumer
     /// Sees past undecided transactions.
-    let uncommitted: Consumer
+    final let uncommitted: Consumer
+    private let capabilities: BrokerCapabilities
+    private let watch: BrokerWatch
+    /// Brokers that do not answer. Asking them would hold up what the others say.
+    private let silent: Set<Int32>
+    /// For lookups, which begin again with each attempt.
+    private var timeout: AdaptiveTimeout
     private var changelog: PartitionReader?
-    /// The records that were read last; kept to reuse their memory.
+    /// The changelog records that were read last; kept to reuse their memory.
     private var spare: [ChangelogBatch.Record] = []
     /// The bytes of the inputs' records read last.
     private var copies: [UnsafeMutableRawBufferPointer] = []
     /// Of the partitions whose extents were read last.
-    private var watermarks: [TopicPartition: Range<Offset>] = [:]
+    final var watermarks: [TopicPartition: Range<Offset>] = [:]
     private var leaders: [TopicPartition: Int32] = [:]
-    private var closedConnections = 0
+    private var closedConnectionsBefore = 0
 
-    init(configuration: ServiceConfiguration, hooks: ClientHooks) throws(KafkaError) {
+    /// - Parameter timeout: how long a lookup may take.
+    init(
+        configuration: ServiceConfiguration, assignment: InputAssignment? = nil, silent: Set<Int32> = [],
+        timeout: AdaptiveTimeout, watch: BrokerWatch, hooks: ClientHooks
+    ) throws(KafkaError) {
         (topics, capabilities) = (configuration.topics, configuration.capabilities)
+        (self.assignment, self.silent, self.timeout, self.watch) = (assignment, silent, timeout, watch)
         committed = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
         uncommitted = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
     }
@@ -34,29 +47,53 @@ final class LogReader {
         uncommitted.close()
     }
 
+    final var now: Timestamp { Timestamp(Date().timeIntervalSince1970 * 1000) }
+
+    /// How many connections to brokers have been lost: each may mean that a partition has another leader.
+    var closedConnections: Int { 0 }
+
     /// Serves the clients' hooks: events of a client that is never polled pile up. While a changelog is open, reading it does that,
     /// and a poll here would take records away from it.
-    func poll() {
+    final func serve() {
         guard changelog == nil else { return }
         for consumer in [committed, uncommitted] { _ = try? consumer.poll(maxRecords: 1, timeout: .zero) }
     }
 
+    /// Makes a lookup. If it times out, the next one may take longer.
+    final func looking<Success>(_ body: (_ timeout: Duration) throws(KafkaError) -> Success) throws(LogError) -> Success {
+        do throws(KafkaError) {
+            let result = try timeout.waiting(closedConnections: closedConnections, body)
+            // A slow broker may never answer a probe in time, so every answer counts.
+            watch.reached()
+            return result
+        } catch { throw LogError(error) }
+    }
+
+    final func knownAssignment() throws(LogError) -> InputAssignment {
+        guard let assignment else { throw LogError(.startOver, "the partitions were given up") }
+        return assignment
+    }
+
     // MARK: - Extents
 
-    /// Where the logs of partitions begin and truly end, and which of them may have changed their leader.
-    ///
-    /// - Parameters:
-    ///   - metadata: of all topics.
-    ///   - assignment: what the worker reads.
-    ///   - closedConnections: how many connections the worker's consumer has lost.
-    ///   - timeout: how long to wait for each answer of the cluster.
-    func extents(
-        of partitions: [Int32], in metadata: ClusterMetadata, assignment: InputAssignment, closedConnections: Int, timeout: Duration
-    ) throws(KafkaError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
+    func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
+        try extents(of: partitions, in: try metadata())
+    }
+
+    final func metadata() throws(LogError) -> ClusterMetadata {
+        try looking { timeout throws(KafkaError) in try uncommitted.metadata(topics: topics.all, timeout: timeout) }
+    }
+
+    /// Where the logs of partitions begin and truly end, and which of them may have changed their leader since the last call.
+    final func extents(
+        of partitions: [Int32], in metadata: ClusterMetadata
+    ) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
+        let assignment = try knownAssignment()
         var leaders: [TopicPartition: Int32] = [:]
         for topic in metadata.topics {
             for partition in topic.partitions {
-                leaders[TopicPartition(topic: topic.name, partition: partition.number)] = partition.leader
+                guard let leader = partition.leader, !silent.contains(leader) else { continue }
+                leaders[TopicPartition(topic: topic.name, partition: partition.number)] = leader
             }
         }
         func logs(of partition: Int32) -> [TopicPartition] {
@@ -65,35 +102,32 @@ final class LogReader {
         var leaderless: [Int32: String] = [:]
         for partition in partitions { leaderless[partition] = logs(of: partition).first { leaders[$0] == nil }?.topic }
         let led = partitions.filter { leaderless[$0] == nil }
-        watermarks = try uncommitted.watermarks(of: led.flatMap(logs), timeout: timeout)
-        let isConnectionLost = closedConnections != self.closedConnections
-        let former = self.leaders
-        (self.leaders, self.closedConnections) = (leaders, closedConnections)
-
-        func range(_ log: TopicPartition) throws(KafkaError) -> Range<Offset> {
-            guard let found = watermarks[log] else {
-                throw KafkaError(code: .timedOut, message: "\(log.topic) [\(log.partition)]: no answer", isRetriable: true)
+        let found = try looking { timeout throws(KafkaError) in
+            let found = try uncommitted.watermarks(of: led.flatMap(logs), timeout: timeout)
+            if let missing = led.flatMap(logs).first(where: { found[$0] == nil }) {
+                throw KafkaError(code: .timedOut, message: "\(missing): no answer", isRetriable: true)
             }
             return found
         }
-        var extents: [PartitionExtents] = []
-        for partition in led {
-            var inputs: [InputPartition: Range<Offset>] = [:]
-            for input in assignment.inputs(of: partition) { inputs[input] = try range(topics[input]) }
+        let isConnectionLost = closedConnections != closedConnectionsBefore
+        let former = self.leaders
+        (watermarks, self.leaders, closedConnectionsBefore) = (found, leaders, closedConnections)
+
+        let extents = led.map { partition in
+            let inputs = Dictionary(uniqueKeysWithValues: assignment.inputs(of: partition).map { ($0, found[topics[$0]] ?? 0..<0) })
             let withNewLeader = inputs.keys.filter { input in
                 isConnectionLost || former[topics[input]].map { $0 != leaders[topics[input]] } ?? false
             }
-            extents.append(
-                PartitionExtents(
-                    partition: partition, inputs: inputs, results: try range(topics[.results, partition]),
-                    stock: try range(topics[.stock, partition]), withNewLeader: Set(withNewLeader)))
+            return PartitionExtents(
+                partition: partition, inputs: inputs, results: found[topics[.results, partition]] ?? 0..<0,
+                stock: found[topics[.stock, partition]] ?? 0..<0, withNewLeader: Set(withNewLeader))
         }
         return (extents, leaderless)
     }
 
     /// Where the first transaction begins that is still open in the changelogs of these extents, before their ends. Waits a moment
     /// if there is one: brokers may be about to end it.
-    func openTransactions(in extents: [PartitionExtents], timeout: Duration) throws(KafkaError) -> [ChangelogPosition] {
+    final func openTransactions(in extents: [PartitionExtents]) throws(LogError) -> [ChangelogPosition] {
         var ends: [TopicPartition: (log: ChangelogTopic, end: Offset)] = [:]
         for extent in extents {
             for log in ChangelogTopic.allCases {
@@ -101,10 +135,12 @@ final class LogReader {
                 ends[topics[log.topic, extent.partition]] = (log, end)
             }
         }
-        // This client reads nothing now, so it would go on asking leaders that are gone.
-        _ = try committed.metadata(topics: ChangelogTopic.allCases.map { topics[$0.topic] }, timeout: timeout)
-        // With read_committed, the end is the last stable offset.
-        let stable = try committed.endOffsets(of: Array(ends.keys), timeout: timeout)
+        let stable = try looking { timeout throws(KafkaError) in
+            // This client reads nothing now, so it would go on asking leaders that are gone.
+            _ = try committed.metadata(topics: ChangelogTopic.allCases.map { topics[$0.topic] }, timeout: timeout)
+            // With read_committed, the end is the last stable offset.
+            return try committed.endOffsets(of: Array(ends.keys), timeout: timeout)
+        }
         let open = stable.compactMap { place, offset in
             ends[place].flatMap {
                 offset < $0.end ? ChangelogPosition(topic: $0.log, partition: place.partition, offset: offset) : nil
@@ -114,63 +150,80 @@ final class LogReader {
         return open.sorted { $0.partition < $1.partition }
     }
 
+    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset] {
+        try groupOffsets(of: partitions, from: uncommitted)
+    }
+
+    /// What the group has committed for inputs; only those that there are.
+    final func groupOffsets(
+        of partitions: [InputPartition], from consumer: Consumer
+    ) throws(LogError) -> [InputPartition: GroupOffset] {
+        let (offsets, metadata) = try looking { timeout throws(KafkaError) in
+            try consumer.committedWithMetadata(partitions.map { topics[$0] }, timeout: timeout)
+        }
+        return partitions.reduce(into: [:]) { committed, input in
+            let place = topics[input]
+            guard let offset = offsets[place] ?? nil else { return }
+            committed[input] = GroupOffset(offset: offset, mark: metadata[place].flatMap(JournalMark.init))
+        }
+    }
+
     /// How far back repeats may ask for answers in each partition: ``AnswerRestoreTime`` from the first command not yet read.
     ///
     /// - Parameters:
     ///   - positions: those of partitions whose extents were read last.
     ///   - handledAt: when each partition's last record was handled.
-    func answerReaches(
-        at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp, of assignment: InputAssignment,
-        now: Timestamp, timeout: Duration
-    ) throws(KafkaError) -> [Int32: AnswerReach] {
+    final func answerReaches(
+        at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp
+    ) throws(LogError) -> [Int32: AnswerReach] {
+        let (assignment, now) = (try knownAssignment(), now)
         let journals = watermarks.filter { $0.key.topic == topics.results }
         var ranges: [TopicPartition: Range<Offset>] = [:]
         for position in positions {
-            let log = topics[position.topic.topic, position.partition]
+            let log = topics[position.input]
             if let end = watermarks[log]?.upperBound, end > position.offset { ranges[log] = position.offset..<end }
         }
-        var firstUnread: [Int32: Timestamp] = [:]
-        // What cannot be read says nothing of the time.
-        try uncommitted.read(ranges, timeout: timeout, gaps: .leave) { _, record in
-            let home = record.partition % assignment.partitionCount
-            firstUnread[home] = min(firstUnread[home] ?? now, CommandTime.effective(record.timestamp, readAt: now))
-            return false
-        }
-        let times = journals.keys.reduce(into: [:]) { times, journal in
-            times[journal] = AnswerRestoreTime.start(
-                now: now, handledAt: handledAt[journal.partition], firstUnread: firstUnread[journal.partition], retention: retention
-            )
-        }
-        // A broker that cannot look up times trims its logs soon anyway.
-        let first = capabilities.findsOffsetsByTime ? try uncommitted.offsets(since: times, timeout: timeout) : [:]
-        return journals.reduce(into: [:]) { reaches, journal in
-            // If no record is that recent, there is no answer to read.
-            let none = capabilities.findsOffsetsByTime ? journal.value.upperBound : journal.value.lowerBound
-            reaches[journal.key.partition] = AnswerReach(
-                offset: first[journal.key] ?? none, firstUnread: firstUnread[journal.key.partition])
+        return try looking { timeout throws(KafkaError) in
+            var firstUnread: [Int32: Timestamp] = [:]
+            // What cannot be read says nothing of the time.
+            try uncommitted.read(ranges, timeout: timeout, gaps: .leave) { partition, record in
+                let owner = partition.partition % assignment.partitionCount
+                firstUnread[owner] = min(firstUnread[owner] ?? now, CommandTime.effective(record.timestamp, readAt: now))
+                return false
+            }
+            let times = journals.keys.reduce(into: [:]) { times, journal in
+                times[journal] = AnswerRestoreTime.start(
+                    now: now, handledAt: handledAt[journal.partition], firstUnread: firstUnread[journal.partition],
+                    retention: retention)
+            }
+            // A broker that cannot look up times trims its logs soon anyway.
+            let first = capabilities.findsOffsetsByTime ? try uncommitted.offsets(since: times, timeout: timeout) : [:]
+            return journals.reduce(into: [:]) { reaches, journal in
+                // If no record is that recent, there is no answer to read.
+                let none = capabilities.findsOffsetsByTime ? journal.value.upperBound : journal.value.lowerBound
+                reaches[journal.key.partition] = AnswerReach(
+                    offset: first[journal.key] ?? none, firstUnread: firstUnread[journal.key.partition])
+            }
         }
     }
 
     // MARK: - Changelogs
 
-    func open(_ positions: [ChangelogPosition], isolation: Isolation) throws(KafkaError) {
-        try close()
-        guard !positions.isEmpty else { return }
-        let reader = PartitionReader(isolation == .committed ? committed : uncommitted, gaps: .leave)
-        changelog = reader
-        try reader.start(at: Dictionary(uniqueKeysWithValues: positions.map { (topics[$0.topic.topic, $0.partition], $0.offset) }))
+    func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {
+        try LogError.rethrowing { () throws(KafkaError) in
+            try changelog?.stop()
+            changelog = nil
+            guard !positions.isEmpty else { return }
+            let reader = PartitionReader(isolation == .committed ? committed : uncommitted, gaps: .leave)
+            changelog = reader
+            try reader.start(
+                at: Dictionary(uniqueKeysWithValues: positions.map { (topics[$0.topic.topic, $0.partition], $0.offset) }))
+        }
     }
 
-    /// Stops reading.
-    func close() throws(KafkaError) {
-        defer { changelog = nil }
-        try changelog?.stop()
-    }
-
-    /// The next records, and the partitions that have been read to their ends.
-    func read(timeout: Duration) throws(KafkaError) -> ChangelogBatch {
+    func readChangelog() throws(LogError) -> ChangelogBatch {
         guard let changelog else { return ChangelogBatch(records: [], ends: []) }
-        let batch = try changelog.poll(timeout: timeout)
+        let batch = try LogError.rethrowing { () throws(KafkaError) in try changelog.poll(timeout: .milliseconds(100)) }
         var records: [ChangelogBatch.Record] = []
         swap(&records, &spare)
         records.removeAll(keepingCapacity: true)
@@ -185,14 +238,18 @@ final class LogReader {
                         key: record.key, value: record.value, index: index))
             }
         }
-        let ends = batch.ends.map { position(in: $0, at: $1) }
         var damages: [ChangelogPosition: String] = [:]
         for gap in changelog.gaps {
-            guard gap.error.code.isDamage else { throw gap.error }
+            guard gap.error.code.isDamage else { throw LogError(gap.error) }
             damages[position(in: gap.partition, at: gap.error.offset ?? 0)] = gap.error.message
         }
         changelog.gaps = []
-        return ChangelogBatch(records: records, ends: ends, damages: damages)
+        return ChangelogBatch(records: records, ends: batch.ends.map { position(in: $0, at: $1) }, damages: damages)
+    }
+
+    /// How many offsets of the open changelogs are still to be read, markers and gaps included.
+    final var remaining: Offset {
+        (changelog?.positions ?? [:]).reduce(0) { $0 + max(0, (watermarks[$1.key]?.upperBound ?? 0) - $1.value) }
     }
 
     private func changelogTopic(of partition: TopicPartition) -> ChangelogTopic {
@@ -207,16 +264,19 @@ final class LogReader {
 
     /// The records in ranges of the inputs, and the partitions whose bytes there are damaged, which have none. The bytes stay valid
     /// until the next call.
-    func readBack(_ ranges: [InputPartition: Range<Offset>], timeout: Duration) throws(KafkaError) -> (
-        records: [CommandRecord], damaged: Set<InputPartition>
-    ) {
+    final func readBack(
+        _ ranges: [InputPartition: Range<Offset>]
+    ) throws(LogError) -> (records: [CommandRecord], damaged: Set<InputPartition>) {
         freeCopies()
         let inputs = Dictionary(uniqueKeysWithValues: ranges.keys.map { (topics[$0], $0) })
         let places = Dictionary(uniqueKeysWithValues: ranges.map { (topics[$0], $1) })
         var records: [CommandRecord] = []
-        let gaps = try uncommitted.read(places, timeout: timeout, gaps: .leave) { partition, record in
-            if let input = inputs[partition] { records.append(copy(record, of: input)) }
-            return true
+        let gaps = try looking { timeout throws(KafkaError) in
+            records = []
+            return try uncommitted.read(places, timeout: timeout, gaps: .leave) { partition, record in
+                if let input = inputs[partition] { records.append(copy(record, of: input)) }
+                return true
+            }
         }
         let damaged = Set(gaps.lazy.filter(\.error.code.isDamage).compactMap { inputs[$0.partition] })
         return (records.filter { !damaged.contains($0.input) }, damaged)
@@ -239,5 +299,49 @@ final class LogReader {
     private func freeCopies() {
         for copy in copies { copy.deallocate() }
         copies = []
+    }
+}
+
+/// How long to wait for a call that librdkafka cannot resume. Each attempt waits longer than the one before, since a slow broker
+/// would answer each too late.
+struct AdaptiveTimeout {
+    private(set) var current: Duration
+    private let shortest, longest: Duration
+    /// How many connections the client had lost when it last got an answer.
+    private var closedConnections = 0
+
+    /// Once a connection broke, the broker may be dead, and its successor has to be asked instead.
+    private static let longestAfterLoss = Duration.seconds(2)
+
+    init(shortest: Duration = .seconds(1), longest: Duration = .seconds(8)) {
+        (current, self.shortest, self.longest) = (shortest, shortest, longest)
+    }
+
+    /// Makes a call that may take ``current``. The next one will take about as long.
+    ///
+    /// - Parameter closedConnections: how many connections the client has lost since it was made, asked for after the call; 0 where
+    ///   that makes no difference.
+    mutating func waiting<Success>(
+        closedConnections: @autoclosure () -> Int = 0, _ call: (_ timeout: Duration) throws(KafkaError) -> Success
+    ) throws(KafkaError) -> Success {
+        let start = ContinuousClock.now
+        do throws(KafkaError) {
+            let result = try call(current)
+            answered(after: .now - start, closedConnections: closedConnections())
+            return result
+        } catch {
+            if error.code == .timedOut { timedOut(closedConnections: closedConnections()) }
+            throw error
+        }
+    }
+
+    mutating func timedOut(closedConnections: Int = 0) {
+        let isLost = closedConnections != self.closedConnections
+        current = min(current * 2, isLost ? min(Self.longestAfterLoss, longest) : longest)
+    }
+
+    mutating func answered(after time: Duration, closedConnections: Int = 0) {
+        current = max(shortest, min(current, time * 2))
+        self.closedConnections = closedConnections
     }
 }

@@ -8,11 +8,20 @@ import Synchronization
 final class WorkerMetrics: Sendable {
     private struct State {
         var assignedAt: ContinuousClock.Instant?
-        var restore = RestoreProgress()
+        /// When the open transaction was begun; nil while none is open.
+        var begunAt: ContinuousClock.Instant?
+        /// How many commands the next transaction answers, and when they were sent.
+        var commands = 0
+        var commandTimes: [Timestamp] = []
         var stoppedPartitions: Set<Int32> = []
         /// How far each input is read, as last published.
         var committed: [InputPartition: Offset] = [:]
         var lags: [InputPartition: (offset: Gauge, lag: Gauge)] = [:]
+
+        mutating func forgetTransaction() {
+            (begunAt, commands) = (nil, 0)
+            commandTimes.removeAll(keepingCapacity: true)
+        }
     }
 
     private let topics: TopicNames
@@ -97,47 +106,53 @@ final class WorkerMetrics: Sendable {
 
     // MARK: - Transactions
 
-    /// A transaction was committed, which answers the commands with these timestamps.
-    func committed(after duration: Duration, commandTimes: [Timestamp], at now: Timestamp) {
-        committed.increment()
-        transactionDuration.record(duration: duration)
-        // A sender's clock may be a little ahead, or its timestamp any number. What remains are latencies of at most a week.
-        for time in commandTimes where time <= now + ClockWatch.tolerance {
-            guard let time = CommandTime.believed(min(time, now), readAt: now) else { continue }
-            answerLatency.recordNanoseconds((now - time) * 1_000_000)
+    /// The worker has polled the commands of its next transaction.
+    func polled(_ records: [CommandRecord]) {
+        state.withLock { state in
+            state.commands = records.count
+            state.commandTimes.removeAll(keepingCapacity: true)
+            state.commandTimes += records.lazy.compactMap(\.timestamp)
         }
     }
 
-    /// A transaction was abandoned.
-    func transactionFailed() { failed.increment() }
+    func began() { state.withLock { $0.begunAt = .now } }
+
+    func committed(at now: Timestamp) {
+        state.withLock { state in
+            defer { state.forgetTransaction() }
+            // A transaction without commands only claims partitions.
+            guard let begunAt = state.begunAt, state.commands > 0 else { return }
+            committed.increment()
+            transactionDuration.record(duration: .now - begunAt)
+            // A sender's clock may be a little ahead, or its timestamp any number. What remains are latencies of at most a week.
+            for time in state.commandTimes where time <= now + ClockWatch.tolerance {
+                guard let time = CommandTime.believed(min(time, now), readAt: now) else { continue }
+                answerLatency.recordNanoseconds((now - time) * 1_000_000)
+            }
+        }
+    }
+
+    /// The worker starts over. If a transaction is open, it has abandoned it.
+    func abandoned() {
+        state.withLock { state in
+            guard state.begunAt != nil else { return }
+            failed.increment()
+            state.forgetTransaction()
+        }
+    }
 
     // MARK: - Positions
 
     /// The worker begins to read commands from these positions.
     func started(at positions: [InputPosition]) {
         published(Dictionary(positions.map { ($0.input, $0.offset) }) { $1 })
-        changeRestore { $0 = RestoreProgress() }
     }
 
     /// The worker has reported to its group how far the inputs are read.
     func published(_ offsets: [InputPartition: Offset]) { state.withLock { $0.committed.merge(offsets) { $1 } } }
 
-    /// The worker has found where the logs end.
-    func found(_ extents: [PartitionExtents]) { state.withLock { $0.restore.setEnds(extents) } }
-
-    /// The worker begins to read the changelogs from these positions.
-    func opened(_ positions: [ChangelogPosition]) { changeRestore { $0.begin(at: positions) } }
-
-    /// The worker has read a batch of the changelogs.
-    func read(_ batch: ChangelogBatch) { changeRestore { $0.advance(by: batch) } }
-
-    private func changeRestore(_ change: (inout RestoreProgress) -> Void) {
-        restoreRemaining.record(
-            state.withLock {
-                change(&$0.restore)
-                return $0.restore.remaining
-            })
-    }
+    /// The restore under way still has to read so many offsets.
+    func restoring(_ remaining: Offset) { restoreRemaining.record(remaining) }
 
     // MARK: - Clients
 
@@ -165,49 +180,5 @@ final class WorkerMetrics: Sendable {
                 gauges.lag.record(max(0, end - offset))
             }
         }
-    }
-}
-
-/// How much of the changelogs a restore still has to read.
-private struct RestoreProgress {
-    private struct Changelog: Hashable {
-        let topic: ChangelogTopic
-        let partition: Int32
-    }
-
-    /// Up to where partitions are read, and the next offset of each.
-    private var ends: [Changelog: Offset] = [:]
-    private var positions: [Changelog: Offset] = [:]
-
-    mutating func setEnds(_ extents: [PartitionExtents]) {
-        for extent in extents {
-            ends[Changelog(topic: .stock, partition: extent.partition)] = extent.stock.upperBound
-            ends[Changelog(topic: .results, partition: extent.partition)] = extent.results.upperBound
-        }
-    }
-
-    mutating func begin(at positions: [ChangelogPosition]) {
-        self.positions = [:]
-        for position in positions { advance(position.topic, position.partition, position.offset) }
-    }
-
-    /// Moves past the records and ends of a batch.
-    mutating func advance(by batch: ChangelogBatch) {
-        // Records come in runs of one topic partition: only the last of each run matters.
-        for (index, record) in batch.records.enumerated() {
-            let next = index + 1 < batch.records.count ? batch.records[index + 1] : nil
-            guard next?.topic != record.topic || next?.partition != record.partition else { continue }
-            advance(record.topic, record.partition, record.offset + 1)
-        }
-        for end in batch.ends { advance(end.topic, end.partition, end.offset) }
-    }
-
-    private mutating func advance(_ topic: ChangelogTopic, _ partition: Int32, _ offset: Offset) {
-        positions[Changelog(topic: topic, partition: partition)] = offset
-    }
-
-    /// How many offsets remain to be read, markers and gaps included.
-    var remaining: Int64 {
-        positions.reduce(0) { sum, entry in sum + max(0, (ends[entry.key] ?? 0) - entry.value) }
     }
 }

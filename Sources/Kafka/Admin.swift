@@ -101,7 +101,19 @@ public final class Admin {
     /// The effective configuration of each topic, by Kafka's property names. Throws ``KafkaError``, with
     /// ``KafkaError/Remedy/retry`` if the broker asked does not know a topic.
     public func configurations(ofTopics names: [String], timeout: Duration) throws(KafkaError) -> [String: [String: String]] {
-        var resources = names.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
+        try configurations(of: RD_KAFKA_RESOURCE_TOPIC, "topic", names, timeout: timeout)
+    }
+
+    /// A broker's own settings, by Kafka's names. That broker itself is asked, so an answer shows that it can be reached; and so does
+    /// an error with a code of brokers.
+    public func configuration(ofBroker id: Int32, timeout: Duration) throws(KafkaError) -> [String: String] {
+        try configurations(of: RD_KAFKA_RESOURCE_BROKER, "broker", [String(id)], timeout: timeout)[String(id)] ?? [:]
+    }
+
+    private func configurations(
+        of type: rd_kafka_ResourceType_t, _ noun: String, _ names: [String], timeout: Duration
+    ) throws(KafkaError) -> [String: [String: String]] {
+        var resources = names.map { rd_kafka_ConfigResource_new(type, $0) }
         defer { for case let resource? in resources { rd_kafka_ConfigResource_destroy(resource) } }
         let event = try handle.request(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, timeout: timeout) { client, options, queue in
             rd_kafka_DescribeConfigs(client, &resources, resources.count, options, queue)
@@ -113,13 +125,17 @@ public final class Admin {
         var configurations: [String: [String: String]] = [:]
         for case let resource? in UnsafeBufferPointer(start: results, count: count) {
             let name = String(cString: rd_kafka_ConfigResource_name(resource))
-            let reason = rd_kafka_ConfigResource_error_string(resource).map { String(cString: $0) }
-            let error = KafkaError(rd_kafka_ConfigResource_error(resource), message: "topic \(name): \(reason ?? "not described")")
-            if let error {
+            let reason = rd_kafka_ConfigResource_error_string(resource).map { String(cString: $0) } ?? "not described"
+            if let error = KafkaError(rd_kafka_ConfigResource_error(resource), message: "\(noun) \(name): \(reason)") {
                 // A broker learns of a new topic some time after others.
                 throw error.code == .unknownTopicOrPartition ? error.with(\.isRetriable, true) : error
             }
-            configurations[name] = Self.entries(of: resource)
+            var entryCount = 0
+            let entries = rd_kafka_ConfigResource_configs(resource, &entryCount)
+            for case let entry? in UnsafeBufferPointer(start: entries, count: entryCount) {
+                guard let value = rd_kafka_ConfigEntry_value(entry) else { continue }
+                configurations[name, default: [:]][String(cString: rd_kafka_ConfigEntry_name(entry))] = String(cString: value)
+            }
         }
         return configurations
     }
@@ -133,17 +149,6 @@ public final class Admin {
         guard let handle else { throw KafkaError(code: .invalidArgument, message: "topic \(topic.name): \(reason.text)") }
         for (name, value) in topic.configuration { rd_kafka_NewTopic_set_config(handle, name, value) }
         return handle
-    }
-
-    static func entries(of resource: OpaquePointer) -> [String: String] {
-        var count = 0
-        let entries = rd_kafka_ConfigResource_configs(resource, &count)
-        var values: [String: String] = [:]
-        for case let entry? in UnsafeBufferPointer(start: entries, count: count) {
-            guard let value = rd_kafka_ConfigEntry_value(entry) else { continue }
-            values[String(cString: rd_kafka_ConfigEntry_name(entry))] = String(cString: value)
-        }
-        return values
     }
 }
 

@@ -50,20 +50,6 @@ public struct ClusterMetadata: Sendable {
 
     /// The topic of that name; nil if it does not exist or may not be described.
     public subscript(topic: String) -> Topic? { topics.first { $0.name == topic && $0.error == nil } }
-
-    /// The same, but partitions that one of these brokers leads have no leader.
-    package func withoutLeaders(_ brokers: Set<Int32>) -> ClusterMetadata {
-        let topics = topics.map { topic in
-            Topic(
-                name: topic.name,
-                partitions: topic.partitions.map { partition in
-                    Partition(
-                        number: partition.number, leader: partition.leader.flatMap { brokers.contains($0) ? nil : $0 },
-                        replicas: partition.replicas, inSyncReplicas: partition.inSyncReplicas)
-                }, error: topic.error)
-        }
-        return ClusterMetadata(brokers: self.brokers, topics: topics)
-    }
 }
 
 extension ClientHandle {

@@ -70,49 +70,6 @@ extension Admin {
             coordinator: rd_kafka_ConsumerGroupDescription_coordinator(group).map(rd_kafka_Node_id), members: members)
     }
 
-    /// Asks each of these brokers for its own settings, all at the same time.
-    ///
-    /// - Returns: the settings of each by Kafka's names, or why it did not answer. An error from a broker is an answer, too.
-    public func configurations(
-        ofBrokers ids: [Int32], timeout: Duration
-    ) -> [Int32: Result<[String: String], KafkaError>] {
-        let queue = rd_kafka_queue_new(handle.pointer)
-        defer { rd_kafka_queue_destroy(queue) }
-        for id in ids { requestConfiguration(ofBroker: id, timeout: timeout, queue) }
-        var answers = ids.reduce(into: [:]) { $0[$1] = Result<[String: String], KafkaError>.failure(.noAnswer) }
-        // librdkafka ends the requests itself at their timeout. The margin lets those events arrive.
-        let deadline = ContinuousClock.now + timeout + .milliseconds(500)
-        for _ in ids {
-            guard let event = rd_kafka_queue_poll(queue, max(.zero, deadline - .now).milliseconds) else { break }
-            let id = Int32(truncatingIfNeeded: Int(bitPattern: rd_kafka_event_opaque(event)))
-            answers[id] = Result { () throws(KafkaError) in try Self.configuration(in: event) }
-            rd_kafka_event_destroy(event)
-        }
-        return answers
-    }
-
-    /// The answer's event has the broker's id for its opaque pointer.
-    private func requestConfiguration(ofBroker id: Int32, timeout: Duration, _ queue: OpaquePointer?) {
-        var resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_BROKER, String(id))
-        defer { rd_kafka_ConfigResource_destroy(resource) }
-        let options = rd_kafka_AdminOptions_new(handle.pointer, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS)
-        defer { rd_kafka_AdminOptions_destroy(options) }
-        rd_kafka_AdminOptions_set_request_timeout(options, timeout.milliseconds, nil, 0)
-        rd_kafka_AdminOptions_set_opaque(options, UnsafeMutableRawPointer(bitPattern: Int(id)))
-        rd_kafka_DescribeConfigs(handle.pointer, &resource, 1, options, queue)
-    }
-
-    private static func configuration(in event: OpaquePointer) throws(KafkaError) -> [String: String] {
-        let text = rd_kafka_event_error_string(event).map { String(cString: $0) }
-        if let error = KafkaError(rd_kafka_event_error(event), message: text) { throw error }
-        var count = 0
-        let results = rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event), &count)
-        guard count > 0, let resource = results?[0] else { throw .noAnswer }
-        let reason = rd_kafka_ConfigResource_error_string(resource).map { String(cString: $0) }
-        if let error = KafkaError(rd_kafka_ConfigResource_error(resource), message: reason) { throw error }
-        return entries(of: resource)
-    }
-
     /// The cluster's id; nil if it does not say in time.
     public func clusterID(timeout: Duration) -> String? {
         guard let id = rd_kafka_clusterid(handle.pointer, timeout.milliseconds) else { return nil }

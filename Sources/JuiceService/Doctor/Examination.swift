@@ -4,18 +4,121 @@ import JuiceMessages
 import Kafka
 import Logging
 
+/// What an ``Examiner`` saw of a cluster and of the service on it, without any judgement. `juice doctor --json` prints it.
+package struct Examination: Sendable, Encodable {
+    /// A part that could not be seen, and why.
+    package struct Failure: Sendable, Encodable {
+        package let part, reason: String
+        /// Whether a right is missing.
+        package var isDenial = false
+    }
+
+    /// A broker that the cluster counts as alive.
+    package struct Broker: Sendable, Encodable {
+        package let id: Int32
+        package let address: String
+        /// Why it does not answer this machine; nil if it does.
+        package var silence: String?
+        /// Such as `3.9-IV0`; nil if it does not say. Kafka has no request for the version: it is the default of a setting.
+        package var version: String?
+    }
+
+    /// A topic that exists: one of the service's, or one in which Kafka keeps groups and transactions.
+    package struct Topic: Sendable, Encodable {
+        package let name: String
+        package var partitions: [ClusterMetadata.Partition] = []
+        /// By Kafka's names; nil if the brokers do not say.
+        package var settings: [String: String]?
+    }
+
+    /// A place in a log, and when what is there was written.
+    package struct Record: Sendable, Encodable {
+        package let offset: Offset
+        package let time: Date
+    }
+
+    /// An input partition, and how far it is handled.
+    package struct Input: Sendable, Encodable {
+        package let topic: String
+        package let partition: Int32
+        /// The next offset by the journal, and the one that the group has published for monitors.
+        package var next, published: Offset?
+        /// Where the log begins and ends, undecided transactions included; and where those begin.
+        package var start: Offset = 0, end: Offset = 0, decidedEnd: Offset = 0
+        /// How many commands wait at most: markers of transactions count, too.
+        package var waiting: Offset = 0
+        /// The first command that waits, and the first record of an undecided transaction.
+        package var firstWaiting, firstUndecided: Record?
+        /// The last record that was handled, when it was sent, and when it was answered.
+        package var lastHandled: Offset?
+        package var lastSent, lastAnswered: Date?
+        /// Where the log ended at the first look, and how many offsets have been handled since; nil if it looked only once.
+        package var formerEnd, handled: Offset?
+
+        package init(_ place: TopicPartition) { (topic, partition) = (place.topic, place.partition) }
+
+        var place: TopicPartition { TopicPartition(topic: topic, partition: partition) }
+    }
+
+    /// A partition that stores live in.
+    package struct Partition: Sendable, Encodable {
+        package let number: Int32
+        /// The group and the instance of the last claim; nil if it has no claim.
+        package var group, instance: String?
+        package var inputs: [Input] = []
+        /// Whether its logs have leaders that answer. Otherwise nothing is known of it.
+        package var isServed = true
+        /// Why an instance that takes it over now would not read it.
+        package var fault: PartitionFault?
+    }
+
+    /// Why nothing else was seen: no broker answers.
+    package var outage: String?
+    package var failures: [Failure] = []
+    package var clusterID: String?
+    /// The broker that takes requests for the controller.
+    package var controller: Int32?
+    package var brokers: [Broker] = []
+    package var topics: [Topic] = []
+    package var problems: [TopicCheck.Problem] = []
+    package var warnings: [TopicCheck.Problem] = []
+    package var group: ConsumerGroup?
+    package var partitions: [Partition] = []
+    /// Partitions of the other topics with transactions that are undecided.
+    package var outputs: [Input] = []
+    /// Why the partitions are not checked to the end; nil if they are.
+    package var unread: String?
+    /// When it was done, by this machine's clock.
+    package var time: Date
+    /// How long the two looks at the partitions were apart, in seconds; 0 if it looked only once.
+    package var watched: TimeInterval = 0
+
+    package init(time: Date) { self.time = time }
+
+    /// The inputs of the partitions of which something is known.
+    var inputs: [Input] { partitions.filter(\.isServed).flatMap(\.inputs) }
+}
+
+extension PartitionFault: Encodable {
+    /// Only the reason: the rest is in the finding.
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(reason)
+    }
+}
+
 /// Looks at a cluster, and at the service on it, for `juice doctor`. It only reads: it joins no group and has no producer.
 ///
-/// Each part that cannot be seen is an ``Observations/Failure``, and the others are seen all the same. Its calls block the thread
+/// Each part that cannot be seen is an ``Examination/Failure``, and the others are seen all the same. Its calls block the thread
 /// that makes them, for about as long as the timeout in all.
-package final class Examination {
+package final class Examiner {
     private let configuration: ServiceConfiguration
     private let admin: Admin
     private let watch: BrokerWatch
     private let hooks: ClientHooks
     private let timeout: Duration
     private let deadline: ContinuousClock.Instant
-    private var seen = Observations(time: .now)
+    private var seen = Examination(time: .now)
 
     /// How far the two looks at the partitions are apart at least: long enough to see whether commands are answered.
     private static let pause = Duration.seconds(2)
@@ -38,7 +141,7 @@ package final class Examination {
     private var step: Duration { max(.milliseconds(200), min(remaining, timeout / 4)) }
 
     /// Looks at everything.
-    package func observe() -> Observations {
+    package func examine() -> Examination {
         if let cluster = lookAtCluster() {
             let stores = lookAtTopics(cluster)
             // Without the journal nothing is known of the partitions, and the missing topic is a finding of its own.
@@ -91,19 +194,20 @@ package final class Examination {
         seen.topics = metadata.topics.filter { $0.error == nil }.map { .init(name: $0.name, partitions: $0.partitions) }
         seen.clusterID = admin.clusterID(timeout: .seconds(1))
         seen.controller = admin.controller(timeout: .seconds(1))
-        let answers =
-            configuration.capabilities.managesTopics
-            ? admin.configurations(ofBrokers: seen.brokers.map(\.id), timeout: step) : [:]
-        // Serves the client's hooks: what it reports to the watch says more than a timeout.
-        _ = try? admin.metadata(topics: [], timeout: .zero)
+        guard configuration.capabilities.managesTopics else { return TopicCheck.Cluster(metadata) }
+        let end = ContinuousClock.now + step
         for index in seen.brokers.indices {
-            switch answers[seen.brokers[index].id] {
-            case .success(let settings): seen.brokers[index].version = settings["inter.broker.protocol.version"]
-            // An error from a broker is an answer, too: a right is missing.
-            case .failure(let error) where !error.code.isFromBroker:
+            do throws(KafkaError) {
+                let limit = max(.milliseconds(500), end - .now)
+                let settings = try admin.configuration(ofBroker: seen.brokers[index].id, timeout: limit)
+                seen.brokers[index].version = settings["inter.broker.protocol.version"]
+            } catch  where !error.code.isFromBroker {
+                // Serves the client's hooks: what it reports to the watch says more than a timeout.
+                _ = try? admin.metadata(topics: [], timeout: .zero)
                 let fault = watch.fault.flatMap { $0.broker == seen.brokers[index].address ? $0.message : nil }
                 seen.brokers[index].silence = fault ?? (error.code == .timedOut ? "no answer in time" : error.message)
-            default: break
+            } catch {
+                // An error from a broker is an answer, too: a right is missing.
             }
         }
         return TopicCheck.Cluster(metadata)
@@ -154,7 +258,9 @@ package final class Examination {
             menu: configuration.menu, language: configuration.language, partitionCount: storeCount, group: configuration.group,
             instance: configuration.instanceID, window: configuration.duplicateWindow)
         let silent = Set(seen.brokers.filter { $0.silence != nil }.map(\.id))
-        let log = try SurveyLog(configuration: configuration, assignment: inputs, silent: silent, timeout: step, hooks: hooks)
+        let log = try LogReader(
+            configuration: configuration, assignment: inputs, silent: silent,
+            timeout: AdaptiveTimeout(shortest: step, longest: step), watch: watch, hooks: hooks)
 
         let first = Inspection(log: log, settings: settings, assignment: inputs)
         if let reason = drive(first, until: { first.isSurveyed }) {
@@ -175,23 +281,22 @@ package final class Examination {
             confirmed = zip(faults, second.partitions).map { $0 == nil ? nil : $1.fault }
         }
         seen.partitions = zip(zip(before, confirmed), after).map { former, latter in
-            var partition = Observations.Partition(number: latter.partition, isServed: latter.extents != nil)
+            var partition = Examination.Partition(number: latter.partition, isServed: latter.extents != nil)
             (partition.group, partition.instance) = (latter.owner?.group, latter.owner?.instance)
             partition.fault = former.1 ?? latter.fault
             partition.inputs = inputs.inputs(of: latter.partition).map {
-                Observations.Input($0, topics[$0], latter, before: hasTwoLooks ? former.0 : nil)
+                Examination.Input($0, topics[$0], latter, before: hasTwoLooks ? former.0 : nil)
             }
             return partition
         }
-        lookAtGroupOffsets(log)
-        let outputs = [Topic.results, .stock, .deadLetters].flatMap { topic in
-            (0..<count(topic)).map { Observations.Input(topics[topic, $0]) }
+        seen.outputs = [Topic.results, .stock, .deadLetters].flatMap { topic in
+            (0..<count(topic)).map { Examination.Input(topics[topic, $0]) }
         }
-        try lookAtRecords(log, outputs)
+        lookAtRecords(log)
     }
 
     /// - Returns: why the inspection did not get there; nil if it did.
-    private func drive(_ inspection: Inspection<SurveyLog>, until isThere: () -> Bool) -> String? {
+    private func drive(_ inspection: Inspection<LogReader>, until isThere: () -> Bool) -> String? {
         while !isThere() {
             // The rest is for what comes after.
             guard remaining > timeout / 4 else { return "no answer in time" }
@@ -204,74 +309,54 @@ package final class Examination {
         return nil
     }
 
-    private func updateInputs(_ change: (inout Observations.Input) -> Void) {
+    private func update(_ change: (inout Examination.Input) -> Void) {
         for partition in seen.partitions.indices where seen.partitions[partition].isServed {
             for input in seen.partitions[partition].inputs.indices { change(&seen.partitions[partition].inputs[input]) }
         }
-    }
-
-    private func lookAtGroupOffsets(_ log: SurveyLog) {
-        let places = seen.inputs.map(\.place)
-        let published = ask("the group's offsets") { timeout throws(KafkaError) in
-            try log.uncommitted.committed(places, timeout: timeout)
-        }
-        updateInputs { $0.published = published?[$0.place] ?? nil }
+        for output in seen.outputs.indices { change(&seen.outputs[output]) }
     }
 
     /// Reads the first record that waits in each input, the first of an undecided transaction, and the last that was answered.
     /// Offsets alone do not show what waits, since transaction markers have some. And Kafka does not report the time on a
-    /// broker, so the times of records are all there is to compare.
-    ///
-    /// - Parameter outputs: partitions of the other topics, of which only undecided transactions matter.
-    private func lookAtRecords(_ log: SurveyLog, _ outputs: [Observations.Input]) throws(KafkaError) {
-        let committed = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
-        defer { committed.close() }
-        let inputs = seen.inputs
-        let ends = ask("where undecided transactions begin") { timeout throws(KafkaError) in
-            try committed.endOffsets(of: inputs.map(\.place), timeout: timeout)
+    /// broker, so the times of records are all there is to compare. Of the outputs only undecided transactions matter.
+    private func lookAtRecords(_ log: LogReader) {
+        let (inputs, outputs) = (seen.inputs.map(\.place), seen.outputs.map(\.place))
+        let published = ask("the group's offsets") { timeout throws(KafkaError) in
+            try log.uncommitted.committed(inputs, timeout: timeout)
         }
-        guard let ends else { return }
-        updateInputs { $0.decidedEnd = min(ends[$0.place] ?? $0.end, $0.end) }
-        lookAtOutputs(outputs, committed, log.uncommitted)
+        let ends = ask("where undecided transactions begin") { timeout throws(KafkaError) in
+            let decided = try log.committed.endOffsets(of: inputs + outputs, timeout: timeout)
+            return (decided, try log.uncommitted.endOffsets(of: outputs, timeout: timeout))
+        }
+        guard let (decided, all) = ends else { return seen.outputs = [] }
+        update { input in
+            input.published = published?[input.place] ?? nil
+            input.end = all[input.place] ?? input.end
+            input.decidedEnd = min(decided[input.place] ?? input.end, input.end)
+            if all[input.place] != nil { input.start = input.decidedEnd }
+        }
+        seen.outputs.removeAll { $0.decidedEnd == $0.end }
 
-        let waiting = firstRecords(committed, seen.inputs) { min(max($0.next ?? 0, $0.start), $0.decidedEnd)..<$0.decidedEnd }
-        let undecided = firstRecords(log.uncommitted, seen.inputs) { $0.decidedEnd..<$0.end }
-        let handled = firstRecords(log.uncommitted, seen.inputs) { input in
+        let waiting = firstRecords(log.committed) { min(max($0.next ?? 0, $0.start), $0.decidedEnd)..<$0.decidedEnd }
+        let undecided = firstRecords(log.uncommitted) { $0.decidedEnd..<$0.end }
+        let handled = firstRecords(log.uncommitted) { input in
             guard let last = input.lastHandled, last >= input.start else { return 0..<0 }
             return last..<last + 1
         }
-        updateInputs { input in
+        update { input in
             (input.firstWaiting, input.firstUndecided) = (waiting[input.place], undecided[input.place])
             if input.firstWaiting != nil { input.waiting = input.decidedEnd - max(input.next ?? 0, input.start) }
             input.lastSent = handled[input.place]?.time
         }
     }
 
-    private func lookAtOutputs(_ outputs: [Observations.Input], _ committed: Consumer, _ uncommitted: Consumer) {
-        let places = outputs.map(\.place)
-        let ends = ask("where transactions in the results begin") { timeout throws(KafkaError) in
-            (try committed.endOffsets(of: places, timeout: timeout), try uncommitted.endOffsets(of: places, timeout: timeout))
-        }
-        guard let (decided, all) = ends else { return }
-        seen.outputs = outputs.map { output in
-            var output = output
-            (output.decidedEnd, output.end) = (decided[output.place] ?? 0, max(decided[output.place] ?? 0, all[output.place] ?? 0))
-            return output
-        }.filter { $0.decidedEnd < $0.end }
-        let undecided = firstRecords(uncommitted, seen.outputs) { $0.decidedEnd..<$0.end }
-        for index in seen.outputs.indices { seen.outputs[index].firstUndecided = undecided[seen.outputs[index].place] }
-    }
-
     private func firstRecords(
-        _ consumer: Consumer, _ inputs: [Observations.Input], in range: (Observations.Input) -> Range<Offset>
-    ) -> [TopicPartition: Observations.Record] {
-        let ranges = inputs.map { input in
-            let range = range(input)
-            return (input.place, range)
-        }
+        _ consumer: Consumer, in range: (Examination.Input) -> Range<Offset>
+    ) -> [TopicPartition: Examination.Record] {
+        let ranges = Dictionary(uniqueKeysWithValues: (seen.inputs + seen.outputs).map { ($0.place, range($0)) })
         return ask("the records at hand") { timeout throws(KafkaError) in
-            var found: [TopicPartition: Observations.Record] = [:]
-            try consumer.read(Dictionary(uniqueKeysWithValues: ranges), timeout: timeout, gaps: .leave) { partition, record in
+            var found: [TopicPartition: Examination.Record] = [:]
+            try consumer.read(ranges, timeout: timeout, gaps: .leave) { partition, record in
                 let time = record.timestamp.map { Date(timeIntervalSince1970: Double($0) / 1000) } ?? .now
                 found[partition] = .init(offset: record.offset, time: time)
                 return false
@@ -281,13 +366,13 @@ package final class Examination {
     }
 }
 
-extension Observations.Input {
+extension Examination.Input {
     /// What two looks at a partition show of one of its inputs.
     fileprivate init(
-        _ input: InputPartition, _ place: TopicPartition, _ known: Inspection<SurveyLog>.Partition,
-        before: Inspection<SurveyLog>.Partition?
+        _ input: InputPartition, _ place: TopicPartition, _ known: Inspection<LogReader>.Partition,
+        before: Inspection<LogReader>.Partition?
     ) {
-        func next(_ known: Inspection<SurveyLog>.Partition) -> Offset? {
+        func next(_ known: Inspection<LogReader>.Partition) -> Offset? {
             known.positions.first { $0.topic == input.topic && $0.partition == input.partition }?.offset
         }
         self.init(place)

@@ -39,7 +39,7 @@ package struct Finding: Sendable, Encodable {
     package let fix: String
 }
 
-extension Observations {
+extension Examination {
     /// What follows from what was seen: the worst first, and of the same severity what explains the others first.
     ///
     /// - Parameter configuration: for the commands in the findings.
@@ -55,7 +55,7 @@ extension Observations {
 
 /// Judges what was seen.
 private struct Diagnosis {
-    let seen: Observations
+    let seen: Examination
     let configuration: ServiceConfiguration
     private(set) var findings: [Finding] = []
 
@@ -68,7 +68,7 @@ private struct Diagnosis {
     /// How long ago, by the later clock, an answer may be to show a difference of clocks, and not an outage.
     private static let recent: TimeInterval = 600
 
-    init(seen: Observations, configuration: ServiceConfiguration) { (self.seen, self.configuration) = (seen, configuration) }
+    init(seen: Examination, configuration: ServiceConfiguration) { (self.seen, self.configuration) = (seen, configuration) }
 
     private mutating func add(_ severity: Finding.Severity, _ fault: String, fix: String) {
         findings.append(Finding(severity: severity, fault: fault, fix: fix))
@@ -97,7 +97,7 @@ private struct Diagnosis {
     private mutating func judgeBrokers() {
         let alive = Set(seen.brokers.map(\.id))
         let copies = seen.topics.flatMap { topic in topic.partitions.map { (topic: topic, partition: $0) } }
-        func names(where isMeant: ((topic: Observations.Topic, partition: ClusterMetadata.Partition)) -> Bool) -> String? {
+        func names(where isMeant: ((topic: Examination.Topic, partition: ClusterMetadata.Partition)) -> Bool) -> String? {
             let meant = copies.filter(isMeant)
             return meant.isEmpty ? nil : short(meant.map { "\($0.topic.name) [\($0.partition.number)]" })
         }
@@ -247,7 +247,7 @@ private struct Diagnosis {
         }
     }
 
-    private mutating func report(_ inputs: [Observations.Input], _ what: String, guide: String) {
+    private mutating func report(_ inputs: [Examination.Input], _ what: String, guide: String) {
         guard let oldest = inputs.compactMap(\.firstWaiting?.time).min() else { return }
         add(
             .warning,
@@ -267,18 +267,12 @@ private struct Diagnosis {
         let inputs = seen.partitions.filter { $0.fault == nil }.flatMap(\.inputs)
         for topic in InputTopic.allCases.map({ configuration.topics[$0] }) {
             let inputs = inputs.filter { $0.topic == topic }
-            func worst(_ faults: (Observations.Input) -> [ClockFault]) -> String? {
-                inputs.flatMap(faults).filter { $0.seconds > Self.tolerance }.max { $0.seconds < $1.seconds }?.text
-            }
-            if let fault = worst(clockFaults) {
-                add(.warning, fault, fix: fix)
-            } else if let delay = worst(delays) {
-                add(.notice, delay, fix: "if nothing waited, \(fix)")
-            }
+            let faults = inputs.flatMap(clockFaults).filter { $0.seconds > Self.tolerance }
+            if let worst = faults.max(by: { $0.seconds < $1.seconds }) { add(.warning, worst.text, fix: fix) }
         }
     }
 
-    private func clockFaults(_ input: Observations.Input) -> [ClockFault] {
+    private func clockFaults(_ input: Examination.Input) -> [ClockFault] {
         let waiting = input.firstWaiting.map { faults(of: $0.time, input, $0.offset, "the command", "its sender") } ?? []
         guard let (last, sent, answered) = lastHandled(input) else { return waiting }
         let after = sent.timeIntervalSince(answered)
@@ -288,15 +282,8 @@ private struct Diagnosis {
             + [(after, "the command in \(name(input)) at offset \(last) \(fault)")]
     }
 
-    private func delays(_ input: Observations.Input) -> [ClockFault] {
-        guard let (last, sent, answered) = lastHandled(input) else { return [] }
-        let delay = answered.timeIntervalSince(sent)
-        let fault = "is stamped \(spanText(delay)) before its answer: it waited that long, or its sender's clock is behind"
-        return [(delay, "the command in \(name(input)) at offset \(last) \(fault)")]
-    }
-
     /// The last command that was handled, unless that is so long ago that there was an outage.
-    private func lastHandled(_ input: Observations.Input) -> (offset: Offset, sent: Date, answered: Date)? {
+    private func lastHandled(_ input: Examination.Input) -> (offset: Offset, sent: Date, answered: Date)? {
         guard let last = input.lastHandled, let sent = input.lastSent, let answered = input.lastAnswered,
             seen.time.timeIntervalSince(max(sent, answered)) < Self.recent
         else { return nil }
@@ -305,7 +292,7 @@ private struct Diagnosis {
 
     /// Compares a record's time with this machine's.
     private func faults(
-        of time: Date, _ input: Observations.Input, _ offset: Offset, _ what: String, _ writer: String
+        of time: Date, _ input: Examination.Input, _ offset: Offset, _ what: String, _ writer: String
     ) -> [ClockFault] {
         let record = "\(what) in \(name(input)) at offset \(offset)"
         let ahead = time.timeIntervalSince(seen.time)
@@ -320,7 +307,7 @@ private struct Diagnosis {
 
     // MARK: - Texts
 
-    private func name(_ input: Observations.Input) -> String { "\(input.topic) [\(input.partition)]" }
+    private func name(_ input: Examination.Input) -> String { "\(input.topic) [\(input.partition)]" }
 }
 
 /// The first few of a list, and how many more there are.
@@ -339,4 +326,16 @@ extension ConsumerGroup.Member {
         guard let instanceID, let end = instanceID.lastIndex(of: "-") else { return instanceID ?? clientID }
         return String(instanceID[..<end])
     }
+}
+
+/// A time span for people, in whole units: `90 s`, `45 min`, `26 h`, `12 days`.
+package func spanText(_ seconds: TimeInterval) -> String {
+    let (unit, name): (TimeInterval, String) =
+        switch seconds {
+        case ..<119.5: (1, "s")
+        case ..<(119.5 * 60): (60, "min")
+        case ..<(47.5 * 3_600): (3_600, "h")
+        default: (86_400, "days")
+        }
+    return "\(Int((max(0, seconds) / unit).rounded())) \(name)"
 }

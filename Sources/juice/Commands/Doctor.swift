@@ -52,12 +52,12 @@ struct DoctorCommand: ParsableCommand {
         let configuration = ServiceConfiguration(
             bootstrapServers: clients.bootstrapServers, group: try settings[.group], instanceID: "doctor", topics: clients.topics,
             menu: try settings.menu(), kafkaProperties: clients.properties, capabilities: clients.capabilities)
-        var seen = Observations(time: .now)
+        var seen = Examination(time: .now)
         do throws(Failure) {
             let admin = try clients.admin(reachedUntil: Deadline(after: timeout))
-            seen = Examination(
+            seen = Examiner(
                 configuration: configuration, admin: admin, watch: clients.watch, timeout: timeout, logger: clients.logger
-            ).observe()
+            ).examine()
         } catch {
             guard error.status == .unavailable else { throw error }
             seen.outage = [error.message, error.hint].compactMap(\.self).joined(separator: ": ")
@@ -71,7 +71,7 @@ struct DoctorCommand: ParsableCommand {
 struct DoctorReport: Encodable {
     let status: Int32
     let findings: [Finding]
-    let seen: Observations
+    let seen: Examination
     private(set) var juice = JuiceCommand.currentVersion
     private(set) var librdkafka = KafkaLibrary.version
 

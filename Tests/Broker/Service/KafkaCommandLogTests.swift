@@ -21,6 +21,12 @@ import Testing
             watch: BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: quietLogger), logger: logger)
     }
 
+    private static func makeReader(_ configuration: ServiceConfiguration, _ hooks: ClientHooks) throws -> LogReader {
+        try LogReader(
+            configuration: configuration, timeout: AdaptiveTimeout(shortest: .seconds(60), longest: .seconds(60)),
+            watch: BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: quietLogger), hooks: hooks)
+    }
+
     /// Two processes of the same name have the same ids. The next set may have been asked for before the other one claimed with it,
     /// and fencing the other one then fences that set as well.
     @Test func aSetThatIsFencedIsNotUsed() async throws {
@@ -95,20 +101,23 @@ import Testing
             let recorder = LogRecorder()
             var configuration = cluster.serviceConfiguration()
             configuration.kafkaProperties["debug"] = "fetch"
-            let reader = try LogReader(configuration: configuration, hooks: ClientHooks(logger: recorder.makeLogger(level: .debug)))
-            try reader.open([Self.journal], isolation: isolation)
+            let reader = try Self.makeReader(configuration, ClientHooks(logger: recorder.makeLogger(level: .debug)))
+            reader.watermarks = [cluster.topics[.results, 0]: 0..<2]
+            try reader.openChangelog([Self.journal], isolation: isolation)
+            #expect(reader.remaining == 2)
             // Both records are at hand once the one that follows is asked for.
             #expect(wait { recorder.all.contains { $0.contains("juice.results [0] at offset 2") } })
-            for _ in 0..<3 { reader.poll() }
+            for _ in 0..<3 { reader.serve() }
             var (offsets, ends): ([Int64], [Int64]) = ([], [])
             try wait {
-                let batch = try reader.read(timeout: .milliseconds(100))
+                let batch = try reader.readChangelog()
                 offsets += batch.records.map(\.offset)
                 ends += batch.ends.map(\.offset)
                 return !ends.isEmpty
             }
             #expect(offsets == [0, 1])
             #expect(ends == [2])
+            #expect(reader.remaining == 0)
         }
     }
 
@@ -124,13 +133,13 @@ import Testing
             }
             var configuration = cluster.serviceConfiguration()
             configuration.kafkaProperties["statistics.interval.ms"] = "10"
-            let reader = try LogReader(configuration: configuration, hooks: hooks)
+            let reader = try Self.makeReader(configuration, hooks)
             for isolation in [Isolation.committed, .uncommitted] {
-                try reader.open([Self.journal], isolation: isolation)
-                try reader.open([], isolation: isolation)
+                try reader.openChangelog([Self.journal], isolation: isolation)
+                try reader.openChangelog([], isolation: isolation)
                 reports.withLock { $0 = [:] }
                 wait {
-                    reader.poll()
+                    reader.serve()
                     return reports.withLock { $0.count == 2 && $0.values.allSatisfy { $0 > 1 } }
                 }
                 #expect(reports.withLock(\.count) == 2)
@@ -191,11 +200,11 @@ import Testing
         try await onThread {
             var configuration = cluster.serviceConfiguration()
             configuration.kafkaProperties = ["check.crcs": "true"]
-            let reader = try LogReader(configuration: configuration, hooks: ClientHooks(logger: quietLogger))
+            let reader = try Self.makeReader(configuration, ClientHooks(logger: quietLogger))
             let (orders, restocks) = (
                 InputPartition(topic: .orders, partition: 0), InputPartition(topic: .restocks, partition: 0)
             )
-            let (records, damaged) = try reader.readBack([orders: 1..<2, restocks: 0..<3], timeout: .seconds(60))
+            let (records, damaged) = try reader.readBack([orders: 1..<2, restocks: 0..<3])
             #expect(records.map(\.offset) == [1])
             #expect(records.first?.value.map { String(decoding: $0, as: UTF8.self) } == #"{"orderId":"b","juice":"kiwi"}"#)
             #expect(damaged == [restocks])

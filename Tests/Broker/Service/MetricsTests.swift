@@ -67,14 +67,6 @@ extension TestMetrics {
         #expect([.duplicates, .deadLetters, .forwards, .answersReadBack].map { factory.count($0) } == [6, 7, 8, 9])
     }
 
-    @Test func nonsensicalTimestampsHaveNoLatency() {
-        let (now, week): (Timestamp, Timestamp) = (1_700_000_000_000, 604_800_000)
-        metrics.committed(
-            after: .zero,
-            commandTimes: [-10_000_000_000_000, .min, .max, 0, now + 60_001, now - week - 1, now - week, now - 3, now + 5], at: now)
-        #expect(factory.durations(.answerLatency) == [week * 1_000_000, 3_000_000, 0])
-    }
-
     private static let fault = PartitionFault(.leader(topic: "t"), "a test")
 
     @Test(arguments: [
@@ -85,29 +77,6 @@ extension TestMetrics {
         #expect(factory.gauge(.stoppedPartitions) == 1)
         metrics.record(end)
         #expect(factory.gauge(.stoppedPartitions) == 0)
-    }
-
-    @Test func aRestoreCountsDown() {
-        func remaining() -> Double? { factory.gauge(.restoreRemaining) }
-        func read(_ places: [(ChangelogTopic, Offset)], ends: [ChangelogPosition] = []) {
-            let records = places.map { topic, offset in
-                ChangelogBatch.Record(
-                    topic: topic, partition: 0, offset: offset, timestamp: nil, key: nil, value: nil, index: 0)
-            }
-            metrics.read(ChangelogBatch(records: records, ends: ends))
-        }
-        metrics.found([PartitionExtents(partition: 0, inputs: [:], results: 40..<50, stock: 0..<100)])
-        #expect(remaining() == 0, "nothing is opened yet")
-        metrics.opened([
-            ChangelogPosition(topic: .stock, partition: 0, offset: 0), ChangelogPosition(topic: .results, partition: 0, offset: 40),
-        ])
-        #expect(remaining() == 110)
-        read([(.stock, 10), (.stock, 29), (.results, 43)])
-        #expect(remaining() == 76)
-        read([], ends: [ChangelogPosition(topic: .stock, partition: 0, offset: 100)])
-        #expect(remaining() == 6)
-        metrics.started(at: [])
-        #expect(remaining() == 0)
     }
 
     // MARK: - Clients
@@ -176,52 +145,58 @@ extension TestMetrics {
 }
 
 /// The metrics of transactions.
-@Suite struct TransactionObserverTests {
+@Suite struct TransactionMetricsTests {
     private static let now: Timestamp = 1_700_000_000_000
 
     private let factory = TestMetrics()
-    private let observer: TransactionObserver
+    private let metrics: WorkerMetrics
 
     init() {
-        observer = TransactionObserver(metrics: WorkerMetrics(worker: 0, topics: TopicNames(), factory: factory))
+        metrics = WorkerMetrics(worker: 0, topics: TopicNames(), factory: factory)
     }
 
-    /// Polls a command of each age, in milliseconds. Then begins a transaction.
-    private func begin(_ ages: [Timestamp]) {
-        observer.polled(
-            ages.enumerated().map { index, age in
+    /// Polls commands of these times, then begins a transaction.
+    private func begin(_ times: [Timestamp]) {
+        metrics.polled(
+            times.enumerated().map { index, time in
                 CommandRecord(
-                    topic: .orders, partition: 0, offset: Offset(index), timestamp: Self.now - age, key: nil, value: nil,
-                    index: index)
+                    topic: .orders, partition: 0, offset: Offset(index), timestamp: time, key: nil, value: nil, index: index)
             })
-        observer.began()
+        metrics.began()
     }
 
     private func count(_ outcome: String) -> Int64 { factory.count(.transactions, [("outcome", outcome)]) }
 
     @Test func aTransactionIsMeasured() {
-        begin([10, 3, 1])
-        observer.committed(at: Self.now)
+        begin([10, 3, 1].map { Self.now - $0 })
+        metrics.committed(at: Self.now)
         // Latency is from the command's timestamp to its commit.
         #expect(factory.durations(.answerLatency) == [10_000_000, 3_000_000, 1_000_000])
         #expect(factory.durations(.transactionDuration).count == 1)
         #expect(count("committed") == 1)
     }
 
+    @Test func nonsensicalTimestampsHaveNoLatency() {
+        let (now, week): (Timestamp, Timestamp) = (Self.now, 604_800_000)
+        begin([-10_000_000_000_000, .min, .max, 0, now + 60_001, now - week - 1, now - week, now - 3, now + 5])
+        metrics.committed(at: now)
+        #expect(factory.durations(.answerLatency) == [week * 1_000_000, 3_000_000, 0])
+    }
+
     @Test func aClaimIsNoWorkDone() {
-        observer.began()
-        observer.committed(at: Self.now)
+        metrics.began()
+        metrics.committed(at: Self.now)
         #expect(count("committed") == 0)
     }
 
     @Test func anAbandonedTransactionHasFailed() {
         for _ in 0..<2 {
-            begin([1])
+            begin([Self.now - 1])
             // New producers, then new positions.
-            observer.abandoned()
-            observer.abandoned()
-            begin([2])
-            observer.committed(at: Self.now)
+            metrics.abandoned()
+            metrics.abandoned()
+            begin([Self.now - 2])
+            metrics.committed(at: Self.now)
         }
         #expect(count("failed") == 2)
         #expect(count("committed") == 2)
