@@ -18,7 +18,7 @@ final class ClockWatch: Sendable {
         var comparedAt: Timestamp?
         /// By how much the times of the last commands lie ahead of this clock, or behind it if negative; the oldest first.
         var differences: [Timestamp] = []
-        var isTold = false
+        var isLogged = false
 
         var median: Timestamp { differences.count < fewest ? 0 : differences.sorted()[differences.count / 2] }
     }
@@ -59,17 +59,17 @@ final class ClockWatch: Sendable {
             state.comparedAt = now
             state.differences.append(time > now ? time - now : min(0, max(0, time) - end.time))
             if state.differences.count > Self.most { state.differences.removeFirst() }
-            tell(&state)
+            report(&state)
         }
     }
 
     /// Called under the lock, so that two changes cannot be logged in the wrong order.
-    private func tell(_ state: inout State) {
+    private func report(_ state: inout State) {
         let difference = state.median
         gauge?.record(Double(difference) / 1000)
         let isWrong = difference.magnitude > Self.tolerance
-        guard isWrong != state.isTold else { return }
-        state.isTold = isWrong
+        guard isWrong != state.isLogged else { return }
+        state.isLogged = isWrong
         guard isWrong else { return logger.notice("the times of most commands agree with this machine's clock again") }
         logger.warning(
             """

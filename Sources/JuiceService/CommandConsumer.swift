@@ -40,7 +40,7 @@ final class CommandConsumer {
     /// An error that recurs after this long is logged again.
     private static let errorLogInterval = Duration.seconds(60)
     /// If it is fenced twice within this time, another process uses its instance id.
-    private static let rivalWindow = Duration.seconds(60)
+    private static let fencingWindow = Duration.seconds(60)
 
     /// Joins the group.
     init(
@@ -180,9 +180,9 @@ final class CommandConsumer {
     private func rejoin(after error: KafkaError) throws(LogError) {
         guard error.code == .fencedInstanceID else { throw LogError(.stop, error.description) }
         if consumer.sessionTimedOut {
-            logger.notice("fenced by its former self after the session timed out; rejoining the group")
+            logger.notice("fenced by its own earlier membership after the session timed out; rejoining the group")
         } else {
-            guard rejoinedAt.map({ .now - $0 > Self.rivalWindow }) ?? true else {
+            guard rejoinedAt.map({ .now - $0 > Self.fencingWindow }) ?? true else {
                 throw LogError(
                     .stop,
                     "another process has joined the group \(configuration.group) as instance"
@@ -244,11 +244,11 @@ final class CommandConsumer {
             try LogError.rethrowing(member.rejoin)
             (self.given, waitingSince) = (nil, nil)
             return nil
-        case .nameStrangers:
+        case .warnOfOthers:
             logger.warning(
                 """
-                the group \(configuration.group) has members that are not this service, and what they hold of \(topics.orders) is not answered; \
-                `juice doctor` names them
+                the group \(configuration.group) has members that are not this service, and orders in their partitions of \
+                \(topics.orders) are not answered; `juice doctor` names them
                 """)
         }
         (self.given, waitingSince) = (nil, nil)
@@ -273,22 +273,22 @@ final class CommandConsumer {
         loggedPartitions = count
         logger.warning(
             """
-            orders or restocks now have \(count.counted("partition")); stores live in \(storePartitions), and what comes to the \
-            others is forwarded. `juice topics check` names the command that puts it right
+            orders or restocks now have \(count.counted("partition")); stores live in \(storePartitions), and commands in the \
+            other partitions are forwarded. `juice topics check` names the command that puts it right
             """
         )
     }
 }
 
 /// Decides about an assignment without orders. The range assignor gives a member that subscribes to both inputs orders along with
-/// restocks. So either orders did not exist when it joined, which librdkafka reports, but does not always join again for a topic
-/// that comes back meanwhile; or a stranger holds them, and joining again would only make the whole group rebalance.
+/// restocks. So either the topic did not exist when it joined, which librdkafka reports, though it does not always join again when
+/// the topic comes back; or another program in the group has them, and joining again would only make the whole group rebalance.
 struct OrdersShare {
-    enum Action { case accept, wait, rejoin, nameStrangers }
+    enum Action { case accept, wait, rejoin, warnOfOthers }
 
     /// Whether a broker answered that orders do not exist. Each such answer makes the member join again once.
     var areMissing = false
-    private var areStrangersNamed = false
+    private var hasWarnedOfOthers = false
     private var pause = Duration.seconds(5)
     private var rejoinsFrom: ContinuousClock.Instant?
 
@@ -297,8 +297,8 @@ struct OrdersShare {
         if hasOrders { self = OrdersShare() }
         guard isDue, !hasOrders else { return .accept }
         guard areMissing else {
-            defer { areStrangersNamed = true }
-            return areStrangersNamed ? .accept : .nameStrangers
+            defer { hasWarnedOfOthers = true }
+            return hasWarnedOfOthers ? .accept : .warnOfOthers
         }
         if let rejoinsFrom, now < rejoinsFrom { return .wait }
         (areMissing, rejoinsFrom, pause) = (false, now + pause, min(pause * 2, .seconds(300)))

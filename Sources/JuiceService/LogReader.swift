@@ -3,8 +3,8 @@ import JuiceEngine
 import JuiceMessages
 import Kafka
 
-/// What is read outside the consumer group: where logs begin and end, changelogs, and inputs again. A worker's log adds the group and
-/// the transactions; `juice doctor` needs no more than this.
+/// Reads outside the consumer group: start and end offsets, changelogs, and inputs a second time. A worker's log adds the group
+/// and the transactions; `juice doctor` needs no more than this.
 ///
 /// Its two clients stay connected as long as it lives, so that taking over partitions need not wait for that.
 class LogReader: ReadableLog {
@@ -16,7 +16,7 @@ class LogReader: ReadableLog {
     final let uncommitted: Consumer
     private let capabilities: BrokerCapabilities
     private let watch: BrokerWatch
-    /// Brokers that do not answer. Asking them would hold up what the others say.
+    /// Brokers that do not answer. A request to them would delay the answers of the others.
     private let silent: Set<Int32>
     /// For lookups, which begin again with each attempt.
     private var timeout: AdaptiveTimeout
@@ -185,7 +185,7 @@ class LogReader: ReadableLog {
         }
         return try looking { timeout throws(KafkaError) in
             var firstUnread: [Int32: Timestamp] = [:]
-            // What cannot be read says nothing of the time.
+            // Damaged records have no time.
             try uncommitted.read(ranges, timeout: timeout, gaps: .leave) { partition, record in
                 let owner = partition.partition % assignment.partitionCount
                 firstUnread[owner] = min(firstUnread[owner] ?? now, CommandTime.effective(record.timestamp, readAt: now))

@@ -92,14 +92,20 @@ package struct OrderService: Service {
     /// - Returns: what the workers need to know about them; nil if asked to stop before that.
     /// - Throws: ``ServiceError`` if a setting or the topics have to be fixed first.
     private func prepareTopics(_ watch: BrokerWatch, _ stop: StopSignal) throws(ServiceError) -> TopicCheck.Findings? {
-        let admin: Admin
-        let reader: Consumer
-        do throws(KafkaError) {
-            let hooks = ClientHooks(logger: logger, logCeiling: .info, onError: watch.noticed)
-            admin = try Admin(configuration: configuration.client, hooks: hooks)
-            reader = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
-            try checkClients()
-        } catch { throw .badConfiguration(error.description) }
+        let (admin, reader) = try making { () throws(KafkaError) in
+            let hooks = ClientHooks(logger: logger, logCeiling: .info)
+            // librdkafka refuses a property value only when it makes such a client. That should happen before the workers begin to.
+            for consumer in [configuration.groupConsumer(worker: 0), configuration.changelogConsumer] {
+                _ = try Consumer(configuration: consumer, hooks: hooks)
+            }
+            _ = try Producer(
+                configuration: configuration.producer.merging(["transactional.id": "\(configuration.group)/check"]), hooks: hooks)
+            let watched = ClientHooks(logger: logger, logCeiling: .info, onError: watch.noticed)
+            return (
+                try Admin(configuration: configuration.client, hooks: watched),
+                try Consumer(configuration: configuration.logEndConsumer, hooks: watched)
+            )
+        }
         defer { reader.close() }
         let start = ContinuousClock.now
         var isSettled: Bool { .now - start >= Self.settlingTime }
@@ -109,7 +115,14 @@ package struct OrderService: Service {
         while !stop.isRequested {
             var found: TopicCheck.Findings?
             do throws(KafkaError) {
-                found = try timeout.waiting { limit throws(KafkaError) in try findings(admin, reader, timeout: limit) }
+                found = try timeout.waiting { limit throws(KafkaError) in
+                    if let topicPlan {
+                        for name in try admin.create(topicPlan.topics, timeout: .seconds(4)) {
+                            logger.notice("created topic \(name) with \(topicPlan.partitionCount.counted("partition"))")
+                        }
+                    }
+                    return try topicCheck.findings(admin, reader: reader, timeout: limit)
+                }
             } catch {
                 guard error.remedy == .retry else { throw .failed(error.description + error.code.neededRights) }
                 // Topics just created have no leaders for a moment. A partition without one answers no lookup.
@@ -131,51 +144,42 @@ package struct OrderService: Service {
         return nil
     }
 
-    /// Creates one client of each kind. librdkafka refuses a property value only at that point, and that should happen before
-    /// the workers begin to create clients.
-    private func checkClients() throws(KafkaError) {
-        let hooks = ClientHooks(logger: logger, logCeiling: .info)
-        for consumer in [configuration.groupConsumer(worker: 0), configuration.changelogConsumer, configuration.logEndConsumer] {
-            _ = try Consumer(configuration: consumer, hooks: hooks)
-        }
-        _ = try Producer(
-            configuration: configuration.producer.merging(["transactional.id": "\(configuration.group)/check"]), hooks: hooks)
-    }
-
-    private func findings(_ admin: Admin, _ reader: Consumer, timeout: Duration) throws(KafkaError) -> TopicCheck.Findings {
-        if let topicPlan {
-            let created = try admin.create(topicPlan.topics, timeout: .seconds(4))
-            for name in created { logger.notice("created topic \(name) with \(topicPlan.partitionCount.counted("partition"))") }
-        }
-        return try topicCheck.findings(admin, reader: reader, timeout: timeout)
-    }
-
     private var topicCheck: TopicCheck {
         TopicCheck(
             names: configuration.topics, bootstrapServers: configuration.bootstrapServers,
             capabilities: configuration.capabilities, duplicateWindow: configuration.duplicateWindow)
     }
 
+    /// Makes a client, which fails if librdkafka refuses a property.
+    private func making<Client>(_ body: () throws(KafkaError) -> Client) throws(ServiceError) -> Client {
+        do throws(KafkaError) { return try body() } catch { throw .badConfiguration(error.description) }
+    }
+
+    // MARK: - What is watched
+
+    /// Looks at the topics' settings every five seconds. A look that fails, for want of brokers or of a right, is made again at the
+    /// next turn.
     private func watchSettings(_ stop: StopSignal) throws(ServiceError) {
         var watch = SettingsWatch(metrics: metrics, logger: logger)
         guard configuration.capabilities.managesTopics else { return }
-        do throws(KafkaError) {
-            let hooks = ClientHooks(logger: logger, logCeiling: .debug)
-            watch.watch(topicCheck, try Admin(configuration: configuration.client, hooks: hooks), until: stop)
-        } catch { throw .badConfiguration(error.description) }
+        let admin = try making { () throws(KafkaError) in
+            try Admin(configuration: configuration.client, hooks: ClientHooks(logger: logger, logCeiling: .debug))
+        }
+        while !stop.isRequested {
+            if let found = try? topicCheck.wrongSettings(admin, timeout: .seconds(2)) { watch.found(found) }
+            stop.wait(for: .seconds(5))
+        }
     }
-
-    // MARK: - Brokers
 
     /// Probes the brokers. That says nothing of rebalances and transactions, which may take long while brokers answer.
     private func watchBrokers(_ brokers: [String], _ watch: BrokerWatch, _ stop: StopSignal) throws(ServiceError) {
-        do throws(KafkaError) {
-            let consumer = try Consumer(
+        let consumer = try making { () throws(KafkaError) in
+            try Consumer(
                 configuration: configuration.knowing(brokers: brokers).logEndConsumer,
                 hooks: ClientHooks(logger: logger, logCeiling: .debug))
-            defer { consumer.close() }
-            watch.keepProbing(consumer, until: stop)
-        } catch { throw .badConfiguration(error.description) }
+        }
+        defer { consumer.close() }
+        watch.keepProbing(consumer, until: stop)
     }
 
     // MARK: - Workers
@@ -189,12 +193,11 @@ package struct OrderService: Service {
         let metrics = metrics.map { WorkerMetrics(worker: number, topics: configuration.topics, factory: $0) }
         var logger = logger
         logger[metadataKey: "worker"] = "\(number)"
-        let log: KafkaCommandLog
-        do throws(KafkaError) {
-            log = try KafkaCommandLog(
+        let log = try making { () throws(KafkaError) in
+            try KafkaCommandLog(
                 configuration: configuration, worker: number, partitions: topics.partitions, watch: watch, metrics: metrics,
                 clocks: clocks, logger: logger)
-        } catch { throw .badConfiguration(error.description) }
+        }
 
         var events = WorkerLogger(logger: logger, configuration: configuration)
         var worker = Worker(

@@ -66,16 +66,15 @@ package final class PositionAnchor {
         let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger)
         do throws(KafkaError) {
             let hooks = ClientHooks(logger: logger, logCeiling: .debug)
-            reader = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
+            let uncommitted = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
             let names = topics
             let metadata = try watch.metadata(
-                of: names.all.filter { $0 != names.deadLetters }, from: reader, while: Self.until(timeout))
+                of: names.all.filter { $0 != names.deadLetters }, from: uncommitted, while: Self.until(timeout))
             func count(_ topic: Topic) -> Int { metadata[names[topic]]?.partitionCount ?? 0 }
             guard number < count(topic.topic) else {
                 let reason = "\(names[topic]) has no partition \(number), only \(count(topic.topic))"
                 throw KafkaError(code: .unknownPartition, message: reason)
             }
-            let uncommitted = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
             let stores = StorePartitions(reader: uncommitted, timeout: timeout)
             var claimed: Int32?
             try retrying(while: Self.until(timeout)) { () throws(KafkaError) in
@@ -94,6 +93,7 @@ package final class PositionAnchor {
             let settings = WorkerSettings(
                 menu: configuration.menu, language: configuration.language, partitionCount: storePartitions, group: group,
                 instance: author)
+            reader = log.committed
             anchoring = Anchoring(log: log, settings: settings, assignment: assignment, isCopy: isCopy)
         } catch { throw .failed(error.description + error.code.neededRights) }
     }
@@ -138,8 +138,8 @@ package final class PositionAnchor {
         }
         guard target >= log.lowerBound, target <= log.upperBound else {
             throw .badConfiguration(
-                "\(topics[input.topic]) [\(input.partition)] holds offsets \(log.lowerBound) to"
-                    + " \(log.upperBound - 1): \(target) is none to go on at")
+                "\(topics[input]) holds offsets \(log.lowerBound) to"
+                    + " \(log.upperBound - 1), so it cannot be read from \(target)")
         }
         return isCopy ? Move(from: nil, to: target, log: log, copied: from ?? 0) : Move(from: from, to: target, log: log)
     }
@@ -171,10 +171,10 @@ package final class PositionAnchor {
                 }
             }
         } catch { throw .failed(error.description) }
-        let (name, hint) = ("\(topics[input.topic]) [\(input.partition)]", "add --topic, --partition and --offset")
+        let (name, hint) = ("\(topics[input])", "add --topic, --partition and --offset")
         guard let places = handled.places(in: log) else {
             let what = id.map { "has no answer to \"\($0)\"" } ?? "names no handled record of \(name)"
-            throw .badConfiguration("\(topics.results) [\(partition)] \(what), or none since an anchor: \(hint)")
+            throw .badConfiguration("\(topics[.results, partition]) \(what), or none since an anchor: \(hint)")
         }
         guard let place = places.first, places.count == 1 else {
             let offsets = places.map { "\($0.next)" }.joined(separator: ", ")

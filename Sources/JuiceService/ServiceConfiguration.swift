@@ -94,7 +94,7 @@ package struct ServiceConfiguration: Sendable {
     /// The consumer that is a member of the group.
     func groupConsumer(worker: Int) -> KafkaConfiguration {
         KafkaConfiguration([
-            // A dead instance's partitions are reassigned after the session timeout. But the session must outlive the
+            // A dead instance's partitions are reassigned after the session timeout (KIP-345). But the session must outlive the
             // replacement of a dead coordinator (9 s, plus finding and loading the new one), or every member loses its
             // membership. Members learn of a rebalance with their next heartbeat, so heartbeats are frequent.
             "session.timeout.ms": "15000", "heartbeat.interval.ms": "500",
@@ -176,7 +176,7 @@ package struct ServiceConfiguration: Sendable {
     /// Properties of what a producer writes to a topic.
     func producerProperties(of topic: Topic) -> [String: String] {
         switch topic {
-        // A record that arrived compressed may be too large to forward, or to put aside, uncompressed.
+        // A record that arrived compressed may be too large to be forwarded, or written as a dead letter, uncompressed.
         case .orders, .restocks, .deadLetters: ["compression.type": "zstd"]
         case .results, .stock: [:]
         }

@@ -39,7 +39,7 @@ package enum ServiceMetric: String, CaseIterable {
         case .commands: "Commands answered for the first time and committed, by result."
         case .duplicates: "Repeated commands that were given their first answer again."
         case .answersLost: "Repeats, and cancels of orders that were made, whose first answer is lost: answered with answerLost."
-        case .deadLetters: "Records that named no command, or could not be answered, and were put aside."
+        case .deadLetters: "Records written to the dead letters: they name no command, or cannot be answered."
         case .forwards: "Commands handed on to the partition that owns their store."
         case .transactions: "Kafka transactions that took in commands, by outcome; failed are those that were given up."
         case .transactionDuration: "Time from the beginning of a transaction to its confirmed commit."

@@ -1,29 +1,18 @@
-import Kafka
 import Logging
 import Metrics
 
-/// Looks every five seconds at the settings of the topics on which correctness rests: a topic that was fit at the start may be
-/// compacted or trimmed later, by a command of a few seconds. It needs a thread of its own.
+/// Reports wrong settings of the topics on which correctness rests: a topic that was fit at the start may be compacted or trimmed
+/// later, by a command of a few seconds.
 struct SettingsWatch {
     private let gauge: Gauge?
     private let logger: Logger
     /// What was wrong when it last looked.
     private var problems: [TopicCheck.Problem] = []
 
-    private static let interval = Duration.seconds(5)
-
     init(metrics: (any MetricsFactory)?, logger: Logger) {
         gauge = metrics?.gauge(.wrongSettings, [])
         gauge?.record(0)
         self.logger = logger
-    }
-
-    /// Looks until the stop is requested. A look that fails, for want of brokers or of a right, is made again five seconds later.
-    mutating func watch(_ check: TopicCheck, _ admin: Admin, until stop: StopSignal) {
-        while !stop.isRequested {
-            if let found = try? check.wrongSettings(admin, timeout: .seconds(2)) { self.found(found) }
-            stop.wait(for: Self.interval)
-        }
     }
 
     /// Logs a line for each change.

@@ -12,7 +12,7 @@ struct StorePartitions {
     /// There is a position note in this many offsets, unless transactions were large.
     private static let spans: [Int] = [4_096, 65_536, .max]
 
-    /// The number by the claims in the journal; nil if there is none.
+    /// The number by the claims in the journal; nil without a claim.
     ///
     /// - Throws: ``KafkaError``, also if claims differ: the stores would be split in two.
     func claimed(in results: String, partitionCount: Int) throws(KafkaError) -> Int32? {

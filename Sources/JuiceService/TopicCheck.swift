@@ -195,23 +195,16 @@ package struct TopicCheck: Sendable {
 
     func findings(of cluster: Cluster) -> Findings {
         let problems = problems(of: cluster)
+        let retention = cluster[names.results]?.retention.map(Timestamp.init) ?? .max
+        let inputs = names.inputs.compactMap { cluster[$0] }
         return Findings(
             problems: problems, warnings: problems.isEmpty ? warnings(of: cluster) : [],
             partitions: PartitionCounts(
-                stores: Int32(clamping: storePartitions(cluster)),
-                inputs: names.inputs.compactMap { cluster[$0]?.partitionCount }.max() ?? 0,
+                stores: Int32(clamping: storePartitions(cluster)), inputs: inputs.map(\.partitionCount).max() ?? 0,
                 deadLetters: Int32(clamping: cluster[names.deadLetters]?.partitionCount ?? 0)),
-            noteInterval: noteInterval(cluster[names.results]?.retention.map(Timestamp.init) ?? .max), brokers: cluster.brokers,
-            oldestForward: names.inputs.compactMap { cluster[$0].flatMap(oldestForward) }.min())
-    }
-
-    private func noteInterval(_ retention: Timestamp) -> Timestamp {
-        max(1_000, min((retention - duplicateWindow.retention) / 4, 24 * 3_600_000))
-    }
-
-    private func oldestForward(to topic: Description) -> Timestamp? {
-        // A transaction takes some seconds, and clocks differ a little.
-        topic.setsTimes ? 0 : topic.longestBehind.map { max(0, Timestamp($0) - 60_000) }
+            noteInterval: max(1_000, min((retention - duplicateWindow.retention) / 4, 24 * 3_600_000)), brokers: cluster.brokers,
+            // A transaction takes some seconds, and clocks differ a little.
+            oldestForward: inputs.compactMap { $0.setsTimes ? 0 : $0.longestBehind.map { max(0, Timestamp($0) - 60_000) } }.min())
     }
 
     private func problems(of cluster: Cluster) -> [Problem] {
@@ -221,8 +214,30 @@ package struct TopicCheck: Sendable {
             let fix = createCommand(prefix: names.prefix, partitions: count)
             return [Problem(fault: "missing topics: \(missing.joined(separator: ", "))", fix: fix)]
         }
-        if let lost = lostPartitionCount(cluster) { return [lost] }
-        return tooFewPartitions(cluster) + faults(of: neededSettings(cluster), in: cluster)
+        // The stock topic was enlarged, and no claim in the journal says how many partitions it had. This has to be fixed before
+        // anything else: adding partitions to the other topics would only hide it.
+        if let misplaced = cluster.misplaced, let count = cluster[names.stock]?.partitionCount {
+            return [
+                Problem(
+                    fault: "store \(misplaced.store) is in partition \(misplaced.partition) of \(names.stock), but of"
+                        + " \(count.counted("partition")) it belongs to \(misplaced.home): the topic was enlarged, and no claim in"
+                        + " \(names.results) says how many partitions it had",
+                    fix: move(partitions: count, guide: "stock-in-the-wrong-partitions"))
+            ]
+        }
+        let needed = storePartitions(cluster)
+        let tooSmall = coPartitioned.compactMap { name -> Problem? in
+            guard let count = cluster[name]?.partitionCount, count < needed else { return nil }
+            // A smaller topic is not the one that it was. More partitions would make up for none of its records.
+            let isRecord = name == names.stock || name == names.results
+            return Problem(
+                fault: "topic \(name) has \(count.counted("partition")), but stores live in \(needed)"
+                    + (isRecord ? ": it was recreated, and what it held is lost" : ""),
+                fix: isRecord
+                    ? "what docs/OPERATIONS.md#recreated-topics says"
+                    : "kafka-topics.sh --bootstrap-server \(bootstrapServers) --alter --topic \(name) --partitions \(needed)")
+        }
+        return tooSmall + faults(of: neededSettings(cluster), in: cluster)
     }
 
     private func faults(of rules: [Rule], in cluster: Cluster) -> [Problem] {
@@ -236,10 +251,29 @@ package struct TopicCheck: Sendable {
     }
 
     private func warnings(of cluster: Cluster) -> [Problem] {
-        let enlargement = [enlargement(cluster)].compactMap(\.self)
-        guard capabilities.managesTopics else { return enlargement }
+        var warnings: [Problem] = []
+        let needed = storePartitions(cluster)
+        let larger = coPartitioned.compactMap { name in cluster[name].map { (name: name, count: $0.partitionCount) } }
+            .filter { $0.count > needed }
+        if let most = larger.map(\.count).max() {
+            let counts = larger.map { "\($0.name) has \($0.count)" }.joined(separator: ", ")
+            warnings.append(
+                Problem(
+                    fault: "stores live in \(needed.counted("partition")), but \(counts): commands in the other partitions are"
+                        + " forwarded, which takes them some milliseconds, and nothing is answered there",
+                    fix: move(partitions: most, guide: "more-partitions")))
+        }
+        guard capabilities.managesTopics else { return warnings }
+        let few = names.all.filter { (cluster[$0]?.replicationFactor ?? 3) < 3 }
+        if let fewest = few.compactMap({ cluster[$0]?.replicationFactor }).min() {
+            warnings.append(
+                Problem(
+                    fault: "\(list(few)) with a replication factor of \(fewest): with fewer than 3, a broker that fails takes"
+                        + " orders and stock with it or stops the service",
+                    fix: "kafka-reassign-partitions.sh, as docs/OPERATIONS.md#durability shows"))
+        }
         // One warning for all topics that share a fault. Few copies may well be on a broker for experiments.
-        return enlargement + [fewCopies(cluster)].compactMap(\.self)
+        return warnings
             + (durableSettings + timeSettings).compactMap { rule in
                 let faulty = rule.topics.filter { cluster[$0].flatMap(rule.fault) != nil }
                 guard let fault = faulty.first.flatMap({ cluster[$0] }).flatMap(rule.fault) else { return nil }
@@ -247,50 +281,10 @@ package struct TopicCheck: Sendable {
             }
     }
 
-    // MARK: - Partitions
-
     /// The number of partitions that stores live in decides where each store lives. So it never changes, whether the inputs are
     /// enlarged or the stock topic is.
     private func storePartitions(_ cluster: Cluster) -> Int {
         cluster.claimedPartitions ?? cluster[names.stock]?.partitionCount ?? 0
-    }
-
-    /// The stock topic was enlarged, and no claim in the journal says how many partitions it had. This has to be fixed before
-    /// anything else: adding partitions to the other topics would only hide it.
-    private func lostPartitionCount(_ cluster: Cluster) -> Problem? {
-        guard let misplaced = cluster.misplaced, let count = cluster[names.stock]?.partitionCount else { return nil }
-        return Problem(
-            fault: "store \(misplaced.store) stands in partition \(misplaced.partition) of \(names.stock), but of"
-                + " \(count.counted("partition")) it lives in \(misplaced.home): the topic was enlarged, and no claim in"
-                + " \(names.results) says how many partitions it had",
-            fix: move(partitions: count, guide: "stock-in-the-wrong-partitions"))
-    }
-
-    private func tooFewPartitions(_ cluster: Cluster) -> [Problem] {
-        let needed = storePartitions(cluster)
-        return coPartitioned.compactMap { name in
-            guard let count = cluster[name]?.partitionCount, count < needed else { return nil }
-            // A smaller topic is not the one that it was. More partitions would make up for none of its records.
-            let isRecord = name == names.stock || name == names.results
-            return Problem(
-                fault: "topic \(name) has \(count.counted("partition")), but stores live in \(needed)"
-                    + (isRecord ? ": it was recreated, and what it held is lost" : ""),
-                fix: isRecord
-                    ? "what docs/OPERATIONS.md#recreated-topics says"
-                    : "kafka-topics.sh --bootstrap-server \(bootstrapServers) --alter --topic \(name) --partitions \(needed)")
-        }
-    }
-
-    private func enlargement(_ cluster: Cluster) -> Problem? {
-        let needed = storePartitions(cluster)
-        let larger = coPartitioned.compactMap { name in cluster[name].map { (name: name, count: $0.partitionCount) } }
-            .filter { $0.count > needed }
-        guard let most = larger.map(\.count).max() else { return nil }
-        let counts = larger.map { "\($0.name) has \($0.count)" }.joined(separator: ", ")
-        return Problem(
-            fault: "stores live in \(needed.counted("partition")), but \(counts): commands that come to the others"
-                + " are forwarded, which takes them some milliseconds, and nothing is answered there",
-            fix: move(partitions: most, guide: "more-partitions"))
     }
 
     private var coPartitioned: [String] { [names.orders, names.restocks, names.results, names.stock] }
@@ -307,43 +301,47 @@ package struct TopicCheck: Sendable {
         init(_ topics: [String], _ setting: String, _ fault: @escaping (Description) -> String?) {
             (self.topics, self.setting, self.fault) = (topics, setting, fault)
         }
+
+        /// A policy for records that are no longer needed.
+        init(_ topics: [String], policy: String, _ reason: String) {
+            self.init(topics, "cleanup.policy=\(policy)") {
+                guard let other = $0.cleanupPolicy, other != policy else { return nil }
+                return "has cleanup.policy=\(other), \(reason)"
+            }
+        }
+
+        /// A setting that is at least a number; nil is any.
+        init(
+            _ topics: [String], _ name: String, atLeast least: Int, _ value: @escaping (Description) -> Int?,
+            _ fault: @escaping (Int) -> String
+        ) {
+            self.init(topics, "\(name)=\(least)") { value($0).flatMap { $0 < least ? fault($0) : nil } }
+        }
     }
 
     /// What the service cannot do without.
     private func neededSettings(_ cluster: Cluster) -> [Rule] {
         let window = duplicateWindow.age
         let retention = 2 * window + 300_000
-        let batch = TopicPlan.defaultMaxMessageBytes
         let largest = names.inputs.compactMap { cluster[$0]?.maxMessageBytes }.max() ?? 0
-        let letter = largest + TopicPlan.deadLetterRoom
         return [
-            // Compaction would remove all but a store's last command, and rejects records without a key.
-            Rule([names.orders, names.restocks, names.deadLetters], "cleanup.policy=delete") {
-                guard let policy = $0.cleanupPolicy, policy.contains("compact") else { return nil }
-                return "has cleanup.policy=\(policy), which takes all of a store's records but the last"
-            },
-            Rule([names.stock], "cleanup.policy=compact") {
-                guard let policy = $0.cleanupPolicy, policy != "compact" else { return nil }
-                return "has cleanup.policy=\(policy); it holds the state of every store and must be compacted, never deleted from"
-            },
-            Rule([names.results], "cleanup.policy=delete") {
-                guard let policy = $0.cleanupPolicy, policy != "delete" else { return nil }
-                return "has cleanup.policy=\(policy), which would leave one answer per store"
-            },
+            // Compaction also rejects records without a key.
+            Rule(
+                [names.orders, names.restocks, names.deadLetters], policy: "delete",
+                "which takes all of a store's records but the last"),
+            Rule(
+                [names.stock], policy: "compact", "but it holds the state of every store and must only be compacted"),
+            Rule([names.results], policy: "delete", "which would leave one answer per store"),
             // Repeats of a command are detected by its answer, and position notes must outlast the window, too.
-            Rule([names.results], "retention.ms=\(retention)") {
-                guard $0.cleanupPolicy == "delete", let kept = $0.retention, kept < retention else { return nil }
-                return "keeps answers for \(kept) ms, but repeats of a command are to be known for \(window) ms, which takes"
-                    + " \(retention) ms"
+            Rule([names.results], "retention.ms", atLeast: Int(retention), { $0.retention }) {
+                "keeps answers for \($0) ms, but repeats of a command are to be known for \(window) ms, which takes \(retention) ms"
             },
             // A producer fills a batch of small records up to Kafka's default limit.
-            Rule(coPartitioned, "max.message.bytes=\(batch)") {
-                guard let limit = $0.maxMessageBytes, limit < batch else { return nil }
-                return "takes batches up to \(limit) bytes, fewer than the service sends"
+            Rule(coPartitioned, "max.message.bytes", atLeast: TopicPlan.defaultMaxMessageBytes, { $0.maxMessageBytes }) {
+                "takes batches up to \($0) bytes, fewer than the service sends"
             },
-            Rule([names.deadLetters], "max.message.bytes=\(letter)") {
-                guard let limit = $0.maxMessageBytes, limit < letter else { return nil }
-                return "takes records up to \(limit) bytes, but must be able to quote one of \(largest) bytes and say why"
+            Rule([names.deadLetters], "max.message.bytes", atLeast: largest + TopicPlan.deadLetterRoom, { $0.maxMessageBytes }) {
+                "takes records up to \($0) bytes, but must be able to quote one of \(largest) bytes and say why"
             },
         ]
     }
@@ -352,18 +350,15 @@ package struct TopicCheck: Sendable {
     private var durableSettings: [Rule] {
         [
             Rule(names.all, "min.insync.replicas=2") {
-                guard $0.replicationFactor >= 3, let least = $0.minInsyncReplicas, least < 2 else { return nil }
-                return "min.insync.replicas=\(least): what one broker alone has confirmed is lost with it"
-            },
-            Rule(names.all, "min.insync.replicas=2") {
-                guard $0.replicationFactor >= 3, let least = $0.minInsyncReplicas, least >= $0.replicationFactor else { return nil }
+                guard $0.replicationFactor >= 3, let least = $0.minInsyncReplicas else { return nil }
+                if least < 2 { return "min.insync.replicas=\(least): what one broker alone has confirmed is lost with it" }
+                guard least >= $0.replicationFactor else { return nil }
                 return "min.insync.replicas=\(least), as many as there are copies: nothing is written while one broker is down"
             },
             cleanElection,
-            Rule([names.results], "retention.ms=\(7 * 86_400_000)") {
-                guard let kept = $0.retention, kept < 7 * 86_400_000 else { return nil }
-                return "retention.ms=\(kept), less than a week: while the service is down or a partition is stopped, answers and"
-                    + " position notes expire, and the notes are not renewed"
+            Rule([names.results], "retention.ms", atLeast: 7 * 86_400_000, { $0.retention }) {
+                "retention.ms=\($0), less than a week: while the service is down or a partition is stopped, answers and position"
+                    + " notes expire, and the notes are not renewed"
             },
         ]
     }
@@ -378,7 +373,7 @@ package struct TopicCheck: Sendable {
     /// What leaves records the times that their senders gave them.
     private var timeSettings: [Rule] {
         let hour = 3_600_000
-        let written = [names.results, names.stock, names.deadLetters]
+        let (before, after) = ("message.timestamp.before.max.ms", "message.timestamp.after.max.ms")
         return [
             Rule(names.inputs, "message.timestamp.type=CreateTime") {
                 guard $0.setsTimes else { return nil }
@@ -386,31 +381,20 @@ package struct TopicCheck: Sendable {
                     + " sent, and a forwarded command counts from its forwarding"
             },
             // An older time than that counts as now in any case.
-            Rule(names.inputs, "message.timestamp.before.max.ms=\(CommandTime.longestUnread)") {
-                guard let limit = $0.longestBehind, limit < CommandTime.longestUnread else { return nil }
-                return "message.timestamp.before.max.ms=\(limit): brokers refuse commands that come later than that after they were"
-                    + " sent, and one that is forwarded later counts from its forwarding"
+            Rule(names.inputs, before, atLeast: Int(CommandTime.longestUnread), { $0.longestBehind }) {
+                "\(before)=\($0): brokers refuse commands that come later than that after they were sent, and one that is forwarded"
+                    + " later counts from its forwarding"
             },
-            Rule(names.inputs, "message.timestamp.after.max.ms=\(hour)") {
-                guard let limit = $0.longestAhead, limit < hour else { return nil }
-                return
-                    "message.timestamp.after.max.ms=\(limit): brokers refuse the commands of senders whose clock is further ahead"
+            Rule(names.inputs, after, atLeast: hour, { $0.longestAhead }) {
+                "\(after)=\($0): brokers refuse the commands of senders whose clock is further ahead"
             },
-            Rule(written, "message.timestamp.before.max.ms=\(hour),message.timestamp.after.max.ms=\(hour)") {
-                guard let limit = [$0.longestBehind, $0.longestAhead].compactMap(\.self).min(), limit < hour else { return nil }
-                return "message.timestamp.before.max.ms or message.timestamp.after.max.ms=\(limit): brokers refuse what the service"
-                    + " writes, and nothing is answered, if its clock differs from theirs by more"
+            Rule([names.results, names.stock, names.deadLetters], "\(before)=\(hour),\(after)", atLeast: hour) {
+                [$0.longestBehind, $0.longestAhead].compactMap(\.self).min()
+            } _: {
+                "\(before) or \(after)=\($0): brokers refuse what the service writes, and nothing is answered, if its clock differs"
+                    + " from theirs by more"
             },
         ]
-    }
-
-    private func fewCopies(_ cluster: Cluster) -> Problem? {
-        let few = names.all.filter { (cluster[$0]?.replicationFactor ?? 3) < 3 }
-        guard let fewest = few.compactMap({ cluster[$0]?.replicationFactor }).min() else { return nil }
-        return Problem(
-            fault: "\(list(few)) with a replication factor of \(fewest): with fewer than 3, a broker"
-                + " that fails takes orders and stock with it or stops the service",
-            fix: "kafka-reassign-partitions.sh, as docs/OPERATIONS.md#durability shows")
     }
 
     // MARK: - Texts

@@ -17,7 +17,7 @@ struct WorkerLogger {
     /// When those of each reason may be logged again. A client with write access can cause thousands, which must not become as many
     /// lines.
     private var dueAt: [DeadLetterReason: ContinuousClock.Instant] = [:]
-    /// After this many failed attempts in a row, about five seconds with their pauses, somebody should look.
+    /// After this many failed attempts in a row, about five seconds with their pauses, an operator should look.
     private static let attemptsBeforeWarning = 12
 
     /// - Parameter now: the clock that spaces recurring lines.
@@ -116,7 +116,7 @@ struct WorkerLogger {
             heldBack[reason] = nil
             let others = letters.count == 1 ? "" : ", and \(letters.count - 1) more after it"
             logger.warning(
-                "put aside as a dead letter: \(reason.message)\(others)",
+                "written as a dead letter: \(reason.message)\(others)",
                 metadata: [
                     "code": "\(reason.code)", "topic": "\(configuration.topics[letters.first.topic])",
                     "partition": "\(letters.first.partition)", "offset": "\(letters.first.offset)",

@@ -151,7 +151,7 @@ final class WorkerMetrics: Sendable {
     /// The worker has reported to its group how far the inputs are read.
     func published(_ offsets: [InputPartition: Offset]) { state.withLock { $0.committed.merge(offsets) { $1 } } }
 
-    /// The restore under way still has to read so many offsets.
+    /// How many offsets the restore under way still has to read.
     func restoring(_ remaining: Offset) { restoreRemaining.record(remaining) }
 
     // MARK: - Clients

@@ -104,8 +104,8 @@ public final class Admin {
         try configurations(of: RD_KAFKA_RESOURCE_TOPIC, "topic", names, timeout: timeout)
     }
 
-    /// A broker's own settings, by Kafka's names. That broker itself is asked, so an answer shows that it can be reached; and so does
-    /// an error with a code of brokers.
+    /// A broker's own settings, by Kafka's names. The request goes to that broker, so an answer shows that it can be reached, even
+    /// an error if its code is a broker's.
     public func configuration(ofBroker id: Int32, timeout: Duration) throws(KafkaError) -> [String: String] {
         try configurations(of: RD_KAFKA_RESOURCE_BROKER, "broker", [String(id)], timeout: timeout)[String(id)] ?? [:]
     }

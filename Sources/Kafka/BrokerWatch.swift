@@ -20,7 +20,7 @@ package final class BrokerWatch: Sendable {
         /// Why a connection to one broker failed last, even if others have answered since.
         var lastFailure: KafkaError?
         /// Whether the log has a line about this outage.
-        var isTold = false
+        var isLogged = false
         var recoveredAt: ContinuousClock.Instant?
     }
 
@@ -55,7 +55,7 @@ package final class BrokerWatch: Sendable {
     }
 
     /// A sentence about the outage while the cluster is known not to answer, as soon as it is logged; otherwise nil.
-    package var outage: String? { state.withLock { $0.phase == .unreachable && $0.isTold ? sentence($0.fault) : nil } }
+    package var outage: String? { state.withLock { $0.phase == .unreachable && $0.isLogged ? sentence($0.fault) : nil } }
 
     /// The same, for readiness: at once, whether logged or not.
     package var obstacle: String? { state.withLock { $0.phase == .unreachable ? sentence($0.fault) : nil } }
@@ -97,7 +97,7 @@ package final class BrokerWatch: Sendable {
             guard state.phase == .unreachable else { return false }
             onOutage(sentence(error))
             guard weight > max(known, .symptom) else { return false }
-            state.isTold = true
+            state.isLogged = true
             return true
         }
         if isNews { logOutage() }
@@ -118,8 +118,8 @@ package final class BrokerWatch: Sendable {
                 onOutage(sentence(state.fault))
             }
             // Clients often report the reason a moment later. The one line about the outage waits for it until the next failure.
-            guard !state.isTold, !isNew || Weight(state.fault) > .symptom else { return false }
-            state.isTold = true
+            guard !state.isLogged, !isNew || Weight(state.fault) > .symptom else { return false }
+            state.isLogged = true
             return true
         }
         if isNews { logOutage() }
@@ -155,11 +155,11 @@ package final class BrokerWatch: Sendable {
     /// A broker has answered.
     package func reached() {
         let isNews = state.withLock { state in
-            defer { (state.phase, state.fault, state.isTold) = (.reachable, nil, false) }
+            defer { (state.phase, state.fault, state.isLogged) = (.reachable, nil, false) }
             guard state.phase == .unreachable else { return false }
             state.recoveredAt = .now
             onOutage(nil)
-            return state.isTold
+            return state.isLogged
         }
         if isNews { logger.notice("Kafka answers at \(bootstrapServers) again") }
     }

@@ -72,7 +72,7 @@ package final class ClientHandle {
 
     deinit {
         nonisolated(unsafe) let pointer = pointer
-        // A thread that stands still never ends, and its client neither.
+        // A stopped thread never ends, and neither does its client.
         ClientEnd.run(patience: hasStopped ? .zero : patience, group: ends) { [context, isConsumer] in
             if !isConsumer { Self.giveUpRequests(pointer) }
             // A consumer that was not closed does not leave its group here: no rebalance is expected any more.
@@ -142,7 +142,7 @@ package final class ClientHandle {
         explainCertificates(handle)
     }
 
-    /// Observes why OpenSSL rejects a broker's certificate. Its verdict stands.
+    /// Observes why OpenSSL rejects a broker's certificate, without changing its verdict.
     private static func explainCertificates(_ handle: OpaquePointer) {
         var value = ErrorText()
         var size = 512
@@ -210,7 +210,7 @@ enum ClientEnd {
     /// Makes calls that end a client, and waits for them as long as `patience` says. The group is left when they have returned.
     static func run(patience: Duration = patience, group: DispatchGroup? = nil, _ calls: @escaping @Sendable () -> Void) {
         let done = DispatchSemaphore(value: 0)
-        // What the calls hold is freed before anybody hears that they are over. Only the new thread uses it.
+        // What the calls retain is freed before the end is signalled. Only the new thread uses it.
         nonisolated(unsafe) var work: (() -> Void)? = calls
         group?.enter()
         DedicatedThread.start("client's end") {

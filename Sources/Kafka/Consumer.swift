@@ -22,14 +22,14 @@ public final class Consumer {
     /// Those of the group.
     private var subscription: [String] = []
 
-    /// What to read, and from where; of ``detours``, how far they have been read.
+    /// What to read, and from where; for ``detours``, the position.
     private var assigned: [TopicPartition: Offset] = [:]
-    /// Partitions that a client of their own reads first, since one of them may have stopped the former client.
+    /// Partitions that are read by a client of their own first, since one of them may have stopped the former client.
     private var detours: Set<TopicPartition> = []
     private var detour: (place: TopicPartition, consumer: Consumer, end: ContinuousClock.Instant, isOver: Bool)?
     /// The damage that detours have found.
     private var damages: [TopicPartition: Offset] = [:]
-    /// Whether it was not found yet what has stopped a client.
+    /// Whether the damage that stopped the former client is not found yet.
     private var isSearching = false
     private var failure: (TopicPartition, KafkaError)?
 
@@ -118,7 +118,7 @@ public final class Consumer {
     public func poll(maxRecords: Int, timeout: Duration) throws(KafkaError) -> RecordBatch {
         releaseMessages()
         failure = nil
-        // What was fetched before is read first.
+        // Records that were fetched before the client stopped come first.
         if handle.hasStopped, rd_kafka_queue_length(queue) == 0 { try recover() }
         if !KafkaConfiguration.noticesMovedLeaders { leaders.askIfDue(about: topics, handle) }
         if maxRecords > messages.count {
@@ -174,8 +174,8 @@ public final class Consumer {
         return assigned.merging(read.compactMapValues(\.self)) { max($0, $1) }
     }
 
-    /// Polls the client of a detour. Once what stopped the former client was found, or none is left, the rest is read together
-    /// again. No partition waits long for another one.
+    /// Polls the client of a detour. Once the damage is found, or no detour is left, all other partitions are read together again.
+    /// No partition waits long for another one.
     private func pollDetour(maxRecords: Int, timeout: Duration) throws(KafkaError) -> RecordBatch? {
         if let last = detour, last.isOver || last.end < .now {
             if assigned[last.place] != nil { assigned[last.place] = last.consumer.positions[last.place] }
@@ -241,8 +241,8 @@ public final class Consumer {
     /// How many connections to brokers have closed or could not be made.
     public var closedConnections: Int { handle.closedConnections }
 
-    /// Whether this member has ever heard nothing from its coordinator for `session.timeout.ms`. librdkafka then forgets the member
-    /// id, and a static member that joins again may be fenced by its own earlier membership.
+    /// Whether this member has ever gone without an answer from its coordinator for `session.timeout.ms`. librdkafka then forgets
+    /// the member id, and a static member (KIP-345) that joins again may be fenced by its own earlier membership.
     public var sessionTimedOut: Bool { context.explainer.sessionTimedOut }
 
     /// The cluster's brokers and the partitions of the named topics, waiting up to `timeout` for each topic.
@@ -286,7 +286,7 @@ public final class Consumer {
     // MARK: - Committed offsets
 
     /// The group's committed offset of each partition; nil where none was committed. With `isolation.level=read_committed` the
-    /// broker answers only once no open transaction includes offsets of them.
+    /// broker answers only once no open transaction includes offsets of them (KIP-447).
     public func committed(_ partitions: [TopicPartition], timeout: Duration) throws(KafkaError) -> [TopicPartition: Offset?] {
         try committedWithMetadata(partitions, timeout: timeout).offsets
     }
@@ -319,8 +319,8 @@ public final class Consumer {
         if let error = KafkaError(rd_kafka_event_error(event)) { throw error }
     }
 
-    /// Commits offsets for the group without waiting, for tools that show how far it has read. Errors are ignored, but a stale
-    /// member learns of it, and rejoins. Until the answer has come, librdkafka begins no assignment.
+    /// Commits offsets for the group without waiting, for tools that show its lag. Errors are ignored, but a stale member notices
+    /// the refusal and rejoins. librdkafka begins no assignment before the answer.
     public func publish(_ offsets: [TopicPartition: Offset], metadata: [TopicPartition: String] = [:]) {
         guard !offsets.isEmpty else { return }
         _ = PartitionList(offsets: offsets, metadata: metadata).withPointer { rd_kafka_commit(handle.pointer, $0, 1) }
@@ -351,7 +351,7 @@ public final class Consumer {
     }
 
     /// Asks all leaders at once. `rd_kafka_query_watermark_offsets` would ask for one partition at a time, and ignores its timeout
-    /// if no broker answers. The protocol accepts the logical offsets of both ends in place of a time.
+    /// if no broker answers. The request for offsets by time (KIP-79) also accepts the logical offsets of both ends.
     private func listOffsets(
         at times: [(TopicPartition, Int64)], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {

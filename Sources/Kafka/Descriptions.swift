@@ -1,6 +1,6 @@
 import CRdKafka
 
-// What an operator asks of a cluster, besides its topics: read-only requests of the admin client.
+// Read-only requests about groups, brokers and the cluster.
 
 /// A consumer group, as its coordinator describes it.
 public struct ConsumerGroup: Sendable, Encodable {
@@ -38,7 +38,7 @@ extension Admin {
     /// Asks the coordinator for a group's members and their assignments. A group that does not exist has no members.
     public func describe(group name: String, timeout: Duration) throws(KafkaError) -> ConsumerGroup {
         // librdkafka must not end this request itself while it looks for the coordinator: once it has found it, it would drop the
-        // request twice, which ends the process. So the request outlasts whoever waits for it.
+        // request twice, which ends the process. So the request outlasts the caller's wait.
         let event = try name.withCString { name in
             var names: [UnsafePointer<CChar>?] = [name]
             return Result { () throws(KafkaError) in

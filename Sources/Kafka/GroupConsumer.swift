@@ -35,7 +35,7 @@ public final class GroupConsumer {
         try consumer.subscribe(to: topics)
     }
 
-    /// Waits up to `timeout` for a rebalance or records and returns what comes first.
+    /// Waits up to `timeout` for a rebalance or records and returns whichever comes first.
     ///
     /// - Throws: ``KafkaError`` when the membership is beyond recovery, as ``Consumer/poll(maxRecords:timeout:)`` does.
     public func poll(maxRecords: Int, timeout: Duration) throws(KafkaError) -> Event {
@@ -51,7 +51,7 @@ public final class GroupConsumer {
     /// Asks the group for another assignment, which comes as events. What the member has is revoked first.
     public func rejoin() throws(KafkaError) { try consumer.subscribe(to: topics) }
 
-    /// Leaves the group. A static member (`group.instance.id`) keeps its assignment until the session times out.
+    /// Leaves the group. A static member (`group.instance.id`, KIP-345) keeps its assignment until the session times out.
     public func close() { consumer.close() }
 
     private func nextRebalance() -> Event? {

@@ -38,7 +38,8 @@ public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
         KafkaConfiguration(type == RD_KAFKA_CONSUMER ? Self.consumerDefaults : Self.defaults).merging(properties)
     }
 
-    /// From 2.5 on, clients push metrics about themselves to brokers, and closing a client may wait a second for the last push.
+    /// From 2.5 on, clients push metrics about themselves to brokers (KIP-714), and closing a client may wait a second for the last
+    /// push.
     private static let defaults = known(["enable.metrics.push": "false"])
 
     /// Without checksums librdkafka hands out damaged records as data. The default pause of a second after a consumer's queue was
@@ -53,8 +54,9 @@ public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
     /// the leader's thread, or after a second.
     static let fetchesOn = isKnown(fetchQueueBackoff)
 
-    /// Whether a consumer notices that a partition's leader has moved. Before 2.1 fetches carry no leader epoch, so a broker that
-    /// is shutting down answers them as a follower, with nothing new for seconds. The first version that a property reveals is 2.2.
+    /// Whether a consumer notices that a partition's leader has moved. Before 2.1 fetches carry no leader epoch (KIP-320), so a
+    /// broker that is shutting down answers them as a follower, with nothing new for seconds. The first version that a property
+    /// reveals is 2.2.
     static let noticesMovedLeaders = fetchesOn
 
     // MARK: - Secrets

@@ -191,7 +191,7 @@ extension KafkaError.Code {
     ]
 }
 
-/// The codes that somebody here names. `rdkafka.h` says what each means; those with two underscores there are librdkafka's own.
+/// The codes that this package names. `rdkafka.h` says what each means; those with two underscores there are librdkafka's own.
 extension KafkaError.Code {
     package static let fatal = Self(RD_KAFKA_RESP_ERR__FATAL)
     /// No broker answered or confirmed in time.

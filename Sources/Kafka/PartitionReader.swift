@@ -2,9 +2,9 @@ import CRdKafka
 
 /// Reads ranges of partitions to their ends, or follows partitions without end.
 ///
-/// This is the one loop over a consumer that belongs to no group. It knows where each partition's next record is, also past
-/// transaction markers and aborted records, which take offsets but are never returned. It ignores what heals by itself, and
-/// takes nothing of a partition behind a damaged batch of records.
+/// This is the one loop over a consumer that belongs to no group. It tracks the position of each partition, also past transaction
+/// markers and aborted records, which have offsets but are never returned (KIP-98). It ignores transient errors, and takes nothing
+/// of a partition behind a damaged batch of records.
 ///
 /// To read ranges completely, in order within each partition:
 ///
@@ -17,12 +17,11 @@ import CRdKafka
 /// ```
 ///
 /// To bound the whole read and not each wait, compute the deadline once. To follow partitions, call ``start(at:)`` and then
-/// ``poll(timeout:)`` again and again; ``hasReached(_:)`` says when what was there at the start has been read. If only some
-/// records of each partition are of interest, ``Consumer/read(_:timeout:gaps:_:)`` is shorter.
+/// ``poll(timeout:)`` repeatedly; ``hasReached(_:)`` says when they have caught up with known end offsets. To read only the first
+/// records of each partition, use ``Consumer/read(_:timeout:gaps:_:)``.
 ///
 /// The consumer needs `enable.partition.eof`. With `read_committed`, a range that ends behind an open transaction is read once the
-/// transaction has ended. `auto.offset.reset` should be `error`, since otherwise offsets that have expired are no ``Gap``. The
-/// consumer's isolation, its permissions and its lookups stay the caller's.
+/// transaction has ended. Set `auto.offset.reset=error` to get a ``Gap`` for expired offsets; otherwise the client skips them.
 ///
 /// It belongs to the consumer's thread, and nothing else may assign or poll that consumer while it reads.
 public final class PartitionReader {
@@ -74,12 +73,12 @@ public final class PartitionReader {
 
     /// The consumer that reads, for lookups.
     public let consumer: Consumer
-    /// What could not be read so far, each gap once. The owner may remove what it has seen.
+    /// What could not be read so far, each gap once. The owner may remove those it has handled.
     public var gaps: [Gap] = []
     private let policy: GapPolicy
     private let onTransientError: (KafkaError) -> Void
     private var partitions: [TopicPartition: Progress] = [:]
-    /// Of these nothing is taken. Whatever librdkafka says of a damaged partition comes from bytes that it took for records.
+    /// Nothing of these is returned: what librdkafka reports of a damaged partition comes from bytes that it took for records.
     private var left: Set<TopicPartition> = []
     private var spare = Records()
 
@@ -92,7 +91,7 @@ public final class PartitionReader {
 
     /// - Parameters:
     ///   - gaps: what to do where records cannot be read.
-    ///   - onTransientError: called with each error that heals by itself.
+    ///   - onTransientError: called with each transient error.
     public init(_ consumer: Consumer, gaps: GapPolicy = .fail, onTransientError: @escaping (KafkaError) -> Void = { _ in }) {
         (self.consumer, policy, self.onTransientError) = (consumer, gaps, onTransientError)
     }
@@ -127,7 +126,7 @@ public final class PartitionReader {
     /// The next offset of each partition that is read.
     public var positions: [TopicPartition: Offset] { partitions.mapValues(\.next) }
 
-    /// Whether these offsets have been read, all but the last one of each partition.
+    /// Whether each partition's position is at or past its end offset here.
     public func hasReached(_ ends: [TopicPartition: Offset]) -> Bool {
         ends.allSatisfy { end in partitions[end.key].map { $0.next >= end.value } ?? true }
     }

@@ -146,7 +146,7 @@ public struct RecordBatch: RandomAccessCollection {
     /// The number of elements.
     public var endIndex: Int { messages.count + (failure == nil ? 0 : 1) }
 
-    /// The record at a position; nil beyond the last message, and if the message there is none.
+    /// The record at a position; nil if there is an event or an error, or no message.
     func record(at position: Int) -> ConsumedRecord? {
         guard position < messages.count, let message = messages[position], message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR
         else { return nil }

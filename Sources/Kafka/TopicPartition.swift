@@ -18,8 +18,8 @@ public struct TopicPartition: Hashable, Sendable, Encodable, CustomStringConvert
         self.init(topic: String(cString: element.topic), partition: element.partition)
     }
 
-    /// `topic[partition]`, as librdkafka writes it.
-    public var description: String { "\(topic)[\(partition)]" }
+    /// `topic [partition]`, as librdkafka logs it.
+    public var description: String { "\(topic) [\(partition)]" }
 }
 
 /// Ranges of partitions that are still to be read.

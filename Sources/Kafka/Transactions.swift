@@ -2,7 +2,7 @@ import CRdKafka
 import Dispatch
 import Synchronization
 
-// The life of a transaction, and the facts about brokers and librdkafka (2.0.2 to 2.16) behind each step.
+// The life of a transaction (KIP-98), and the facts about brokers and librdkafka (2.0.2 to 2.16) behind each step.
 //
 // 1. `initTransactions` takes over the transactional ids of a set. Brokers abort what a predecessor left open under an id, and
 //    refuse whatever it sends later. All ids are taken over before the set's first transaction: one that is taken over later could
@@ -11,8 +11,8 @@ import Synchronization
 // 2. `begin` takes the next producer in turn. While brokers write the markers of a commit, they make the same producer's next
 //    transaction back off for 20 ms, or with librdkafka 2.0.2 for 100 ms. Only one transaction is open at a time, so records become
 //    visible in the order of the commits.
-// 3. `produce` hands records to librdkafka in batches. There is no `send_offsets_to_transaction`: it costs two round trips, and
-//    from 2.10 on it may never return after a broker has left the cluster.
+// 3. `produce` hands records to librdkafka in batches. There is no `send_offsets_to_transaction` (KIP-447): it costs two round
+//    trips, and from 2.10 on it may never return after a broker has left the cluster.
 // 4. `flush` waits for the delivery reports and looks at them: `rd_kafka_flush` succeeds as soon as nothing is left to send, also
 //    if records failed. The reports have the records' offsets, which show whether the log is still the one that was written to.
 // 5. `commit` flushes, then commits on another thread, without a timeout. A commit that times out leaves requests behind that fail
@@ -23,15 +23,15 @@ import Synchronization
 // 7. After any error but a retriable one the whole set is dropped, and it is unknown whether the transaction is committed. No
 //    producer is used again after an abort: when a connection breaks, librdkafka sends a request again without telling, and the
 //    late copy of a commit would count in the next transaction of the same epoch, and commit it half-done. The broker's own defence
-//    (transaction.version 2) does not apply, since librdkafka speaks EndTxn v1.
+//    (KIP-890, transaction.version 2) does not apply, since librdkafka speaks EndTxn v1.
 // 8. A dropped client is purged and begins to abort before it is destroyed: see `ClientHandle`. One that is stuck in a call is left
 //    behind. `ProducerFence` ends whatever is still open under the ids of a former set, one's own or a predecessor's.
 
 /// Transactions one after the other: records of several partitions become visible all at once or never.
 ///
 /// A session uses one set of transactional ids at a time, and the producers of the set in turn. After a failed transaction it goes
-/// on with the next set, and only the brokers know what became of the former one. Whoever reads what the session wrote has to fence
-/// the former ids first: see ``ProducerFence``. A session belongs to one thread.
+/// on with the next set, and only the brokers know what became of the former one. Fence the former ids before reading what the
+/// session wrote: see ``ProducerFence``. A session belongs to one thread.
 ///
 /// ```swift
 /// let session = TransactionSession(ids: { ["till-1/\($0)/0", "till-1/\($0)/1"] }, setCount: 8, topics: [("out", [:])]) { _ in
@@ -96,13 +96,13 @@ public final class TransactionSession {
 
     deinit {
         drop()
-        // Whoever lets a session go may be about to exit, which must not happen in the middle of librdkafka's work.
+        // The process may be about to exit, which must not happen in the middle of librdkafka's work.
         _ = ends.wait(timeout: ClientEnd.patience.fromNow)
     }
 
     /// Serves the producers' hooks. Call it now and then while there is nothing to write: unserved events, such as statistics, pile
     /// up without limit.
-    public func poll() { for producer in producers + next { producer.poll() } }
+    public func poll() { for producer in producers + next { producer.handle.poll(timeout: .zero) } }
 
     // MARK: - Sets of producers
 
@@ -120,7 +120,7 @@ public final class TransactionSession {
         }
     }
 
-    /// Drops what ``prepare()`` has made if somebody else has got one of these ids since.
+    /// Drops what ``prepare()`` has made if another client has taken over one of these ids since.
     public func discardPrepared(_ ids: Set<String>) {
         if next.contains(where: { ids.contains($0.transactionalID) }) { next = [] }
     }
@@ -270,7 +270,7 @@ public final class TransactionSession {
                 inactivity?.confirmed()
                 return
             }
-            producer.poll()
+            producer.handle.poll(timeout: .zero)
             let left = rd_kafka_outq_len(producer.handle.pointer)
             if left < unconfirmed { inactivity?.confirmed() }
             unconfirmed = left
@@ -282,13 +282,13 @@ public final class TransactionSession {
         }
     }
 
-    // MARK: - Where records stand
+    // MARK: - Offsets of written records
 
     /// Whether a partition that ends at an offset, what is undecided included, lacks records that the session has written: its
     /// topic was recreated, or it has lost its end. Says so once. The transaction that first meets such a loss fails.
     public func takeLoss(of place: TopicPartition, endingAt end: Offset) -> Bool { delivered.takeLoss(of: place, endingAt: end) }
 
-    /// Where the records of the last transaction stand in a partition, in order. Markers of earlier ones may stand between them.
+    /// The offsets of the last transaction's records in a partition, in order. Markers of earlier ones may be between them.
     public func deliveredRanges(of place: TopicPartition) -> [Range<Offset>] { delivered.transaction[place] ?? [] }
 }
 
@@ -343,8 +343,6 @@ private final class TransactionalProducer {
         }
     }
 
-    func poll() { handle.poll(timeout: .zero) }
-
     /// Waits until each producer holds its id or is undecided. All ask at the same time: requests go on in the background.
     ///
     /// A coordinator may have work to finish first, such as writing the markers of the previous transaction. librdkafka asks again
@@ -360,12 +358,9 @@ private final class TransactionalProducer {
             // While one is waited for, the others go on.
             var (wait, failure) = (pause, KafkaError?.none)
             for producer in pending {
-                do throws(KafkaError) {
-                    try producer.askForID(timeout: wait)
-                } catch {
-                    guard error.remedy == .retry else { throw error }
-                    (wait, failure) = (.milliseconds(1), error)
-                }
+                guard let error = producer.askForID(timeout: wait) else { continue }
+                guard error.remedy == .retry else { throw error }
+                (wait, failure) = (.milliseconds(1), error)
             }
             pending.removeAll { $0.isReady || $0.isUndecided }
             if let failure, !pending.isEmpty, ContinuousClock.now >= deadline { throw failure }
@@ -373,11 +368,12 @@ private final class TransactionalProducer {
         }
     }
 
-    private func askForID(timeout: Duration) throws(KafkaError) {
+    private func askForID(timeout: Duration) -> KafkaError? {
         guard let error = KafkaError(consuming: rd_kafka_init_transactions(handle.pointer, timeout.milliseconds)) else {
             isReady = true
             // A new client tries brokers that are gone, and newer versions close the connection that they began with.
-            return forgetConnections()
+            forgetConnections()
+            return nil
         }
         isUndecided = false
         if error.code == .concurrentTransactions {
@@ -385,7 +381,7 @@ private final class TransactionalProducer {
             undecidedSince = since
             isUndecided = decisionTimeout.map { .now - since > $0 } ?? false
         }
-        throw handle.explained(error)
+        return handle.explained(error)
     }
 
     /// Opens the topics. It must hold its id: from librdkafka 2.10 on, a topic opened earlier delays that by half a second.
@@ -461,7 +457,7 @@ public final class ProducerFence {
                     try TransactionalProducer(id: id, configuration: configuration, hooks: hooks, decisionTimeout: decisionTimeout))
             }
             guard !asking.isEmpty else { return undecided }
-            defer { for producer in asking { producer.poll() } }
+            defer { for producer in asking { producer.handle.poll(timeout: .zero) } }
             do throws(KafkaError) {
                 try TransactionalProducer.takeOverIDs(of: asking, timeout: deadline - .now)
             } catch {
@@ -486,7 +482,7 @@ private final class DeliveryReports: ClientContext, @unchecked Sendable {
     private let first = Mutex(KafkaError?.none)
     private let runs = Mutex([Run]())
 
-    /// Called for each record, so it makes no error where there is none.
+    /// Called for each record, so it makes no error value on success.
     func add(_ message: UnsafePointer<rd_kafka_message_t>) {
         let (partition, offset) = (message.pointee.partition, message.pointee.offset)
         guard message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
@@ -495,10 +491,8 @@ private final class DeliveryReports: ClientContext, @unchecked Sendable {
         }
         let topic = UInt(bitPattern: message.pointee.rkt)
         runs.withLock { runs in
-            let last = runs.count - 1
-            if last >= 0, runs[last].topic == topic, runs[last].partition == partition, runs[last].offsets.upperBound + 1 == offset
-            {
-                runs[last].offsets = runs[last].offsets.lowerBound...offset
+            if let last = runs.last, last.topic == topic, last.partition == partition, last.offsets.upperBound + 1 == offset {
+                runs[runs.count - 1].offsets = last.offsets.lowerBound...offset
             } else if offset >= 0 {
                 runs.append((topic, partition, offset...offset))
             }
@@ -522,14 +516,14 @@ private final class DeliveryReports: ClientContext, @unchecked Sendable {
     }
 }
 
-/// Where the records that a session wrote came to stand. In a topic that was recreated or has lost its end, what is written later
-/// comes to a lower offset. Nothing else shows it, since brokers accept it.
+/// The offsets of the records that a session wrote. In a topic that was recreated or truncated, later records get lower offsets.
+/// Nothing else shows the loss, since brokers accept the records.
 struct DeliveredOffsets {
     typealias Run = (place: TopicPartition, offsets: ClosedRange<Offset>)
 
     /// The last offset written to each partition, committed or not.
     private(set) var last: [TopicPartition: Offset] = [:]
-    /// Where those of the last transaction stand, in order.
+    /// Those of the last transaction, in order.
     private(set) var transaction: [TopicPartition: [Range<Offset>]] = [:]
     private var shortened: Set<TopicPartition> = []
 
@@ -549,7 +543,6 @@ struct DeliveredOffsets {
         return found
     }
 
-    /// Whether a partition lacks what was written to it. Says so once.
     mutating func takeLoss(of place: TopicPartition, endingAt end: Offset) -> Bool {
         let isShort = last[place].map { end <= $0 } ?? false
         if isShort { last[place] = nil }
@@ -562,9 +555,9 @@ struct DeliveredOffsets {
 /// How long a transaction goes on while no broker confirms anything.
 ///
 /// librdkafka waits for a dead broker as long as the transaction may last, and requests to other brokers wait with it. So a
-/// transaction is given up early if it hears nothing after a connection broke. While its connections are intact, a broker is merely
-/// slow. A broker that is shutting down may hold a request for seconds before it closes the connection, and another one answers
-/// soon after. So time counts from when the connection broke.
+/// transaction is given up early if no answer arrives after a connection broke. While its connections are intact, a broker is just
+/// slow. One that is shutting down may hold a request for seconds before it closes the connection, and another broker answers soon
+/// after. So time counts from when the connection broke.
 struct InactivityTimeout {
     private let least: Duration
     private let most: Duration

@@ -201,13 +201,13 @@ package final class Examiner {
                 let limit = max(.milliseconds(500), end - .now)
                 let settings = try admin.configuration(ofBroker: seen.brokers[index].id, timeout: limit)
                 seen.brokers[index].version = settings["inter.broker.protocol.version"]
-            } catch  where !error.code.isFromBroker {
+            } catch {
+                // An error from a broker is an answer, too: a right is missing.
+                guard !error.code.isFromBroker else { continue }
                 // Serves the client's hooks: what it reports to the watch says more than a timeout.
                 _ = try? admin.metadata(topics: [], timeout: .zero)
                 let fault = watch.fault.flatMap { $0.broker == seen.brokers[index].address ? $0.message : nil }
                 seen.brokers[index].silence = fault ?? (error.code == .timedOut ? "no answer in time" : error.message)
-            } catch {
-                // An error from a broker is an answer, too: a right is missing.
             }
         }
         return TopicCheck.Cluster(metadata)
@@ -298,7 +298,7 @@ package final class Examiner {
     /// - Returns: why the inspection did not get there; nil if it did.
     private func drive(_ inspection: Inspection<LogReader>, until isThere: () -> Bool) -> String? {
         while !isThere() {
-            // The rest is for what comes after.
+            // Leaves time for the records.
             guard remaining > timeout / 4 else { return "no answer in time" }
             do throws(LogError) {
                 try inspection.step()
@@ -324,16 +324,24 @@ package final class Examiner {
         let published = ask("the group's offsets") { timeout throws(KafkaError) in
             try log.uncommitted.committed(inputs, timeout: timeout)
         }
-        let ends = ask("where undecided transactions begin") { timeout throws(KafkaError) in
-            let decided = try log.committed.endOffsets(of: inputs + outputs, timeout: timeout)
-            return (decided, try log.uncommitted.endOffsets(of: outputs, timeout: timeout))
+        let decided = ask("where undecided transactions begin") { timeout throws(KafkaError) in
+            try log.committed.endOffsets(of: inputs, timeout: timeout)
         }
-        guard let (decided, all) = ends else { return seen.outputs = [] }
+        guard let decided else { return seen.outputs = [] }
+        let written = ask("where transactions in the results begin") { timeout throws(KafkaError) in
+            let decided = try log.committed.endOffsets(of: outputs, timeout: timeout)
+            return (decided: decided, all: try log.uncommitted.endOffsets(of: outputs, timeout: timeout))
+        }
         update { input in
             input.published = published?[input.place] ?? nil
-            input.end = all[input.place] ?? input.end
             input.decidedEnd = min(decided[input.place] ?? input.end, input.end)
-            if all[input.place] != nil { input.start = input.decidedEnd }
+        }
+        for index in seen.outputs.indices {
+            let place = seen.outputs[index].place
+            seen.outputs[index].decidedEnd = written?.decided[place] ?? 0
+            seen.outputs[index].end = max(seen.outputs[index].decidedEnd, written?.all[place] ?? 0)
+            // Nothing waits in an output.
+            seen.outputs[index].start = seen.outputs[index].decidedEnd
         }
         seen.outputs.removeAll { $0.decidedEnd == $0.end }
 

@@ -14,7 +14,7 @@ package struct Finding: Sendable, Encodable {
         case warning = 1
         /// Brokers do not serve some or all partitions.
         case unavailable = 69
-        /// Somebody has to put topics, settings or a stopped partition right.
+        /// An operator has to correct topics, settings or a stopped partition.
         case stopped = 78
 
         /// For people.
@@ -59,7 +59,7 @@ private struct Diagnosis {
     let configuration: ServiceConfiguration
     private(set) var findings: [Finding] = []
 
-    /// How long a command may wait, in seconds, before somebody should look: less is a rebalance.
+    /// How long a command may wait, in seconds, before an operator should look: less is a rebalance.
     private static let patience: TimeInterval = 10
     /// After how long an open transaction is taken for a stuck one: the service's own end after 10 s.
     private static let longestTransaction: TimeInterval = 15
@@ -172,7 +172,7 @@ private struct Diagnosis {
             let waiting = seen.inputs.reduce(0) { $0 + $1.waiting }
             return add(
                 .warning,
-                "nobody is in \(name), so no command is answered" + (waiting > 0 ? " (at most \(waiting) wait)" : ""),
+                "\(name) has no members, so no command is answered" + (waiting > 0 ? " (at most \(waiting) wait)" : ""),
                 fix: "start the instances again under their ids; the last lines of their logs say why they ended:"
                     + " docs/OPERATIONS.md#juicenoneready")
         }
@@ -193,7 +193,7 @@ private struct Diagnosis {
         }
         let unread = seen.partitions.map(\.number).filter { readers[$0] == nil }
         if !unread.isEmpty {
-            add(.warning, "nobody was assigned \(list("partition", unread))", fix: "docs/OPERATIONS.md#juicepartitionunread")
+            add(.warning, "no member was assigned \(list("partition", unread))", fix: "docs/OPERATIONS.md#juicepartitionunread")
         }
         let late = seen.partitions.filter { partition in
             guard let reader = readers[partition.number], reader.instanceID != nil, partition.isServed, partition.fault == nil
@@ -238,8 +238,8 @@ private struct Diagnosis {
             }
             add(
                 .warning,
-                "another program's transaction is open in \(name(input)) from offset \(input.decidedEnd) on, for"
-                    + " \(spanText(seen.time.timeIntervalSince(open.time))), and what comes after it waits",
+                "another program's transaction is open in \(input.place) from offset \(input.decidedEnd) on, for"
+                    + " \(spanText(seen.time.timeIntervalSince(open.time))), and later records wait",
                 fix: "kafka-transactions.sh --bootstrap-server \(configuration.bootstrapServers) abort --topic \(input.topic)"
                     + " --partition \(input.partition) --start-offset \(input.decidedEnd)"
                     + " (docs/OPERATIONS.md#a-stuck-transaction)"
@@ -251,63 +251,55 @@ private struct Diagnosis {
         guard let oldest = inputs.compactMap(\.firstWaiting?.time).min() else { return }
         add(
             .warning,
-            "commands wait in \(short(inputs.map(name))) (\(inputs.reduce(0) { $0 + $1.waiting }) at most), the first for"
+            "commands wait in \(short(inputs.map(\.place.description))) (\(inputs.reduce(0) { $0 + $1.waiting }) at most), the first for"
                 + " \(spanText(seen.time.timeIntervalSince(oldest))), and \(what)",
             fix: "what do the owner's /health/ready and the end of its log say? docs/OPERATIONS.md#\(guide)")
     }
 
     // MARK: - Clocks
 
-    private typealias ClockFault = (seconds: TimeInterval, text: String)
-
-    /// Compares the times of records with each other, and with this machine's clock.
+    /// Compares the times of records with each other and with this machine's clock, and reports the largest difference of each
+    /// input.
     private mutating func judgeClocks() {
-        let fix = "compare `date -u` on the machines, and look at their time synchronisation; repeats and latencies depend on it"
-        // If another log stands where the answered one was, these are other commands.
+        // In a recreated log, these are not the commands that were answered.
         let inputs = seen.partitions.filter { $0.fault == nil }.flatMap(\.inputs)
         for topic in InputTopic.allCases.map({ configuration.topics[$0] }) {
-            let inputs = inputs.filter { $0.topic == topic }
-            let faults = inputs.flatMap(clockFaults).filter { $0.seconds > Self.tolerance }
-            if let worst = faults.max(by: { $0.seconds < $1.seconds }) { add(.warning, worst.text, fix: fix) }
+            var worst = (seconds: Self.tolerance, text: String?.none)
+            func found(_ seconds: TimeInterval, _ text: (_ span: String) -> String) {
+                if seconds > worst.seconds { worst = (seconds, text(spanText(seconds))) }
+            }
+            for input in inputs where input.topic == topic {
+                func compare(_ time: Date, _ offset: Offset, _ what: String, _ writer: String) {
+                    let record = "\(what) in \(input.place) at offset \(offset)"
+                    found(time.timeIntervalSince(seen.time)) {
+                        "\(record) is stamped \($0) in the future of this machine: the clock of \(writer) is ahead, or this"
+                            + " machine's is behind"
+                    }
+                    guard let end = input.formerEnd, offset >= end else { return }
+                    found(seen.time.timeIntervalSince(time) - seen.watched) {
+                        "\(record) was written just now, but is stamped \($0) before: \(writer) kept it, or has a clock that is"
+                            + " behind, or this machine's is ahead"
+                    }
+                }
+                if let first = input.firstWaiting { compare(first.time, first.offset, "the command", "its sender") }
+                // An answer from long ago may have been given after an outage.
+                guard let last = input.lastHandled, let sent = input.lastSent, let answered = input.lastAnswered,
+                    seen.time.timeIntervalSince(max(sent, answered)) < Self.recent
+                else { continue }
+                compare(sent, last, "the command", "its sender")
+                compare(answered, last, "the answer to the command", "the service")
+                found(sent.timeIntervalSince(answered)) {
+                    "the command in \(input.place) at offset \(last) is stamped \($0) after its answer: its sender's clock is ahead,"
+                        + " or the service's is behind"
+                }
+            }
+            guard let text = worst.text else { continue }
+            add(
+                .warning, text,
+                fix: "compare `date -u` on the machines, and look at their time synchronisation; repeats and latencies depend on it"
+            )
         }
     }
-
-    private func clockFaults(_ input: Examination.Input) -> [ClockFault] {
-        let waiting = input.firstWaiting.map { faults(of: $0.time, input, $0.offset, "the command", "its sender") } ?? []
-        guard let (last, sent, answered) = lastHandled(input) else { return waiting }
-        let after = sent.timeIntervalSince(answered)
-        let fault = "is stamped \(spanText(after)) after its answer: its sender's clock is ahead, or the service's is behind"
-        return waiting + faults(of: sent, input, last, "the command", "its sender")
-            + faults(of: answered, input, last, "the answer to the command", "the service")
-            + [(after, "the command in \(name(input)) at offset \(last) \(fault)")]
-    }
-
-    /// The last command that was handled, unless that is so long ago that there was an outage.
-    private func lastHandled(_ input: Examination.Input) -> (offset: Offset, sent: Date, answered: Date)? {
-        guard let last = input.lastHandled, let sent = input.lastSent, let answered = input.lastAnswered,
-            seen.time.timeIntervalSince(max(sent, answered)) < Self.recent
-        else { return nil }
-        return (last, sent, answered)
-    }
-
-    /// Compares a record's time with this machine's.
-    private func faults(
-        of time: Date, _ input: Examination.Input, _ offset: Offset, _ what: String, _ writer: String
-    ) -> [ClockFault] {
-        let record = "\(what) in \(name(input)) at offset \(offset)"
-        let ahead = time.timeIntervalSince(seen.time)
-        let future = "is stamped \(spanText(ahead)) in the future of this machine: the clock of \(writer) is ahead"
-        let behind = seen.time.timeIntervalSince(time) - seen.watched
-        let past =
-            "was written just now, but is stamped \(spanText(behind)) before: \(writer) kept it, or has a clock that is behind"
-        let isNew = input.formerEnd.map { offset >= $0 } ?? false
-        return [(ahead, "\(record) \(future), or this machine's is behind")]
-            + (isNew ? [(behind, "\(record) \(past), or this machine's is ahead")] : [])
-    }
-
-    // MARK: - Texts
-
-    private func name(_ input: Examination.Input) -> String { "\(input.topic) [\(input.partition)]" }
 }
 
 /// The first few of a list, and how many more there are.

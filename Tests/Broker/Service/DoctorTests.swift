@@ -106,14 +106,14 @@ import Testing
         },
         Case("what could be better", [(0, "topics juice.orders, ")]) { $0.warnings = Self.check(replicationFactor: 1).warnings },
         // MARK: Group and owners
-        Case("no instance", [(1, "nobody is in the group \"juice-maker\", so no command is answered (at most 5 wait)")]) { seen in
+        Case("no instance", [(1, "the group \"juice-maker\" has no members, so no command is answered (at most 5 wait)")]) { seen in
             seen.group = group(members: [:], state: "Empty")
             seen.setWaiting(5, since: now - 3_600)
         },
         Case("a rebalance", [(1, "the group \"juice-maker\" is sharing out its partitions (PreparingRebalance)")]) {
             $0.group = group(members: ["shop-1-0": 0], state: "PreparingRebalance")
         },
-        Case("nobody reads a partition", [(1, "nobody was assigned partition 1")]) {
+        Case("nobody reads a partition", [(1, "no member was assigned partition 1")]) {
             $0.group = group(members: ["shop-1-0": 0])
         },
         Case("a takeover that does not succeed", [(1, "shop-3 was assigned partition 1, but has not taken")]) {
@@ -228,7 +228,7 @@ import Testing
         Case(
             "the worst comes first",
             [
-                (78, "missing topics"), (69, "broker 1"), (1, "nobody is in"),
+                (78, "missing topics"), (69, "broker 1"), (1, "the group \"juice-maker\" has no members"),
                 (1, "not known: the clocks (no answer), the group (no answer)"),
             ]
         ) {

@@ -13,7 +13,7 @@ import Testing
 
     @Test mutating func strangersAreNamedOnceAndNeverMakeItJoinAgain() {
         let actions = (0..<1000).map { assigned($0 * 10) }
-        #expect(actions == [.nameStrangers] + Array(repeating: .accept, count: 999))
+        #expect(actions == [.warnOfOthers] + Array(repeating: .accept, count: 999))
     }
 
     @Test mutating func anAssignmentThatIsAsItShouldBeIsAccepted() {
@@ -26,7 +26,7 @@ import Testing
     @Test mutating func eachAnswerThatOrdersAreMissingMakesItJoinAgainOnce() {
         share.areMissing = true
         #expect(assigned(0) == .rejoin)
-        #expect(assigned(1) == .nameStrangers)
+        #expect(assigned(1) == .warnOfOthers)
         share.areMissing = true
         #expect([2, 4].map { assigned($0) } == [.wait, .wait])
         #expect(assigned(5) == .rejoin)
@@ -42,7 +42,7 @@ import Testing
         #expect(rejoins == [0, 5, 15, 35, 75, 155, 315, 615, 915, 1215, 1515, 1815])
         #expect(assigned(2001, hasOrders: true) == .accept)
         share.areMissing = true
-        #expect([2002, 2003].map { assigned($0) } == [.rejoin, .nameStrangers])
+        #expect([2002, 2003].map { assigned($0) } == [.rejoin, .warnOfOthers])
         share.areMissing = true
         #expect(assigned(2007) == .rejoin)
     }

@@ -149,7 +149,7 @@ extension TopicCheck.Cluster {
         },
         // If the stock topic decided, every other store would get the menu's initial stock again. Adding partitions to the others,
         // too, would only hide the problem.
-        Case("store gangnam stands in partition 1 of juice.stock", "docs/OPERATIONS.md#stock-in-the-wrong-partitions shows") {
+        Case("store gangnam is in partition 1 of juice.stock", "docs/OPERATIONS.md#stock-in-the-wrong-partitions shows") {
             $0.misplaced = .init(store: "gangnam", partition: 1, home: 5)
             $0.enlarge(["juice.stock"])
         },

@@ -27,7 +27,7 @@ import Testing
     }
 
     private static func line(_ reason: DeadLetterReason, and others: Int) -> String {
-        "warning put aside as a dead letter: \(reason.message)" + (others == 0 ? "" : ", and \(others) more after it")
+        "warning written as a dead letter: \(reason.message)" + (others == 0 ? "" : ", and \(others) more after it")
             + " code=\(reason.code) offset=7 partition=0 topic=juice.orders"
     }
 
