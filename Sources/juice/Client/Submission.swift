@@ -31,22 +31,10 @@ struct Submission {
     ///
     /// - Throws: `ExitCode` for an answer other than made, restocked or cancelled; ``Failure`` without an answer.
     func run(_ command: OutgoingCommand) throws {
-        let deadline = Deadline(after: timeout)
-        let answers = waits ? try told { () throws(Failure) in try clients.newAnswers(timeout: timeout) } : nil
-        if isStoreGiven, let warning = clients.warning(aboutNew: command.store, language, deadline: deadline) {
-            StandardError.write("juice: \(warning)\n")
-        }
-        let (delivery, timestamp) = try send(command, deadline: deadline)
-        if !printsJSON {
-            StandardOutput.line(sent(command, delivery))
-        } else if !waits {
-            StandardOutput.write(StandardOutput.jsonLine(receipt(command, delivery, at: timestamp)))
-        }
-        guard let answers else { return }
-        let found = try told { () throws(Failure) in try answers.answer(to: command, deadline: deadline) }
-        guard let (answer, line) = found else {
-            throw Self.noAnswer(to: command, within: timeout, language)
-        }
+        let found: (answer: Answer, line: [UInt8])?
+        do throws(Failure) { found = try exchange(command) } catch { throw language == .korean ? error.inKorean : error }
+        guard waits else { return }
+        guard let (answer, line) = found else { throw Self.noAnswer(to: command, within: timeout, language) }
         if printsJSON {
             StandardOutput.write(StandardOutput.jsonLine(line))
         } else {
@@ -62,31 +50,16 @@ struct Submission {
         }
     }
 
-    private func sent(_ command: OutgoingCommand, _ delivery: Producer.Delivery) -> String {
-        let (id, store, topic) = (command.id.printable, StoreID.visible(command.store), clients.topics[command.kind.topic])
-        let offset = delivery.offset.map { language.text(" offset \($0)", " 오프셋 \($0)") } ?? ""
-        return language.text(
-            "sent \(command.kind) \(id) for store \(store): \(topic) partition \(delivery.partition)",
-            "\(command.kind.korean) \(id) 보냄 (매장 \(store)): \(topic) 파티션 \(delivery.partition)") + offset
-    }
-
-    static func noAnswer(to command: OutgoingCommand, within timeout: Duration, _ language: Language = .english) -> Failure {
-        let (id, timeout) = (command.id.printable, DurationText.text(timeout))
-        return Failure(
-            .unavailable,
-            language.text(
-                "no answer to \(command.kind) \(id) within \(timeout)",
-                "\(timeout) 안에 응답이 없어요: \(command.kind.korean) \(id)"),
-            hint: language.text(
-                "it is written and will be answered once the service runs: `juice show` tells",
-                "요청은 기록되었고 서비스가 실행되면 응답해요: `juice show`로 확인해 주세요"))
-    }
-
-    private func send(
-        _ command: OutgoingCommand, deadline: Deadline
-    ) throws(Failure) -> (delivery: Producer.Delivery, timestamp: Int64) {
+    /// Sends the command, says where it was written, and returns the answer if there is one in time, and its line of JSON.
+    private func exchange(_ command: OutgoingCommand) throws(Failure) -> (answer: Answer, line: [UInt8])? {
+        let deadline = Deadline(after: timeout)
+        let answers = waits ? try clients.newAnswers(timeout: timeout) : nil
+        if isStoreGiven, let warning = clients.warning(aboutNew: command.store, language, deadline: deadline) {
+            StandardError.write("juice: \(warning)\n")
+        }
+        let (delivery, timestamp): (Producer.Delivery, Int64)
         do throws(Failure) {
-            return try told { () throws(Failure) in try clients.send(command, deadline: deadline) }
+            (delivery, timestamp) = try clients.send(command, deadline: deadline)
         } catch  where error.status == .unavailable {
             var failure = error
             let id = command.id.printable
@@ -97,25 +70,41 @@ struct Submission {
             failure.hint = [error.hint, again].compactMap(\.self).joined(separator: "\n")
             throw failure
         }
+        let topic = clients.topics[command.kind.topic]
+        if !printsJSON {
+            let (id, store) = (command.id.printable, StoreID.visible(command.store))
+            let offset = delivery.offset.map { language.text(" offset \($0)", " 오프셋 \($0)") } ?? ""
+            StandardOutput.line(
+                language.text(
+                    "sent \(command.kind) \(id) for store \(store): \(topic) partition \(delivery.partition)",
+                    "\(command.kind.korean) \(id) 보냄 (매장 \(store)): \(topic) 파티션 \(delivery.partition)") + offset)
+        } else if !waits {
+            // Without time and offset if the broker did not report the offset.
+            let place = delivery.offset.map { RecordPlace(timestamp: timestamp, partition: delivery.partition, offset: $0) }
+            let id = command.kind == .restock ? "restockId" : "orderId"
+            let names = [("topic", topic), ("store", command.store), (id, command.id)]
+            let partition: [(name: String, json: String)] = place == nil ? [("partition", "\(delivery.partition)")] : []
+            let line = RecordLine.json(place, partition + names.map { ($0, JSONText.line($1)) }, record: nil)
+            StandardOutput.write(StandardOutput.jsonLine(line))
+        }
+        return try answers?.answer(to: command, deadline: deadline)
     }
 
-    /// Makes a call to Kafka, and reports its failure in the user's language.
-    private func told<Answer>(_ call: () throws(Failure) -> Answer) throws(Failure) -> Answer {
-        do throws(Failure) { return try call() } catch { throw language == .korean ? error.inKorean : error }
-    }
-
-    /// Where the command stands, as JSON. Without time and offset if the broker did not report the offset.
-    private func receipt(_ command: OutgoingCommand, _ delivery: Producer.Delivery, at timestamp: Int64) -> [UInt8] {
-        let place = delivery.offset.map { RecordPlace(timestamp: timestamp, partition: delivery.partition, offset: $0) }
-        let id = command.kind == .restock ? "restockId" : "orderId"
-        let names = [("topic", clients.topics[command.kind.topic]), ("store", command.store), (id, command.id)]
-        let partition: [(name: String, json: String)] = place == nil ? [("partition", "\(delivery.partition)")] : []
-        return RecordLine.json(place, partition + names.map { ($0, JSONText.line($1)) }, record: nil)
+    static func noAnswer(to command: OutgoingCommand, within timeout: Duration, _ language: Language = .english) -> Failure {
+        let (id, timeout) = (command.id.printable, DurationText.text(timeout))
+        return Failure(
+            .unavailable,
+            language.text(
+                "no answer to \(command.kind) \(id) within \(timeout)",
+                "\(timeout) 안에 응답이 없어요: \(command.kind.korean) \(id)"),
+            hint: language.text(
+                "it is written and will be answered once the service runs: see `juice show`",
+                "요청은 기록되었고 서비스가 실행되면 응답해요: `juice show`로 확인해 주세요"))
     }
 }
 
 extension Failure {
-    /// What a failure of Kafka means to a till. Its reason, for whoever fixes it, follows as it is.
+    /// What a failure of Kafka means to a till. Its reason, for operators, follows in English.
     var inKorean: Failure {
         let summary =
             switch status {
@@ -141,7 +130,7 @@ extension CommandKind {
 extension KafkaClients {
     /// Sends one command, and waits until a broker has stored it.
     ///
-    /// - Returns: where it stands, and its time in milliseconds since 1970.
+    /// - Returns: the place of its record, and its timestamp in milliseconds since 1970.
     /// - Throws: ``Failure``; after a timeout the command may have been written all the same.
     func send(
         _ command: OutgoingCommand, deadline: Deadline

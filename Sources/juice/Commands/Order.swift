@@ -18,7 +18,7 @@ struct OrderCommand: ParsableCommand {
             Examples:
               juice order mangoKiwi --wait
               juice order "mango kiwi juice" --wait
-              juice order 딸바쥬스 --store gangnam --quantity 2 --wait
+              juice order 딸바쥬스:2 --store gangnam --wait
               juice order kiwi:2 strawberryBanana --store gangnam --wait
               juice order kiwi --order-id pos-7-000123 --wait --json
             """
@@ -29,7 +29,6 @@ struct OrderCommand: ParsableCommand {
             "A juice's id, name or alias, and how many of it, from 1 to 100; at most 20 of these. (default: 1)",
             valueName: "juice[:count]"), completion: .juices) var juices: [String]
 
-    @Option(.quantity, value: "count", help: "How many of a single juice, from 1 to 100. (default: 1)") var quantity: Int?
     @Option(.orderID, value: "id", help: "The order's id, of 1 to 128 bytes. (default: a new one)") var orderId: String?
 
     @OptionGroup var options: CommandOptions
@@ -37,23 +36,19 @@ struct OrderCommand: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let names = try settings[.unchecked] ? nil : MenuNames(menu: settings.menu(), language: settings[.language])
-        let items = try OrderItems(juices, settings, names).items
         try Submission(settings).run(
-            .order(id: Submission.id(settings, .orderID), store: settings[.store] ?? StoreID.main, items))
+            .order(
+                id: Submission.id(settings, .orderID), store: settings[.store] ?? StoreID.main,
+                OrderedJuice.items(juices, names)))
     }
 }
 
-/// The juices on `juice order`'s command line: each `NAME`, or `NAME:COUNT`.
-struct OrderItems: Equatable {
-    let items: [OrderedJuice]
-
-    /// - Parameters:
-    ///   - settings: may have the quantity of a single juice.
-    ///   - names: finds the juices; nil leaves names and quantities to the service.
-    init(_ arguments: [String], _ settings: Settings, _ names: MenuNames?) throws(Failure) {
-        let quantities = names == nil ? .min ... .max : JuiceOrder.quantities
-        let language = names?.language ?? .english
-        guard names == nil || arguments.count <= JuiceOrder.mostItems else {
+extension OrderedJuice {
+    /// The juices on `juice order`'s command line: each `NAME`, or `NAME:COUNT`.
+    ///
+    /// - Parameter names: finds the juices; nil leaves names and counts to the service.
+    static func items(_ arguments: [String], _ names: MenuNames?) throws(Failure) -> [OrderedJuice] {
+        if let language = names?.language, arguments.count > JuiceOrder.mostItems {
             let most = JuiceOrder.mostItems
             throw Failure(
                 .usage,
@@ -62,49 +57,24 @@ struct OrderItems: Equatable {
                     "한 번에 \(most)가지까지만 주문할 수 있어요: \(arguments.count)가지"),
                 hint: language.text("juice:count orders several of one juice", "같은 쥬스 여러 잔은 쥬스:수량으로 적어 주세요"))
         }
-        let parsed = try arguments.map { argument throws(Failure) in try Self.parse(argument, quantities, names) }
-        let quantity = try Self.quantity(
-            settings, in: quantities, isAlone: parsed.count == 1 && parsed[0].quantity == nil, language)
-        items = parsed.map { OrderedJuice(juice: $0.juice, quantity: $0.quantity ?? quantity ?? 1) }
-    }
-
-    /// The option for the count of a single juice; nil if it was not given.
-    private static func quantity(
-        _ settings: Settings, in range: ClosedRange<Int>, isAlone: Bool, _ language: Language
-    ) throws(Failure) -> Int? {
-        guard let source = settings.all(.quantity).first?.source else { return nil }
-        do throws(Failure) {
-            let quantity = try settings.integer(.quantity, in: range)
-            guard isAlone else {
-                throw .badSetting(
-                    .quantity, source, "is for one juice without a count of its own: write juice:count for each instead")
+        return try arguments.map { argument throws(Failure) in
+            // A name on the menu may end like a count, so the whole argument is looked up first.
+            if let juice = try? names?.juice(argument) { return OrderedJuice(juice: juice, quantity: 1) }
+            guard let match = argument.wholeMatch(of: /(.*):([0-9]+)/.dotMatchesNewlines()) else {
+                return OrderedJuice(juice: try names?.juice(argument) ?? argument, quantity: 1)
             }
-            return quantity
-        } catch {
-            let fault = "옵션은 쥬스 한 가지의 수량이고, \(range.lowerBound)부터 \(range.upperBound)까지의 정수여야 해요"
-            throw language.text(error, .badSetting(.quantity, source, fault))
+            let range = names == nil ? 0 ... .max : JuiceOrder.quantities
+            guard let quantity = Int(match.2), range.contains(quantity) else {
+                let (least, most, language) = (range.lowerBound, range.upperBound, names?.language ?? .english)
+                throw Failure(
+                    .usage,
+                    language.text(
+                        "the count in \"\(argument.printable)\" must be a whole number, from \(least) to \(most)",
+                        "수량은 \(least)부터 \(most)까지의 정수여야 해요: \"\(argument.printable)\""))
+            }
+            let name = String(match.1)
+            return OrderedJuice(juice: try names?.juice(name) ?? name, quantity: quantity)
         }
-    }
-
-    /// A name on the menu may end like a count, so the whole argument is looked up first.
-    private static func parse(
-        _ argument: String, _ quantities: ClosedRange<Int>, _ names: MenuNames?
-    ) throws(Failure) -> (juice: String, quantity: Int?) {
-        if let juice = try? names?.juice(argument) { return (juice, nil) }
-        guard let match = argument.wholeMatch(of: /(.*):([0-9]+)/.dotMatchesNewlines()) else {
-            return (try names?.juice(argument) ?? argument, nil)
-        }
-        guard let quantity = Int(match.2), quantities.contains(quantity) else {
-            let (least, most, argument) = (quantities.lowerBound, quantities.upperBound, argument.printable)
-            let language = names?.language ?? .english
-            throw Failure(
-                .usage,
-                language.text(
-                    "the count in \"\(argument)\" must be a whole number, from \(least) to \(most)",
-                    "수량은 \(least)부터 \(most)까지의 정수여야 해요: \"\(argument)\""))
-        }
-        let name = String(match.1)
-        return (try names?.juice(name) ?? name, quantity)
     }
 }
 

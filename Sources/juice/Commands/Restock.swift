@@ -28,10 +28,8 @@ struct RestockCommand: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        var amounts = try RestockAmounts(amounts)
-        if try !settings[.unchecked] {
-            amounts = try amounts.resolved(by: MenuNames(menu: settings.menu(), language: settings[.language]))
-        }
+        let names = try settings[.unchecked] ? nil : MenuNames(menu: settings.menu(), language: settings[.language])
+        let amounts = try RestockAmounts(amounts, names)
         try Submission(settings).run(
             .restock(
                 id: Submission.id(settings, .restockID), store: settings[.store] ?? StoreID.main, amounts.kind, amounts.amounts))
@@ -43,40 +41,27 @@ struct RestockAmounts {
     let kind: StockEdit.Kind
     private(set) var amounts: [FruitAmount] = []
 
-    /// Parses the arguments. It does not look up the fruits.
-    init(_ arguments: [String]) throws(Failure) {
-        let parsed = try arguments.map { argument throws(Failure) in try Self.parse(argument) }
-        guard let kind = parsed.first?.kind else { throw Failure(.usage, "a restock names at least one fruit") }
-        self.kind = kind
-        for (_, amount) in parsed { try add(amount) }
-        guard parsed.allSatisfy({ $0.kind == kind }) else {
+    /// - Parameter names: finds the fruits; nil leaves the names to the service.
+    init(_ arguments: [String], _ names: MenuNames? = nil) throws(Failure) {
+        var kinds: Set<StockEdit.Kind> = []
+        for argument in arguments {
+            guard let match = argument.wholeMatch(of: /([^=]+)=(=?)([+-]?[0-9]+)/), let amount = Int(match.3) else {
+                throw Failure(
+                    .usage, "\"\(argument.printable)\" is not FRUIT=+N, FRUIT=-N or FRUIT=N",
+                    hint: "for example strawberry=+16 adds 16, kiwi=-2 takes 2 away, mango=30 sets 30")
+            }
+            kinds.insert(match.2.isEmpty && match.3.first?.isNumber == false ? .add : .set)
+            let fruit = try names?.fruit(String(match.1)) ?? String(match.1)
+            guard !amounts.contains(where: { $0.fruit == fruit }) else {
+                throw Failure(.usage, "\(fruit.printable) is given twice")
+            }
+            amounts.append(FruitAmount(fruit: fruit, amount: amount))
+        }
+        guard let kind = kinds.first else { throw Failure(.usage, "a restock names at least one fruit") }
+        guard kinds.count == 1 else {
             throw Failure(
                 .usage, "a restock either adds (FRUIT=+N, FRUIT=-N) or sets (FRUIT=N), not both", hint: "send two restocks")
         }
-    }
-
-    /// The same amounts with the fruits' names replaced by their ids.
-    func resolved(by names: MenuNames) throws(Failure) -> RestockAmounts {
-        var resolved = self
-        resolved.amounts = []
-        for entry in amounts { try resolved.add(FruitAmount(fruit: try names.fruit(entry.fruit), amount: entry.amount)) }
-        return resolved
-    }
-
-    private mutating func add(_ amount: FruitAmount) throws(Failure) {
-        guard !amounts.contains(where: { $0.fruit == amount.fruit }) else {
-            throw Failure(.usage, "\(amount.fruit.printable) is given twice")
-        }
-        amounts.append(amount)
-    }
-
-    private static func parse(_ argument: String) throws(Failure) -> (kind: StockEdit.Kind, amount: FruitAmount) {
-        guard let match = argument.wholeMatch(of: /([^=]+)=(=?)([+-]?[0-9]+)/), let amount = Int(match.3) else {
-            throw Failure(
-                .usage, "\"\(argument.printable)\" is not FRUIT=+N, FRUIT=-N or FRUIT=N",
-                hint: "for example strawberry=+16 adds 16, kiwi=-2 takes 2 away, mango=30 sets 30")
-        }
-        let adds = match.2.isEmpty && match.3.first?.isNumber == false
-        return (adds ? .add : .set, FruitAmount(fruit: String(match.1), amount: amount))
+        self.kind = kind
     }
 }

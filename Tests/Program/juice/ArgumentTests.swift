@@ -69,60 +69,41 @@ struct NamesTests {
 struct OrderItemsTests {
     private static let menu = MenuNames(menu: .standard)
 
-    private static func items(_ arguments: [String], quantity: String? = nil, names: MenuNames? = menu) throws -> [String] {
-        let settings = try given(quantity.map { ["quantity": $0] } ?? [:])
-        return try OrderItems(arguments, settings, names).items.map { "\($0.quantity) \($0.juice)" }
+    private static func items(_ arguments: [String], names: MenuNames? = menu) throws -> [String] {
+        try OrderedJuice.items(arguments, names).map { "\($0.quantity) \($0.juice)" }
     }
 
-    @Test(
-        arguments: [
-            (["kiwi"], nil, ["1 kiwi"]), (["키위쥬스"], "3", ["3 kiwi"]), (["kiwi:100"], nil, ["100 kiwi"]),
-            (["kiwi:2", "strawberryBanana"], nil, ["2 kiwi", "1 strawberryBanana"]),
-            // The service adds them up.
-            (["kiwi", "키위쥬스:2"], nil, ["1 kiwi", "2 kiwi"]),
-        ] as [([String], String?, [String])]
-    )
-    func readsJuicesAndTheirCounts(arguments: [String], quantity: String?, items: [String]) throws {
-        #expect(try Self.items(arguments, quantity: quantity) == items)
+    @Test(arguments: [
+        (["kiwi"], ["1 kiwi"]), (["키위쥬스:3"], ["3 kiwi"]), (["kiwi:100"], ["100 kiwi"]),
+        (["kiwi:2", "strawberryBanana"], ["2 kiwi", "1 strawberryBanana"]),
+        // The service adds them up.
+        (["kiwi", "키위쥬스:2"], ["1 kiwi", "2 kiwi"]),
+    ])
+    func readsJuicesAndTheirCounts(arguments: [String], items: [String]) throws {
+        #expect(try Self.items(arguments) == items)
     }
 
-    @Test(
-        arguments: [
-            (["kiwi:2"], "3", "--quantity is for one juice"), (["kiwi", "mango"], "3", "--quantity is for one juice"),
-            (["kiwi"], "101", "--quantity must be"),
-            (["kiwi:0"], nil, #"the count in "kiwi:0" must be a whole number, from 1 to 100"#),
-            (["kiwi:101"], nil, "the count in"),
-            (["kiwi:99999999999999999999"], nil, "the count in"),
-            (["kiwi:"], nil, #"no juice is called "kiwi:""#),
-            (["kiwi:-1"], nil, "no juice is called"),
-            (["kiwi:two"], nil, "no juice is called"),
-            (["kiwi:٣"], nil, "no juice is called"),
-            (["durian:2"], nil, #"no juice is called "durian""#),
-            (Array(repeating: "kiwi", count: 21), nil, "an order has at most 20 juices, not 21"),
-        ] as [([String], String?, String)]
-    )
-    func refuses(arguments: [String], quantity: String?, message: String) {
-        let failure = #expect(throws: Failure.self) { try Self.items(arguments, quantity: quantity) }
+    @Test(arguments: [
+        (["kiwi:0"], #"the count in "kiwi:0" must be a whole number, from 1 to 100"#), (["kiwi:101"], "the count in"),
+        (["kiwi:99999999999999999999"], "the count in"), (["kiwi:"], #"no juice is called "kiwi:""#),
+        (["kiwi:-1"], "no juice is called"), (["kiwi:two"], "no juice is called"), (["kiwi:٣"], "no juice is called"),
+        (["durian:2"], #"no juice is called "durian""#),
+        (Array(repeating: "kiwi", count: 21), "an order has at most 20 juices, not 21"),
+    ])
+    func refuses(arguments: [String], message: String) {
+        let failure = #expect(throws: Failure.self) { try Self.items(arguments) }
         #expect(failure?.message.hasPrefix(message) == true, "\(failure?.message ?? "")")
         #expect(failure?.status == .usage)
     }
 
     @Test(arguments: [
-        (["kiwi:500"], nil, #"수량은 1부터 100까지의 정수여야 해요: "kiwi:500""#),
-        (["kiwi"], "0", "--quantity 옵션은 쥬스 한 가지의 수량이고, 1부터 100까지의 정수여야 해요"),
-        (["kiwi", "mango"], "2", "--quantity 옵션은 쥬스 한 가지의 수량이고, 1부터 100까지의 정수여야 해요"),
-        (Array(repeating: "kiwi", count: 21), nil, "한 번에 20가지까지만 주문할 수 있어요: 21가지"),
+        (["kiwi:500"], #"수량은 1부터 100까지의 정수여야 해요: "kiwi:500""#),
+        (Array(repeating: "kiwi", count: 21), "한 번에 20가지까지만 주문할 수 있어요: 21가지"),
     ])
-    func refusesInKorean(arguments: [String], quantity: String?, message: String) {
+    func refusesInKorean(arguments: [String], message: String) {
         let names = MenuNames(menu: .standard, language: .korean)
-        let failure = #expect(throws: Failure.self) { try Self.items(arguments, quantity: quantity, names: names) }
+        let failure = #expect(throws: Failure.self) { try Self.items(arguments, names: names) }
         #expect(failure?.message == message)
-    }
-
-    @Test func aQuantityForAllIsAFaultWhereverItIsGiven() throws {
-        let settings = try Settings(options: [:], environment: ["JUICE_QUANTITY": "2"])
-        let failure = #expect(throws: Failure.self) { try OrderItems(["kiwi", "mango"], settings, Self.menu) }
-        #expect(failure?.message.hasPrefix("JUICE_QUANTITY in the environment is for one juice") == true)
     }
 
     @Test func aNameOnTheMenuMayLookLikeACount() throws {
@@ -132,14 +113,11 @@ struct OrderItemsTests {
         for (argument, item) in table { #expect(try Self.items([argument], names: MenuNames(menu: menu)) == [item]) }
     }
 
-    @Test(
-        arguments: [
-            (["durian"], "-7", ["-7 durian"]), (["durian:0"], nil, ["0 durian"]), (["a:b"], nil, ["1 a:b"]),
-            (["a:1:1"], nil, ["1 a:1"]), ([":2"], nil, ["2 "]),
-        ] as [([String], String?, [String])]
-    )
-    func sendsAnythingUnchecked(arguments: [String], quantity: String?, items: [String]) throws {
-        #expect(try Self.items(arguments, quantity: quantity, names: nil) == items)
+    @Test(arguments: [
+        (["durian"], ["1 durian"]), (["durian:0"], ["0 durian"]), (["a:b"], ["1 a:b"]), (["a:1:1"], ["1 a:1"]), ([":2"], ["2 "]),
+    ])
+    func sendsAnythingUnchecked(arguments: [String], items: [String]) throws {
+        #expect(try Self.items(arguments, names: nil) == items)
     }
 }
 
@@ -168,9 +146,8 @@ struct RestockAmountsTests {
 
     @Test func takesNamesForIDs() throws {
         let names = MenuNames(menu: .standard)
-        let amounts = try RestockAmounts(["딸기=+6", "kiwi=+1"]).resolved(by: names)
-        #expect(amounts.amounts.map(\.fruit) == ["strawberry", "kiwi"])
-        #expect(throws: Failure.self) { try RestockAmounts(["딸기=+6", "strawberry=+1"]).resolved(by: names) }
+        #expect(try RestockAmounts(["딸기=+6", "kiwi=+1"], names).amounts.map(\.fruit) == ["strawberry", "kiwi"])
+        #expect(throws: Failure.self) { try RestockAmounts(["딸기=+6", "strawberry=+1"], names) }
     }
 }
 

@@ -14,7 +14,7 @@ struct CommandLineTests {
     @Test(arguments: [
         ["serve"], ["serve", "--create-topics", "--partitions", "4", "--replication-factor", "3"],
         ["serve", "--kafka-property", "a=b", "--kafka-property", "c=d", "--instance-id", "x", "--group", "g"],
-        ["demo", "--orders", "5", "--seed", "7", "--stores", "a,b"], ["order", "kiwi", "--wait", "--json"],
+        ["demo", "--orders", "5", "--stores", "a,b"], ["order", "kiwi", "--wait", "--json"],
         ["order", "kiwi", "--order-id", "x", "--timeout", "500ms", "--no-wait"],
         ["order", "kiwi:2", "strawberryBanana", "--store", "gangnam", "--wait"],
         ["cancel", "pos-7-1", "--store", "gangnam", "--wait", "--json", "--timeout", "3s"],
@@ -25,8 +25,8 @@ struct CommandLineTests {
         ["history", "--store", "gangnam", "--since", "2h", "--json"], ["topics", "create"],
         ["topics", "check"],
         ["menu", "--json"], ["completions", "bash"], ["completions", "zsh"], ["completions", "fish"],
-        ["restock-bot", "--low", "3", "--target", "9", "--stores", "a,b", "--once", "--json"],
-        ["dead-letters", "list", "--code", "notJSON", "--source", "orders", "--last", "3", "--pending"],
+        ["restock-bot", "--low", "3", "--target", "9", "--stores", "a,b", "--fruits", "kiwi"],
+        ["dead-letters", "list", "--code", "notJSON", "--last", "3", "--pending"],
         ["dead-letters", "show", "3@42", "--raw"], ["dead-letters", "resend", "3@42", "4@1", "--yes"],
         ["dead-letters", "resend", "--all", "--code", "misplaced", "--json"],
         ["dead-letters", "resend", "3@42", "--value", "-", "--key", "a", "--unchecked"],
@@ -36,7 +36,7 @@ struct CommandLineTests {
     }
 
     @Test(arguments: [
-        ["serv"], ["order"], ["order", "kiwi", "--quantity", "two"], ["serve", "--workers", "x"], ["restock"], ["menu", "--wait"],
+        ["serv"], ["order"], ["order", "kiwi", "--quantity", "2"], ["serve", "--workers", "x"], ["restock"], ["menu", "--wait"],
         ["cancel"], ["cancel", ""], ["cancel", "a", "b"], ["cancel", "a", "--unchecked"], ["show"], ["show", ""],
         ["completions"], ["completions", "csh"],
     ])
