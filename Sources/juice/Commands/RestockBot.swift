@@ -14,19 +14,17 @@ struct RestockBotCommand: ParsableCommand {
             refills it up to TARGET, and again only once the service has answered. A store without an answer in juice.results \
             is ignored until its next order.
 
-            The id of a refill names the answer that showed the shortage. So a bot that starts again, or takes over from \
-            another one, may send a refill again, but with the same id: the service carries it out once. Bots of one \
+            The id of a refill is the place of the answer that showed the shortage. So a bot that starts again, or takes over \
+            from another one, may send a refill again, but under the same id: the service carries it out once. Bots of one \
             --bot-group share the stores; another bot takes over within 10 seconds. Groups are independent of each other: \
             give each its own --stores or --fruits.
 
-            It prints a line for each refill, and runs until Ctrl-C or SIGTERM; with --once until nothing is short and \
-            every refill is answered, or until --timeout. Exit status: 0 ended or, with --once, done; 64 usage, 69 no broker \
-            or no answer, 70 failed, 78 bad configuration or topics.
+            It logs each refill, and runs until Ctrl-C or SIGTERM. Exit status: 0 ended, 64 usage, 70 failed, 78 bad \
+            configuration or topics.
 
             Examples:
               juice restock-bot --bootstrap-servers kafka:9092 --low 10 --target 100
-              juice restock-bot --stores 강남,홍대 --fruits strawberry,mango --json
-              juice restock-bot --once --timeout 1m
+              juice restock-bot --stores 강남,홍대 --fruits strawberry,mango --log-format json
             """
     )
 
@@ -43,34 +41,19 @@ struct RestockBotCommand: ParsableCommand {
     @Option(.fruits, value: "names", help: "Only these fruits of the menu, by id or name. (default: all)", completion: .fruits)
     var fruits: String?
 
-    @Flag(inversion: .prefixedNo, help: "Exit once nothing is short and every refill is answered.")
-    var once: Bool?
-
-    @Option(.timeout, help: "The time limit of --once.")
-    var timeout: String?
-
     @Option(.botGroup, value: "name", help: "The group of bots that share the stores.")
     var botGroup: String?
-
-    @Flag(inversion: .prefixedNo, help: "Print each refill as a line of JSON, as --log-format json does.")
-    var json: Bool?
 
     @OptionGroup var menu: MenuOptions
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
         let settings = try Settings(self)
-        let plan = try RestockBotPlan(settings)
-        // With --once the refills are a result.
-        if plan.onceWithin == nil { OutputQueue.startAll(try settings[.logFormat]) }
-        // Refills and log are collected together.
-        let (paint, printsJSON) = (Paint.forStandardOutput(), try settings[.json] || settings[.logFormat] == .json)
-        let interruption = StopSignal.onInterruption()
+        OutputQueue.startAll(try settings[.logFormat])
+        let (plan, interruption) = (try RestockBotPlan(settings), StopSignal.onInterruption())
         let (clients, logger) = (try KafkaClients(settings), try settings.logger(default: .notice))
         try logger.started("restock-bot", brokers: clients.bootstrapServers, settings, ["group": "\(plan.group)"])
-        try plan.run(clients, logger, isEnded: { interruption.isRequested }) { refill in
-            StandardOutput.serviceLine(printsJSON ? refill.json() : refill.line(at: ClockTime.now, paint: paint))
-        }
+        try plan.run(clients, logger) { interruption.isRequested }
     }
 }
 
@@ -98,10 +81,6 @@ extension Setting<String> {
     }
 }
 
-extension Setting<Bool> {
-    static var once: Self { Self("once") }
-}
-
 /// What a restock bot does.
 struct RestockBotPlan: Sendable {
     /// A fruit is short at this level and below, and is refilled up to that one.
@@ -110,8 +89,6 @@ struct RestockBotPlan: Sendable {
     var stores, fruits: Set<Name>?
     /// The consumer group of the bots that share the stores.
     var group = Setting<String>.botGroup.standard
-    /// The time limit for exiting once nothing is short and every refill is answered; nil runs forever.
-    var onceWithin: Duration?
 }
 
 extension RestockBotPlan {
@@ -130,75 +107,48 @@ extension RestockBotPlan {
         guard try group != settings[.group] else {
             throw Failure(.configuration, "--bot-group \(group.printable) is the service's; bots need another")
         }
-        onceWithin = try settings[.once] ? settings[.timeout] : nil
     }
 
-    /// Runs a bot on this thread, until it is asked to end or, with ``onceWithin``, until nothing is short.
-    ///
-    /// - Parameter show: receives each refill once brokers have confirmed it.
-    func run(_ clients: KafkaClients, _ logger: Logger, isEnded: () -> Bool, show: @escaping (Refill) -> Void) throws {
-        let (clients, deadline) = (clients.watching(logger), onceWithin.map(Deadline.init(after:)))
-        let (watch, stop) = (clients.watch, StopSignal())
-        defer { stop.request() }
-        Thread.detachNewThread {
-            guard let consumer = try? clients.consumer() else { return }
-            defer { consumer.close() }
-            watch.keepProbing(consumer, until: stop)
-        }
-        var (bot, backoff) = (RestockBot?.none, Backoff())
-        defer {
-            logger.notice("stopping: leaving the group")
-            // So that the next bot need not read it again.
-            bot?.commit()
-        }
+    /// Runs a bot on this thread until it is asked to end. After an error that passes, another one reads again from the committed
+    /// offsets, and makes the same decisions.
+    func run(_ clients: KafkaClients, _ logger: Logger, until isEnded: () -> Bool) throws(Failure) {
+        let clients = clients.watching(logger)
+        var bot: RestockBot?
         while !isEnded() {
-            if let deadline, bot?.isSettled ?? false || deadline.isOver {
-                guard let bot else { throw clients.failure(KafkaError(code: .timedOut, isRetriable: true)) }
-                if bot.isSettled { return }
-                let hint = "a longer --timeout may help; what is sent again counts once"
-                throw Failure(
-                    .unavailable, "not done in time: \(bot.underway.count.counted("refill")) not answered yet", hint: hint)
-            }
             do throws(KafkaError) {
-                // Joining would wait for brokers for seconds, whether or not the bot is asked to end.
-                guard bot != nil || !watch.needsProbe else {
-                    Thread.sleep(forTimeInterval: 0.1)
-                    continue
-                }
-                let current = if let bot { bot } else { try RestockBot(clients, self, logger, show: show) }
+                let current = if let bot { bot } else { try RestockBot(clients, self, logger) }
                 bot = current
                 try current.step()
-                if current.isSettled { backoff = Backoff() }
             } catch {
                 if error.code.isHopeless || bot == nil && error.remedy != .retry { throw clients.failure(error) }
                 bot = nil
-                // Read again from the committed offsets, the answers lead to the same refills with the same ids.
-                let level = backoff.failures == 0 && watch.obstacle == nil ? Logger.Level.warning : .info
+                let level = clients.watch.obstacle == nil ? Logger.Level.warning : .info
                 logger.log(level: level, "reading again from the committed offsets: \(error)")
-                Thread.sleep(forTimeInterval: backoff.failed() / .seconds(1))
+                Thread.sleep(forTimeInterval: 1)
             }
         }
+        logger.notice("stopping: leaving the group")
+        // So that the next bot need not read it again.
+        bot?.commit()
     }
 }
 
-/// A member of a plain consumer group that reads answers, and sends a refill for each shortage that they show, under an id that
-/// ``Shortages`` explains. It belongs to one thread, and is of no use after an error.
+/// A member of a plain consumer group that reads answers, and sends a refill for each shortage that they show. ``Shortages`` says
+/// why no refill counts twice. The bot belongs to one thread, and cannot be used after an error.
 final class RestockBot {
     private let (plan, topics, logger, watch): (RestockBotPlan, TopicNames, Logger, BrokerWatch)
-    private let show: (Refill) -> Void
     private let member: GroupConsumer
     private let producer: Producer
     private let decoder = AnswerDecoder()
-    /// What is read; nil without an assignment.
-    private var partitions: [TopicPartition: Shortages]?
+    /// What is read, by partition of the results.
+    private var partitions: [TopicPartition: Shortages] = [:]
     /// Refills that brokers have not confirmed, and why they did not confirm one.
-    private var (unconfirmed, failure, isLate) = (0, KafkaError?.none, false)
-    private var (joinedAt, committedAt) = (ContinuousClock.now, ContinuousClock.now)
+    private var (unconfirmed, failure) = (0, KafkaError?.none)
+    private var (heardAt, committedAt) = (ContinuousClock.now, ContinuousClock.now)
 
-    /// Joins the group, as a dynamic member, so that one host can run several bots. Throws if a topic does not exist.
-    init(_ clients: KafkaClients, _ plan: RestockBotPlan, _ logger: Logger, show: @escaping (Refill) -> Void) throws(KafkaError) {
-        (self.plan, self.logger, self.show) = (plan, logger, show)
-        (topics, watch) = (clients.topics, clients.watch)
+    /// Joins the group as a dynamic member, so that one host can run several bots. Throws if a topic does not exist.
+    init(_ clients: KafkaClients, _ plan: RestockBotPlan, _ logger: Logger) throws(KafkaError) {
+        (self.plan, self.logger, topics, watch) = (plan, logger, clients.topics, clients.watch)
         let hooks = ClientHooks(logger: logger, logCeiling: .info, onError: watch.noticed)
         let sending = KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "30000"]).merging(clients.base.properties)
         producer = try Producer(configuration: sending.merging(["enable.idempotence": "true"]), hooks: hooks)
@@ -219,18 +169,13 @@ final class RestockBot {
 
     deinit { member.close() }
 
-    /// Whether nothing is short, as far as the answers show, and every refill is answered.
-    var isSettled: Bool { partitions?.values.allSatisfy(\.isSettled) ?? false }
-    /// When the refills that have no answer were sent.
-    var underway: [ContinuousClock.Instant] { partitions?.values.flatMap(\.underway.values) ?? [] }
-
     /// Commits the offsets from which another bot must read in order to decide the same. If that fails, it reads more.
     func commit() {
         committedAt = .now
-        member.consumer.publish(partitions?.mapValues(\.safePosition) ?? [:])
+        member.consumer.publish(partitions.mapValues(\.safePosition))
     }
 
-    /// Polls once and acts on it. Commits offsets every 5 seconds.
+    /// Polls once, and sends the refills that are due. Commits offsets every 5 seconds.
     func step() throws(KafkaError) {
         producer.poll(timeout: .zero)
         if let failure { throw failure }
@@ -238,29 +183,32 @@ final class RestockBot {
         switch try member.poll(maxRecords: 10_000, timeout: .milliseconds(member.hasAssignment ? 100 : 10)) {
         case .assigned(let assigned): try begin(assigned)
         case .revoked(let error):
-            partitions = nil
+            partitions = [:]
             if let error { try report(error) }
-        case .records(let batch): for element in batch { try read(element) }
+        case .records(let batch):
+            if !batch.isEmpty { heardAt = .now }
+            for element in batch { try read(element) }
         }
-        for (partition, _) in partitions ?? [:] {
-            // So few at a time that brokers, not memory, hold what is under way.
-            for refill in partitions?[partition]?.startRefills(atMost: 1000 - unconfirmed) ?? [] {
+        for partition in partitions.keys {
+            // Brokers, not memory, hold most of what is under way.
+            for refill in partitions[partition]?.startRefills(atMost: 1000 - unconfirmed) ?? [] {
                 try send(refill, to: partition.partition)
             }
         }
         if .now - committedAt > .seconds(5) { commit() }
-        warn()
+        // A broker that hangs breaks no connection.
+        if watch.needsProbe || .now - heardAt > .seconds(2), watch.probe(producer) { heardAt = .now }
     }
 
     private func begin(_ assigned: [TopicPartition]) throws(KafkaError) {
         let committed = try member.consumer.committed(assigned, timeout: .seconds(2))
         let logs = try member.consumer.watermarks(of: assigned, timeout: .seconds(2))
         guard logs.count == assigned.count else { throw KafkaError(code: .timedOut, isRetriable: true) }
-        partitions = logs.reduce(into: [:]) { states, log in
-            let (partition, committed) = (log.key, committed[log.key] ?? nil)
-            states?[partition] = Shortages(plan, partition: partition.partition, log: log.value, committed: committed)
+        for (partition, log) in logs {
+            let start = committed[partition] ?? nil
+            partitions[partition] = Shortages(plan, partition: partition.partition, log: log, committed: start)
         }
-        try member.start(at: partitions?.mapValues(\.position) ?? [:])
+        try member.start(at: partitions.mapValues(\.position))
         let numbers = assigned.map(\.partition).sorted().map(String.init).joined(separator: ",")
         logger.notice("watching", metadata: ["partitions": "\(numbers)"])
     }
@@ -268,15 +216,15 @@ final class RestockBot {
     private func read(_ element: RecordBatch.Element) throws(KafkaError) {
         switch element {
         case .record(let record):
-            let partition = TopicPartition(topic: record.topic, partition: record.partition)
-            partitions?[partition]?.advance(to: record.offset + 1)
-            // A record that is no known answer says nothing about the stock.
+            let partition = record.place
+            partitions[partition]?.advance(to: record.offset + 1)
+            // Notes, and answers that this version does not know, say nothing about the stock.
             guard let value = record.value, let answer = try? decoder.decode(value) else { return }
-            partitions?[partition]?.apply(answer, at: record.offset, time: record.timestamp ?? 0)
-            if case .rejected = answer.outcome, partitions?[partition]?.isRefill(answer) ?? false {
+            partitions[partition]?.apply(answer, at: record.offset, time: record.timestamp ?? 0)
+            if case .rejected = answer.outcome, partitions[partition]?.isRefill(answer) ?? false {
                 logger.warning("refill rejected: \(answer.message)", metadata: ["store": "\(answer.store)", "id": "\(answer.id)"])
             }
-        case .endOfPartition(let partition, let next): partitions?[partition]?.advance(to: next)
+        case .endOfPartition(let partition, let next): partitions[partition]?.advance(to: next)
         case .failure(_, let error): try report(error)
         }
     }
@@ -290,42 +238,18 @@ final class RestockBot {
     /// Sends a refill in the background, to the partition that has the store's answers.
     private func send(_ refill: Refill, to partition: Int32) throws(KafkaError) {
         unconfirmed += 1
+        let command = OutgoingCommand.restock(id: refill.id, store: refill.store, .add, refill.amounts)
         try producer.produce(
-            topic: topics.restocks, partition: partition, key: Array(refill.store.utf8), value: refill.command.value,
+            topic: topics.restocks, partition: partition, key: Array(refill.store.utf8), value: command.value,
             timestamp: refill.time
-        ) { [weak self, show] outcome in
+        ) { [weak self, logger] outcome in
             self?.unconfirmed -= 1
             switch outcome {
-            case .success: show(refill)
+            case .success:
+                let amounts = refill.amounts.map { "\($0.fruit) +\($0.amount)" }.joined(separator: ", ")
+                logger.notice("refill", metadata: ["store": "\(refill.store)", "id": "\(refill.id)", "add": "\(amounts)"])
             case .failure(let error): self?.failure = error
             }
         }
-    }
-
-    /// Says once that the service does not answer, or that the group assigns nothing.
-    private func warn() {
-        let wasLate = isLate
-        isLate = .now - (partitions == nil ? joinedAt : underway.min() ?? .now) > .seconds(30)
-        guard isLate, !wasLate else { return }
-        let wait = partitions == nil ? "a share of the stores" : "the answer to a refill: is the service running?"
-        logger.warning("waiting for \(wait)", metadata: watch.lastFailure.map { ["error": "\($0)"] })
-    }
-}
-
-extension Refill {
-    /// `12:34:56  gangnam       juice-restock-bot/0-12  kiwi +25 (5 → 30)`.
-    func line(at time: String, paint: Paint) -> String {
-        let amounts = entries.map { "\($0.fruit.printable) +\($0.added) (\($0.level) → \($0.level + $0.added))" }
-        let columns = [
-            DisplayWidth.pad(StoreID.visible(store), to: 12), paint(.faint, DisplayWidth.pad(id.printable, to: 24)),
-        ]
-        return ([paint(.faint, time)] + columns + [paint(.cyan, amounts.joined(separator: ", "))]).joined(separator: "  ")
-    }
-
-    /// `{"time":"2026-01-31T12:34:56.789Z","store":"gangnam","record":{"restockId":"…","add":{"kiwi":25}}}`.
-    func json(at time: Date = .now) -> String {
-        let utc = DateTime.utc(milliseconds: Int64(time.timeIntervalSince1970 * 1000))
-        let members = [("time", JSONText.line(utc)), ("store", JSONText.line(store))]
-        return String(decoding: RecordLine.json(nil, members, record: command.value), as: UTF8.self)
     }
 }

@@ -42,33 +42,21 @@ struct TrafficOptions: ParsableArguments {
     @Option(help: ArgumentHelp("End after this many answered orders. (default: at Ctrl-C)", valueName: "count")) var orders: Int?
     @Option(
         help: ArgumentHelp(
-            "The stores, separated by commas, one a line in a file, or their number. (default: gangnam,hongdae,jamsil)",
-            valueName: "names|@file|count"))
+            "The stores, separated by commas, or one a line in a file. (default: gangnam,hongdae,jamsil)",
+            valueName: "names|@file"))
     var stores: String?
-    @Option(help: ArgumentHelp("The seed of the orders, to repeat another run. (default: a new seed)", valueName: "number"))
-    var seed: UInt64?
 }
 
 /// The configuration of simulated traffic.
 struct TrafficPlan {
     let stores: [String]
-    let seed: UInt64
     /// How many orders to send; nil runs until the user ends it.
     let orders: Int?
+    var seed = UInt64.random(in: 0 ... .max)
 
     init(_ settings: Settings) throws(Failure) {
         orders = try settings[.orders]
-        stores =
-            try settings.value(.stores, "\(Setting.stores.expectation), or a number up to 1000", Self.storeList)?.names()
-            ?? ["gangnam", "hongdae", "jamsil"]
-        seed =
-            try settings.value(.seed, "a whole number that is not negative") { UInt64($0) } ?? .random(in: 0...UInt64(UInt32.max))
-    }
-
-    /// Parses a list of store ids, or a number of generated ones.
-    static func storeList(_ text: String) -> StoreList? {
-        guard let count = Int(text) else { return StoreList(text) }
-        return (1...1000).contains(count) ? .names((1...count).map { "store-\($0)" }) : nil
+        stores = try settings.stores() ?? ["gangnam", "hongdae", "jamsil"]
     }
 }
 
@@ -83,12 +71,8 @@ struct Traffic {
     private let extra: Int
     private var random: SeededGenerator
     private var orderCount = 0, restockCount = 0
-    /// The latest orders, oldest first, that were not cancelled: at most ``mostRecent``.
-    private var recent: [OutgoingCommand] = []
     /// The fruits on their way, by restock id, so that further orders that lack them send no more restocks.
     private var underway: [String: (store: String, fruits: [String])] = [:]
-
-    private static let mostRecent = 10
 
     /// - Parameters:
     ///   - stores: at least one.
@@ -99,27 +83,23 @@ struct Traffic {
         random = SeededGenerator(seed: seed)
     }
 
-    /// The next order. One in eight is a basket.
-    mutating func nextOrder() -> OutgoingCommand {
+    /// The next order, and once in 25 times its cancel. One in eight is a basket, one juice in 40 is on no menu.
+    mutating func next() -> [OutgoingCommand] {
         orderCount += 1
         let till = Int.random(in: stores.indices, using: &random)
-        let size = happens(onceIn: 8) ? Int.random(in: 2...4, using: &random) : 1
-        let items = (0..<size).map { _ in item() }
-        let order = OutgoingCommand.order(id: "pos-\(till + 1)-\(run)\(orderCount)", store: stores[till], items)
-        if recent.count == Self.mostRecent { recent.removeFirst() }
-        recent.append(order)
-        return order
+        let (id, store) = ("pos-\(till + 1)-\(run)\(orderCount)", stores[till])
+        var items: [OrderedJuice] = []
+        for _ in 0..<(happens(onceIn: 8) ? Int.random(in: 2...4, using: &random) : 1) {
+            let juice = juices[Int.random(in: juices.indices, using: &random)]
+            items.append(
+                OrderedJuice(juice: happens(onceIn: 40) ? Self.unknownJuice : juice, quantity: happens(onceIn: 8) ? 2 : 1))
+        }
+        let order = OutgoingCommand.order(id: id, store: store, items)
+        return happens(onceIn: 25) ? [order, .cancel(id: id, store: store)] : [order]
     }
 
-    /// The cancel of a recent order, each at most once; nil 24 times out of 25.
-    mutating func nextCancel() -> OutgoingCommand? {
-        guard !recent.isEmpty, happens(onceIn: 25) else { return nil }
-        let order = recent.remove(at: Int.random(in: recent.indices, using: &random))
-        return .cancel(id: order.id, store: order.store)
-    }
-
-    /// The restock to send after an answer; nil if none is needed. At once and by large amounts: the real bot, `juice restock-bot`,
-    /// keeps levels instead.
+    /// The restock to send after an answer; nil if none is needed. It adds large amounts at once, where `juice restock-bot` keeps
+    /// levels.
     mutating func nextRestock(after answer: Answer) -> OutgoingCommand? {
         if answer.command == .restock { underway[answer.id] = nil }
         guard case .outOfStock(_, let missing) = answer.outcome else { return nil }
@@ -137,17 +117,17 @@ struct Traffic {
     /// The pause before the next order at a human pace: about six orders per second.
     mutating func pause() -> Duration { .milliseconds(Int.random(in: 60...260, using: &random)) }
 
-    private mutating func item() -> OrderedJuice {
-        let isUnknown = happens(onceIn: 40)
-        let juice = juices[Int.random(in: juices.indices, using: &random)]
-        return OrderedJuice(juice: isUnknown ? Self.unknownJuice : juice, quantity: happens(onceIn: 8) ? 2 : 1)
-    }
-
     private mutating func happens(onceIn count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
 }
 
 /// Simulated traffic: points of sale that send orders and cancels, a bot that restocks, and a reader of the answers.
 final class TrafficSession {
+    /// What an answer names.
+    private struct Sent: Hashable {
+        let kind: CommandKind
+        let id: String
+    }
+
     /// The most orders and cancels in flight, far below the number of records at which the embedded broker trims partitions.
     private static let mostInFlight = 200
     /// The session fails without any answer for this long.
@@ -156,7 +136,7 @@ final class TrafficSession {
     private static let closingTime = Duration.seconds(2)
 
     private(set) var tally = Tally()
-    var inFlight: Int { sentAt.count + cancelsInFlight.count }
+    var inFlight: Int { sentAt.count }
     /// Orders answered per second since the first was sent.
     var ordersPerSecond: Double {
         guard let firstSentAt else { return 0 }
@@ -170,12 +150,11 @@ final class TrafficSession {
     private var traffic: Traffic
     /// Without a limit the traffic is for people to watch, so it has their pace; otherwise it is as fast as answers arrive.
     private let orderLimit: Int?
-    private var sent = 0
-    private var sentAt: [String: ContinuousClock.Instant] = [:]
-    private var cancelsInFlight: Set<String> = []
+    private var orderCount = 0
+    /// The orders and cancels without an answer.
+    private var sentAt: [Sent: ContinuousClock.Instant] = [:]
     private var firstSentAt: ContinuousClock.Instant?
-    private var nextOrderAt = ContinuousClock.now
-    private var lastAnswerAt = ContinuousClock.now
+    private var (nextOrderAt, lastAnswerAt) = (ContinuousClock.now, ContinuousClock.now)
     private var failedDelivery: KafkaError?
 
     /// - Parameter run: a part of every id, as in ``Traffic``.
@@ -188,23 +167,33 @@ final class TrafficSession {
         results = try clients.newAnswers(timeout: .seconds(10))
     }
 
-    /// Whether the requested number of orders has been answered, and every cancel.
-    private var isDone: Bool { tally.orders == orderLimit && cancelsInFlight.isEmpty }
-
     /// Runs until all orders are answered or `isEnded`, and then waits for the orders in flight.
     ///
     /// - Parameters:
     ///   - mayBegin: whether orders may be sent, asked before each step. May throw to end the session.
     ///   - show: receives the answers of each step, which may be none.
     func run(until isEnded: () -> Bool, mayBegin: () throws -> Bool = { true }, show: ([Answer]) throws -> Void) throws {
-        while !isDone && !isEnded() {
+        while !isEnded(), orderCount < orderLimit ?? .max || inFlight > 0 {
             if try mayBegin() { try sendOrders() }
             try show(try readAnswers())
         }
         let deadline = Deadline(after: Self.closingTime)
-        while !isDone && inFlight > 0 && !deadline.isOver {
+        while inFlight > 0 && !deadline.isOver {
             _ = try mayBegin()
             try show(try readAnswers())
+        }
+    }
+
+    /// Sends the orders that are due, as many as may be in flight.
+    private func sendOrders() throws(Failure) {
+        while inFlight < Self.mostInFlight, orderCount < orderLimit ?? .max, .now >= nextOrderAt {
+            orderCount += 1
+            firstSentAt = firstSentAt ?? .now
+            if orderLimit == nil { nextOrderAt = .now + traffic.pause() }
+            for command in traffic.next() {
+                sentAt[Sent(kind: command.kind, id: command.id)] = .now
+                try send(command)
+            }
         }
     }
 
@@ -216,9 +205,15 @@ final class TrafficSession {
         var answers: [Answer] = []
         let wait = Duration.milliseconds(20)
         // Not beyond the time of the next order.
-        try results.poll(timeout: orderLimit == nil ? min(wait, untilNextOrder) : wait) { record throws(Failure) in
+        let timeout = orderLimit == nil ? min(wait, max(.zero, nextOrderAt - .now)) : wait
+        try results.poll(timeout: timeout) { record throws(Failure) in
             guard let value = record.value, let answer = try? decoder.decode(value) else { return }
-            if try count(answer) { answers.append(answer) }
+            let start = sentAt.removeValue(forKey: Sent(kind: answer.command, id: answer.id))
+            // The embedded broker also shows answers of transactions that were aborted and repeated.
+            guard start != nil || answer.command == .restock else { return }
+            tally.count(answer, after: start.map { .now - $0 } ?? .zero)
+            answers.append(answer)
+            if let restock = traffic.nextRestock(after: answer) { try send(restock) }
         }
         if !answers.isEmpty || inFlight == 0 { lastAnswerAt = .now }
         guard ContinuousClock.now - lastAnswerAt < Self.answerTimeout else {
@@ -227,38 +222,6 @@ final class TrafficSession {
                 "no answer for \(DurationText.text(Self.answerTimeout)), with \(inFlight.counted("command")) in flight")
         }
         return answers
-    }
-
-    /// Sends the orders that are due, as many as may be in flight.
-    private func sendOrders() throws(Failure) {
-        while inFlight < Self.mostInFlight, sent < orderLimit ?? .max, untilNextOrder == .zero {
-            let order = traffic.nextOrder()
-            sentAt[order.id] = .now
-            firstSentAt = firstSentAt ?? .now
-            sent += 1
-            if orderLimit == nil { nextOrderAt = .now + traffic.pause() }
-            try send(order)
-            if let cancel = traffic.nextCancel() {
-                cancelsInFlight.insert(cancel.id)
-                try send(cancel)
-            }
-        }
-    }
-
-    private var untilNextOrder: Duration { max(.zero, nextOrderAt - .now) }
-
-    /// - Returns: whether the answer is new. The embedded broker also shows answers of transactions that were aborted and
-    ///   repeated.
-    private func count(_ answer: Answer) throws(Failure) -> Bool {
-        switch answer.command {
-        case .order:
-            guard let start = sentAt.removeValue(forKey: answer.id) else { return false }
-            tally.count(answer, after: .now - start)
-        case .cancel where cancelsInFlight.remove(answer.id) == nil: return false
-        case .cancel, .restock: tally.count(answer)
-        }
-        if let restock = traffic.nextRestock(after: answer) { try send(restock) }
-        return true
     }
 
     private func send(_ command: OutgoingCommand) throws(Failure) {
@@ -302,7 +265,7 @@ struct Tally {
         return (sorted[sorted.count / 2], sorted[min(sorted.count - 1, sorted.count * 99 / 100)])
     }
 
-    /// The demo's last line, which scripts may read.
+    /// The last line of `juice demo` and `juice traffic`, which scripts may read.
     var summary: String {
         "orders \(orders), juice made \(juicesMade), out of stock \(outOfStock), rejected \(rejected), cancelled \(cancelled)"
     }

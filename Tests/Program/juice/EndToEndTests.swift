@@ -126,7 +126,8 @@ struct EndToEndTests {
 
     @Test func trafficOrdersBasketsAndCancels() async throws {
         try await EmbeddedService.run { clients in
-            let plan = try TrafficPlan(given(["orders": "300", "seed": "7"]))
+            var plan = try TrafficPlan(given(["orders": "300"]))
+            plan.seed = 7
             let session = try TrafficSession(clients, plan, menu: .standard)
             try session.run(until: { false }, show: { _ in })
             #expect(session.tally.orders == 300)

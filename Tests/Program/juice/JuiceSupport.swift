@@ -36,26 +36,19 @@ enum EmbeddedService {
 
 /// A bot on a thread of its own.
 final class RunningBot: Sendable {
+    let log = LogLines()
     private let end = StopSignal()
     /// Ends the freeze that the bot is in; nil while it is in none.
     private let thawing = Mutex<StopSignal?>(nil)
-    private let sent = Mutex<[Refill]>([])
-    private let arrivals = DispatchSemaphore(value: 0)
     private let failure = Mutex<(any Error)?>(nil)
     private let hasEnded = DispatchSemaphore(value: 0)
 
-    init(_ clients: KafkaClients, _ plan: RestockBotPlan, logger: Logger = EmbeddedService.quiet) {
+    init(_ clients: KafkaClients, _ plan: RestockBotPlan) {
         Thread { [self] in
             do {
-                try plan.run(
-                    clients, logger,
-                    isEnded: { [self] in
-                        thawing.withLock { $0 }?.wait(for: .seconds(600))
-                        return end.isRequested
-                    }
-                ) { [self] refill in
-                    sent.withLock { $0.append(refill) }
-                    arrivals.signal()
+                try plan.run(clients, log.logger) { [self] in
+                    thawing.withLock { $0 }?.wait(for: .seconds(600))
+                    return end.isRequested
                 }
             } catch { failure.withLock { $0 = error } }
             hasEnded.signal()
@@ -66,8 +59,6 @@ final class RunningBot: Sendable {
     func freeze() { thawing.withLock { $0 = StopSignal() } }
 
     func thaw() { thawing.withLock { $0.take() }?.request() }
-
-    var refills: [Refill] { sent.withLock { $0 } }
 
     /// Stops the bot, waits until it has ended, and throws its error if it failed.
     func stop() throws {
@@ -82,11 +73,8 @@ final class RunningBot: Sendable {
 
     /// Whether it has sent this many refills before the deadline.
     func waits(for count: Int, _ deadline: Deadline) -> Bool {
-        while refills.count < count {
-            let timeout = DispatchTime.now() + deadline.remaining / .seconds(1)
-            guard arrivals.wait(timeout: timeout) == .success else { break }
-        }
-        return refills.count >= count
+        while log.refills.count < count, !deadline.isOver { log.waitForFirst(within: deadline.remaining) }
+        return log.refills.count >= count
     }
 }
 
@@ -119,6 +107,12 @@ struct TestClient {
     }
 
     func level(of fruit: String, in store: String) throws -> Int? { try stock(of: store)[store]?[fruit] }
+
+    /// Whether a fruit has this level before the deadline.
+    func waits(for level: Int, of fruit: String, in store: String) throws -> Bool {
+        while try self.level(of: fruit, in: store) != level { if deadline.isOver { return false } }
+        return true
+    }
 }
 
 extension Answer {
@@ -136,6 +130,9 @@ final class LogLines: Sendable {
     private let arrivals = DispatchSemaphore(value: 0)
 
     var all: [String] { lines.withLock { $0 } }
+
+    /// The ids of the refills that a bot has sent.
+    var refills: [String] { all.compactMap { $0.firstMatch(of: /^refill .*id=(\S+)/).map { String($0.1) } } }
 
     func waitForFirst(within timeout: Duration) {
         _ = arrivals.wait(timeout: .now() + timeout / .seconds(1))

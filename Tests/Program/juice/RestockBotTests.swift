@@ -15,7 +15,7 @@ struct RestockBotPlanTests {
     @Test func hasDefaults() throws {
         let plan = try RestockBotPlan(given())
         #expect((plan.low, plan.target, plan.group) == (5, 30, "juice-restock-bot"))
-        #expect(plan.stores == nil && plan.fruits == nil && plan.onceWithin == nil)
+        #expect(plan.stores == nil && plan.fruits == nil)
     }
 
     @Test func theLongestIDFits() throws {
@@ -28,13 +28,11 @@ struct RestockBotPlanTests {
         let plan = try RestockBotPlan(
             given([
                 "low": "0", "target": "1", "stores": "강남,a", "fruits": "딸기,kiwi", "bot-group": "bots", "group": "g",
-                "once": "true", "timeout": "3s",
             ])
         )
         #expect((plan.low, plan.target, plan.group) == (0, 1, "bots"))
         #expect(plan.stores == [Name("a"), Name("강남")])
         #expect(plan.fruits == [Name("kiwi"), Name("strawberry")])
-        #expect(plan.onceWithin == .seconds(3))
     }
 
     @Test(
@@ -51,19 +49,6 @@ struct RestockBotPlanTests {
         let failure = #expect(throws: Failure.self) { try RestockBotPlan(settings) }
         #expect(failure?.message.hasPrefix(message) == true, "\(failure?.message ?? "")")
     }
-
-    @Test func aRefillIsALine() {
-        let entries = [Refill.Entry(fruit: "kiwi", level: 5, added: 25), .init(fruit: "mango", level: 0, added: 30)]
-        let refill = Refill(id: "bot/0-12", time: 0, store: "강남", entries: entries)
-        #expect(
-            refill.line(at: "12:34:56", paint: .none)
-                == "12:34:56  강남          bot/0-12                  kiwi +25 (5 → 30), mango +30 (0 → 30)")
-        #expect(
-            refill.json(at: Date(timeIntervalSince1970: 1_769_862_896.789))
-                == #"{"time":"2026-01-31T12:34:56.789Z","store":"강남","#
-                + #""record":{"restockId":"bot/0-12","add":{"kiwi":25,"mango":30}}}"#
-        )
-    }
 }
 
 /// Tests the bot with the service, over TCP, on an embedded broker.
@@ -73,22 +58,23 @@ struct RestockBotTests {
         try await EmbeddedService.run { clients in
             let deadline = Deadline(after: .seconds(60))
             let client = TestClient(clients, deadline)
-            // One shortage from before the bot's start, one while it runs.
-            #expect(try client.order("banana", quantity: 5, store: "강남").isMade)
             let bot = RunningBot(clients, RestockBotPlan())
+            // 0 left.
+            #expect(try client.order("banana", quantity: 5, store: "강남").isMade)
             #expect(bot.waits(for: 1, deadline))
+            // An order that needs 16 of the 10 strawberries.
             #expect(try !client.order("strawberry", store: "main").isMade)
             #expect(bot.waits(for: 2, deadline))
+            #expect(try client.waits(for: 30, of: "banana", in: "강남"))
+            #expect(try client.waits(for: 30, of: "strawberry", in: "main"))
             try bot.stop()
-            #expect(bot.refills.map(\.store) == ["강남", "main"])
 
-            // Another bot finds nothing to refill, and everything answered.
-            let plan = RestockBotPlan(onceWithin: .seconds(30))
-            let second = RunningBot(clients, plan)
-            try second.wait()
-            #expect(second.refills.isEmpty)
-            #expect(try client.level(of: "banana", in: "강남") == 30)
-            #expect(try client.level(of: "strawberry", in: "main") == 30)
+            // Another bot finds nothing to refill.
+            let second = RunningBot(clients, RestockBotPlan())
+            #expect(try client.order("mango", store: "main").isMade)
+            second.log.waitForFirst(within: .seconds(30))
+            try second.stop()
+            #expect(second.log.refills.isEmpty)
         }
     }
 
@@ -100,34 +86,160 @@ struct RestockBotTests {
             let clients = KafkaClients(
                 bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 0),
                 properties: ["socket.timeout.ms": "120000"], logger: EmbeddedService.quiet)
-            let lines = LogLines()
-            let bot = RunningBot(clients, RestockBotPlan(), logger: lines.logger)
-            lines.waitForFirst(within: .seconds(60))
-            #expect(lines.all == ["watching partitions=0"])
+            let bot = RunningBot(clients, RestockBotPlan())
+            bot.log.waitForFirst(within: .seconds(60))
+            #expect(bot.log.all == ["watching partitions=0"])
             broker.setRoundTrip(.seconds(120))
-            lines.waitForFirst(within: .seconds(60))
-            #expect(lines.all.last?.hasPrefix("no Kafka broker answers at ") == true, "\(lines.all)")
+            bot.log.waitForFirst(within: .seconds(60))
+            #expect(bot.log.all.last?.hasPrefix("no Kafka broker answers at ") == true, "\(bot.log.all)")
             broker.setRoundTrip(.zero)
             try bot.stop()
         }
     }
 
-    @Test func endsSoonWhereNobodyAnswers() async throws {
+    @Test func waitsWhereNoBrokerAnswers() async throws {
         let clients = KafkaClients(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
         try await onThread {
-            let failure = #expect(throws: Failure.self) {
-                try RunningBot(clients, .init(onceWithin: .milliseconds(300))).wait()
-            }
-            #expect(failure?.status == .unavailable)
-            // A bot without --once waits until it is stopped.
-            let lines = LogLines()
-            let bot = RunningBot(clients, RestockBotPlan(), logger: lines.logger)
-            lines.waitForFirst(within: .seconds(30))
+            let bot = RunningBot(clients, RestockBotPlan())
+            bot.log.waitForFirst(within: .seconds(30))
             try bot.stop()
             #expect(
-                lines.all == [
+                bot.log.all == [
                     "no Kafka broker answers at 127.0.0.1:1: connection refused; trying again", "stopping: leaving the group",
                 ])
+        }
+    }
+}
+
+/// The bot step by step on the embedded broker: where it begins, what it commits, and how it recovers.
+@Suite(.concurrencyLimited) struct RestockBotStepTests {
+    private static let results = TopicPartition(topic: TopicNames().results, partition: 0)
+
+    private final class Site {
+        let broker: EmbeddedBroker
+        let clients: KafkaClients
+        /// Has a line for each refill that brokers confirmed.
+        let log = LogLines()
+
+        init(_ properties: [String: String] = [:]) throws {
+            broker = try EmbeddedBroker(logger: .quiet)
+            for topic in [results.topic, TopicNames().restocks] { try broker.createTopic(topic, partitionCount: 1) }
+            // The embedded broker waits for a second less than the session timeout before members join again.
+            let soon = ["session.timeout.ms": "2500", "heartbeat.interval.ms": "200"].merging(properties) { $1 }
+            clients = KafkaClients(
+                bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 0), properties: soon, logger: .quiet)
+        }
+
+        func bot() throws -> RestockBot { try RestockBot(clients, RestockBotPlan(group: "bots"), log.logger) }
+
+        /// Writes these answers, a second after 1970 began.
+        func answer(_ answers: String...) throws {
+            let producer = try Producer(configuration: clients.base, hooks: ClientHooks(logger: .quiet))
+            for answer in answers {
+                try producer.send(
+                    topic: results.topic, key: nil, value: Array(answer.utf8), timestamp: 1000, timeout: .seconds(60))
+            }
+        }
+
+        /// Steps until this is so, or a minute is over.
+        @discardableResult func step(_ bot: RestockBot, until isDone: () throws -> Bool) rethrows -> KafkaError? {
+            let deadline = ContinuousClock.now + .seconds(60)
+            while try !isDone(), .now < deadline {
+                do throws(KafkaError) { try bot.step() } catch { return error }
+            }
+            #expect(try isDone(), "\(log.all)")
+            return nil
+        }
+
+        func reader() throws -> Consumer {
+            try Consumer(configuration: clients.base.merging(["group.id": "bots"]), hooks: ClientHooks(logger: .quiet))
+        }
+
+        func committed() throws -> Offset? {
+            let reader = try reader()
+            defer { reader.close() }
+            return try reader.committed([results], timeout: .seconds(30))[results] ?? nil
+        }
+    }
+
+    private static func made(kiwi: Int) -> String {
+        #"{"type":"juiceMade","orderId":"1","store":"a","offset":1,"juice":"kiwi","quantity":1,"used":{"kiwi":3},"#
+            + #""left":{"kiwi":\#(kiwi)},"revision":1,"message":"m"}"#
+    }
+
+    private static func refilled(_ id: String) -> String {
+        #"{"type":"restocked","restockId":"\#(id)","store":"a","offset":1,"left":{"kiwi":30},"revision":2,"message":"m"}"#
+    }
+
+    /// The offset is committed only up to an unanswered refill, so each bot sends it again under the same id, with the same time.
+    @Test func aSuccessorSendsTheSame() async throws {
+        try await onThread {
+            let site = try Site()
+            try site.answer(#"{"type":"copy","topic":"restocks","offset":7}"#, Self.made(kiwi: 1))
+            for count in 1...2 {
+                let bot = try site.bot()
+                site.step(bot) { site.log.refills.count == count }
+                bot.commit()
+            }
+            #expect(site.log.refills == ["bots/0-1", "bots/0-1"])
+            #expect(try site.committed() == 1)
+            var times: [Int64?] = []
+            try TopicReader(site.clients, topic: TopicNames().restocks, timeout: .seconds(30)).readAll {
+                times.append($0.timestamp)
+            }
+            #expect(times == [1000, 1000])
+            try site.answer(Self.refilled("bots/0-1"))
+            let bot = try site.bot()
+            // The commit is not waited for.
+            try site.step(bot) {
+                bot.commit()
+                return try site.committed() == 3
+            }
+            #expect(site.log.refills.count == 2)
+        }
+    }
+
+    /// A committed offset that is not in the log is not read from.
+    @Test func itBeginsWithTheOldestIfItsOffsetIsNotInTheLog() async throws {
+        try await onThread {
+            let site = try Site()
+            try site.answer(Self.made(kiwi: 1))
+            let reader = try site.reader()
+            try reader.commit([Self.results: 1000])
+            reader.close()
+            site.step(try site.bot()) { site.log.refills == ["bots/0-0"] }
+        }
+    }
+
+    /// After any error another bot reads again from the committed offsets, and decides the same.
+    @Test func aRefillThatIsRefusedIsSentAgain() async throws {
+        try await onThread {
+            let site = try Site()
+            try site.answer(Self.made(kiwi: 1))
+            site.broker.fail(next: .produce, with: [.messageTooLarge])
+            let bot = RunningBot(site.clients, RestockBotPlan(group: "bots"))
+            #expect(bot.waits(for: 1, Deadline(after: .seconds(60))))
+            try bot.stop()
+            #expect(bot.log.refills == ["bots/0-0"])
+            let lines = bot.log.all
+            #expect(lines.count { $0.hasPrefix("reading again from the committed offsets: ") } == 1, "\(lines)")
+        }
+    }
+
+    @Test func aRightThatIsMissingEndsIt() async throws {
+        try await onThread {
+            let site = try Site()
+            site.broker.fail(next: .joinGroup, with: Array(repeating: .groupAuthorizationFailed, count: 10))
+            #expect(site.step(try site.bot()) { false }?.code == .groupAuthorizationFailed)
+        }
+    }
+
+    @Test func damageMakesItJoinAgain() async throws {
+        try await onThread {
+            let site = try Site(["check.crcs": "true"])
+            try site.broker.append("before", damaged: nil, to: Self.results)
+            try site.broker.append("damaged", damaged: .bit, to: Self.results)
+            #expect(site.step(try site.bot()) { false }?.code == .badMessage)
         }
     }
 }
