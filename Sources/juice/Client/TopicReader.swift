@@ -4,7 +4,8 @@ import Kafka
 /// Ranges of offsets, by partition.
 typealias Logs = [TopicPartition: Range<Offset>]
 
-/// Reads all partitions of some topics, without a consumer group. It reads committed records only.
+/// Reads all partitions of some topics for a command, without a consumer group. It reads committed records only, and passes over
+/// what cannot be read, with a warning on standard error.
 final class TopicReader {
     /// Which offset counts as the end of a partition.
     enum End {
@@ -16,25 +17,17 @@ final class TopicReader {
 
     /// The start and end of each partition's log when the reader was created.
     let watermarks: Logs
-
-    private let topics: [String]
-    private let clients: KafkaClients
-    private let consumer: Consumer
-    /// How long to wait for brokers, and for the next records.
-    private let timeout: Duration
-    /// The next offset of each assigned partition.
-    private var positions: [TopicPartition: Offset] = [:]
-    /// What could not be read so far, and why; without a problem it expired while it was to be read.
-    private(set) var gaps: [(place: TopicPartition, offsets: Range<Offset>, problem: String?)] = []
     /// Whether what cannot be read is reported on standard error.
     var warnsOfGaps = true
-    private var fullPolls = 0
 
-    private static let mostRecords = 1000
+    private let clients: KafkaClients
+    private let reader: PartitionReader
+    /// How long to wait for brokers, and for the next records.
+    private let timeout: Duration
+    private var reportedGaps = 0
+
     /// Brokers that were silent for this long are asked.
     private static let longestSilence = Duration.seconds(2)
-    /// How many polls that find as many records as they may pass between two requests to fetch on. librdkafka's queue holds more.
-    private static let pollsToFetchOn = 16
 
     /// Looks up where the topics' partitions start and end.
     ///
@@ -45,11 +38,11 @@ final class TopicReader {
         _ clients: KafkaClients, topic topics: String..., of store: String? = nil, upTo end: End? = .lastStableOffset,
         timeout: Duration
     ) throws(Failure) {
-        (self.topics, self.clients, self.timeout) = (topics, clients, timeout)
+        (self.clients, self.timeout) = (clients, timeout)
         let deadline = Deadline(after: timeout)
         // Of records that expired meanwhile there is an error.
         let consumer = try clients.consumer(reset: "error")
-        self.consumer = consumer
+        reader = PartitionReader(consumer, gaps: .pass, onTransientError: clients.watch.noticed)
         try clients.reach(consumer, deadline: deadline)
         let isSeparate = end == .highWatermark
         let asker = isSeparate ? try clients.consumer(isolation: "read_uncommitted") : consumer
@@ -68,75 +61,29 @@ final class TopicReader {
         }
     }
 
-    /// Assigns these partitions, and no others, from these offsets on.
-    func start(at offsets: [TopicPartition: Offset]) throws(Failure) {
-        try clients.call(try consumer.assign(offsets))
-        positions = offsets
-    }
+    /// What could not be read so far.
+    var gaps: [PartitionReader.Gap] { reader.gaps }
 
-    /// Reads what follows the ends in ``watermarks``.
+    /// Follows these partitions, and no others, from these offsets on.
+    func start(at offsets: [TopicPartition: Offset]) throws(Failure) { try clients.call(try reader.start(at: offsets)) }
+
+    /// Follows what comes after the ends in ``watermarks``.
     func startAtEnds() throws(Failure) { try start(at: watermarks.mapValues(\.upperBound)) }
 
-    /// Calls `body` with each available record, after waiting up to `timeout` for the first one. Passes over what cannot be read.
+    /// Calls `body` with each available record, after waiting up to `timeout` for the first one.
     ///
     /// - Returns: the partitions whose end was reached, with the next offset.
     @discardableResult
     func poll(timeout: Duration, _ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) -> [TopicPartition: Offset] {
-        let batch = try clients.call(try consumer.poll(maxRecords: Self.mostRecords, timeout: timeout))
-        if batch.count == Self.mostRecords {
-            fullPolls += 1
-            if fullPolls % Self.pollsToFetchOn == 0 {
-                consumer.fetchOn(from: Array(positions.keys))
-            }
-        }
-        var ends: [TopicPartition: Offset] = [:]
-        // Whatever follows the first error of a partition is noise.
-        var faults: [TopicPartition: KafkaError] = [:]
-        for element in batch {
-            switch element {
-            case .record(let record):
-                if faults[record.place] != nil { continue }
-                positions[record.place] = record.offset + 1
-                try body(record)
-            case .failure(let partition?, _) where faults[partition] != nil: continue
-            case .failure(let partition?, let error) where error.code.isDamage || error.code.isOffsetReset:
-                faults[partition] = error
-            case .endOfPartition(let partition, let next): ends[partition] = next
-            case .failure(_, let error) where error.remedy == .retry: clients.watch.noticed(error)
-            // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
-            case .failure(_, let error) where error.code == .groupAuthorizationFailed: continue
-            case .failure(_, let error): throw clients.failure(error)
-            }
-        }
-        if !faults.isEmpty { try pass(faults) }
-        return ends
+        let records = try clients.call(try reader.poll(timeout: timeout))
+        for record in records { try body(record) }
+        reportGaps()
+        return records.ends
     }
 
-    /// Goes on behind damaged batches, and where logs begin by now.
-    private func pass(_ faults: [TopicPartition: KafkaError]) throws(Failure) {
-        for (place, error) in faults {
-            var next = positions[place] ?? 0
-            var end = next
-            if error.code.isDamage {
-                let first = error.offset ?? next
-                (next, end) = (max(next, first), clients.lastDamaged(of: place, from: first, timeout: timeout) + 1)
-            } else if let log = try clients.call(try consumer.watermarks(of: [place], timeout: timeout))[place] {
-                // An error from before an assignment may come after it.
-                end = next == log.upperBound || log.contains(next) ? next : log.lowerBound
-            }
-            positions[place] = end
-            let gap = (place: place, offsets: next..<max(next, end), problem: error.code.isDamage ? error.message : nil)
-            guard !gap.offsets.isEmpty, !gaps.contains(where: { $0.place == place && $0.offsets == gap.offsets }) else { continue }
-            gaps.append(gap)
-            guard warnsOfGaps else { continue }
-            let reason = gap.problem.map { "cannot be read: \($0)" } ?? "have expired"
-            StandardError.write("warning: offsets \(next) to \(end - 1) of \(place) \(reason)\n")
-        }
-        try start(at: positions)
-    }
-
-    /// Reads what follows the ends in ``watermarks`` until asked to stop. Shows what was found among the records at hand. While
-    /// nothing arrives it asks brokers, so that ``KafkaClients/watch`` says when none answers: old data must not pass for new.
+    /// Follows what comes after the ends in ``watermarks`` until asked to stop. Shows what was found among the records at hand.
+    /// While nothing arrives it asks brokers, so that ``KafkaClients/watch`` says when none answers: old data must not pass for
+    /// new.
     func follow<Found>(
         until stop: StopSignal, _ find: (ConsumedRecord) -> Found?, show: ([Found]) -> Void
     ) throws(Failure) {
@@ -152,7 +99,7 @@ final class TopicReader {
             if !found.isEmpty { show(found) }
             // A broker that hangs breaks no connection.
             if clients.watch.needsProbe || .now - heardAt > Self.longestSilence,
-                clients.watch.probe(consumer, timeout: .seconds(1))
+                clients.watch.probe(reader.consumer, timeout: .seconds(1))
             {
                 heardAt = .now
             }
@@ -163,25 +110,21 @@ final class TopicReader {
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` if nothing arrives for the reader's timeout.
     func read(_ ranges: Logs, _ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) {
-        var unread = UnreadRanges(ranges)
-        try start(at: ranges.filter { !$0.value.isEmpty }.mapValues(\.lowerBound))
-        var deadline = Deadline(after: timeout)
-        while !unread.isEmpty {
-            var hasRead = false
-            let ends = try poll(timeout: deadline.step()) { record throws(Failure) in
-                hasRead = true
-                let place = record.place
-                if ranges[place]?.contains(record.offset) ?? false { try body(record) }
-                unread.passed(place, next: record.offset + 1)
-            }
-            for (partition, next) in ends { unread.passed(partition, next: next) }
-            if hasRead || !ends.isEmpty {
-                deadline = Deadline(after: timeout)
-            } else if deadline.isOver {
-                let reason = "nothing more of \(topics.joined(separator: ", ")) has come for \(DurationText.text(timeout))"
-                throw clients.failure(KafkaError(code: .timedOut, message: reason, isRetriable: true))
-            }
+        try clients.call(try reader.start(ranges))
+        while let records = try clients.call(try reader.next(until: .now + timeout)) {
+            for record in records { try body(record) }
+            reportGaps()
         }
+        reportGaps()
+    }
+
+    private func reportGaps() {
+        for gap in gaps.dropFirst(reportedGaps) where warnsOfGaps {
+            let reason = gap.error.code.isDamage ? "cannot be read: \(gap.error.message)" : "have expired"
+            let (first, last) = (gap.offsets.lowerBound, gap.offsets.upperBound - 1)
+            StandardError.write("warning: offsets \(first) to \(last) of \(gap.partition) \(reason)\n")
+        }
+        reportedGaps = gaps.count
     }
 
     /// Reads everything up to the ends in ``watermarks``, in order within each partition.
@@ -254,8 +197,8 @@ extension TopicReader {
     private func split(_ logs: Logs, at time: Int64) throws(Failure) -> (before: Logs, after: Logs) {
         let times = logs.filter { !$0.value.isEmpty }.mapValues { _ in time }
         let deadline = Deadline(after: timeout)
-        let found = try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
-            try consumer.offsets(since: times, timeout: deadline.remaining)
+        let found = try clients.ask(reader.consumer, until: deadline) { () throws(KafkaError) in
+            try reader.consumer.offsets(since: times, timeout: deadline.remaining)
         }
         return logs.split(at: found)
     }

@@ -220,7 +220,9 @@ private final class KafkaAuditSource: AuditSource {
                 .unavailable, "\(place.topic) \(place.partition) cannot be read from offset \(reading.next) to its end at \(end)",
                 hint: "a transaction may still be open: try again, or wait longer with --timeout")
         }
-        let gaps = reading.reader.gaps.filter { $0.place == place }.map { AuditGap($0.offsets, $0.problem) }
+        let gaps = reading.reader.gaps.filter { $0.partition == place }.map { gap in
+            AuditGap(gap.offsets, gap.error.code.isDamage ? gap.error.message : nil)
+        }
         if !gaps.isEmpty { unreadable.withLock { $0[place, default: []].formUnion(gaps) } }
         reading.asked = records.last.map { $0.offset + 1 }
         reading.isDone = records.isEmpty

@@ -37,7 +37,7 @@ extension LetterPosition {
     }
 }
 
-/// A record that the service could not process, as in the dead-letter topic.
+/// A record of the dead-letter topic.
 struct DeadLetter {
     /// Where the service read the record, as far as the headers say.
     struct Source: Hashable, Encodable {
@@ -48,15 +48,8 @@ struct DeadLetter {
         var text: String { "\(topic) \(partition.map(String.init) ?? "")@\(offset.map(String.init) ?? "")" }
     }
 
-    /// What a letter that stands twice has both times. After a crash, the service may put the same record aside again.
-    struct Identity: Hashable {
-        let source: Source
-        /// A hash of key and value: in a topic that was recreated, another record may have the same source.
-        let contents: Int
-    }
-
     let position: LetterPosition
-    /// When it was put aside, in milliseconds since 1970.
+    /// When it was written, in milliseconds since 1970.
     let timestamp: Int64?
     let key, value: [UInt8]?
     /// All headers, including the service's.
@@ -86,15 +79,6 @@ extension DeadLetter {
             offset: header(HeaderName.sourceOffset).flatMap { Offset($0) })
     }
 
-    /// Nil for a record without a source, which the service did not write.
-    var identity: Identity? {
-        guard header(HeaderName.sourceOffset) != nil else { return nil }
-        var hasher = Hasher()
-        hasher.combine(key)
-        hasher.combine(value)
-        return Identity(source: source, contents: hasher.finalize())
-    }
-
     /// The original size in bytes, if the value was truncated.
     var truncatedFrom: String? { header(HeaderName.truncatedFrom) }
 
@@ -104,13 +88,7 @@ extension DeadLetter {
         return String(decoding: key, as: UTF8.self)
     }
 
-    /// The dead letter that was resent, if this record is a note of that. A dead letter's sender may have set the same header.
-    var resentLetter: LetterPosition? {
-        guard header(HeaderName.errorCode) == nil, let text = header(HeaderName.resentLetter) else { return nil }
-        return LetterPosition(text, separator: "/")
-    }
-
-    /// The headers that the service and this command add.
+    /// The headers that the service and `juice dead-letters resend` add.
     static let ownHeaders: Set<String> = [
         HeaderName.errorCode, HeaderName.errorMessage, HeaderName.sourceTopic, HeaderName.sourcePartition,
         HeaderName.sourceOffset, HeaderName.truncatedFrom, HeaderName.forwardedFrom,
@@ -124,13 +102,118 @@ extension DeadLetter {
     func header(_ name: String) -> String? { headers.last { $0.name == name }?.text }
 }
 
+// MARK: - Reading
+
+/// Reads the dead letters, and the notes between them that mark some as resent.
+///
+/// The service may write a letter a second time after a crash, or in place of another instance. It is found where it is first.
+final class DeadLetterReader {
+    /// What both copies of a letter have. In a topic that was recreated, another record may have the same source.
+    private struct Identity: Hashable {
+        let source: DeadLetter.Source
+        let key, value: Int
+
+        init?(_ letter: DeadLetter) {
+            guard letter.source.offset != nil else { return nil }
+            (source, key, value) = (letter.source, letter.key.hashValue, letter.value.hashValue)
+        }
+    }
+
+    private let reader: TopicReader
+
+    /// - Parameter end: where reading ends; the high watermark waits for open transactions.
+    init(_ clients: KafkaClients, upTo end: TopicReader.End = .lastStableOffset, timeout: Duration) throws(Failure) {
+        reader = try TopicReader(clients, topic: clients.topics.deadLetters, upTo: end, timeout: timeout)
+    }
+
+    /// All matching dead letters, oldest first.
+    func all(where isMeant: (DeadLetter) -> Bool = { _ in true }) throws(Failure) -> [DeadLetter] {
+        try read(reader.watermarks, where: isMeant).letters
+    }
+
+    /// The last matching dead letters, oldest first.
+    func last(_ count: Int, where isMeant: (DeadLetter) -> Bool) throws(Failure) -> [DeadLetter] {
+        guard count > 0 else { return [] }
+        var size = Offset(clamping: count) * 2 + 64
+        // Notes and copies take offsets too. So the window before the ends grows until each partition has enough letters in it.
+        while true {
+            let logs = reader.watermarks
+            let window = logs.mapValues { max($0.lowerBound, $0.upperBound - size)..<$0.upperBound }
+            // Whether a letter was resent is known once all is read.
+            let letters = try read(window).letters.filter(isMeant)
+            let isEnough = logs.allSatisfy { place, log in
+                window[place] == log || letters.count { $0.position.partition == place.partition } >= count
+            }
+            if isEnough { return letters.suffix(count) }
+            size *= 8
+        }
+    }
+
+    /// The dead letters at these positions, oldest first, and the positions without one.
+    func at(_ positions: Set<LetterPosition>) throws(Failure) -> (letters: [DeadLetter], missing: [LetterPosition]) {
+        let partitions = Set(positions.map(\.partition))
+        let (letters, firsts) = try read(reader.watermarks.filter { partitions.contains($0.key.partition) })
+        let wanted = Set(positions.map { firsts[$0] ?? $0 })
+        let chosen = letters.filter { wanted.contains($0.position) }
+        return (chosen, wanted.subtracting(chosen.map(\.position)).sorted())
+    }
+
+    /// The failure for a position without a dead letter.
+    static func missing(_ position: LetterPosition) -> Failure {
+        Failure(
+            .usage, "there is no dead letter at \(position.text)",
+            hint: "`juice dead-letters list` shows the positions of those that are retained")
+    }
+
+    private func read(
+        _ ranges: Logs, where isMeant: (DeadLetter) -> Bool = { _ in true }
+    ) throws(Failure) -> (letters: [DeadLetter], firsts: [LetterPosition: LetterPosition]) {
+        var records: [DeadLetter] = []
+        try reader.read(ranges) { record in
+            let record = DeadLetter(record)
+            if isMeant(record) || !record.isLetter { records.append(record) }
+        }
+        return Self.letters(in: records)
+    }
+
+    /// The letters among records, oldest first, each once, and where the others of the same letter are first. Copies and notes are
+    /// in their letter's partition, behind it.
+    static func letters(in records: [DeadLetter]) -> (letters: [DeadLetter], firsts: [LetterPosition: LetterPosition]) {
+        var (letters, resent): ([DeadLetter], Set<LetterPosition>) = ([], [])
+        var (known, firsts): ([Identity: LetterPosition], [LetterPosition: LetterPosition]) = ([:], [:])
+        for record in records {
+            let position = record.position
+            if !record.isLetter {
+                guard let letter = record.resentLetter, letter.partition == position.partition, letter < position else { continue }
+                resent.insert(firsts[letter] ?? letter)
+            } else if let identity = Identity(record), let first = known[identity] {
+                firsts[position] = first
+            } else {
+                if let identity = Identity(record) { known[identity] = position }
+                letters.append(record)
+            }
+        }
+        for index in letters.indices { letters[index].isResent = resent.contains(letters[index].position) }
+        return (letters.sorted { ($0.timestamp ?? 0, $0.position) < ($1.timestamp ?? 0, $1.position) }, firsts)
+    }
+}
+
+extension DeadLetter {
+    /// Whether it is no note. The sender of a dead letter may have set a note's header.
+    fileprivate var isLetter: Bool { header(HeaderName.errorCode) != nil || header(HeaderName.resentLetter) == nil }
+
+    /// The dead letter that a note is about.
+    fileprivate var resentLetter: LetterPosition? {
+        header(HeaderName.resentLetter).flatMap { LetterPosition($0, separator: "/") }
+    }
+}
+
 // MARK: - For programs
 
 extension DeadLetter {
-    /// Its place in its topic.
     var place: RecordPlace { RecordPlace(timestamp: timestamp, partition: position.partition, offset: position.offset) }
 
-    /// What there is besides its place.
+    /// What there is besides its place. Bytes that are not UTF-8 are base64.
     var members: [(name: String, json: String)] {
         struct Header: Encodable {
             let name: String
@@ -149,7 +232,7 @@ extension DeadLetter {
             + [("source", JSONText.line(source)), ("resent", "\(isResent)"), ("headers", JSONText.line(headers))]
     }
 
-    /// All of it as a line of JSON. Bytes that are not UTF-8 are base64.
+    /// All of it as a line of JSON.
     var json: [UInt8] { StandardOutput.jsonLine(RecordLine.json(place, members, record: nil)) }
 }
 
@@ -182,13 +265,13 @@ extension DeadLetter {
         return DisplayWidth.clip(text.printable, to: 40)
     }
 
-    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
+    /// Bytes as text, in hexadecimal digits if they are not UTF-8.
+    private static func text(_ bytes: [UInt8]) -> String {
+        let digits = { (byte: UInt8) in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+        return String(validating: bytes, as: UTF8.self) ?? bytes.map(digits).joined(separator: " ")
     }
 
-    private static func text(_ bytes: [UInt8]) -> String { String(validating: bytes, as: UTF8.self) ?? hex(bytes) }
-
-    /// All of it: a line for each property and header, then the value, in hexadecimal digits if it is not UTF-8.
+    /// All of it: a line for each property and header, then the value.
     func sheet(paint: Paint) -> String {
         var rows = [
             ("position", position.text), ("when", time), ("code", code), ("message", message), ("source", source.text),

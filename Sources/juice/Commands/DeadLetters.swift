@@ -7,9 +7,9 @@ struct DeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters", abstract: "Show the records that could not be answered, or send them again.",
         discussion: """
-            The service puts records aside that are not commands (they are not JSON, have no id or are too large), and \
-            commands that the broker lets it neither answer nor forward. A dead letter is named by its position in the \
-            topic, PARTITION@OFFSET.
+            A record becomes a dead letter if it is no command (not JSON, without an id, or too large), or if the broker \
+            accepts neither its answer nor its forwarded copy. A dead letter is named by its position in the topic, \
+            PARTITION@OFFSET.
 
             Examples:
               juice dead-letters list --code notJSON
@@ -22,28 +22,16 @@ struct DeadLettersCommand: ParsableCommand {
 
 struct LetterFilterOptions: ParsableArguments {
     @Option(
-        .code, value: "code", help: "Only those put aside for this reason, such as notJSON.",
+        .code, value: "code", help: "Only those with this reason, such as notJSON.",
         completion: .list(DeadLetterReason.allCases.map(\.code))) var code: String?
-
-    @Option(
-        .source, value: "orders|restocks", help: "Only those that came from this topic.",
-        completion: .list(["orders", "restocks"])) var source: String?
 }
 
 extension Settings {
-    /// Whether a dead letter is one that `--code` and `--source` name.
+    /// Whether a dead letter is one that `--code` names.
     func letterFilter() throws(Failure) -> (DeadLetter) -> Bool {
         let codes = DeadLetterReason.allCases.map(\.code)
-        let topics = TopicNames(prefix: try self[.topicPrefix])
         let code = try value(.code, "one of \(codes.joined(separator: ", "))") { codes.contains($0) ? $0 : nil }
-        let source = try value(.source, "orders or restocks") { text in
-            switch text {
-            case "orders", topics.orders: topics.orders
-            case "restocks", topics.restocks: topics.restocks
-            default: nil
-            }
-        }
-        return { (code == nil || $0.code == code) && (source == nil || $0.source.topic == source) }
+        return { code == nil || $0.code == code }
     }
 }
 
@@ -52,13 +40,11 @@ struct DeadLetterList: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List dead letters, the latest last.",
         discussion: """
-            Shows the position, time, store, reason and source of each one, whether it was resent, and the start of its \
-            value. With --follow it also prints new ones, until Ctrl-C.
+            Shows the position, time, store, reason and source of each one, whether it was resent, and the start of its value.
 
             Examples:
               juice dead-letters list
-              juice dead-letters list --pending --source orders --last 200
-              juice dead-letters list --follow
+              juice dead-letters list --pending --code misplaced --last 200
               juice dead-letters list --json | jq -r 'select(.code == "notJSON") | .value'
             """
     )
@@ -67,7 +53,6 @@ struct DeadLetterList: ParsableCommand {
 
     @Flag(inversion: .prefixedNo, help: "Only those that were not resent.") var pending: Bool?
     @Option(.last, value: "count", help: "How many of the last ones to show. (default: 50)") var last: Int?
-    @Flag(inversion: .prefixedNo, help: "Also print new ones as they arrive.") var follow: Bool?
     @Flag(inversion: .prefixedNo, help: "Print each in full, as a line of JSON.") var json: Bool?
 
     @OptionGroup var timeout: TimeoutOption
@@ -79,24 +64,11 @@ struct DeadLetterList: ParsableCommand {
         let isPendingOnly = try settings[.pending]
         let last = try settings.integer(.last, in: 0...1_000_000) ?? 50
         let printsJSON = try settings[.json]
-        let interruption = try settings[.follow] ? StopSignal.onInterruption() : nil
-
-        let reader = try DeadLetterReader(KafkaClients(settings).watching(settings), timeout: settings[.timeout])
+        let reader = try DeadLetterReader(KafkaClients(settings), timeout: settings[.timeout])
         let letters = try reader.last(last) { isMeant($0) && !(isPendingOnly && $0.isResent) }
-        Self.show(letters, asJSON: printsJSON, withTitles: true)
-        guard let interruption else {
-            if letters.isEmpty, !printsJSON { StandardError.write("no dead letters\n") }
-            return
-        }
-        try reader.follow(until: interruption) { Self.show($0.filter(isMeant), asJSON: printsJSON, withTitles: false) }
-    }
-
-    private static func show(_ letters: [DeadLetter], asJSON: Bool, withTitles: Bool) {
-        guard !letters.isEmpty else { return }
-        guard !asJSON else { return StandardOutput.write(Array(letters.map(\.json).joined())) }
-        let lines = DeadLetter.table(letters).lines(
-            paint: .forStandardOutput(), fitting: LiveTerminal.columns, withTitles: withTitles)
-        StandardOutput.line(lines.joined(separator: "\n"))
+        if printsJSON { return StandardOutput.write(Array(letters.map(\.json).joined())) }
+        guard !letters.isEmpty else { return StandardError.write("no dead letters\n") }
+        StandardOutput.line(DeadLetter.table(letters).lines(paint: .forStandardOutput()).joined(separator: "\n"))
     }
 }
 
@@ -126,7 +98,7 @@ struct DeadLetterShow: ParsableCommand {
         let position = try LetterPosition(argument: position)
         let (isRaw, printsJSON) = (try settings[.raw], try settings[.json])
         let reader = try DeadLetterReader(KafkaClients(settings), timeout: settings[.timeout])
-        guard let letter = try reader.at([position]).letters.first else { throw reader.missing(position) }
+        guard let letter = try reader.at([position]).letters.first else { throw DeadLetterReader.missing(position) }
         if isRaw {
             StandardOutput.write(letter.value ?? [])
         } else if printsJSON {

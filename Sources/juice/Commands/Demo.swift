@@ -42,17 +42,14 @@ struct DemoCommand: ParsableCommand {
         let plan = try TrafficPlan(settings)
         let display: DemoRun.Display = LiveTerminal.isPossible ? .live : .lines
 
-        let heldLines = HeldLines()
         let level = try settings.logLevel(default: .warning)
         let format = try settings[.logFormat]
         let run = DemoRun(
             display: display, plan: plan, menu: try settings.menu(), language: try settings[.language],
             kiosk: try settings[.kiosk]
                 ? DemoKiosk(settings: settings, stores: plan.stores, secrets: KioskPlan.staffSecrets(settings)) : nil,
-            logger: display == .live
-                ? Logger.lines(level: level, format: format, sink: heldLines.hold) : Logger.lines(level: level, format: format))
-        // Log lines would disturb the live view, so they are held back until it ends.
-        defer { heldLines.release() }
+            // Log lines would disturb the live view. An error that ends the demo is printed after it.
+            logger: display == .live ? .lines(level: .critical) { _ in } : .lines(level: level, format: format))
         try run.run()
     }
 }
@@ -188,7 +185,7 @@ struct DemoView {
         let table = StockTable(menu: menu, language: language).fitted(to: columns, stock)
         var lines = [paint(.bold, "juice demo") + "  an embedded Kafka broker at \(bootstrapServers); Ctrl-C ends it"]
         lines += [note, ""].compactMap(\.self)
-        lines += table.lines(stock, paint: paint, fitting: columns)
+        lines += table.lines(stock, paint: paint)
         lines += ["", counters(tally, inFlight), speed(tally, ordersPerSecond), ""]
         // The newest answer is at the bottom, as in any log.
         return lines + latest.suffix(max(0, rows - lines.count))

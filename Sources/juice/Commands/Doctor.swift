@@ -42,7 +42,7 @@ struct DoctorCommand: ParsableCommand {
         let paint = Paint.forStandardOutput()
         StandardOutput.line(
             try settings[.json]
-                ? JSONText.indented(report) : report.lines(paint, fitting: LiveTerminal.columns).joined(separator: "\n"))
+                ? JSONText.indented(report) : report.lines(paint).joined(separator: "\n"))
         if report.status != 0 { throw ExitCode(report.status) }
     }
 
@@ -76,7 +76,7 @@ struct DoctorReport: Encodable {
     private(set) var librdkafka = KafkaLibrary.version
 
     /// The findings, and then what was seen.
-    func lines(_ paint: Paint, fitting width: Int? = nil) -> [String] {
+    func lines(_ paint: Paint) -> [String] {
         let well = findings.isEmpty ? [paint(.green, "all is well")] : []
         let found = findings.flatMap { finding in
             let colour: Paint.Colour =
@@ -92,7 +92,7 @@ struct DoctorReport: Encodable {
         let tables = [brokerTable, topicTable, groupTable, inputTable].filter { !$0.table.rows.isEmpty || $0.title != nil }
         return well + found + versions
             + tables.flatMap {
-                [""] + [$0.title].compactMap(\.self) + ($0.table.rows.isEmpty ? [] : $0.table.lines(paint: paint, fitting: width))
+                [""] + [$0.title].compactMap(\.self) + ($0.table.rows.isEmpty ? [] : $0.table.lines(paint: paint))
             }
     }
 

@@ -29,7 +29,7 @@ struct MenuCommand: ParsableCommand {
             StandardOutput.write(buffer.bytes)
         } else {
             let tables = [Self.fruits(of: menu), Self.juices(of: menu)].map { table in
-                table.lines(paint: .forStandardOutput(), fitting: LiveTerminal.columns).joined(separator: "\n")
+                table.lines(paint: .forStandardOutput()).joined(separator: "\n")
             }
             StandardOutput.line(tables.joined(separator: "\n\n"))
         }

@@ -11,8 +11,8 @@ struct ResultsCommand: ParsableCommand {
             Prints all answers in the order of time, or with --last the last ones. With --follow it prints new answers as they \
             arrive, until Ctrl-C. The revisions of a store have no gaps: if one is missing, that is shown in its place.
 
-            Between the answers the service writes notes: what it forwarded or put aside, how far it has read, and who \
-            owns a partition. They are of no store, and shown only with --notes.
+            Between the answers the service writes notes: which records it forwarded or moved to the dead letters, how far it \
+            has read, and who owns a partition. They are of no store, and shown only with --notes.
 
             \(TimeText.help)
 
@@ -40,7 +40,7 @@ struct ResultsCommand: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let (last, period, order) = (try settings[.last], try settings.period(), try settings[.orderID])
-        let follows = try settings[.follow]
+        let (follows, store) = (try settings[.follow], try settings[.store])
         guard !follows || period.upperBound == TopicReader.always.upperBound else {
             throw Failure(.usage, "--follow and --until exclude each other")
         }
@@ -48,7 +48,7 @@ struct ResultsCommand: ParsableCommand {
         let printer = AnswerPrinter(printsJSON: try settings[.json], findsGaps: order == nil)
         defer { printer.flush() }
         let interruption = follows ? StopSignal.onInterruption() : nil
-        let (clients, store) = (try KafkaClients(settings).watching(settings), try settings[.store])
+        let clients = try KafkaClients(settings).watching(settings)
         let filter = AnswerFilter(store: store, order: order, showsNotes: try settings[.notes])
         let reader = try TopicReader(clients, topic: clients.topics.results, of: store, timeout: settings[.timeout])
         if let last {
@@ -64,6 +64,46 @@ struct ResultsCommand: ParsableCommand {
         try reader.follow(until: interruption, filter.entry) { entries in
             entries.forEach(printer.print)
             printer.flush()
+        }
+    }
+}
+
+/// `juice history`: shows how a store's stock came to be.
+struct HistoryCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history", abstract: "Show the changes of a store's stock, and what caused each.",
+        discussion: """
+            Prints those of the store's answers that changed its stock, each with its revision, what it used and what is left, \
+            the newest last. Revisions that are missing are shown as missing, in their place.
+
+            \(TimeText.help)
+
+            Examples:
+              juice history --store gangnam
+              juice history --store gangnam --since 2h
+              juice history --store gangnam --json | jq -c '[.time, .record.revision, .record.left]'
+            """
+    )
+
+    @Option(.store, value: "store", help: "The store. (default: main)") var store: String?
+    @OptionGroup var period: PeriodOptions
+    @Flag(inversion: .prefixedNo, help: "Print each answer's record as a line of JSON, with its time, partition and offset.")
+    var json: Bool?
+
+    @OptionGroup var timeout: TimeoutOption
+    @OptionGroup var kafka: KafkaOptions
+
+    func run() throws {
+        let settings = try Settings(self)
+        let (period, store) = (try settings.period(), try settings[.store] ?? StoreID.main)
+        let printer = AnswerPrinter(printsJSON: try settings[.json], showsChanges: true)
+        defer { printer.flush() }
+        let clients = try KafkaClients(settings)
+        try TopicReader(clients, topic: clients.topics.results, of: store, timeout: settings[.timeout])
+            .read(in: period, AnswerFilter(store: store).entry, printer.print)
+        if printer.isEmpty {
+            let then = period == TopicReader.always ? "yet" : "in that time"
+            StandardError.write("the stock of \(StoreID.visible(store)) has not changed \(then)\n")
         }
     }
 }
@@ -84,48 +124,41 @@ extension Settings {
     }
 }
 
-/// Chooses among the records of the results: the answers of all stores, or of one.
+/// Chooses among the records of the results: the answers of all stores, or of one, and the notes if asked to.
 struct AnswerFilter {
-    /// A record of the topic. The answer is nil for a note of the journal, and if this version cannot decode it.
+    /// A record of the topic. The answer is nil for a note, and if this version cannot read it.
     struct Entry {
         let answer: Answer?
+        var isNote = false
         let bytes: [UInt8]
         let place: RecordPlace
     }
 
-    private let decoder = AnswerDecoder()
-    private let store, order: Name?
-    private let showsNotes: Bool
-
-    /// - Parameters:
-    ///   - store: nil chooses all stores.
-    ///   - order: the id of an order, to choose only the answers to it and its cancel.
-    ///   - showsNotes: whether notes of the journal count as answers. They are of no store.
-    init(store: String? = nil, order: String? = nil, showsNotes: Bool = false) {
-        (self.store, self.order, self.showsNotes) = (store.map(Name.init), order.map(Name.init), showsNotes)
-    }
+    /// Nil chooses all stores.
+    var store: String?
+    /// The id of an order, to choose only the answers to it and its cancel.
+    var order: String?
+    var showsNotes = false
+    private let reader = JournalReader()
 
     func entry(_ record: ConsumedRecord) -> Entry? {
         guard let value = record.value else { return nil }
-        if let store, !(record.key?.elementsEqual(store.text.utf8) ?? false) { return nil }
-        let answer = try? decoder.decode(value)
+        if let store, !(record.key?.elementsEqual(store.utf8) ?? false) { return nil }
+        let journal = try? reader.read(value)
         if let order {
-            guard let answer, answer.command != .restock, Name(answer.id) == order else { return nil }
+            guard let head = journal?.answer?.head, head.command != .restock, head.id.bytes.elementsEqual(order.utf8) else {
+                return nil
+            }
         }
-        guard answer != nil || showsNotes || !JournalNote.isNote(value) else { return nil }
-        return Entry(answer: answer, bytes: Array(value), place: RecordPlace(record))
+        let isNote = journal != nil && journal?.answer == nil
+        guard showsNotes || !isNote else { return nil }
+        return Entry(
+            answer: isNote ? nil : try? reader.wholeAnswer(), isNote: isNote, bytes: Array(value), place: RecordPlace(record))
     }
 }
 
 /// Prints answers, and before an answer the revisions of its store that are missing.
 final class AnswerPrinter {
-    /// Revisions that no answer has, in a line with the place of the answer that shows it.
-    private struct MissingRevisions: Encodable {
-        let store: String
-        let from, to: Int
-        let message: String
-    }
-
     /// Whether nothing was printed.
     private(set) var isEmpty = true
     private let printsJSON, findsGaps, showsChanges: Bool
@@ -150,38 +183,35 @@ final class AnswerPrinter {
         let gap = findsGaps ? answer.flatMap { trackers[Name($0.store), default: RevisionTracker()].gap(before: $0) } : nil
         guard !showsChanges || answer?.revision != nil && answer?.isDuplicate == false else { return }
         isEmpty = false
+        let time = entry.place.timestamp.map(DateTime.text)
         if let answer, let gap {
             let (from, to) = (gap.lowerBound, gap.upperBound)
             let message = from == to ? "revision \(from) is missing" : "revisions \(from) to \(to) are missing"
             if printsJSON {
-                let missing = JSONText.line(MissingRevisions(store: answer.store, from: from, to: to, message: message))
+                let store = JSONText.line(answer.store)
+                let missing = #"{"from":\#(from),"message":"\#(message)","store":\#(store),"to":\#(to)}"#
                 write(RecordLine.json(entry.place, [("missing", missing)], record: nil))
             } else {
-                output.line(AnswerLine.text(time: time(of: entry), answer.store, ("missing", .red), message, paint: paint))
+                output.line(AnswerLine.text(time: time, answer.store, ("missing", .red), message, paint: paint))
             }
         }
-        guard printsJSON else { return output.line(line(entry)) }
-        write(RecordLine.json(entry.place, record: entry.bytes, isJSON: answer != nil))
+        let place = "partition \(entry.place.partition) offset \(entry.place.offset)"
+        if printsJSON {
+            write(RecordLine.json(entry.place, record: entry.bytes, isJSON: answer != nil))
+        } else if let answer {
+            let line = AnswerLine.text(answer, time: time, paint: paint)
+            output.line(showsChanges ? line + "  revision \(answer.revision ?? 0)\(answer.amounts)" : line)
+        } else if entry.isNote {
+            let columns = [time, place, String(decoding: entry.bytes, as: UTF8.self).printable]
+            output.line(columns.compactMap { $0.map { paint(.faint, $0) } }.joined(separator: "  "))
+        } else {
+            output.line("(\(place) is no answer that this version knows)")
+        }
     }
 
     func flush() { output.flush() }
 
     private func write(_ json: [UInt8]) { output.write(StandardOutput.jsonLine(json)) }
-
-    private func line(_ entry: AnswerFilter.Entry) -> String {
-        if let answer = entry.answer {
-            let line = AnswerLine.text(answer, time: time(of: entry), paint: paint)
-            return showsChanges ? line + "  revision \(answer.revision ?? 0)\(answer.amounts)" : line
-        }
-        let place = "partition \(entry.place.partition) offset \(entry.place.offset)"
-        guard entry.bytes.withUnsafeBytes({ JournalNote.isNote($0) }) else {
-            return "(\(place) is no answer that this version knows)"
-        }
-        let columns = [time(of: entry), place, String(decoding: entry.bytes, as: UTF8.self).printable]
-        return columns.compactMap { $0.map { paint(.faint, $0) } }.joined(separator: "  ")
-    }
-
-    private func time(of entry: AnswerFilter.Entry) -> String? { entry.place.timestamp.map(DateTime.text) }
 }
 
 extension Answer {

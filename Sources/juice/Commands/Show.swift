@@ -1,5 +1,7 @@
 import ArgumentParser
+import Foundation
 import JuiceDomain
+import JuiceEngine
 import JuiceMessages
 import Kafka
 
@@ -8,9 +10,9 @@ struct ShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show what became of an order or a restock.",
         discussion: """
-            Shows every record about the command with this id, with its time, topic and PARTITION@OFFSET: the command, its \
-            answer, repeats and their answers, a cancel, where a command came in if it was forwarded, second copies after a \
-            crash, and dead letters that have the id.
+            Shows every record about the command with this id, with its time, store, topic and PARTITION@OFFSET: the command, \
+            its answer, repeats and their answers, a cancel, where a command came in if it was forwarded, second copies after \
+            a crash, and dead letters that have the id.
 
             It searches from the newest records back, until it has the first answer to the command; with --store, only the \
             answers in the store's partition. If the id was used again later, --until finds an earlier use, and `juice results \
@@ -46,68 +48,233 @@ struct ShowCommand: ParsableCommand {
         let settings = try Settings(self)
         let printsJSON = try settings[.json]
         let search = try CommandSearch(KafkaClients(settings), id: id, settings)
-        let stories = try search.run()
-        guard !stories.isEmpty else { throw search.notFound }
-        if printsJSON {
-            let lines = stories.flatMap { story in story.events.map { $0.json(store: story.key.store.text) } }
-            return StandardOutput.write(Array(lines.map { StandardOutput.jsonLine($0) }.joined()))
-        }
+        let events = try search.run()
+        guard !events.isEmpty else { throw search.notFound }
+        if printsJSON { return StandardOutput.write(Array(events.map { StandardOutput.jsonLine($0.json) }.joined())) }
         let paint = Paint.forStandardOutput()
-        let extent = search.extent.map { [paint(.faint, $0)] } ?? []
-        StandardOutput.line((stories.flatMap { $0.lines(paint: paint) } + extent).joined(separator: "\n"))
+        var table = Table([.init(title: "", width: 23)] + Array(repeating: .init(title: ""), count: 4))
+        for event in events { table.add(event.cells) }
+        let notes = search.notes.map { paint(.faint, $0) }
+        StandardOutput.line((table.lines(paint: paint).dropFirst() + notes).joined(separator: "\n"))
     }
 }
-
-// MARK: - What is shown
 
 /// A record about a command.
 struct CommandEvent {
-    /// What it is, for programs.
-    let event: String
-    /// What it is, for people.
-    let word: String
-    let colour: Paint.Colour?
-    let topic: String
+    /// In the order of cause and effect.
+    enum Kind: Int { case command, forwarded, answer, deadLetter }
+
+    let topic, store: String
     let place: RecordPlace
-    var text: String
+    let kind: Kind
+    /// What it is, for programs and for people.
+    let event, word: String
+    var colour: Paint.Colour?
+    let text: String
     /// What else there is, for programs.
     var members: [(name: String, json: String)] = []
     /// Its value; nil if it is among the members.
-    let record: [UInt8]?
-
-    /// One line, with what all lines of `--json` have, and what the record is.
-    func json(store: String) -> [UInt8] {
-        let head = [("topic", topic), ("event", event), ("store", store)].map { ($0, JSONText.line($1)) }
-        return RecordLine.json(place, head + members, record: record)
-    }
-}
-
-/// All that is known of one command of one store, or of an order and its cancel.
-struct CommandStory {
-    /// Commands that share an id, and are one matter.
-    struct Key: Hashable {
-        let store: Name
-        let isRestock: Bool
-    }
-
-    let id: String
-    let key: Key
-    /// In the order of the answers. Clocks may differ.
-    let events: [CommandEvent]
+    var record: [UInt8]?
 
     /// A value may be long. `--json` has all of it.
     private static let textWidth = 200
 
-    func lines(paint: Paint) -> [String] {
-        var table = Table([.init(title: "", width: 23), .init(title: ""), .init(title: ""), .init(title: "")])
-        for event in events {
-            let position = LetterPosition(partition: event.place.partition, offset: event.place.offset).text
-            table.add([
-                .init(event.place.timestamp.map(DateTime.exactText) ?? "-", .faint), .init(event.word, event.colour),
-                .init("\(event.topic) \(position)"), .init(DisplayWidth.clip(event.text.printable, to: Self.textWidth)),
-            ])
-        }
-        return [paint(.bold, "\(key.isRestock ? "restock" : "order") \(id.printable) of \(StoreID.visible(key.store.text))")]
-            + table.lines(paint: paint).dropFirst()
+    var order: (Int64, Int, Offset) { (place.timestamp ?? 0, kind.rawValue, place.offset) }
+
+    /// One line, with what all lines of `--json` have, and what the record is.
+    var json: [UInt8] {
+        let head = [("topic", topic), ("event", event), ("store", store)].map { ($0, JSONText.line($1)) }
+        return RecordLine.json(place, head + members, record: record)
     }
+
+    var cells: [Table.Cell] {
+        let position = LetterPosition(partition: place.partition, offset: place.offset).text
+        return [
+            .init(place.timestamp.map(DateTime.exactText) ?? "-", .faint), .init(word, colour), .init(StoreID.visible(store)),
+            .init("\(topic) \(position)"), .init(DisplayWidth.clip(text.printable, to: Self.textWidth)),
+        ]
+    }
+}
+
+/// Searches the topics for all records about the command with an id, from the newest back, until it has all that can belong
+/// together.
+final class CommandSearch {
+    /// The place of a command.
+    private struct Place: Hashable {
+        let topic: InputTopic
+        let position: LetterPosition
+    }
+
+    private let clients: KafkaClients
+    private let id: [UInt8]
+    private let store: String?
+    private let period: TopicReader.Period
+    /// How much older a command may be than its repeat, in milliseconds.
+    private let longestRepeat: Int64
+    private let timeout: Duration
+    private let journalReader = JournalReader()
+    private let commandDecoder = CommandDecoder(menu: .standard)
+
+    private var found: [CommandEvent] = []
+    /// Where the commands are that were found, and those that the records found name.
+    private var commands: Set<Place> = [], named: Set<Place> = []
+    /// Whether a first answer was found, not that to a cancel, or to an order that was cancelled before it came.
+    private var hasFirstAnswer = false
+    /// The time since which all was read.
+    private var searchedSince = Int64.max
+
+    /// More than these are too many to show.
+    private static let most = 1000
+    /// How much later than the duplicate window a repeat is still recognized, in milliseconds.
+    private static let grace: Int64 = 5 * 60_000
+
+    init(_ clients: KafkaClients, id: String, _ settings: Settings) throws(Failure) {
+        (self.clients, self.id) = (clients, Array(id.utf8))
+        (store, period, timeout) = (try settings[.store], try settings.period(), try settings[.timeout])
+        longestRepeat = try DuplicateWindow(settings).age + Self.grace
+    }
+
+    /// Searches. Call it once.
+    ///
+    /// - Returns: the records by their timestamps. Clocks may differ.
+    func run() throws(Failure) -> [CommandEvent] {
+        let topics = clients.topics
+        let reader = try TopicReader(clients, topic: topics.results, topics.orders, topics.restocks, of: store, timeout: timeout)
+        let (bar, total) = (ProgressBar(), reader.watermarks.offsetCount)
+        defer { bar.clear() }
+        var done = 0
+        let isAll = try reader.visit(period, newestFirst: true) { window, times throws(Failure) in
+            bar.show("searching", done, of: total)
+            try reader.read(window, add)
+            done += window.offsetCount
+            searchedSince = times.lowerBound
+            return !isComplete
+        }
+        if isAll { searchedSince = period.lowerBound }
+        for letter in try DeadLetterReader(clients, timeout: timeout).all(where: isMeant) {
+            found.append(
+                CommandEvent(
+                    topic: topics.deadLetters, store: letter.store, place: letter.place, kind: .deadLetter, event: "deadLetter",
+                    word: "dead letter", colour: .red,
+                    text: "\(letter.code), from \(letter.source.text): \(letter.message)" + (letter.isResent ? "  (resent)" : ""),
+                    members: letter.members))
+        }
+        return found.sorted { $0.order < $1.order }
+    }
+
+    /// What to say after the records.
+    var notes: [String] {
+        var notes: [String] = []
+        if !found.contains(where: { $0.kind == .answer || $0.kind == .deadLetter }) { notes.append("no answer was found") }
+        if searchedSince > period.lowerBound {
+            let time = DateTime.text(milliseconds: searchedSince)
+            notes.append("searched back to \(time): `juice results --order-id` lists older answers to the same id, too")
+        }
+        return notes
+    }
+
+    /// The failure if nothing was found.
+    var notFound: Failure {
+        let topics = clients.topics
+        let place = store.map { " of \(StoreID.visible($0))" } ?? ""
+        let scope = period == TopicReader.always ? "all that is retained was searched" : "searched in that time"
+        return Failure(
+            .notFound, "there is no order or restock \(String(decoding: id, as: UTF8.self).printable)\(place)",
+            hint: "\(scope), in \(topics.results), \(topics.orders), \(topics.restocks) and \(topics.deadLetters)"
+                + (store == nil ? "" : "\nwithout --store, all stores are searched"))
+    }
+
+    /// Whether older records cannot belong to what was found: a first answer and all commands are there; or all is so old that a
+    /// repeat would not have been recognized.
+    private var isComplete: Bool {
+        guard let oldest = found.map({ $0.place.timestamp ?? 0 }).min() else { return false }
+        // A sender's clock may be ahead.
+        let now = Int64(Date.now.timeIntervalSince1970 * 1000)
+        return found.count >= Self.most || hasFirstAnswer && named.isSubset(of: commands)
+            || searchedSince < min(oldest, now) - longestRepeat
+    }
+
+    /// Keeps a command with the id, or an answer to one.
+    private func add(_ record: ConsumedRecord) {
+        guard let value = record.value, isMeant(record.timestamp) else { return }
+        let topic = record.topic
+        guard let input = clients.topics.input(named: topic) else { return addAnswer(record, value) }
+        guard let (kind, id) = try? commandDecoder.command(in: value, of: input), id.bytes.elementsEqual(self.id),
+            let store = StoreID.read(key: record.key), isMeant(store)
+        else { return }
+        func header(_ name: String) -> LetterPosition? {
+            record.headers.last { $0.name == name }?.text.flatMap { LetterPosition($0, separator: "/") }
+        }
+        let (from, letter) = (header(HeaderName.forwardedFrom), header(HeaderName.resentFrom))
+        commands.insert(Place(topic: input, position: LetterPosition(partition: record.partition, offset: record.offset)))
+        if let from { named.insert(Place(topic: input, position: from)) }
+        found.append(
+            CommandEvent(
+                topic: topic, store: String(store), place: RecordPlace(record), kind: from == nil ? .command : .forwarded,
+                event: "\(kind)", word: from == nil ? "\(kind)" : "forwarded",
+                text: (from.map { "from \($0.text)" } ?? String(decoding: value, as: UTF8.self))
+                    + (letter.map { "  (resent from the dead letter \($0.text))" } ?? ""), record: Array(value)))
+    }
+
+    private func addAnswer(_ record: ConsumedRecord, _ value: UnsafeRawBufferPointer) {
+        guard let journal = try? journalReader.read(value, partition: record.partition), let head = journal.answer?.head,
+            head.id.bytes.elementsEqual(id), isMeant(head.store), let answer = try? journalReader.wholeAnswer()
+        else { return }
+        if let handled = journal.handled {
+            let position = LetterPosition(partition: handled.input.partition, offset: handled.offset)
+            named.insert(Place(topic: handled.input.topic, position: position))
+        }
+        hasFirstAnswer =
+            hasFirstAnswer || !answer.isDuplicate && answer.command != .cancel && answer.outcome != .rejected(reason: "cancelled")
+        let (word, colour) = AnswerLine.outcome(answer)
+        found.append(
+            CommandEvent(
+                topic: record.topic, store: answer.store, place: RecordPlace(record), kind: .answer, event: "answer", word: word,
+                colour: colour, text: answer.message + (answer.isDuplicate ? "  (repeated)" : ""), record: Array(value)))
+    }
+
+    private func isMeant(_ store: BorrowedText) -> Bool { self.store.map { store.bytes.elementsEqual($0.utf8) } ?? true }
+
+    private func isMeant(_ timestamp: Int64?) -> Bool { period.contains(timestamp ?? period.lowerBound) }
+
+    /// Whether a dead letter has the id: as a command, or anywhere in a value that is no command.
+    private func isMeant(_ letter: DeadLetter) -> Bool {
+        guard isMeant(letter.timestamp), store.map({ Name($0) == Name(letter.store) }) ?? true, let value = letter.value,
+            let input = clients.topics.input(named: letter.source.topic)
+        else { return false }
+        let isCommand = value.withUnsafeBytes { value in
+            (try? commandDecoder.command(in: value, of: input))?.id.bytes.elementsEqual(id)
+        }
+        let quoted = JSONText.line(String(decoding: id, as: UTF8.self))
+        return isCommand ?? (Data(value).range(of: Data(quoted.utf8)) != nil)
+    }
+}
+
+extension CommandDecoder {
+    /// The kind and the id of the command in a record of an input, whether it is to be rejected or not.
+    ///
+    /// - Throws: why it cannot be answered.
+    func command(
+        in value: UnsafeRawBufferPointer, of topic: InputTopic
+    ) throws(DeadLetterReason) -> (kind: CommandKind, id: BorrowedText) {
+        switch topic {
+        case .orders:
+            switch decodeOrder(value) {
+            case .command(let order): (order.request == .cancel ? .cancel : .order, order.id)
+            case .rejected(let id, _): (.order, id)
+            case .undecodable(let reason): throw reason
+            }
+        case .restocks:
+            switch decodeRestock(value) {
+            case .command(let restock): (.restock, restock.id)
+            case .rejected(let id, _): (.restock, id)
+            case .undecodable(let reason): throw reason
+            }
+        }
+    }
+}
+
+extension TopicNames {
+    /// The input of this name; nil if it is another topic.
+    func input(named name: String) -> InputTopic? { InputTopic.allCases.first { self[$0.topic] == name } }
 }

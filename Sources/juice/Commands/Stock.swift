@@ -30,71 +30,46 @@ struct StockCommand: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let store = try settings[.store]
-        let view = StockView(
-            table: StockTable(menu: try settings.menu(), language: try settings[.language]), store: store,
-            printsJSON: try settings[.json])
+        let (store, printsJSON, menu) = (try settings[.store], try settings[.json], try settings.menu())
+        let table = StockTable(menu: menu, language: try settings[.language])
         let interruption = try settings[.watch] ? StopSignal.onInterruption() : nil
         let reader = try StockReader(KafkaClients(settings).watching(settings), store: store, timeout: settings[.timeout])
+        func printRecords(_ entries: [StockReader.Entry]) {
+            StandardOutput.write(
+                Array(entries.map { StandardOutput.jsonLine(RecordLine.json($0.place, record: $0.bytes)) }.joined()))
+        }
+        func printTable(_ entries: [StockReader.Entry]) {
+            let records = entries.map(\.record)
+            let lines = table.fitted(to: LiveTerminal.columns ?? 100, records).lines(records, paint: .forStandardOutput())
+            StandardOutput.line(lines.joined(separator: "\n"))
+        }
+
         try reader.readAll()
-        view.show(reader.latest)
-        guard let interruption else { return }
-        try reader.reader.follow(until: interruption, reader.apply) { view.show(changes: $0, latest: reader.latest) }
-    }
-}
-
-/// Prints stock: as records, as a table, or on a terminal as a table that is redrawn.
-private struct StockView {
-    let table: StockTable
-    let store: String?
-    let printsJSON: Bool
-
-    /// Prints what was read first.
-    func show(_ entries: [StockReader.Entry]) {
-        var entries = entries
+        var entries = reader.latest
         if let store, entries.isEmpty {
-            entries = [initial(of: store)]
+            entries = [.initial(of: store, menu)]
             StandardError.write("no order or restock has changed \(StoreID.visible(store)) yet: this is the initial stock\n")
         }
-        if printsJSON { return printRecords(entries) }
-        guard !entries.isEmpty else { return StandardError.write("no order or restock has changed any store yet\n") }
-        printTable(entries)
-        for (_, ids) in StoreID.alike(entries.map(\.record.store)).sorted(by: { $0.key < $1.key }) where ids.count > 1 {
-            StandardError.write("these stores look alike: \(ids.map(StoreID.visible).joined(separator: ", "))\n")
-        }
-    }
-
-    /// Prints what has changed since.
-    func show(changes: [StockReader.Entry], latest: [StockReader.Entry]) {
         if printsJSON {
-            printRecords(changes)
-        } else if StandardOutput.isTerminal {
-            StandardOutput.write(ANSI.clear)
-            printTable(latest)
+            printRecords(entries)
+        } else if entries.isEmpty {
+            StandardError.write("no order or restock has changed any store yet\n")
         } else {
-            for entry in changes {
-                StandardOutput.line("\(StoreID.visible(entry.record.store)): \(entry.record.stock.text.printable)")
+            printTable(entries)
+        }
+        guard let interruption else { return }
+        try reader.reader.follow(until: interruption, reader.apply) { changes in
+            if printsJSON {
+                printRecords(changes)
+            } else if StandardOutput.isTerminal {
+                StandardOutput.write(ANSI.clear)
+                printTable(reader.latest)
+            } else {
+                for entry in changes {
+                    StandardOutput.line("\(StoreID.visible(entry.record.store)): \(entry.record.stock.text.printable)")
+                }
             }
         }
-    }
-
-    private func printTable(_ entries: [StockReader.Entry]) {
-        let (columns, records) = (LiveTerminal.columns, entries.map(\.record))
-        let lines = table.fitted(to: columns ?? 100, records).lines(records, paint: .forStandardOutput(), fitting: columns)
-        StandardOutput.line(lines.joined(separator: "\n"))
-    }
-
-    private func printRecords(_ entries: [StockReader.Entry]) {
-        StandardOutput.write(Array(entries.map { StandardOutput.jsonLine(RecordLine.json($0.place, record: $0.bytes)) }.joined()))
-    }
-
-    /// What the record of a store would be that no command has changed.
-    private func initial(of store: String) -> StockReader.Entry {
-        var buffer = OutputBuffer()
-        BorrowedText.withText(store) { name in
-            AnswerEncoder(menu: table.menu).stock(store: name, revision: 0, levels: FruitStore(menu: table.menu), into: &buffer)
-        }
-        return StockReader.Entry(record: .initial(of: store, table.menu), bytes: buffer.bytes, place: nil)
     }
 }
 
@@ -105,6 +80,15 @@ final class StockReader {
         let record: StockRecord
         let bytes: [UInt8]
         let place: RecordPlace?
+
+        /// What the record of a store would be that no command has changed.
+        static func initial(of store: String, _ menu: Menu) -> Entry {
+            var buffer = OutputBuffer()
+            BorrowedText.withText(store) { name in
+                AnswerEncoder(menu: menu).stock(store: name, revision: 0, levels: FruitStore(menu: menu), into: &buffer)
+            }
+            return Entry(record: .initial(of: store, menu), bytes: buffer.bytes, place: nil)
+        }
     }
 
     let reader: TopicReader
@@ -160,11 +144,9 @@ struct StockTable {
         return table
     }
 
-    /// The lines of the table. Fruits are in menu order, followed by those that are only in the records.
-    ///
-    /// A fruit's bar is full at its initial stock, or at the highest level of any listed store. `width` is as in
-    /// ``Table/lines(paint:fitting:withTitles:)``.
-    func lines(_ records: [StockRecord], paint: Paint, fitting width: Int? = nil) -> [String] {
+    /// The lines of the table. Fruits are in menu order, followed by those that are only in the records. A fruit's bar is full at
+    /// its initial stock, or at the highest level of any listed store.
+    func lines(_ records: [StockRecord], paint: Paint) -> [String] {
         let fruits = fruits(in: records)
         var table = Table(
             [.init(title: language == .korean ? "가게" : "store")]
@@ -178,7 +160,7 @@ struct StockTable {
             }
             table.add([.init(StoreID.visible(record.store), .bold)] + cells)
         }
-        return table.lines(paint: paint, fitting: width)
+        return table.lines(paint: paint)
     }
 
     private struct ShownFruit {

@@ -59,27 +59,26 @@ struct StoreRows {
         let listed = known.map { Set($0.map(Name.init)) }
         let changed = Set(entries.map { Name($0.record.store) })
         let unchanged = (known ?? []).filter { !changed.contains(Name($0)) }.sorted()
-        let alike = StoreID.alike(entries.map(\.record.store) + unchanged)
+        let alike = Dictionary(grouping: entries.map(\.record.store) + unchanged, by: StoreID.look)
         for (store, entry) in entries.map({ ($0.record.store, $0) }) + unchanged.map({ ($0, nil) }) {
             let (revision, place) = (entry?.record.revision ?? 0, entry?.place)
             let others = (alike[StoreID.look(of: store)] ?? []).lazy.filter { Name($0) != Name(store) }.prefix(3)
-            var members = [
+            let isKnown = listed?.contains(Name(store))
+            let members = [
                 ("store", JSONText.line(store)), ("revision", "\(revision)"), ("looksLike", JSONText.line(Array(others))),
             ]
-            var notes: [Table.Cell] = []
-            if let isKnown = listed?.contains(Name(store)) {
-                members.append(("isKnown", "\(isKnown)"))
-                if !isKnown { notes.append(.init("not on the list", .red)) }
-            }
-            if !others.isEmpty {
-                notes.append(.init("looks like \(others.map(StoreID.visible).joined(separator: ", "))", .yellow))
-            }
-            json.append(StandardOutput.jsonLine(RecordLine.json(place, members, record: nil)))
+            json.append(
+                StandardOutput.jsonLine(
+                    RecordLine.json(place, members + (isKnown.map { [("isKnown", "\($0)")] } ?? []), record: nil)))
+            let notes = [
+                isKnown == false ? "not on the list" : nil,
+                others.isEmpty ? nil : "looks like \(others.map(StoreID.visible).joined(separator: ", "))",
+            ]
             table.add([
                 .init(StoreID.visible(store), .bold), .init("\(revision)"),
                 .init(place.map { $0.timestamp.map(DateTime.text) ?? "-" } ?? "never"),
                 .init(place.map { "\($0.partition)" } ?? ""),
-                .init(notes.map(\.text).joined(separator: "; "), notes.first?.colour),
+                .init(notes.compactMap(\.self).joined(separator: "; "), .yellow),
             ])
         }
     }
@@ -175,9 +174,6 @@ extension Settings {
 }
 
 extension StoreID {
-    /// The ids by how they look.
-    static func alike(_ ids: [String]) -> [String: [String]] { Dictionary(grouping: ids, by: look) }
-
     fileprivate static func isValid(_ id: String) -> Bool { (1...maximumLength).contains(id.utf8.count) }
 }
 

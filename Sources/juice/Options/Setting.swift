@@ -184,15 +184,12 @@ extension Setting<String?> {
     static var restockID: Self { Self("restock-id", ofAtMost: CommandKind.maximumIDLength) }
     // Dead letters.
     static var code: Self { Self("code") }
-    static var source: Self { Self("source") }
     static var key: Self { Self("key") }
     static var value: Self { Self("value") }
     // Anchors.
     static var topic: Self { Self("topic") }
     static var after: Self { Self("after") }
     static var reason: Self { Self("reason") }
-    // Traffic.
-    static var seed: Self { Self("seed") }
 }
 
 extension Setting<Int64?> {
@@ -208,8 +205,6 @@ extension Setting<Int64?> {
 }
 
 extension Setting<Int?> {
-    /// How many of a single juice. What is allowed depends on the menu.
-    static var quantity: Self { Self("quantity", in: .min ... .max) }
     static var partition: Self { Self("partition", in: 0...Int(Int32.max)) }
     static var offset: Self { Self("offset", in: 0 ... .max) }
     static var accept: Self { Self("accept", in: 1 ... .max) }

@@ -3,9 +3,9 @@ import Synchronization
 
 /// The terminal's alternate screen, for as long as this value exists.
 struct LiveTerminal: ~Copyable {
-    init() { StandardOutput.write(ANSI.enterAlternateScreen + ANSI.hideCursor + ANSI.clear) }
+    init() { StandardOutput.write(ANSI.enterAlternateScreen + ANSI.hideCursor + ANSI.clipLines + ANSI.clear) }
 
-    deinit { StandardOutput.write(ANSI.showCursor + ANSI.leaveAlternateScreen) }
+    deinit { StandardOutput.write(ANSI.wrapLines + ANSI.showCursor + ANSI.leaveAlternateScreen) }
 
     /// Whether standard output is a terminal that supports control sequences.
     static var isPossible: Bool {
@@ -24,31 +24,8 @@ struct LiveTerminal: ~Copyable {
 
     /// Replaces the screen's contents with one write and without clearing it first, to avoid flicker.
     func draw(_ lines: [String]) {
-        let (columns, rows) = Self.size
-        let shown = lines.prefix(rows).map { ANSI.clip($0, to: columns) + ANSI.clearToEndOfLine }
+        let shown = lines.prefix(Self.size.rows).map { $0 + ANSI.clearToEndOfLine }
         StandardOutput.write(ANSI.home + shown.joined(separator: "\r\n") + ANSI.clearBelow)
-    }
-}
-
-/// Holds back log lines, at most the last 100, while the terminal shows the live view.
-final class HeldLines: Sendable {
-    private let lines = Mutex<[String]>([])
-    private static let most = 100
-
-    @Sendable func hold(_ line: String) {
-        lines.withLock { lines in
-            if lines.count == Self.most { lines.removeFirst() }
-            lines.append(line)
-        }
-    }
-
-    /// Writes the held lines to standard error.
-    func release() {
-        let held = lines.withLock { lines in
-            defer { lines = [] }
-            return lines
-        }
-        if !held.isEmpty { StandardError.write(held.joined(separator: "\n") + "\n") }
     }
 }
 
@@ -96,31 +73,9 @@ enum ANSI {
     static let clearBelow = "\u{1B}[J"
     static let enterAlternateScreen = "\u{1B}[?1049h"
     static let leaveAlternateScreen = "\u{1B}[?1049l"
+    /// What the terminal does with lines that are wider than it: DECAWM.
+    static let clipLines = "\u{1B}[?7l"
+    static let wrapLines = "\u{1B}[?7h"
     static let hideCursor = "\u{1B}[?25l"
     static let showCursor = "\u{1B}[?25h"
-
-    /// A line with colours, truncated to a number of columns, with "…" at the end if anything is missing.
-    static func clip(_ line: String, to columns: Int) -> String {
-        let pieces = pieces(of: line)
-        guard pieces.reduce(0, { $0 + $1.width }) > columns else { return line }
-        var clipped = ""
-        var room = columns - 1
-        for (character, width) in pieces {
-            room -= width
-            guard room >= 0 else { break }
-            clipped.append(character)
-        }
-        return clipped + "…\u{1B}[0m"
-    }
-
-    /// The characters of a line and their columns: none for those of a sequence.
-    private static func pieces(of line: String) -> [(Character, width: Int)] {
-        var isSequence = false
-        return line.map { character in
-            if character == "\u{1B}" { isSequence = true }
-            guard isSequence else { return (character, DisplayWidth.of(String(character))) }
-            if character.isLetter { isSequence = false }
-            return (character, 0)
-        }
-    }
 }

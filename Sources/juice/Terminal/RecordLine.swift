@@ -2,7 +2,7 @@ import Foundation
 import JuiceMessages
 import Kafka
 
-/// Where a record stands in its topic, and when it was written.
+/// The place of a record in its topic, and its timestamp.
 struct RecordPlace: Equatable {
     /// Milliseconds since 1970; nil if the broker stored none.
     let timestamp: Int64?
@@ -21,7 +21,7 @@ extension RecordPlace {
 enum RecordLine {
     /// - Parameters:
     ///   - place: nil for a record that is not in its topic.
-    ///   - members: others that stand before the record, as name and JSON.
+    ///   - members: others, before the record, as name and JSON.
     ///   - record: the record's value; nil if it is unknown.
     ///   - isJSON: whether the value is known to be JSON.
     static func json(

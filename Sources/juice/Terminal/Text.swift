@@ -24,7 +24,7 @@ enum DisplayWidth {
         return clipped + "…"
     }
 
-    /// Where padded text stands.
+    /// The side of the padding that text is on.
     enum Alignment {
         case left
         case right
@@ -92,50 +92,21 @@ struct Table {
     mutating func add(_ cells: [Cell]) { rows.append(cells) }
 
     /// A line with the titles and one per row, without trailing spaces.
-    ///
-    /// - Parameters:
-    ///   - width: how wide a line may be; nil for any width. Columns that do not fit stand in further lines of their row.
-    ///   - withTitles: whether the titles come first.
-    func lines(paint: Paint, fitting width: Int? = nil, withTitles: Bool = true) -> [String] {
-        let titles = columns.map { Cell($0.title, .faint) }
+    func lines(paint: Paint) -> [String] {
+        let rows = [columns.map { Cell($0.title, .faint) }] + rows
         let widths = columns.indices.map { column in
-            ([titles] + rows).reduce(columns[column].width) { widest, row in
+            rows.reduce(columns[column].width) { widest, row in
                 column < row.count ? max(widest, DisplayWidth.of(row[column].text)) : widest
             }
         }
-        let folds = width.map { fold(widths, to: $0) } ?? [columns.indices]
-        return ((withTitles ? [titles] : []) + rows).flatMap { row in
-            folds.compactMap { fold -> String? in
-                let last = row[..<min(fold.upperBound, row.count)].lastIndex { !$0.text.isEmpty } ?? 0
-                guard last >= fold.lowerBound else { return nil }
-                let cells = (fold.lowerBound...last).map { column in
-                    let isLast = column == last && columns[column].alignment == .left
-                    let text = DisplayWidth.pad(row[column].text, to: isLast ? 0 : widths[column], columns[column].alignment)
-                    return paint(row[column].colour, text)
-                }
-                return (fold.lowerBound > 0 ? Self.separator : "") + cells.joined(separator: Self.separator)
-            }
+        return rows.map { row in
+            let last = row.lastIndex { !$0.text.isEmpty } ?? 0
+            return row.indices.prefix(last + 1).map { column in
+                let isLast = column == last && columns[column].alignment == .left
+                let text = DisplayWidth.pad(row[column].text, to: isLast ? 0 : widths[column], columns[column].alignment)
+                return paint(row[column].colour, text)
+            }.joined(separator: "  ")
         }
-    }
-
-    private static let separator = "  "
-
-    /// The columns of each line of a row. A column without a title stays beside the one before it.
-    private func fold(_ widths: [Int], to width: Int) -> [Range<Int>] {
-        var folds: [Range<Int>] = []
-        var used = 0
-        for start in columns.indices where start == 0 || !columns[start].title.isEmpty {
-            let end = columns[(start + 1)...].firstIndex { !$0.title.isEmpty } ?? columns.endIndex
-            let added = widths[start..<end].reduce(0) { $0 + $1 + Self.separator.count }
-            if let fold = folds.last, used + added - Self.separator.count <= width {
-                folds[folds.endIndex - 1] = fold.lowerBound..<end
-                used += added
-            } else {
-                used = added + (folds.isEmpty ? 0 : Self.separator.count)
-                folds.append(start..<end)
-            }
-        }
-        return folds
     }
 }
 

@@ -29,7 +29,7 @@ struct HistoryTests {
             for (offset, json) in records.enumerated() {
                 printer.print(
                     AnswerFilter.Entry(
-                        answer: try? Answer(json: json), bytes: Array(json.utf8),
+                        answer: try? Answer(json: json), isNote: json == Self.note, bytes: Array(json.utf8),
                         place: RecordPlace(timestamp: nil, partition: 0, offset: Int64(offset))))
             }
             #expect(!printer.isEmpty)

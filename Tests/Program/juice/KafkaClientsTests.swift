@@ -38,7 +38,7 @@ struct KafkaClientsTests {
             try reader.readAll { offsets.append($0.offset) }
             #expect(offsets == [0, 4, 5])
             #expect(reader.gaps.map(\.offsets) == [1..<4])
-            #expect(reader.gaps.first?.problem?.contains("CRC32C") == true)
+            #expect(reader.gaps.first?.error.message.contains("CRC32C") == true)
         }
     }
 

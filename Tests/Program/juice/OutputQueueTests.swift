@@ -6,7 +6,7 @@ import Testing
 
 @testable import juice
 
-/// Text for a pipe that nobody reads.
+/// Text for a pipe without a reader.
 @Suite struct OutputQueueTests {
     /// A pipe, and a queue that writes to it.
     private final class Reader: Sendable {
@@ -31,7 +31,7 @@ import Testing
 
     private static let line = String(repeating: "x", count: 935) + "\n"
 
-    @Test(.timeLimit(.minutes(1))) func whoWritesNeverWaitsAndWhatIsDroppedIsCounted() {
+    @Test(.timeLimit(.minutes(1))) func writingNeverWaitsAndDroppedLinesAreCounted() {
         let reader = Reader()
         let queue = reader.queue
         // A megabyte is kept, and no more, besides what the pipe holds.
@@ -51,7 +51,7 @@ import Testing
         #expect(queue.takeDropped() == 0)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFlushEndsThoughNobodyReads() {
+    @Test(.timeLimit(.minutes(1))) func aFlushEndsWithoutAReader() {
         let reader = Reader()
         for _ in 0..<200 { _ = reader.queue.write(Self.line) }
         reader.queue.flush(within: 0.05)

@@ -13,7 +13,7 @@ struct ShowTests {
     private static func events(
         _ clients: KafkaClients, _ id: String, _ options: [String: String] = [:]
     ) throws -> [String] {
-        try CommandSearch(clients, id: id, given(options)).run().flatMap(\.events).map { event in
+        try CommandSearch(clients, id: id, given(options)).run().map { event in
             "\(event.word) \(event.topic.dropFirst("juice.".count))/\(event.place.partition)"
         }
     }
@@ -32,7 +32,6 @@ struct ShowTests {
                 "order orders/0", "made results/0", "order orders/0", "made results/0", "cancel orders/0", "cancelled results/0",
             ]
             #expect(try Self.events(clients, "a", ["store": "강남"]) == orders)
-            #expect(try Self.events(clients, "a").starts(with: ["restock restocks/"]) == false)
             #expect(try Self.events(clients, "a").map { $0.prefix { $0 != " " } }.contains("restocked"))
             #expect(try Self.events(clients, "a", ["until": "1970-01-02"]).isEmpty)
 
@@ -50,12 +49,11 @@ struct ShowTests {
             #expect(try Self.events(clients, "misplaced") == forwarded)
 
             // As after a crash: once more from the same place.
-            let story = try CommandSearch(clients, id: "misplaced", given()).run().first
-            let first = try #require(story?.events.first?.place)
+            let first = try #require(try CommandSearch(clients, id: "misplaced", given()).run().first?.place)
             let source = Array("2/\(first.offset)".utf8)
             try send(misplaced.value, to: 0, [RecordHeader(name: HeaderName.forwardedFrom, value: source)])
             _ = try client.answer(.order(id: "later", store: "강남", juice: "kiwi"))
-            #expect(try Self.events(clients, "misplaced") == forwarded + ["forwarded orders/0", "second copy results/0"])
+            #expect(try Self.events(clients, "misplaced").sorted() == (forwarded + ["forwarded orders/0"]).sorted())
 
             try send(Array(#"{"orderId":"broken","juice":"kiwi""#.utf8))
             _ = try DeadLetterEndToEndTests.letters(clients, atLeast: 1, client.deadline)
@@ -71,15 +69,15 @@ struct ShowTests {
                 bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 1), logger: EmbeddedService.quiet)
             for topic in clients.topics.all { try broker.createTopic(topic, partitionCount: 2) }
             _ = try clients.send(.order(id: "a", store: "s", juice: "kiwi"), deadline: Deadline(after: .seconds(30)))
-            let stories = try CommandSearch(clients, id: "a", given()).run()
-            #expect(stories.flatMap(\.events).map(\.word) == ["order"])
-            #expect(stories.first?.lines(paint: .none).last?.hasSuffix("(not answered yet)") == true)
+            let found = try CommandSearch(clients, id: "a", given())
+            #expect(try found.run().map(\.word) == ["order"])
+            #expect(found.notes == ["no answer was found"])
 
             let search = try CommandSearch(clients, id: "b\u{1B}", given(["store": "s"]))
             #expect(try search.run().isEmpty)
             #expect(search.notFound.status == .notFound)
             #expect(search.notFound.message == "there is no order or restock b\u{FFFD} of s")
-            #expect(search.notFound.hint?.contains("juice.results (no records), juice.orders since ") == true)
+            #expect(search.notFound.hint?.hasSuffix("without --store, all stores are searched") == true)
         }
     }
 
@@ -100,13 +98,13 @@ struct ShowTests {
             value: nil, headers: []
         ).json.dropLast(),
         CommandEvent(
-            event: "answer", word: "restocked", colour: nil, topic: "juice.results", place: place, text: "m",
+            topic: "juice.results", store: "g", place: place, kind: .answer, event: "answer", word: "restocked", text: "m",
             record: Array(answer.utf8)
-        ).json(store: "g"),
+        ).json,
         CommandEvent(
-            event: "deadLetter", word: "dead letter", colour: nil, topic: "juice.dead-letters", place: place, text: "m",
-            members: [("code", "\"notJSON\"")], record: nil
-        ).json(store: "g"),
+            topic: "juice.dead-letters", store: "g", place: place, kind: .deadLetter, event: "deadLetter", word: "dead letter",
+            text: "m", members: [("code", "\"notJSON\"")]
+        ).json,
     ]
 
     @Test(arguments: lines) func everyLineHasTimePartitionAndOffset(line: [UInt8]) throws {
