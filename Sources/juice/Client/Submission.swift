@@ -36,7 +36,7 @@ struct Submission {
         guard waits else { return }
         guard let (answer, line) = found else { throw Self.noAnswer(to: command, within: timeout, language) }
         if printsJSON {
-            StandardOutput.write(StandardOutput.jsonLine(line))
+            StandardOutput.jsonLines([line])
         } else {
             let message = menu.map { answer.message(in: language, menu: $0) } ?? answer.message
             let repeated = language.text(" (repeated: answered before)", " (다시 보낸 요청: 전에 응답했어요)")
@@ -85,7 +85,7 @@ struct Submission {
             let names = [("topic", topic), ("store", command.store), (id, command.id)]
             let partition: [(name: String, json: String)] = place == nil ? [("partition", "\(delivery.partition)")] : []
             let line = RecordLine.json(place, partition + names.map { ($0, JSONText.line($1)) }, record: nil)
-            StandardOutput.write(StandardOutput.jsonLine(line))
+            StandardOutput.jsonLines([line])
         }
         return try answers?.answer(to: command, deadline: deadline)
     }

@@ -127,12 +127,12 @@ final class DeadLetterReader {
     }
 
     /// All matching dead letters, oldest first.
-    func all(where isMeant: (DeadLetter) -> Bool = { _ in true }) throws(Failure) -> [DeadLetter] {
-        try read(reader.watermarks, where: isMeant).letters
+    func all(where matches: (DeadLetter) -> Bool = { _ in true }) throws(Failure) -> [DeadLetter] {
+        try read(reader.watermarks, where: matches).letters
     }
 
     /// The last matching dead letters, oldest first.
-    func last(_ count: Int, where isMeant: (DeadLetter) -> Bool) throws(Failure) -> [DeadLetter] {
+    func last(_ count: Int, where matches: (DeadLetter) -> Bool) throws(Failure) -> [DeadLetter] {
         guard count > 0 else { return [] }
         var size = Offset(clamping: count) * 2 + 64
         // Notes and copies take offsets too. So the window before the ends grows until each partition has enough letters in it.
@@ -140,7 +140,7 @@ final class DeadLetterReader {
             let logs = reader.watermarks
             let window = logs.mapValues { max($0.lowerBound, $0.upperBound - size)..<$0.upperBound }
             // Whether a letter was resent is known once all is read.
-            let letters = try read(window).letters.filter(isMeant)
+            let letters = try read(window).letters.filter(matches)
             let isEnough = logs.allSatisfy { place, log in
                 window[place] == log || letters.count { $0.position.partition == place.partition } >= count
             }
@@ -149,29 +149,28 @@ final class DeadLetterReader {
         }
     }
 
-    /// The dead letters at these positions, oldest first, and the positions without one.
-    func at(_ positions: Set<LetterPosition>) throws(Failure) -> (letters: [DeadLetter], missing: [LetterPosition]) {
+    /// The dead letters at these positions, oldest first.
+    ///
+    /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if one of them has none.
+    func at(_ positions: Set<LetterPosition>) throws(Failure) -> [DeadLetter] {
         let partitions = Set(positions.map(\.partition))
         let (letters, firsts) = try read(reader.watermarks.filter { partitions.contains($0.key.partition) })
         let wanted = Set(positions.map { firsts[$0] ?? $0 })
         let chosen = letters.filter { wanted.contains($0.position) }
-        return (chosen, wanted.subtracting(chosen.map(\.position)).sorted())
-    }
-
-    /// The failure for a position without a dead letter.
-    static func missing(_ position: LetterPosition) -> Failure {
-        Failure(
-            .usage, "there is no dead letter at \(position.text)",
-            hint: "`juice dead-letters list` shows the positions of those that are retained")
+        if let missing = wanted.subtracting(chosen.map(\.position)).min() {
+            let hint = "`juice dead-letters list` shows the positions of those that are retained"
+            throw Failure(.usage, "there is no dead letter at \(missing.text)", hint: hint)
+        }
+        return chosen
     }
 
     private func read(
-        _ ranges: Logs, where isMeant: (DeadLetter) -> Bool = { _ in true }
+        _ ranges: Logs, where matches: (DeadLetter) -> Bool = { _ in true }
     ) throws(Failure) -> (letters: [DeadLetter], firsts: [LetterPosition: LetterPosition]) {
         var records: [DeadLetter] = []
         try reader.read(ranges) { record in
             let record = DeadLetter(record)
-            if isMeant(record) || !record.isLetter { records.append(record) }
+            if matches(record) || !record.isLetter { records.append(record) }
         }
         return Self.letters(in: records)
     }
@@ -232,8 +231,8 @@ extension DeadLetter {
             + [("source", JSONText.line(source)), ("resent", "\(isResent)"), ("headers", JSONText.line(headers))]
     }
 
-    /// All of it as a line of JSON.
-    var json: [UInt8] { StandardOutput.jsonLine(RecordLine.json(place, members, record: nil)) }
+    /// All of it as one line.
+    var json: [UInt8] { RecordLine.json(place, members, record: nil) }
 }
 
 // MARK: - For people
@@ -259,30 +258,14 @@ extension DeadLetter {
 
     /// The start of a value, as much as fits into a table.
     static func beginning(of value: [UInt8]?) -> String {
-        guard let value else { return "-" }
         // The cut may split a character, so it leaves more text than is shown.
-        let text = value.count > 400 ? String(decoding: value.prefix(400), as: UTF8.self) : text(value)
-        return DisplayWidth.clip(text.printable, to: 40)
+        value.map { DisplayWidth.clip(String(decoding: $0.prefix(400), as: UTF8.self).printable, to: 40) } ?? "-"
     }
 
-    /// Bytes as text, in hexadecimal digits if they are not UTF-8.
-    private static func text(_ bytes: [UInt8]) -> String {
-        let digits = { (byte: UInt8) in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-        return String(validating: bytes, as: UTF8.self) ?? bytes.map(digits).joined(separator: " ")
-    }
-
-    /// All of it: a line for each property and header, then the value.
+    /// All of it, with a line of JSON for each member.
     func sheet(paint: Paint) -> String {
-        var rows = [
-            ("position", position.text), ("when", time), ("code", code), ("message", message), ("source", source.text),
-            ("resent", isResent ? "yes" : "no"), ("key", key.map(Self.text) ?? "none: the store main"),
-        ]
-        if let truncatedFrom { rows.append(("cut", "from \(truncatedFrom) bytes")) }
-        rows += sendersHeaders.map { ("header", "\($0.name): \($0.value.map(Self.text) ?? "null")") }
-        rows.append(("value", value.map { $0.count.counted("byte") } ?? "none"))
-        let lines = rows.map { name, value in paint(.faint, DisplayWidth.pad(name, to: 8)) + "  " + value.printable }
-        let body = Self.text(value ?? []).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-        return (lines + (value?.isEmpty ?? true ? [] : [""] + body.map { String($0).printable })).joined(separator: "\n") + "\n"
+        let rows = [("position", position.text), ("when", time)] + members
+        return rows.map { paint(.faint, DisplayWidth.pad($0, to: 8)) + "  " + $1 + "\n" }.joined()
     }
 
     private var time: String { timestamp.map(DateTime.text) ?? "-" }

@@ -186,16 +186,23 @@ extension ResendRequest {
     ///   - timeout: how long to wait for the brokers at each step.
     ///   - show: receives each outcome once it is certain.
     /// - Throws: ``Failure``, after which some letters may have been sent. The notes say which, so the command can run again.
-    func run(
-        _ clients: KafkaClients, timeout: Duration, show: (ResendOutcome) -> Void
-    ) throws(Failure) {
+    func run(_ clients: KafkaClients, timeout: Duration, show: (ResendOutcome) -> Void) throws(Failure) {
         let deadline = Deadline(after: timeout)
         let count = try clients.partitionCount(
             of: clients.topics.orders, asking: clients.admin(reachedUntil: deadline), until: deadline)
         // Created before the letters are read: it fences all other senders, so the notes are complete.
         let sender = try DeadLetterSender(clients, timeout: timeout)
         var records: [Record] = []
-        for letter in try letters(clients, timeout, show) {
+        let letters: [DeadLetter]
+        do throws(Failure) {
+            let reader = try DeadLetterReader(clients, upTo: .highWatermark, timeout: timeout)
+            if let positions { letters = try reader.at(positions) } else { letters = try reader.all(where: filter) }
+        } catch  where error.status == .unavailable {
+            throw Failure(
+                .unavailable, "the dead letters cannot be read to their end within \(DurationText.text(timeout))",
+                hint: "a transaction of an instance that died may be undecided for some 20 s: try again")
+        }
+        for letter in letters {
             if letter.isResent {
                 if positions != nil { show(ResendOutcome(letter.position, .resentBefore)) }
                 continue
@@ -221,25 +228,6 @@ extension ResendRequest {
                 throw failure
             }
             for record in batch { show(ResendOutcome(record.letter, .resent, as: record)) }
-        }
-    }
-
-    /// The letters that were asked for. Refuses positions without one.
-    private func letters(
-        _ clients: KafkaClients, _ timeout: Duration, _ show: (ResendOutcome) -> Void
-    ) throws(Failure) -> [DeadLetter] {
-        do throws(Failure) {
-            let reader = try DeadLetterReader(clients, upTo: .highWatermark, timeout: timeout)
-            guard let positions else { return try reader.all(where: filter) }
-            let (letters, missing) = try reader.at(positions)
-            if positions.count == 1, let position = missing.first { throw DeadLetterReader.missing(position) }
-            for position in missing { show(ResendOutcome(position, .refused, reason: "there is no dead letter")) }
-            return letters
-        } catch {
-            guard error.status == .unavailable else { throw error }
-            throw Failure(
-                .unavailable, "the dead letters cannot be read to their end within \(DurationText.text(timeout))",
-                hint: "a transaction of an instance that died may be undecided for some 20 s: try again")
         }
     }
 }

@@ -60,13 +60,13 @@ struct DeadLetterList: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let isMeant = try settings.letterFilter()
+        let matches = try settings.letterFilter()
         let isPendingOnly = try settings[.pending]
         let last = try settings.integer(.last, in: 0...1_000_000) ?? 50
         let printsJSON = try settings[.json]
         let reader = try DeadLetterReader(KafkaClients(settings), timeout: settings[.timeout])
-        let letters = try reader.last(last) { isMeant($0) && !(isPendingOnly && $0.isResent) }
-        if printsJSON { return StandardOutput.write(Array(letters.map(\.json).joined())) }
+        let letters = try reader.last(last) { matches($0) && !(isPendingOnly && $0.isResent) }
+        if printsJSON { return StandardOutput.jsonLines(letters.map(\.json)) }
         guard !letters.isEmpty else { return StandardError.write("no dead letters\n") }
         StandardOutput.line(DeadLetter.table(letters).lines(paint: .forStandardOutput()).joined(separator: "\n"))
     }
@@ -77,8 +77,8 @@ struct DeadLetterShow: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show one dead letter in full.",
         discussion: """
-            Shows its headers, its key and its value, as text or in hexadecimal digits. With --raw it writes only the bytes of \
-            the value.
+            Shows its headers, its key and its value as JSON: text, or base64 if it is not UTF-8. With --raw it writes only the \
+            bytes of the value.
 
             Examples:
               juice dead-letters show 3@42
@@ -98,13 +98,14 @@ struct DeadLetterShow: ParsableCommand {
         let position = try LetterPosition(argument: position)
         let (isRaw, printsJSON) = (try settings[.raw], try settings[.json])
         let reader = try DeadLetterReader(KafkaClients(settings), timeout: settings[.timeout])
-        guard let letter = try reader.at([position]).letters.first else { throw DeadLetterReader.missing(position) }
-        if isRaw {
-            StandardOutput.write(letter.value ?? [])
-        } else if printsJSON {
-            StandardOutput.write(letter.json)
-        } else {
-            StandardOutput.write(letter.sheet(paint: .forStandardOutput()))
+        for letter in try reader.at([position]) {
+            if isRaw {
+                StandardOutput.write(letter.value ?? [])
+            } else if printsJSON {
+                StandardOutput.jsonLines([letter.json])
+            } else {
+                StandardOutput.write(letter.sheet(paint: .forStandardOutput()))
+            }
         }
     }
 }

@@ -189,7 +189,7 @@ final class RestockBot {
             if !batch.isEmpty { heardAt = .now }
             for element in batch { try read(element) }
         }
-        for partition in partitions.keys {
+        for partition in Array(partitions.keys) {
             // Brokers, not memory, hold most of what is under way.
             for refill in partitions[partition]?.startRefills(atMost: 1000 - unconfirmed) ?? [] {
                 try send(refill, to: partition.partition)

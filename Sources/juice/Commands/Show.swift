@@ -50,7 +50,7 @@ struct ShowCommand: ParsableCommand {
         let search = try CommandSearch(KafkaClients(settings), id: id, settings)
         let events = try search.run()
         guard !events.isEmpty else { throw search.notFound }
-        if printsJSON { return StandardOutput.write(Array(events.map { StandardOutput.jsonLine($0.json) }.joined())) }
+        if printsJSON { return StandardOutput.jsonLines(events.map(\.json)) }
         let paint = Paint.forStandardOutput()
         var table = Table([.init(title: "", width: 23)] + Array(repeating: .init(title: ""), count: 4))
         for event in events { table.add(event.cells) }
@@ -67,8 +67,8 @@ struct CommandEvent {
     let topic, store: String
     let place: RecordPlace
     let kind: Kind
-    /// What it is, for programs and for people.
-    let event, word: String
+    /// What it is, for people.
+    let word: String
     var colour: Paint.Colour?
     let text: String
     /// What else there is, for programs.
@@ -78,6 +78,15 @@ struct CommandEvent {
 
     /// A value may be long. `--json` has all of it.
     private static let textWidth = 200
+
+    /// What it is, for programs.
+    private var event: String {
+        switch kind {
+        case .command, .forwarded: word
+        case .answer: "answer"
+        case .deadLetter: "deadLetter"
+        }
+    }
 
     var order: (Int64, Int, Offset) { (place.timestamp ?? 0, kind.rawValue, place.offset) }
 
@@ -118,8 +127,8 @@ final class CommandSearch {
     private var found: [CommandEvent] = []
     /// Where the commands are that were found, and those that the records found name.
     private var commands: Set<Place> = [], named: Set<Place> = []
-    /// Whether a first answer was found, not that to a cancel, or to an order that was cancelled before it came.
-    private var hasFirstAnswer = false
+    /// The stores whose first answer was found, not that to a cancel, or to an order that was cancelled before it came.
+    private var answered: Set<Name> = []
     /// The time since which all was read.
     private var searchedSince = Int64.max
 
@@ -151,10 +160,10 @@ final class CommandSearch {
             return !isComplete
         }
         if isAll { searchedSince = period.lowerBound }
-        for letter in try DeadLetterReader(clients, timeout: timeout).all(where: isMeant) {
+        for letter in try DeadLetterReader(clients, timeout: timeout).all(where: matches) {
             found.append(
                 CommandEvent(
-                    topic: topics.deadLetters, store: letter.store, place: letter.place, kind: .deadLetter, event: "deadLetter",
+                    topic: topics.deadLetters, store: letter.store, place: letter.place, kind: .deadLetter,
                     word: "dead letter", colour: .red,
                     text: "\(letter.code), from \(letter.source.text): \(letter.message)" + (letter.isResent ? "  (resent)" : ""),
                     members: letter.members))
@@ -184,23 +193,23 @@ final class CommandSearch {
                 + (store == nil ? "" : "\nwithout --store, all stores are searched"))
     }
 
-    /// Whether older records cannot belong to what was found: a first answer and all commands are there; or all is so old that a
-    /// repeat would not have been recognized.
+    /// Whether older records cannot belong to what was found: each store's first answer and all commands are there; or all is so
+    /// old that a repeat would not have been recognized.
     private var isComplete: Bool {
         guard let oldest = found.map({ $0.place.timestamp ?? 0 }).min() else { return false }
         // A sender's clock may be ahead.
         let now = Int64(Date.now.timeIntervalSince1970 * 1000)
-        return found.count >= Self.most || hasFirstAnswer && named.isSubset(of: commands)
-            || searchedSince < min(oldest, now) - longestRepeat
+        return found.count >= Self.most || searchedSince < min(oldest, now) - longestRepeat
+            || named.isSubset(of: commands) && found.allSatisfy { answered.contains(Name($0.store)) }
     }
 
     /// Keeps a command with the id, or an answer to one.
     private func add(_ record: ConsumedRecord) {
-        guard let value = record.value, isMeant(record.timestamp) else { return }
+        guard let value = record.value, matches(record.timestamp) else { return }
         let topic = record.topic
         guard let input = clients.topics.input(named: topic) else { return addAnswer(record, value) }
         guard let (kind, id) = try? commandDecoder.command(in: value, of: input), id.bytes.elementsEqual(self.id),
-            let store = StoreID.read(key: record.key), isMeant(store)
+            let store = StoreID.read(key: record.key), matches(store)
         else { return }
         func header(_ name: String) -> LetterPosition? {
             record.headers.last { $0.name == name }?.text.flatMap { LetterPosition($0, separator: "/") }
@@ -211,35 +220,36 @@ final class CommandSearch {
         found.append(
             CommandEvent(
                 topic: topic, store: String(store), place: RecordPlace(record), kind: from == nil ? .command : .forwarded,
-                event: "\(kind)", word: from == nil ? "\(kind)" : "forwarded",
+                word: from == nil ? "\(kind)" : "forwarded",
                 text: (from.map { "from \($0.text)" } ?? String(decoding: value, as: UTF8.self))
                     + (letter.map { "  (resent from the dead letter \($0.text))" } ?? ""), record: Array(value)))
     }
 
     private func addAnswer(_ record: ConsumedRecord, _ value: UnsafeRawBufferPointer) {
         guard let journal = try? journalReader.read(value, partition: record.partition), let head = journal.answer?.head,
-            head.id.bytes.elementsEqual(id), isMeant(head.store), let answer = try? journalReader.wholeAnswer()
+            head.id.bytes.elementsEqual(id), matches(head.store), let answer = try? journalReader.wholeAnswer()
         else { return }
         if let handled = journal.handled {
             let position = LetterPosition(partition: handled.input.partition, offset: handled.offset)
             named.insert(Place(topic: handled.input.topic, position: position))
         }
-        hasFirstAnswer =
-            hasFirstAnswer || !answer.isDuplicate && answer.command != .cancel && answer.outcome != .rejected(reason: "cancelled")
+        if !answer.isDuplicate, answer.command != .cancel, answer.outcome != .rejected(reason: "cancelled") {
+            answered.insert(Name(answer.store))
+        }
         let (word, colour) = AnswerLine.outcome(answer)
         found.append(
             CommandEvent(
-                topic: record.topic, store: answer.store, place: RecordPlace(record), kind: .answer, event: "answer", word: word,
+                topic: record.topic, store: answer.store, place: RecordPlace(record), kind: .answer, word: word,
                 colour: colour, text: answer.message + (answer.isDuplicate ? "  (repeated)" : ""), record: Array(value)))
     }
 
-    private func isMeant(_ store: BorrowedText) -> Bool { self.store.map { store.bytes.elementsEqual($0.utf8) } ?? true }
+    private func matches(_ store: BorrowedText) -> Bool { self.store.map { store.bytes.elementsEqual($0.utf8) } ?? true }
 
-    private func isMeant(_ timestamp: Int64?) -> Bool { period.contains(timestamp ?? period.lowerBound) }
+    private func matches(_ timestamp: Int64?) -> Bool { period.contains(timestamp ?? period.lowerBound) }
 
     /// Whether a dead letter has the id: as a command, or anywhere in a value that is no command.
-    private func isMeant(_ letter: DeadLetter) -> Bool {
-        guard isMeant(letter.timestamp), store.map({ Name($0) == Name(letter.store) }) ?? true, let value = letter.value,
+    private func matches(_ letter: DeadLetter) -> Bool {
+        guard matches(letter.timestamp), store.map({ Name($0) == Name(letter.store) }) ?? true, let value = letter.value,
             let input = clients.topics.input(named: letter.source.topic)
         else { return false }
         let isCommand = value.withUnsafeBytes { value in

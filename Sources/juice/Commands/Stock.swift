@@ -35,8 +35,7 @@ struct StockCommand: ParsableCommand {
         let interruption = try settings[.watch] ? StopSignal.onInterruption() : nil
         let reader = try StockReader(KafkaClients(settings).watching(settings), store: store, timeout: settings[.timeout])
         func printRecords(_ entries: [StockReader.Entry]) {
-            StandardOutput.write(
-                Array(entries.map { StandardOutput.jsonLine(RecordLine.json($0.place, record: $0.bytes)) }.joined()))
+            StandardOutput.jsonLines(entries.map { RecordLine.json($0.place, record: $0.bytes) })
         }
         func printTable(_ entries: [StockReader.Entry]) {
             let records = entries.map(\.record)

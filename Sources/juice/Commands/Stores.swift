@@ -35,7 +35,7 @@ struct StoresCommand: ParsableCommand {
         let reader = try StockReader(KafkaClients(settings), store: nil, timeout: settings[.timeout])
         try reader.readAll()
         let rows = StoreRows(reader.latest, known: known)
-        if try settings[.json] { return StandardOutput.write(Array(rows.json.joined())) }
+        if try settings[.json] { return StandardOutput.jsonLines(rows.json) }
         guard !rows.json.isEmpty else { return StandardError.write("no order or restock has changed any store yet\n") }
         StandardOutput.line(rows.table.lines(paint: .forStandardOutput()).joined(separator: "\n"))
         StandardError.write("\(rows.json.count.counted("store"))\n")
@@ -67,9 +67,7 @@ struct StoreRows {
             let members = [
                 ("store", JSONText.line(store)), ("revision", "\(revision)"), ("looksLike", JSONText.line(Array(others))),
             ]
-            json.append(
-                StandardOutput.jsonLine(
-                    RecordLine.json(place, members + (isKnown.map { [("isKnown", "\($0)")] } ?? []), record: nil)))
+            json.append(RecordLine.json(place, members + (isKnown.map { [("isKnown", "\($0)")] } ?? []), record: nil))
             let notes = [
                 isKnown == false ? "not on the list" : nil,
                 others.isEmpty ? nil : "looks like \(others.map(StoreID.visible).joined(separator: ", "))",

@@ -18,6 +18,8 @@ enum StandardOutput {
         return (toTerminal ? Array(String(decoding: record, as: UTF8.self).printableJSON.utf8) : record) + end
     }
 
+    static func jsonLines(_ records: [[UInt8]]) { write(Array(records.map { jsonLine($0) }.joined())) }
+
     /// Writes all bytes, or ends the process: with SIGPIPE if the reader has closed the pipe, as `head` expects, and with
     /// ``Failure/Status/output`` if for example the disk is full. A result that is not written must not look like success.
     static func write(_ bytes: [UInt8]) {

@@ -68,8 +68,7 @@ struct DeadLetterTests {
 
     @Test(arguments: [
         ("not json".utf8.map(\.self), "not json"), (nil, "-"), ([], ""), (Array("a\u{1B}[2J\nb".utf8), "a\u{FFFD}[2J\u{FFFD}b"),
-        (Array(String(repeating: "딸기", count: 11).utf8), "딸기딸기딸기딸기딸기딸기딸기딸기딸기딸…"), ([0, 0xFF], "00 ff"),
-        ([UInt8](repeating: 0xFF, count: 14), String(repeating: "ff ", count: 13) + "…"),
+        (Array(String(repeating: "딸기", count: 11).utf8), "딸기딸기딸기딸기딸기딸기딸기딸기딸기딸…"), ([0, 0xFF], "\u{FFFD}\u{FFFD}"),
     ])
     func aTableShowsHowAValueBegins(value: [UInt8]?, shown: String) {
         #expect(DeadLetter.beginning(of: value) == shown)
@@ -90,29 +89,25 @@ struct DeadLetterTests {
     @Test func aSheetShowsAll() {
         let letter = Self.letter("{}\nx", headers: [RecordHeader(name: "traceparent", value: "00-ab")])
         #expect(
-            letter.sheet(paint: .none) == """
+            letter.sheet(paint: .none) == #"""
                 position  1@7
                 when      -
-                code      notJSON
-                message   why
-                source    juice.orders 3@42
-                resent    no
-                key       강남
-                header    traceparent: 00-ab
-                value     4 bytes
+                code      "notJSON"
+                message   "why"
+                key       "강남"
+                value     "{}\nx"
+                source    {"offset":42,"partition":3,"topic":"juice.orders"}
+                resent    false
+                headers   [{"name":"traceparent","value":"00-ab"}]
 
-                {}
-                x
-
-                """
+                """#
         )
         let bytes = DeadLetter(
             position: Self.place(7), timestamp: 5, key: nil, value: [0xFF], headers: Self.letter(nil).headers, isResent: true)
         #expect(
             String(decoding: bytes.json, as: UTF8.self) == #"{"time":"1970-01-01T00:00:00.005Z","partition":1,"offset":7,"#
                 + #""code":"notJSON","message":"why","valueBase64":"/w==","source":{"offset":42,"partition":3,"#
-                + #""topic":"juice.orders"},"resent":true,"headers":[]}"# + "\n")
-        #expect(bytes.sheet(paint: .none).hasSuffix("\n\nff\n"))
+                + #""topic":"juice.orders"},"resent":true,"headers":[]}"#)
     }
 
     // MARK: - Resending

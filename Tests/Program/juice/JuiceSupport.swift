@@ -38,27 +38,17 @@ enum EmbeddedService {
 final class RunningBot: Sendable {
     let log = LogLines()
     private let end = StopSignal()
-    /// Ends the freeze that the bot is in; nil while it is in none.
-    private let thawing = Mutex<StopSignal?>(nil)
     private let failure = Mutex<(any Error)?>(nil)
     private let hasEnded = DispatchSemaphore(value: 0)
 
     init(_ clients: KafkaClients, _ plan: RestockBotPlan) {
         Thread { [self] in
             do {
-                try plan.run(clients, log.logger) { [self] in
-                    thawing.withLock { $0 }?.wait(for: .seconds(600))
-                    return end.isRequested
-                }
+                try plan.run(clients, log.logger) { [self] in end.isRequested }
             } catch { failure.withLock { $0 = error } }
             hasEnded.signal()
         }.start()
     }
-
-    /// Keeps the bot from doing anything, like a process that is stopped.
-    func freeze() { thawing.withLock { $0 = StopSignal() } }
-
-    func thaw() { thawing.withLock { $0.take() }?.request() }
 
     /// Stops the bot, waits until it has ended, and throws its error if it failed.
     func stop() throws {

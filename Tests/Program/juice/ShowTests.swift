@@ -96,13 +96,13 @@ struct ShowTests {
         DeadLetter(
             position: LetterPosition(partition: place.partition, offset: place.offset), timestamp: place.timestamp, key: nil,
             value: nil, headers: []
-        ).json.dropLast(),
+        ).json,
         CommandEvent(
-            topic: "juice.results", store: "g", place: place, kind: .answer, event: "answer", word: "restocked", text: "m",
+            topic: "juice.results", store: "g", place: place, kind: .answer, word: "restocked", text: "m",
             record: Array(answer.utf8)
         ).json,
         CommandEvent(
-            topic: "juice.dead-letters", store: "g", place: place, kind: .deadLetter, event: "deadLetter", word: "dead letter",
+            topic: "juice.dead-letters", store: "g", place: place, kind: .deadLetter, word: "dead letter",
             text: "m", members: [("code", "\"notJSON\"")]
         ).json,
     ]

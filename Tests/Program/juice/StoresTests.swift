@@ -68,7 +68,7 @@ import Testing
         #expect(
             rows.json.first.map { String(decoding: $0, as: UTF8.self) }
                 == #"{"time":"1970-01-01T00:00:00.000Z","partition":3,"offset":7,"store":"gangnam","revision":17,"#
-                + #""looksLike":["gangnam\r"],"isKnown":true}"# + "\n")
+                + #""looksLike":["gangnam\r"],"isKnown":true}"#)
         let unlisted = StoreRows(entries, known: nil).json.map { String(decoding: $0, as: UTF8.self) }
         #expect(unlisted.count == 3 && !unlisted.contains { $0.contains("isKnown") })
     }
