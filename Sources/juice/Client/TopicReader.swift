@@ -9,7 +9,7 @@ typealias Logs = [TopicPartition: Range<Offset>]
 final class TopicReader {
     /// Which offset counts as the end of a partition.
     enum End {
-        /// The last stable offset: before the first record of an open transaction.
+        /// The last stable offset: before the first record of an open transaction (KIP-98).
         case lastStableOffset
         /// The end of the log. Reading up to there waits for open transactions to end.
         case highWatermark
@@ -26,7 +26,7 @@ final class TopicReader {
     private let timeout: Duration
     private var reportedGaps = 0
 
-    /// Brokers that were silent for this long are asked.
+    /// After a silence of this long it asks brokers whether they answer.
     private static let longestSilence = Duration.seconds(2)
 
     /// Looks up where the topics' partitions start and end.
@@ -40,7 +40,7 @@ final class TopicReader {
     ) throws(Failure) {
         (self.clients, self.timeout) = (clients, timeout)
         let deadline = Deadline(after: timeout)
-        // Of records that expired meanwhile there is an error.
+        // Reports offsets that have expired, instead of skipping them in silence.
         let consumer = try clients.consumer(reset: "error")
         reader = PartitionReader(consumer, gaps: .pass, onTransientError: clients.watch.noticed)
         try clients.reach(consumer, deadline: deadline)
@@ -134,7 +134,7 @@ final class TopicReader {
 // MARK: - By time
 
 extension TopicReader {
-    /// Some time, in milliseconds since 1970.
+    /// A period, in milliseconds since 1970.
     typealias Period = Range<Int64>
 
     /// All times that a record can have.
@@ -193,7 +193,7 @@ extension TopicReader {
         return timeline.sorted
     }
 
-    /// What of some logs is before each partition's first record at or after a time, and what is not.
+    /// The parts of some logs before each partition's first record at or after a time, and from it on.
     private func split(_ logs: Logs, at time: Int64) throws(Failure) -> (before: Logs, after: Logs) {
         let times = logs.filter { !$0.value.isEmpty }.mapValues { _ in time }
         let deadline = Deadline(after: timeout)
@@ -204,7 +204,7 @@ extension TopicReader {
     }
 }
 
-/// Puts what is found in several partitions in the order of time.
+/// Sorts what was found in several partitions by time.
 ///
 /// A record counts as no older than those before it in its partition: clocks may differ, but a partition keeps its order.
 struct Timeline<Found> {
@@ -231,8 +231,8 @@ struct Timeline<Found> {
 
 /// Halves a period until each window holds few enough offsets to be sorted in memory.
 ///
-/// The first record at or after a time is also the first that counts as that in a ``Timeline``. So what is in a later window is
-/// later.
+/// A partition's first record at or after a time is also the first that a ``Timeline`` places there. So a later window has only
+/// later records.
 struct TimeWindows {
     /// How many offsets a window may hold. Only a single millisecond may have more.
     var most = 50_000
@@ -265,10 +265,10 @@ struct TimeWindows {
 }
 
 extension Logs {
-    /// How many offsets these are.
+    /// How many offsets these ranges have, transaction markers included.
     var offsetCount: Int { values.reduce(0) { $0 + $1.count } }
 
-    /// What is before these offsets, and what is not. A partition without one is all before.
+    /// The parts before these offsets, and from them on. A partition without an offset is all before.
     func split(at offsets: [TopicPartition: Offset]) -> (before: Logs, after: Logs) {
         var parts = (before: self, after: self)
         for (partition, range) in self {

@@ -106,7 +106,7 @@ enum StoreList: Sendable, Equatable {
         switch self {
         case .file(let path): return try Self.read(path)
         case .names(let names):
-            // A store of such a name is less likely than a forgotten sign.
+            // A forgotten @ is more likely than a store of that name.
             if names.count == 1, FileManager.default.fileExists(atPath: names[0]) {
                 throw Failure(.configuration, "\(names[0]) is a file: write @\(names[0]) for the stores in it")
             }
@@ -181,8 +181,8 @@ extension KafkaClients {
     /// The most records of the stock topic that are read for a warning.
     private static let mostRecordsForWarning = 50_000
 
-    /// What to say before a command to a store that no command has changed, though some have changed others: a mistyped name finds
-    /// the stock that every store has at first. Nil also if that cannot be known soon.
+    /// A warning before a command to a store that no command has changed yet, although there are others: a mistyped name would find
+    /// the initial stock. Nil also if the stock topic cannot be read soon.
     func warning(aboutNew store: String, _ language: Language, deadline: Deadline) -> String? {
         let timeout = min(deadline.remaining, .seconds(2))
         guard let reader = try? StockReader(self, store: nil, timeout: timeout),

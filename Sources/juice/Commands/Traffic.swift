@@ -71,7 +71,7 @@ struct Traffic {
     private let extra: Int
     private var random: SeededGenerator
     private var orderCount = 0, restockCount = 0
-    /// The fruits on their way, by restock id, so that further orders that lack them send no more restocks.
+    /// The fruits of restocks without an answer, by restock id. Further orders that lack them cause no more restocks.
     private var underway: [String: (store: String, fruits: [String])] = [:]
 
     /// - Parameters:
@@ -122,7 +122,7 @@ struct Traffic {
 
 /// Simulated traffic: points of sale that send orders and cancels, a bot that restocks, and a reader of the answers.
 final class TrafficSession {
-    /// What an answer names.
+    /// A command as its answer names it.
     private struct Sent: Hashable {
         let kind: CommandKind
         let id: String
@@ -130,7 +130,7 @@ final class TrafficSession {
 
     /// The most orders and cancels in flight, far below the number of records at which the embedded broker trims partitions.
     private static let mostInFlight = 200
-    /// The session fails without any answer for this long.
+    /// The session fails if no answer arrives for this long.
     private static let answerTimeout = Duration.seconds(30)
     /// How long to wait for the orders in flight at the end.
     private static let closingTime = Duration.seconds(2)

@@ -3,13 +3,13 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Text for standard output or standard error, written by a thread of its own. A write to a pipe blocks while it is not read, and
-/// a service must not wait for its log collector. Text beyond a megabyte, or that cannot be written, is dropped and counted.
+/// Text for standard output or standard error, written by a dispatch queue of its own. A write to a pipe blocks while it is not
+/// read, and a service must not wait for its log collector. Text beyond a megabyte, or that cannot be written, is dropped and
+/// counted.
 final class OutputQueue: Sendable {
     private struct State {
         /// Reports what was dropped, once text can be written again. Nil before the start.
         var logger: Logger?
-        var texts: [String] = []
         /// Bytes that are not written yet, with some for each text.
         var size = 0
         /// Dropped since the queue was last empty, and since ``takeDropped()``.
@@ -26,10 +26,11 @@ final class OutputQueue: Sendable {
     private let descriptor: Int32
     private let name: String
     private let state = Mutex(State())
-    private let added = DispatchSemaphore(value: 0)
-    private let unwritten = DispatchGroup()
+    private let writer: DispatchQueue
 
-    init(_ descriptor: Int32, _ name: String) { (self.descriptor, self.name) = (descriptor, name) }
+    init(_ descriptor: Int32, _ name: String) {
+        (self.descriptor, self.name, writer) = (descriptor, name, DispatchQueue(label: name))
+    }
 
     /// Starts both queues, for a command that runs until it is stopped. When the process exits, it waits for them for at most half
     /// a second, since the last line says why it ended.
@@ -38,15 +39,20 @@ final class OutputQueue: Sendable {
         atexit { for queue in OutputQueue.all { queue.flush(within: 0.25) } }
     }
 
+    func start(_ logger: Logger) { state.withLock { $0.logger = logger } }
+
     /// A sentence while text is being dropped.
     var warning: String? {
         let dropped = state.withLock(\.dropped)
         return dropped == 0 ? nil : "\(name) is not read or cannot be written: \(dropped.counted("line")) dropped"
     }
 
-    func start(_ logger: Logger) {
-        state.withLock { $0.logger = logger }
-        Thread.detachNewThread { [self] in while true { writeNext() } }
+    /// How many texts were dropped since the last call.
+    func takeDropped() -> Int {
+        state.withLock { state in
+            defer { state.uncounted = 0 }
+            return state.uncounted
+        }
     }
 
     /// Returns false before the start; then the caller has to write the text.
@@ -59,41 +65,27 @@ final class OutputQueue: Sendable {
                 state.drop()
                 return true
             }
-            state.texts.append(text)
             state.size += text.utf8.count + 64
-            unwritten.enter()
-            added.signal()
+            writer.async { [self] in writeNow(text) }
             return true
         }
     }
 
-    /// How many texts were dropped since the last call.
-    func takeDropped() -> Int {
-        state.withLock { state in
-            defer { state.uncounted = 0 }
-            return state.uncounted
-        }
+    func flush(within seconds: Double) {
+        let done = DispatchSemaphore(value: 0)
+        writer.async { done.signal() }
+        _ = done.wait(timeout: .now() + seconds)
     }
 
-    func flush(within seconds: Double) { _ = unwritten.wait(timeout: .now() + seconds) }
-
-    private func writeNext() {
-        added.wait()
-        let texts = state.withLock { state in
-            defer { state.texts = [] }
-            return state.texts
+    private func writeNow(_ text: String) {
+        let isWritten = writeAll(Array(text.utf8), to: descriptor)
+        let (dropped, logger) = state.withLock { state in
+            if !isWritten { state.drop() }
+            state.size -= text.utf8.count + 64
+            guard isWritten, state.size == 0 else { return (0, state.logger) }
+            defer { state.dropped = 0 }
+            return (state.dropped, state.logger)
         }
-        for text in texts {
-            let isWritten = writeAll(Array(text.utf8), to: descriptor)
-            let (dropped, logger) = state.withLock { state in
-                if !isWritten { state.drop() }
-                state.size -= text.utf8.count + 64
-                guard isWritten, state.size == 0 else { return (0, state.logger) }
-                defer { state.dropped = 0 }
-                return (state.dropped, state.logger)
-            }
-            if dropped > 0 { logger?.warning("dropped lines that were not read", metadata: ["lines": "\(dropped)"]) }
-            unwritten.leave()
-        }
+        if dropped > 0 { logger?.warning("dropped lines that were not read", metadata: ["lines": "\(dropped)"]) }
     }
 }

@@ -26,14 +26,20 @@ import Testing
             let first = RunningBot(site.clients, plan)
             #expect(first.waits(for: 20, Deadline(after: .seconds(60))), "the first bot refills")
 
-            // Other bots join, are frozen until they lose their partitions, wake up, and are killed. Meanwhile another instance of
-            // the service takes over.
-            try site.stopAndKillABot(plan)
+            // While no service answers, a second bot takes over, and sends again what is not answered.
+            let second = RunningBot(site.clients, plan)
+            #expect(second.waits(for: 20, Deadline(after: .seconds(60))), "the second bot has its share")
             service.stop()
+            let (count, deadline) = (second.log.all.count, Deadline(after: .seconds(60)))
+            try first.stop()
+            func takesOver() -> Bool { second.log.all.dropFirst(count).contains { $0.hasPrefix("watching") } }
+            while !takesOver(), !deadline.isOver { second.log.waitForFirst(within: deadline.remaining) }
+            #expect(takesOver())
             service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
+            // Others are frozen until they lose their partitions. Then they wake up, and are killed.
             for _ in 0..<4 { try site.stopAndKillABot(plan) }
             try load.stop()
-            try first.stop()
+            try second.stop()
 
             // Another bot refills the rest.
             let last = RunningBot(site.clients, plan)
@@ -146,9 +152,11 @@ struct BotSite: Sendable {
         let output = Pipe()
         bot.standardError = output
         try bot.run()
-        // The end of the process closes the pipe, so this ends even without output.
+        // Reads until it sends refills. The end of the process closes the pipe, so this ends even without output.
         func readSome() {
-            for _ in 0..<Int.random(in: 1...10) { _ = output.fileHandleForReading.availableData }
+            var data = Data([0])
+            while !data.isEmpty, data.range(of: Data(" refill ".utf8)) == nil { data = output.fileHandleForReading.availableData }
+            for _ in 0..<Int.random(in: 0...10) { _ = output.fileHandleForReading.availableData }
         }
         readSome()
         #expect(bot.isRunning)
