@@ -267,19 +267,9 @@ extension CommandDecoder {
     func command(
         in value: UnsafeRawBufferPointer, of topic: InputTopic
     ) throws(DeadLetterReason) -> (kind: CommandKind, id: BorrowedText) {
-        switch topic {
-        case .orders:
-            switch decodeOrder(value) {
-            case .command(let order): (order.request == .cancel ? .cancel : .order, order.id)
-            case .rejected(let id, _): (.order, id)
-            case .undecodable(let reason): throw reason
-            }
-        case .restocks:
-            switch decodeRestock(value) {
-            case .command(let restock): (.restock, restock.id)
-            case .rejected(let id, _): (.restock, id)
-            case .undecodable(let reason): throw reason
-            }
+        switch decode(value, of: topic) {
+        case .command(let kind, let id, _): (kind, id)
+        case .undecodable(let reason): throw reason
         }
     }
 }
