@@ -1,6 +1,5 @@
 import Foundation
 import JuiceMessages
-import JuiceService
 import Kafka
 import Logging
 
@@ -26,12 +25,8 @@ final class EmbeddedKafka {
         do {
             announcement = try runFiles.announce(runFile)
         } catch {
-            logger.warning(
-                """
-                other commands will not find this broker by themselves: \(runFiles.directory) cannot be used \
-                (\(error.localizedDescription))
-                """
-            )
+            let reason = "\(runFiles.directory) cannot be used (\(error.localizedDescription))"
+            logger.warning("other commands will not find this broker by themselves: \(reason)")
         }
     }
 
@@ -50,6 +45,8 @@ struct RunFile: Sendable, Equatable, Codable {
     let processID: Int32
     /// The address of the broker.
     let bootstrapServers: String
+    /// Seconds since 1970.
+    var startedAt = Date.now.timeIntervalSince1970
 }
 
 /// The directory of this user's run files: one per process with an embedded broker.
@@ -61,11 +58,8 @@ struct RunFiles: Sendable {
 
     /// The directory in the user's runtime directory, or else in the directory for temporary files.
     static func ofThisUser(environment: [String: String] = ProcessInfo.processInfo.environment) -> RunFiles {
-        if let runtime = environment["XDG_RUNTIME_DIR"], !runtime.isEmpty {
-            return RunFiles(directory: runtime + "/juice-maker-\(getuid())")
-        }
-        let temporary = environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
-        return RunFiles(directory: temporary + "/juice-maker-\(getuid())")
+        let candidates = ["XDG_RUNTIME_DIR", "TMPDIR"].compactMap { environment[$0] }
+        return RunFiles(directory: "\(candidates.first { !$0.isEmpty } ?? "/tmp")/juice-maker-\(getuid())")
     }
 
     /// Announces this process for the lifetime of the returned value.
@@ -76,30 +70,22 @@ struct RunFiles: Sendable {
         guard isTrustworthy else { throw POSIXError(.EPERM) }
         let path = "\(directory)/\(file.processID).json"
         let unfinished = path + ".new"
+        let contents = Array(try JSONEncoder().encode(file))
         let descriptor = open(unfinished, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.lastError }
+        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        let announcement = Announcement(path: path, descriptor: descriptor)
         // Lock the file before it gets its final name; an unlocked file would count as stale.
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(descriptor)
-            throw Self.lastError
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, writeAll(contents, to: descriptor), rename(unfinished, path) == 0 else {
+            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
         }
-        do {
-            let data = try JSONEncoder().encode(file)
-            let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
-            try handle.write(contentsOf: data)
-            guard rename(unfinished, path) == 0 else { throw Self.lastError }
-        } catch {
-            close(descriptor)
-            throw error
-        }
-        return Announcement(path: path, descriptor: descriptor)
+        return announcement
     }
 
     /// The files of running processes, newest first. Removes the files of processes that have ended.
     func live() -> [RunFile] {
         guard isTrustworthy, let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return [] }
         let live = names.filter { $0.hasSuffix(".json") }.compactMap { readIfLive("\(directory)/\($0)") }
-        return live.sorted { $0.time > $1.time }.map(\.file)
+        return live.sorted { $0.startedAt > $1.startedAt }
     }
 
     /// Whether only this user can access the directory. In a shared directory for temporary files another user could have created
@@ -110,7 +96,7 @@ struct RunFiles: Sendable {
         return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == getuid() && status.st_mode & 0o077 == 0
     }
 
-    private func readIfLive(_ path: String) -> (file: RunFile, time: Double)? {
+    private func readIfLive(_ path: String) -> RunFile? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -118,14 +104,8 @@ struct RunFiles: Sendable {
             unlink(path)
             return nil
         }
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
-            let time = attributes[.modificationDate] as? Date, let data = FileManager.default.contents(atPath: path),
-            let file = try? JSONDecoder().decode(RunFile.self, from: data)
-        else { return nil }
-        return (file, time.timeIntervalSince1970)
+        return FileManager.default.contents(atPath: path).flatMap { try? JSONDecoder().decode(RunFile.self, from: $0) }
     }
-
-    private static var lastError: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 
     /// The run file of this process, which is removed with this value.
     struct Announcement: ~Copyable {

@@ -37,71 +37,38 @@ extension ServiceGroup {
     }
 }
 
-/// A service group that runs in the background. It reports once that it is up, with a value.
-///
-/// Waiting for it blocks, so do not use it on Swift's cooperative pool.
-final class BackgroundGroup<Report: Sendable>: Sendable {
-    /// What the group reports, possibly before it is stored.
-    private final class State: Sendable {
-        let progress = Mutex<(report: Report?, end: (any Error)?)>((nil, nil))
-        let isUpOrEnded = DispatchSemaphore(value: 0)
-        let ended = DispatchGroup()
-    }
-
+/// Services that run in the background of a command that blocks its own thread.
+final class BackgroundGroup: Sendable {
     private let group: ServiceGroup
-    private let state: State
+    private let failure = Mutex<(any Error)?>(nil)
+    private let ended = DispatchGroup()
 
-    /// Starts the group.
-    ///
-    /// - Parameter make: creates the group, one of whose services calls `onUp` once it is up.
-    init(_ make: (_ onUp: @escaping @Sendable (Report) -> Void) -> ServiceGroup) {
-        let state = State()
-        let group = make { report in
-            state.progress.withLock { $0.report = report }
-            state.isUpOrEnded.signal()
-        }
-        (self.group, self.state) = (group, state)
-        state.ended.enter()
-        Task.detached {
+    /// Starts the services.
+    init(_ services: [any Service]) {
+        group = .of(services)
+        ended.enter()
+        Task.detached { [self] in
             var end: any Error = Failure(.software, "the service ended by itself")
             do { try await group.runForUser() } catch { end = error }
-            state.progress.withLock { [end] in $0.end = end }
-            state.isUpOrEnded.signal()
-            state.ended.leave()
+            failure.withLock { [end] in $0 = end }
+            ended.leave()
         }
     }
 
-    /// Whether it is up.
-    var isUp: Bool { state.progress.withLock { $0.report != nil } }
+    /// Runs the service in the background.
+    static func service(_ configuration: ServiceConfiguration, logger: Logger) -> BackgroundGroup {
+        BackgroundGroup([OrderService(configuration: configuration, logger: logger)])
+    }
 
     /// Throws the reason if the group has ended by itself.
     func check() throws {
-        if let end = state.progress.withLock({ $0.end }) { throw end }
+        if let failure = failure.withLock(\.self) { throw failure }
     }
 
-    /// Waits until it is up. Call it once.
-    ///
-    /// - Throws: the reason if the group ended before.
-    func waitUntilUp() throws -> Report {
-        state.isUpOrEnded.wait()
-        if let report = state.progress.withLock({ $0.report }) { return report }
-        try check()
-        throw Failure(.software, "the service ended by itself")
-    }
-
-    /// Stops the group and waits until it has ended.
+    /// Stops the group and waits until it has ended. It blocks, so do not call it on Swift's cooperative pool.
     func stop() {
         Task.detached { [group] in await group.triggerGracefulShutdown() }
-        state.ended.wait()
-    }
-}
-
-extension BackgroundGroup<Void> {
-    /// Runs the service in the background. It is up once it has joined its group and restored its stores.
-    static func service(_ configuration: ServiceConfiguration, logger: Logger) -> BackgroundGroup<Void> {
-        BackgroundGroup { onUp in
-            .of([OrderService(configuration: configuration, health: ServiceHealth { if $0 { onUp(()) } }, logger: logger)])
-        }
+        ended.wait()
     }
 }
 
@@ -131,8 +98,7 @@ struct Metrics {
     ///   - countsItself: whether its connections are counted: it is the only server of the process.
     func server(
         at address: HTTPAddress, readyMetric: String, liveness: @escaping AdminRoutes.Reasons,
-        readiness: @escaping AdminRoutes.Reasons, countsItself: Bool, logger: Logger,
-        onListening: @escaping @Sendable (HTTPAddress) async -> Void = { _ in }
+        readiness: @escaping AdminRoutes.Reasons, countsItself: Bool, logger: Logger
     ) -> HTTPServer<RouterResponder<BasicRequestContext>> {
         let ready = Meter(label: readyMetric, factory: registry)
         registry.onCollect { ready.set(readiness().isEmpty ? 1 : 0) }
@@ -140,7 +106,7 @@ struct Metrics {
             liveness: liveness, readiness: readiness, warnings: { OutputQueue.all.compactMap(\.warning) }, metrics: registry)
         return HTTPServer(
             routes, at: address, limits: .probes,
-            metrics: countsItself ? HTTPMetrics(factory: registry) : HTTPMetrics(), logger: logger, onListening: onListening)
+            metrics: countsItself ? HTTPMetrics(factory: registry) : HTTPMetrics(), logger: logger)
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import JuiceMessages
+import JuiceService
 import Kafka
 import Logging
 import Synchronization
@@ -26,53 +27,52 @@ struct KafkaClients: Sendable {
     /// Receives librdkafka's log at level debug.
     let logger: Logger
     /// Learns from all clients why no broker answers.
-    let watch: BrokerWatch
+    private(set) var watch: BrokerWatch
 
-    /// - Parameter watchLogger: receives a line when brokers stop to answer, and one when they answer again. By default none is
-    ///   logged: a command that needs brokers now ends with an error.
     init(
         bootstrapServers: String, origin: Origin = .configured, topics: TopicNames = TopicNames(),
-        properties: [String: String] = [:], logger: Logger, watchLogger: Logger? = nil
+        properties: [String: String] = [:], logger: Logger
     ) {
         (self.bootstrapServers, self.origin, self.topics) = (bootstrapServers, origin, topics)
         (self.properties, self.logger) = (properties, logger)
-        watch = BrokerWatch(bootstrapServers: bootstrapServers, logger: watchLogger ?? .lines(level: .critical) { _ in })
+        // No line is logged: a command that needs brokers now ends with an error.
+        watch = BrokerWatch(bootstrapServers: bootstrapServers, logger: .lines(level: .critical) { _ in })
     }
-}
 
-extension KafkaClients {
+    init(_ settings: Settings, runFiles: RunFiles = .ofThisUser()) throws(Failure) {
+        let running = runFiles.live()
+        let (configured, isRequired) = (try settings[.bootstrapServers], try settings[.requireBrokers])
+        if configured == nil, isRequired {
+            throw Failure(
+                .configuration, "no Kafka brokers are named",
+                hint: "set JUICE_BOOTSTRAP_SERVERS to yours, such as kafka1:9092,kafka2:9092")
+        }
+        let embedded = running.first { configured == nil || $0.bootstrapServers == configured }
+        self.init(
+            bootstrapServers: configured ?? embedded?.bootstrapServers ?? "127.0.0.1:9092",
+            origin: embedded.map { .embedded(processID: $0.processID) } ?? (configured == nil ? .fallback : .configured),
+            topics: TopicNames(prefix: try settings[.topicPrefix]), properties: try KafkaProperties.read(settings),
+            logger: try settings.logger(default: .warning))
+    }
+
     /// The same, with changes of the brokers' state in the log of a command that follows topics.
     func watching(_ settings: Settings) throws(Failure) -> KafkaClients { watching(try settings.logger(default: .notice)) }
 
     /// The same, with changes of the brokers' state in the log of a command that waits for them.
     func watching(_ logger: Logger) -> KafkaClients {
-        KafkaClients(
-            bootstrapServers: bootstrapServers, origin: origin, topics: topics, properties: properties, logger: self.logger,
-            watchLogger: logger)
+        var clients = self
+        clients.watch = BrokerWatch(bootstrapServers: bootstrapServers, logger: logger)
+        return clients
     }
 
-    init(_ settings: Settings, runFiles: RunFiles = .ofThisUser()) throws(Failure) {
-        let logger = try settings.logger(default: .warning)
-        let (servers, origin): (String, Origin)
-        let running = runFiles.live()
-        if let configured = try settings[.bootstrapServers] {
-            let embedded = running.first { $0.bootstrapServers == configured }
-            (servers, origin) = (configured, embedded.map { .embedded(processID: $0.processID) } ?? .configured)
-        } else if try settings[.requireBrokers] {
-            throw Failure(
-                .configuration, "no Kafka brokers are named",
-                hint: "set JUICE_BOOTSTRAP_SERVERS to yours, such as kafka1:9092,kafka2:9092")
-        } else if let running = running.first {
-            (servers, origin) = (running.bootstrapServers, .embedded(processID: running.processID))
-        } else {
-            (servers, origin) = ("127.0.0.1:9092", .fallback)
-        }
-        let properties = try KafkaProperties.read(settings)
-        try KafkaProperties.checkNames(properties)
-        self.init(
-            bootstrapServers: servers, origin: origin, topics: TopicNames(prefix: try settings[.topicPrefix]),
-            properties: properties, logger: logger)
+    /// The configuration of a service on these brokers, as far as all commands that need one have it in common.
+    func service(_ settings: Settings, instanceID: String) throws(Failure) -> ServiceConfiguration {
+        ServiceConfiguration(
+            bootstrapServers: bootstrapServers, group: try settings[.group], instanceID: instanceID, topics: topics,
+            menu: try settings.menu(), kafkaProperties: properties, capabilities: capabilities)
     }
+
+    var topicCheck: TopicCheck { TopicCheck(names: topics, bootstrapServers: bootstrapServers, capabilities: capabilities) }
 
     /// The broker features that clients can rely on.
     var capabilities: BrokerCapabilities {
@@ -87,14 +87,10 @@ extension KafkaClients {
     ///
     /// - Parameter timeout: how long a record may take to be delivered, at least 1 s.
     func producer(timeout: Duration) throws(Failure) -> Producer {
-        let milliseconds = max(1000, timeout / Duration.milliseconds(1))
-        let configuration = KafkaConfiguration([
-            // Delivery fails when the command times out.
-            "message.timeout.ms": String(Int(milliseconds)),
-            "linger.ms": "0",
-        ])
-        .merging(base.properties)
-        .merging(["enable.idempotence": "true", "partitioner": "murmur2_random"])
+        let milliseconds = Int(max(1000, timeout / Duration.milliseconds(1)))
+        // Delivery fails when the command times out.
+        let configuration = KafkaConfiguration(["message.timeout.ms": String(milliseconds), "linger.ms": "0"])
+            .merging(base.properties).merging(["enable.idempotence": "true", "partitioner": "murmur2_random"])
         return try made(try Producer(configuration: configuration, hooks: hooks))
     }
 
@@ -235,25 +231,18 @@ extension KafkaClients {
         case _ where error.code.isDenial:
             Failure(.software, error.description, hint: "docs/SECURITY.md lists the permissions that each command needs")
         case _ where error.remedy == .retry || error.code == .timedOut || error.code == .messageTimedOut:
-            error.code.isFromBroker || isAnswered ? late(error) : unavailable
+            error.code.isFromBroker || (try? admin().metadata(topics: [], timeout: .seconds(1))) != nil ? late(error) : unavailable
         default: Failure(.software, error.description)
         }
     }
 
-    /// Whether a broker answers a new client at once.
-    private var isAnswered: Bool {
-        guard let admin = try? admin() else { return false }
-        return (try? admin.metadata(topics: [], timeout: .seconds(1))) != nil
-    }
-
     /// The failure when a broker answers, but not what it was asked, for example because its address for clients cannot be reached.
     private func late(_ error: KafkaError) -> Failure {
-        let beginning = "Kafka answers at \(bootstrapServers), but not all in time"
-        guard watch.fault != nil, !error.code.isFromBroker else {
-            return Failure(.unavailable, "\(beginning): \(error)", hint: "a longer --timeout may help")
-        }
+        let isReachable = watch.fault == nil || error.code.isFromBroker
         return Failure(
-            .unavailable, "\(beginning): \(watch.reason)", hint: "a broker's address for clients is in its advertised.listeners")
+            .unavailable,
+            "Kafka answers at \(bootstrapServers), but not all in time: \(isReachable ? error.description : watch.reason)",
+            hint: isReachable ? "a longer --timeout may help" : "a broker's address for clients is in its advertised.listeners")
     }
 
     /// The failure when no broker answers, with the reason and the most specific hint.

@@ -5,6 +5,8 @@ import JuiceService
 import JuiceWeb
 import Kafka
 import Logging
+import ServiceLifecycle
+import Synchronization
 
 /// `juice demo`: everything in one process.
 struct DemoCommand: ParsableCommand {
@@ -28,10 +30,7 @@ struct DemoCommand: ParsableCommand {
     )
 
     @OptionGroup var amount: TrafficOptions
-
-    @Flag(inversion: .prefixedNo, help: "Also serve the web page.")
-    var kiosk: Bool?
-
+    @Flag(.kiosk) var kiosk: Bool?
     @OptionGroup var page: KioskOptions
     @OptionGroup var menu: MenuOptions
     @OptionGroup var language: LanguageOptions
@@ -39,175 +38,125 @@ struct DemoCommand: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let plan = try TrafficPlan(settings)
-        let display: DemoRun.Display = LiveTerminal.isPossible ? .live : .lines
+        let (plan, menu, language) = (try TrafficPlan(settings), try settings.menu(), try settings[.language])
+        let secrets = try KioskPlan.staffSecrets(settings)
+        let isLive = LiveTerminal.isPossible
+        var logger = try settings.logger(default: .warning)
+        // Log lines would disturb the live view, so they are held back until it ends.
+        let heldLines = HeldLines()
+        defer { heldLines.release() }
+        if isLive { logger = .lines(level: logger.logLevel, format: try settings[.logFormat], sink: heldLines.hold) }
 
-        let level = try settings.logLevel(default: .warning)
-        let format = try settings[.logFormat]
-        let run = DemoRun(
-            display: display, plan: plan, menu: try settings.menu(), language: try settings[.language],
-            kiosk: try settings[.kiosk]
-                ? DemoKiosk(settings: settings, stores: plan.stores, secrets: KioskPlan.staffSecrets(settings)) : nil,
-            // Log lines would disturb the live view. An error that ends the demo is printed after it.
-            logger: display == .live ? .lines(level: .critical) { _ in } : .lines(level: level, format: format))
-        try run.run()
-    }
-}
-
-/// One run of the demo, on the thread that calls ``run()``.
-struct DemoRun {
-    /// How answers and stock are shown.
-    enum Display {
-        /// In a view that is drawn again and again, on a terminal.
-        case live
-        /// A line for each answer.
-        case lines
-    }
-
-    let display: Display
-    let plan: TrafficPlan
-    let menu: Menu
-    let language: Language
-    /// The web page, if it is wanted.
-    let kiosk: DemoKiosk?
-    let logger: Logger
-
-    func run() throws {
         let interruption = StopSignal.onInterruption()
-        let topics = TopicNames()
-        let embedded = try EmbeddedKafka(topics: topics, partitions: 4, runFiles: .ofThisUser(), logger: logger)
+        let embedded = try EmbeddedKafka(topics: TopicNames(), partitions: 4, runFiles: .ofThisUser(), logger: logger)
         defer { embedded.stop() }
-        let service = BackgroundGroup.service(
-            ServiceConfiguration(
-                bootstrapServers: embedded.bootstrapServers, instanceID: "demo", menu: menu, language: language,
-                capabilities: .embedded), logger: logger)
-        defer { service.stop() }
-
         let clients = KafkaClients(
-            bootstrapServers: embedded.bootstrapServers, origin: .embedded(processID: embedded.runFile.processID), topics: topics,
-            logger: logger)
-        let page = try kiosk.map { kiosk in try kiosk.start(clients, logger: logger) }
-        defer { page?.group.stop() }
-        if let page, display == .lines { StandardOutput.line(page.welcome) }
+            bootstrapServers: embedded.bootstrapServers, origin: .embedded(processID: embedded.runFile.processID), logger: logger)
+        let health = ServiceHealth()
+        let service = ServiceConfiguration(
+            bootstrapServers: embedded.bootstrapServers, instanceID: "demo", menu: menu, language: language,
+            capabilities: .embedded)
+        var services: [any Service] = [OrderService(configuration: service, health: health, logger: logger)]
+        let page = PageLine()
+        if try settings[.kiosk] {
+            // Without a secret of the user's, staff get a PIN for this run.
+            let pin = (0..<6).map { _ in String(Int.random(in: 0...9)) }.joined()
+            let own = secrets.isEmpty ? [StaffSecret(pin: pin)].compactMap(\.self) : secrets
+            services += try KioskPlan(clients, settings, stores: plan.stores, staffSecrets: own).services(logger: logger) {
+                address in
+                let line = "the page: \(KioskPlan.url(address))" + (secrets.isEmpty ? "; the staff PIN is \(pin)" : "")
+                page.text.withLock { $0 = line }
+                if !isLive { StandardOutput.line(line) }
+            }
+        }
+        let group = BackgroundGroup(services)
+        defer { group.stop() }
         let session = try TrafficSession(clients, plan, menu: menu)
-        switch display {
-        case .live: try showLive(session, clients, service, interruption, note: page?.welcome)
-        case .lines: try run(session, service, interruption, AnswerLine.write)
-        }
-        StandardOutput.line(session.tally.summary)
-    }
-
-    private func showLive(
-        _ session: TrafficSession, _ clients: KafkaClients, _ service: BackgroundGroup<Void>, _ interruption: StopSignal,
-        note: String?
-    ) throws {
-        let stock = try StockReader(clients, store: nil, timeout: .seconds(10))
-        try stock.reader.startAtEnds()
-        var view = DemoView(
-            bootstrapServers: clients.bootstrapServers, menu: menu, language: language, paint: .forStandardOutput(), note: note)
-        var nextFrame = ContinuousClock.now
-        let terminal = LiveTerminal()
-        try run(session, service, interruption) { answers in
-            view.add(answers, time: ClockTime.now)
-            try stock.reader.poll(timeout: .zero) { stock.apply($0) }
-            guard ContinuousClock.now >= nextFrame else { return }
-            nextFrame = .now + .milliseconds(100)
-            let (columns, rows) = LiveTerminal.size
-            terminal.draw(
-                view.lines(
-                    stock: self.stock(stock.latest.map(\.record)), tally: session.tally, inFlight: session.inFlight,
-                    ordersPerSecond: session.ordersPerSecond, columns: columns, rows: rows))
-        }
-    }
-
-    /// The demo's stores in order. A store without a record has the menu's initial stock.
-    private func stock(_ records: [StockRecord]) -> [StockRecord] {
-        let known = Dictionary(records.map { ($0.store, $0) }) { _, last in last }
-        return plan.stores.map { known[$0] ?? .initial(of: $0, menu) }
-    }
-
-    private func run(
-        _ session: TrafficSession, _ service: BackgroundGroup<Void>, _ interruption: StopSignal, _ show: ([Answer]) throws -> Void
-    ) throws {
+        var view = try isLive ? DemoView(clients, plan, menu: menu, language: language) : nil
         try session.run(
             until: { interruption.isRequested },
             mayBegin: {
-                try service.check()
+                try group.check()
                 // Earlier orders would be answered too, but their latency would include the forming of the group.
-                return service.isUp
+                return health.readiness.isEmpty
             },
-            show: show
-        )
+            show: { answers in
+                if let view {
+                    try view.show(answers, of: session, note: page.text.withLock(\.self))
+                } else {
+                    AnswerLine.write(answers)
+                }
+            })
+        // Leaves the terminal's alternate screen.
+        view = nil
+        StandardOutput.line(session.tally.summary)
     }
 }
 
-/// The web page of a demo.
-struct DemoKiosk {
-    let settings: Settings
-    let stores: [String]
-    /// Those in files; without one, each run makes a PIN of its own.
-    let secrets: [StaffSecret]
-
-    /// Starts the kiosk and waits until it accepts connections. It blocks, so do not call it on Swift's cooperative pool.
-    ///
-    /// - Returns: what runs, and a line with the URL of the page and, if it was made for this run, the staff PIN.
-    /// - Throws: ``Failure`` if it cannot listen.
-    func start(_ clients: KafkaClients, logger: Logger) throws -> (group: BackgroundGroup<HTTPAddress>, welcome: String) {
-        let pin = (0..<6).map { _ in String(Int.random(in: 0...9)) }.joined()
-        let own = secrets.isEmpty ? [StaffSecret(pin: pin)].compactMap(\.self) : secrets
-        let plan = try KioskPlan(clients, settings, stores: stores, staffSecrets: own)
-        let group = BackgroundGroup { onListening in plan.group(logger: logger, onListening: onListening) }
-        let address = try group.waitUntilUp()
-        return (group, "the page: \(KioskPlan.url(address))" + (secrets.isEmpty ? "; the staff PIN is \(pin)" : ""))
-    }
+extension Setting<Bool> {
+    static var kiosk: Self { Self("kiosk", help: "Also serve the web page.") }
 }
 
-/// The lines of the live view: stock, counters and the latest answers.
-struct DemoView {
-    let bootstrapServers: String
-    let menu: Menu
-    let language: Language
-    let paint: Paint
-    /// A line below the title, if any.
-    let note: String?
+/// Where the page is, once it can be reached.
+private final class PageLine: Sendable { let text = Mutex<String?>(nil) }
+
+/// The live view, which fills the terminal: stock, counters and the latest answers.
+private final class DemoView {
+    private let bootstrapServers: String
+    private let stores: [String]
+    private let menu: Menu
+    private let language: Language
+    private let stock: StockReader
+    private let paint = Paint.forStandardOutput()
+    private let terminal = LiveTerminal()
     /// The latest answers as lines, oldest first.
-    private(set) var latest: [String] = []
+    private var latest: [String] = []
+    private var nextFrame = ContinuousClock.now
 
     private static let mostLatest = 200
 
-    mutating func add(_ answers: [Answer], time: String) {
-        latest += answers.suffix(Self.mostLatest).map { AnswerLine.text($0, time: time, paint: paint) }
+    init(_ clients: KafkaClients, _ plan: TrafficPlan, menu: Menu, language: Language) throws(Failure) {
+        (bootstrapServers, stores, self.menu, self.language) = (clients.bootstrapServers, plan.stores, menu, language)
+        stock = try StockReader(clients, store: nil, timeout: .seconds(10))
+        try stock.reader.startAtEnds()
+    }
+
+    /// Adds answers, and draws at most ten times a second.
+    ///
+    /// - Parameter note: a line below the title, if any.
+    func show(_ answers: [Answer], of session: TrafficSession, note: String?) throws {
+        let now = ClockTime.now
+        latest += answers.suffix(Self.mostLatest).map { AnswerLine.text($0, time: now, paint: paint) }
         latest.removeFirst(max(0, latest.count - Self.mostLatest))
-    }
+        try stock.reader.poll(timeout: .zero) { stock.apply($0) }
+        guard ContinuousClock.now >= nextFrame else { return }
+        nextFrame = .now + .milliseconds(100)
 
-    /// The lines that fill a screen of this size.
-    func lines(stock: [StockRecord], tally: Tally, inFlight: Int, ordersPerSecond: Double, columns: Int, rows: Int) -> [String] {
-        let table = StockTable(menu: menu, language: language).fitted(to: columns, stock)
-        var lines = [paint(.bold, "juice demo") + "  an embedded Kafka broker at \(bootstrapServers); Ctrl-C ends it"]
-        lines += [note, ""].compactMap(\.self)
-        lines += table.lines(stock, paint: paint)
-        lines += ["", counters(tally, inFlight), speed(tally, ordersPerSecond), ""]
-        // The newest answer is at the bottom, as in any log.
-        return lines + latest.suffix(max(0, rows - lines.count))
-    }
-
-    private func counters(_ tally: Tally, _ inFlight: Int) -> String {
-        [
+        let (columns, rows) = LiveTerminal.size
+        // A store without a record has the menu's initial stock.
+        let known = Dictionary(stock.latest.map { ($0.record.store, $0.record) }) { _, last in last }
+        let records = stores.map { known[$0] ?? .initial(of: $0, menu) }
+        let table = StockTable(menu: menu, language: language).fitted(to: columns, records)
+        let tally = session.tally
+        let counters = [
             paint(.green, "juice made \(tally.juicesMade)"), paint(.yellow, "out of stock \(tally.outOfStock)"),
             paint(.red, "rejected \(tally.rejected)"), paint(.cyan, "cancelled \(tally.cancelled)"),
-            paint(.cyan, "restocked \(tally.restocked)"), "in flight \(inFlight)",
-        ].joined(separator: "   ")
-    }
-
-    private func speed(_ tally: Tally, _ ordersPerSecond: Double) -> String {
-        guard let times = tally.answerTimes else { return "the service joins its consumer group, which takes some seconds" }
-        let rate = ordersPerSecond < 10 ? "\((ordersPerSecond * 10).rounded() / 10)" : "\(Int(ordersPerSecond.rounded()))"
-        return "\(tally.orders.counted("order")), \(rate) a second, half answered within \(times.median.inMilliseconds),"
-            + " 99 of 100 within \(times.p99.inMilliseconds)"
+            paint(.cyan, "restocked \(tally.restocked)"), "in flight \(session.inFlight)",
+        ]
+        let speed = tally.answerTimes.map { times in
+            "\(tally.orders.counted("order")), \(Int(session.ordersPerSecond.rounded())) a second, half answered within"
+                + " \(times.median.inMilliseconds), 99 of 100 within \(times.p99.inMilliseconds)"
+        }
+        var lines = [paint(.bold, "juice demo") + "  an embedded Kafka broker at \(bootstrapServers); Ctrl-C ends it"]
+        lines += [note, ""].compactMap(\.self) + table.lines(records, paint: paint, fitting: columns)
+        lines += ["", counters.joined(separator: "   ")]
+        lines += [speed ?? "the service joins its consumer group, which takes some seconds", ""]
+        // The newest answer is at the bottom, as in any log.
+        terminal.draw(lines + latest.suffix(max(0, rows - lines.count)))
     }
 }
 
 extension Duration {
     /// `3.2 ms`.
-    var inMilliseconds: String { "\(((self / Duration.milliseconds(1)) * 10).rounded() / 10) ms" }
+    fileprivate var inMilliseconds: String { "\(((self / Duration.milliseconds(1)) * 10).rounded() / 10) ms" }
 }

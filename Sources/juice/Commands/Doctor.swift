@@ -1,7 +1,5 @@
 import ArgumentParser
 import Foundation
-import JuiceDomain
-import JuiceMessages
 import JuiceService
 import Kafka
 
@@ -49,9 +47,7 @@ struct DoctorCommand: ParsableCommand {
     /// Looks, and judges what it sees.
     static func report(on clients: KafkaClients, _ settings: Settings) throws -> DoctorReport {
         let timeout = try settings[.timeout]
-        let configuration = ServiceConfiguration(
-            bootstrapServers: clients.bootstrapServers, group: try settings[.group], instanceID: "doctor", topics: clients.topics,
-            menu: try settings.menu(), kafkaProperties: clients.properties, capabilities: clients.capabilities)
+        let configuration = try clients.service(settings, instanceID: "doctor")
         var seen = Examination(time: .now)
         do throws(Failure) {
             let admin = try clients.admin(reachedUntil: Deadline(after: timeout))
@@ -88,95 +84,76 @@ struct DoctorReport: Encodable {
             return [paint(colour, finding.severity.word) + "  " + finding.fault, "  to fix it: \(finding.fix)"]
         }
         let time = DateTime.utc(milliseconds: Int64(seen.time.timeIntervalSince1970 * 1000))
-        let versions = ["", "juice \(juice), librdkafka \(librdkafka), \(time) by the clock of this machine"]
-        let tables = [brokerTable, topicTable, groupTable, inputTable].filter { !$0.table.rows.isEmpty || $0.title != nil }
-        return well + found + versions
-            + tables.flatMap {
-                [""] + [$0.title].compactMap(\.self) + ($0.table.rows.isEmpty ? [] : $0.table.lines(paint: paint))
-            }
+        var lines = well + found + ["", "juice \(juice), librdkafka \(librdkafka), \(time) by the clock of this machine"]
+        for (title, table) in [brokers, topics, group, inputs] {
+            if title != nil || !table.rows.isEmpty { lines.append("") }
+            if let title { lines.append(title) }
+            if !table.rows.isEmpty { lines += table.lines(paint: paint, fitting: width) }
+        }
+        return lines
     }
 
     private typealias TitledTable = (title: String?, table: Table)
 
-    private static func table(_ left: [String], right: [String] = [], _ last: [String] = []) -> Table {
-        Table((left.map { .init(title: $0) }) + right.map { .init(title: $0, alignment: .right) } + last.map { .init(title: $0) })
-    }
-
-    private var brokerTable: TitledTable {
-        var table = Self.table([], right: ["broker"], ["address", "answers", "version"])
-        for broker in seen.brokers {
-            table.add([
-                .init("\(broker.id)", .bold), .init(broker.address), broker.silence == nil ? .init("yes") : .init("no", .red),
-                .init(broker.version ?? "unknown"),
-            ])
+    private var brokers: TitledTable {
+        let rows = seen.brokers.map { broker -> [Table.Cell] in
+            let answers = broker.silence == nil ? Table.Cell("yes") : Table.Cell("no", .red)
+            return [.init("\(broker.id)", .bold), .init(broker.address), answers, .init(broker.version ?? "unknown")]
         }
-        // With KRaft, brokers name any one of them.
+        // With KRaft, brokers name any one of them as the controller (KIP-590).
         let details = [
             seen.clusterID.map { " of the cluster \($0)" }, seen.controller.map { ", controller by way of broker \($0)" },
         ]
         let title = seen.brokers.count.counted("broker") + details.compactMap(\.self).joined()
-        return (seen.brokers.isEmpty ? nil : title, table)
+        return (rows.isEmpty ? nil : title, Table(["broker", "address", "answers", "version"], rows))
     }
 
-    private var topicTable: TitledTable {
+    private var topics: TitledTable {
         let settings = [
             "cleanup.policy", "retention.ms", "min.insync.replicas", "max.message.bytes", "message.timestamp.type",
         ]
-        var table = Self.table(["topic"], right: ["partitions", "replicas", "in sync"], settings)
-        for topic in seen.topics {
+        let rows = seen.topics.map { topic -> [Table.Cell] in
             let replicas = topic.partitions.first?.replicas.count ?? 0
             let inSync = topic.partitions.map(\.inSyncReplicas.count).min() ?? 0
-            table.add(
-                [
-                    .init(topic.name, .bold), .init("\(topic.partitions.count)"), .init("\(replicas)"),
-                    .init("\(inSync)", inSync < replicas ? .yellow : nil),
-                ] + settings.map { .init(topic.settings?[$0] ?? "unknown") })
+            return [
+                .init(topic.name, .bold), .init("\(topic.partitions.count)"), .init("\(replicas)"),
+                .init("\(inSync)", inSync < replicas ? .yellow : nil),
+            ] + settings.map { .init(topic.settings?[$0] ?? "unknown") }
         }
-        return (nil, table)
+        return (nil, Table(["topic", "partitions", "replicas", "in sync"] + settings, rows))
     }
 
-    private var groupTable: TitledTable {
-        var table = Self.table(["member", "client", "host", "partitions"])
+    private var group: TitledTable {
         let members = (seen.group?.members ?? []).map { (name: $0.instanceID ?? "no instance", member: $0) }
-        for (name, member) in members.sorted(by: { $0.name < $1.name }) {
-            let numbers = Set(member.partitions.map(\.partition)).sorted()
-            table.add([
-                .init(name, .bold), .init(member.clientID), .init(member.host),
-                .init(numbers.map(String.init).joined(separator: ", ")),
-            ])
+        let rows = members.sorted { $0.name < $1.name }.map { name, member -> [Table.Cell] in
+            let numbers = Set(member.partitions.map(\.partition)).sorted().map(String.init)
+            return [.init(name, .bold), .init(member.clientID), .init(member.host), .init(numbers.joined(separator: ", "))]
         }
         let title = seen.group.map { group in
             "group: \(group.state), \(group.members.count.counted("member"))"
                 + (group.coordinator.map { ", coordinated by broker \($0)" } ?? "")
         }
-        return (title, table)
+        return (title, Table(["member", "client", "host", "partitions"], rows))
     }
 
-    private var inputTable: TitledTable {
-        func text(_ number: Int64?) -> String { number.map(String.init) ?? "–" }
-        func age(_ time: Date?) -> String {
-            guard let age = time.map({ seen.time.timeIntervalSince($0) }) else { return "–" }
-            return age < -1 ? "\(spanText(-age)) ahead" : "\(spanText(age)) ago"
+    private var inputs: TitledTable {
+        func text(_ number: Int64?) -> Table.Cell { .init(number.map(String.init) ?? "–") }
+        func age(_ time: Date?) -> Table.Cell {
+            guard let age = time.map({ seen.time.timeIntervalSince($0) }) else { return .init("–") }
+            return .init(age < -1 ? "\(spanText(-age)) ahead" : "\(spanText(age)) ago")
         }
-        let rows = seen.partitions.flatMap { partition in partition.inputs.map { (partition: partition, input: $0) } }
-        // Only monitors read what the group has published, so it is shown if it would mislead somebody.
-        let showsPublished = rows.contains { $0.input.published != nil && $0.input.published != $0.input.next }
-        var table = Self.table(
-            ["input", "owner"], right: ["next", "end", "waiting"] + (showsPublished ? ["published"] : []),
-            ["last sent", "last answer", ""])
-        for (partition, input) in rows {
-            let isServed = partition.isServed
-            table.add(
-                [
-                    .init("\(input.topic) [\(input.partition)]", .bold),
-                    .init(partition.instance ?? (isServed ? "nobody" : "–")), .init(text(input.next)),
-                    .init(text(isServed ? input.end : nil)),
-                    .init(text(isServed ? input.waiting : nil), input.waiting > 0 ? .yellow : nil),
-                ] + (showsPublished ? [.init(text(input.published))] : []) + [
-                    .init(age(input.lastSent)), .init(age(input.lastAnswered)),
-                    partition.fault == nil ? .init("") : .init(isServed ? "stopped" : "no leader", .red),
-                ])
+        let rows = seen.partitions.flatMap { partition in
+            partition.inputs.map { input -> [Table.Cell] in
+                let isServed = partition.isServed
+                let waiting = isServed ? "\(input.waiting)" : "–"
+                let fault = partition.fault == nil ? "" : isServed ? "stopped" : "no leader"
+                return [
+                    .init("\(input.topic) [\(input.partition)]", .bold), .init(partition.instance ?? (isServed ? "no owner" : "–")),
+                    text(input.next), text(isServed ? input.end : nil), .init(waiting, input.waiting > 0 ? .yellow : nil),
+                    age(input.lastSent), age(input.lastAnswered), .init(fault, .red),
+                ]
+            }
         }
-        return (nil, table)
+        return (nil, Table(["input", "owner", "next", "end", "waiting", "last sent", "last answer", ""], rows))
     }
 }

@@ -6,49 +6,50 @@ import JuiceWeb
 import Kafka
 import Logging
 import ServiceLifecycle
-import UnixSignals
 
 /// The options of the page.
 struct KioskOptions: ParsableArguments {
     @Option(
-        .http, value: "host:port",
-        help: "The address of the page. (default: \(KioskPlan.standardAddress), reachable from this machine only)")
+        .http, help: "The address of the page. (default: \(KioskPlan.standardAddress), reachable from this machine only)")
     var http: String?
-
-    @Option(
-        .staffTokenFile, value: "file", help: "A file with the token that staff need to edit stock. (default: editing is off)",
-        completion: .file())
-    var staffTokenFile: String?
-
-    @Option(
-        .staffPINFile, value: "file", help: "The same with a PIN, 6 to 15 digits, for people. (default: none)", completion: .file())
-    var staffPinFile: String?
-
-    @Option(
-        help: ArgumentHelp("Host names of the page, besides localhost and IP addresses, separated by commas.", valueName: "names"))
-    var hostNames: String?
-
-    @Option(.orderRate, value: "count", help: "Orders and cancels per second; bursts of up to ten seconds' worth.")
-    var orderRate: Int?
+    @Option(.staffTokenFile) var staffTokenFile: String?
+    @Option(.staffPINFile) var staffPinFile: String?
+    @Option(.hostNames) var hostNames: String?
+    @Option(.orderRate) var orderRate: Int?
 }
 
 extension Setting<String?> {
-    static var staffTokenFile: Self { Self("staff-token-file") }
-    static var staffPINFile: Self { Self("staff-pin-file") }
+    static var staffTokenFile: Self {
+        Self(
+            "staff-token-file", value: "file",
+            help: "A file with the token that staff need to edit stock. (default: editing is off)")
+    }
+    static var staffPINFile: Self {
+        Self("staff-pin-file", value: "file", help: "The same with a PIN, 6 to 15 digits, for people. (default: none)")
+    }
 }
 
-extension Setting<[String]> {
+extension Setting<[String]?> {
     static var hostNames: Self {
-        Self("host-names", default: [], "names, separated by commas") { $0.split(separator: ",").map(String.init) }
+        Self(
+            "host-names", "names, separated by commas", value: "names",
+            help: "Host names of the page, besides localhost and IP addresses, separated by commas."
+        ) { $0.split(separator: ",").map(String.init) }
     }
 }
 
 extension Setting<Int> {
-    static var orderRate: Self { Self("order-rate", in: 1...1_000_000, default: 100) }
+    static var orderRate: Self {
+        Self(
+            "order-rate", in: 1...1_000_000, default: 100,
+            help: "Orders and cancels per second; bursts of up to ten seconds' worth.")
+    }
 }
 
 extension Setting<Bool> {
-    static var anyStore: Self { Self("any-store") }
+    static var anyStore: Self {
+        Self("any-store", help: "Accept orders for any store, so that anyone who can reach the page can create stores.")
+    }
 }
 
 /// `juice kiosk`: the web page.
@@ -81,23 +82,15 @@ struct KioskCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: KioskOptions
-
     @Option(
         .stores, value: "names|@file",
         help: "Only these stores, separated by commas, or one a line in a file. (default: main and all that have stock)")
     var stores: String?
-
-    @Flag(inversion: .prefixedNo, help: "Accept orders for any store, so that anyone who can reach the page can create stores.")
-    var anyStore: Bool?
-
-    @Option(.group, value: "name", help: "The service's consumer group, whose lag the page shows.")
-    var group: String?
-
-    @Option(
-        .duplicateWindow, help: "The service's duplicate window: how long after an order the page offers to cancel it.")
+    @Flag(.anyStore) var anyStore: Bool?
+    @Option(.group, help: "The service's consumer group, whose lag the page shows.") var group: String?
+    @Option(.duplicateWindow, help: "The service's duplicate window: how long after an order the page offers to cancel it.")
     var duplicateWindow: String?
-
-    @OptionGroup var admin: AdminOptions
+    @Option(.adminHTTP) var adminHttp: String?
     @OptionGroup var menu: MenuOptions
     @Option(
         help: ArgumentHelp(
@@ -110,13 +103,14 @@ struct KioskCommand: AsyncParsableCommand {
     func run() async throws {
         let settings = try Settings(self)
         OutputQueue.startAll(try settings[.logFormat])
-        let plan = try KioskPlan(settings)
+        let clients = try KafkaClients(settings)
+        let plan = try KioskPlan(clients, settings, stores: settings.stores(), staffSecrets: KioskPlan.staffSecrets(settings))
         let logger = try settings.logger(default: .notice)
-        try logger.started("kiosk", brokers: KafkaClients(settings).bootstrapServers, settings, ["group": "\(settings[.group])"])
-        let group = plan.group(logger: logger, signals: [.sigterm, .sigint]) { address in
+        try logger.started("kiosk", brokers: clients.bootstrapServers, settings, ["group": "\(settings[.group])"])
+        let services = plan.services(logger: logger) { address in
             StandardOutput.serviceLine("The kiosk is at \(KioskPlan.url(address))")
         }
-        try await group.runForUser()
+        try await ServiceGroup.of(services, signals: [.sigterm, .sigint]).runForUser()
     }
 }
 
@@ -131,10 +125,6 @@ struct KioskPlan {
     let adminAddress: HTTPAddress?
     let limits = ConnectionLimits.pages
 
-    init(_ settings: Settings) throws(Failure) {
-        try self.init(KafkaClients(settings), settings, stores: settings.stores(), staffSecrets: Self.staffSecrets(settings))
-    }
-
     /// - Parameters:
     ///   - stores: the ids of the stores to show; nil shows `main` and every store that has stock.
     ///   - staffSecrets: each lets staff edit stock; without one staff cannot.
@@ -147,8 +137,7 @@ struct KioskPlan {
             ]), topics: clients.topics, group: try settings[.group], capabilities: clients.capabilities,
             menu: try settings.menu(), stores: stores, takesAnyStore: try settings[.anyStore],
             language: settings.all(.language).isEmpty ? nil : try settings[.language],
-            staffSecrets: staffSecrets, hostNames: try settings[.hostNames],
-            orderRate: try settings[.orderRate])
+            staffSecrets: staffSecrets, hostNames: try settings[.hostNames] ?? [], orderRate: try settings[.orderRate])
         configuration.duplicateWindow = try settings[.duplicateWindow]
         // Leave connections for the requests of open pages, and for loading the page's files.
         configuration.mostPages = min(configuration.mostPages, limits.connections * 3 / 4)
@@ -160,9 +149,7 @@ struct KioskPlan {
     /// The kiosk and its servers.
     ///
     /// - Parameter onListening: called with the bound address once the page can be reached.
-    func group(
-        logger: Logger, signals: [UnixSignal] = [], onListening: @escaping @Sendable (HTTPAddress) async -> Void
-    ) -> ServiceGroup {
+    func services(logger: Logger, onListening: @escaping @Sendable (HTTPAddress) async -> Void) -> [any Service] {
         let metrics = adminAddress.map { _ in Metrics(KioskMetric.allCases.map { .init($0.rawValue, help: $0.help) }) }
         let factory: any MetricsFactory = metrics?.registry ?? NOOPMetricsHandler.instance
         let kiosk = Kiosk(configuration, metrics: factory, logger: logger)
@@ -170,14 +157,11 @@ struct KioskPlan {
             kiosk.responder, at: address, limits: limits, metrics: HTTPMetrics(factory: factory), logger: logger,
             onListening: onListening)
         // Services stop in reverse order: the kiosk ends its streams first, so the server has nothing left to wait for.
-        var services: [any Service] = [server, kiosk]
-        if let adminAddress, let metrics {
-            let admin = metrics.server(
-                at: adminAddress, readyMetric: KioskMetric.ready.rawValue, liveness: { kiosk.liveness },
-                readiness: { kiosk.readiness }, countsItself: false, logger: logger)
-            services.insert(admin, at: 0)
-        }
-        return .of(services, signals: signals)
+        guard let adminAddress, let metrics else { return [server, kiosk] }
+        let admin = metrics.server(
+            at: adminAddress, readyMetric: KioskMetric.ready.rawValue, liveness: { kiosk.liveness },
+            readiness: { kiosk.readiness }, countsItself: false, logger: logger)
+        return [admin, server, kiosk]
     }
 
     /// The URL for a browser on this machine.
@@ -189,32 +173,32 @@ struct KioskPlan {
     /// The secrets in the configured files.
     static func staffSecrets(_ settings: Settings) throws(Failure) -> [StaffSecret] {
         let (token, pin) = (StaffSecret.tokenLengths, StaffSecret.pinLengths)
-        let secrets = [
-            try secret(
-                settings[.staffTokenFile], "token",
-                "\(token.lowerBound) to \(token.upperBound) characters of ASCII, without spaces",
-                make: "openssl rand -hex 16", StaffSecret.init(token:)),
-            try secret(
-                settings[.staffPINFile], "PIN", "\(pin.lowerBound) to \(pin.upperBound) digits",
-                make: "shuf -r -n 6 -i 0-9 | tr -d '\\n'", StaffSecret.init(pin:)),
+        let kinds: [(path: String?, name: String, form: String, make: String, parse: (String) -> StaffSecret?)] = [
+            (
+                try settings[.staffTokenFile], "token",
+                "\(token.lowerBound) to \(token.upperBound) characters of ASCII, without spaces", "openssl rand -hex 16",
+                StaffSecret.init(token:)
+            ),
+            (
+                try settings[.staffPINFile], "PIN", "\(pin.lowerBound) to \(pin.upperBound) digits",
+                "shuf -r -n 6 -i 0-9 | tr -d '\\n'", StaffSecret.init(pin:)
+            ),
         ]
-        return secrets.compactMap(\.self)
-    }
-
-    private static func secret(
-        _ path: String?, _ name: String, _ form: String, make: String, _ parse: (String) -> StaffSecret?
-    ) throws(Failure) -> StaffSecret? {
-        guard let path else { return nil }
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.configuration, "the staff \(name)'s file \(path.printable) cannot be read")
+        var secrets: [StaffSecret] = []
+        for kind in kinds {
+            guard let path = kind.path else { continue }
+            guard let data = FileManager.default.contents(atPath: path) else {
+                throw Failure(.configuration, "the staff \(kind.name)'s file \(path.printable) cannot be read")
+            }
+            // Some editors begin a file with a byte order mark.
+            let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines.union(["\u{FEFF}"]))
+            guard let secret = kind.parse(text) else {
+                throw Failure(
+                    .configuration, "the staff \(kind.name) in \(path.printable) must have \(kind.form)",
+                    hint: "make one with: \(kind.make) > \(path.printable)")
+            }
+            secrets.append(secret)
         }
-        // Some editors begin a file with a byte order mark.
-        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines.union(["\u{FEFF}"]))
-        guard let secret = parse(text) else {
-            throw Failure(
-                .configuration, "the staff \(name) in \(path.printable) must have \(form)",
-                hint: "make one with: \(make) > \(path.printable)")
-        }
-        return secret
+        return secrets
     }
 }

@@ -36,28 +36,20 @@ struct MenuCommand: ParsableCommand {
     }
 
     static func fruits(of menu: Menu) -> Table {
-        var table = Table([
-            .init(title: "fruit"), .init(title: "name"), .init(title: "이름"), .init(title: "initial stock", alignment: .right),
-        ])
-        for fruit in menu.fruits {
-            table.add([
-                .init(fruit.id, .bold), .init(fruit.name.english), .init(fruit.name.korean), .init(String(fruit.initialStock)),
-            ])
+        let rows = menu.fruits.map { fruit -> [Table.Cell] in
+            [.init(fruit.id, .bold), .init(fruit.name.english), .init(fruit.name.korean), .init("\(fruit.initialStock)")]
         }
-        return table
+        return Table(["fruit", "name", "이름", "initial stock"], rows)
     }
 
     static func juices(of menu: Menu) -> Table {
-        var table = Table([
-            .init(title: "juice"), .init(title: "name"), .init(title: "이름"), .init(title: "recipe"), .init(title: "aliases"),
-        ])
-        for juice in menu.juices {
+        let rows = menu.juices.map { juice -> [Table.Cell] in
             let recipe = juice.recipe.map { "\($0.amount) \(menu.fruits[$0.fruit].id)" }.joined(separator: " + ")
-            table.add([
-                .init(juice.id, .bold), .init(juice.name.english), .init(juice.name.korean), .init(recipe),
-                .init(juice.aliases.joined(separator: ", ")),
-            ])
+            let aliases = juice.aliases.joined(separator: ", ")
+            return [
+                .init(juice.id, .bold), .init(juice.name.english), .init(juice.name.korean), .init(recipe), .init(aliases),
+            ]
         }
-        return table
+        return Table(["juice", "name", "이름", "recipe", "aliases"], rows)
     }
 }

@@ -11,34 +11,16 @@ import ServiceLifecycle
 struct ServeOptions: ParsableArguments {
     @OptionGroup var kafka: KafkaOptions
     @OptionGroup var group: GroupOptions
-
     @Option(
         help: ArgumentHelp(
             "The name of this instance in its group; keep it across restarts. (default: the host name)", valueName: "name"))
     var instanceId: String?
-
-    @Option(.workers, value: "count", help: "Workers in this process, each with its own thread.")
-    var workers: Int?
-
-    @Option(.duplicateWindow, help: "How long a repeated order or restock gets the answer to the first one.")
-    var duplicateWindow: String?
-
-    @Option(
-        .duplicateIDs, value: "count",
-        help: "How many orders, cancels and restocks per partition are remembered for that; 30 bytes of memory each.")
-    var duplicateIds: Int?
-
-    @Option(
-        .answerBytes, value: "bytes",
-        help: """
-            How many bytes of each partition's latest answers are kept in memory, and as many of older ones that \
-            repeats asked for. Others are read from the results again.
-            """)
-    var answerBytes: Int?
-
+    @Option(.workers) var workers: Int?
+    @Option(.duplicateWindow) var duplicateWindow: String?
+    @Option(.duplicateIDs) var duplicateIds: Int?
+    @Option(.answerBytes) var answerBytes: Int?
     @OptionGroup var topics: TopicOptions
     @OptionGroup var menu: MenuOptions
-
     @Option(
         .stores, value: "names|@file",
         help: """
@@ -46,19 +28,10 @@ struct ServeOptions: ParsableArguments {
             (default: all, so that a mistyped name is a new store)
             """)
     var stores: String?
-
     @OptionGroup var language: LanguageOptions
-
-    @Flag(inversion: .prefixedNo, help: "Create the topics that are missing.")
-    var createTopics: Bool?
-
-    @Option(.http, value: "host:port", help: "Serve /health/live, /health/ready and /metrics at this address. (default: off)")
-    var http: String?
-
-    @Option(
-        .readyFile, value: "file", help: "A file that exists while the service is ready, for health checks. (default: none)",
-        completion: .file())
-    var readyFile: String?
+    @Flag(.createTopics) var createTopics: Bool?
+    @Option(.http) var http: String?
+    @Option(.readyFile) var readyFile: String?
 }
 
 extension Setting<String> {
@@ -74,19 +47,27 @@ extension Setting<String> {
 }
 
 extension Setting<String?> {
-    static var readyFile: Self { Self("ready-file") }
+    static var readyFile: Self {
+        Self("ready-file", value: "file", help: "A file that exists while the service is ready, for health checks. (default: none)")
+    }
 }
 
 extension Setting<Int> {
-    static var workers: Self { Self("workers", in: 1...1000, default: 1) }
-    static var duplicateIDs: Self { Self("duplicate-ids", in: 0...100_000_000, default: DuplicateWindow.standard.count) }
+    static var workers: Self {
+        Self("workers", in: 1...1000, default: 1, help: "Workers in this process, each with its own thread.")
+    }
     static var answerBytes: Self {
-        Self("answer-bytes", in: 0...1 << 40, default: ServiceConfiguration.standardAnswerBytes)
+        Self(
+            "answer-bytes", in: 0...1 << 40, default: ServiceConfiguration.standardAnswerBytes, value: "bytes",
+            help: """
+                How many bytes of each partition's latest answers are kept in memory, and as many of older ones that \
+                repeats asked for. Others are read from the results again.
+                """)
     }
 }
 
 extension Setting<Bool> {
-    static var createTopics: Self { Self("create-topics") }
+    static var createTopics: Self { Self("create-topics", help: "Create the topics that are missing.") }
 }
 
 /// `juice serve`: the service.
@@ -117,17 +98,16 @@ struct ServeCommand: AsyncParsableCommand {
         var plan = try ServicePlan(settings)
         do { try plan.configuration.validate() } catch { throw Failure(error) }
         let readyFile = try plan.readyFile.map { path throws(Failure) in try ReadyFile(path: path) }
-        guard plan.configuration.bootstrapServers.isEmpty else { return try await serve(plan, settings, readyFile) }
-        let embedded = try EmbeddedKafka(
-            topics: plan.configuration.topics, partitions: plan.partitions, runFiles: .ofThisUser(), logger: plan.logger)
-        defer { embedded.stop() }
-        plan.configuration.bootstrapServers = embedded.bootstrapServers
-        plan.configuration.capabilities = .embedded
-        StandardOutput.serviceLine(Self.welcome(embedded.bootstrapServers, topics: plan.configuration.topics))
-        try await serve(plan, settings, readyFile)
-    }
-
-    private func serve(_ plan: ServicePlan, _ settings: Settings, _ readyFile: ReadyFile?) async throws {
+        var embedded: EmbeddedKafka?
+        defer { embedded?.stop() }
+        if plan.configuration.bootstrapServers.isEmpty {
+            let broker = try EmbeddedKafka(
+                topics: plan.configuration.topics, partitions: plan.partitions, runFiles: .ofThisUser(), logger: plan.logger)
+            embedded = broker
+            plan.configuration.bootstrapServers = broker.bootstrapServers
+            plan.configuration.capabilities = .embedded
+            StandardOutput.serviceLine(Self.welcome(broker.bootstrapServers, topics: plan.configuration.topics))
+        }
         let configuration = plan.configuration
         try plan.logger.started(
             "serve", brokers: configuration.bootstrapServers, settings,
@@ -173,15 +153,16 @@ struct ServicePlan {
         // Creating a client reports invalid librdkafka properties before the welcome text is printed.
         let clients = try KafkaClients(settings)
         _ = try clients.admin()
-        configuration = ServiceConfiguration(
-            // Without brokers the command starts an embedded one, and names it and its capabilities here.
-            bootstrapServers: try settings[.bootstrapServers] ?? "", group: try settings[.group],
-            instanceID: try settings[.instanceID], workers: try settings[.workers], topics: clients.topics,
-            menu: try settings.menu(), stores: try settings.stores().map { ByteKeyTable(keys: $0) },
-            language: try settings[.language], kafkaProperties: clients.properties,
-            duplicateWindow: try DuplicateWindow(settings),
-            answerBytes: try settings[.answerBytes])
-        if !configuration.bootstrapServers.isEmpty { configuration.capabilities = clients.capabilities }
+        configuration = try clients.service(settings, instanceID: settings[.instanceID])
+        if try settings[.bootstrapServers] == nil {
+            // The command starts an embedded broker, and names it and its capabilities here.
+            (configuration.bootstrapServers, configuration.capabilities) = ("", .full)
+        }
+        configuration.workers = try settings[.workers]
+        configuration.stores = try settings.stores().map { ByteKeyTable(keys: $0) }
+        configuration.language = try settings[.language]
+        configuration.duplicateWindow = try DuplicateWindow(settings)
+        configuration.answerBytes = try settings[.answerBytes]
         configuration.openFiles = OpenFileLimit.raised
         partitions = try settings[.partitions]
         let replicationFactor = try settings[.replicationFactor]

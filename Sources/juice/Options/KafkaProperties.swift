@@ -9,15 +9,25 @@ enum KafkaProperties {
     /// All configured properties. In order of precedence: the command line, the environment, the configuration file, the property
     /// file.
     static func read(_ settings: Settings) throws(Failure) -> [String: String] {
-        var properties: [String: String] = [:]
+        let properties = try given(settings).mapValues(\.value)
+        try check(properties)
+        return properties
+    }
+
+    /// The same, unchecked, each with where it was given, for people.
+    static func given(_ settings: Settings) throws(Failure) -> [String: (value: String, source: String)] {
+        var properties: [String: (value: String, source: String)] = [:]
         if let path = try settings[.kafkaPropertyFile] {
-            properties = try parse(try contents(of: path)) { line in
-                Failure(.configuration, "line \(line) of \(path) is not name=value")
-            }
+            // It may be a pipe, so that a program can provide passwords without storing them on disk.
+            guard let file = FileHandle(forReadingAtPath: path), let data = try? file.readToEnd() ?? Data(),
+                let text = String(data: data, encoding: .utf8)
+            else { throw Failure(.configuration, "the property file \(path) cannot be read") }
+            let given = try parse(text) { Failure(.configuration, "line \($0) of \(path) is not name=value") }
+            properties = given.mapValues { ($0, "file \(path)") }
         }
         for (text, source) in settings.all(.kafkaProperty).reversed() {
-            let given = try parse(text) { line in
-                .badSetting(.kafkaProperty, source, "must be name=value, one a line, which its line \(line) is not")
+            let given = try parse(text) {
+                .badSetting(.kafkaProperty, source, "must be name=value, one a line, which its line \($0) is not")
             }
             if source == .commandLine, let name = given.keys.first(where: KafkaConfiguration.isSecret) {
                 throw Failure(
@@ -25,29 +35,9 @@ enum KafkaProperties {
                     hint: "put it in a file that --kafka-property-file names, or in the environment as"
                         + " \(Setting<String?>.kafkaProperty.environmentName)")
             }
-            properties.merge(given) { _, nearer in nearer }
+            properties.merge(given.mapValues { ($0, source.name(of: .kafkaProperty)) }) { _, nearer in nearer }
         }
-        if let contexts = try settings[.kafkaDebug] { properties["debug"] = contexts }
-        try check(properties)
         return properties
-    }
-
-    /// Where a property was given, for people.
-    static func source(of name: String, in settings: Settings) throws(Failure) -> String {
-        if name == "debug", let source = settings.all(.kafkaDebug).first?.source { return source.name(of: .kafkaDebug) }
-        let nearest = settings.all(.kafkaProperty).first { text, _ in lines(of: text).contains { pair($0)?.name == name } }
-        if let nearest { return nearest.source.name(of: .kafkaProperty) }
-        return "file \(try settings[.kafkaPropertyFile] ?? "")"
-    }
-
-    /// Reports a name that librdkafka does not know, with suggestions.
-    static func checkNames(_ properties: [String: String]) throws(Failure) {
-        guard let unknown = properties.keys.sorted().first(where: { !KafkaConfiguration.isKnown($0) }) else { return }
-        let names = NearestNames.of(unknown, among: KafkaConfiguration.knownNames)
-        // What does not even look like a property's name may be part of a value that was split into lines, so it is not quoted.
-        let looksLikeName = unknown.contains(".") && unknown.wholeMatch(of: /[a-z0-9._-]+/) != nil
-        let name = names.isEmpty && !looksLikeName ? " of a name that was given" : " \"\(unknown.printable)\""
-        throw Failure(.configuration, "there is no Kafka property\(name)\(NearestNames.question(names))")
     }
 
     /// Reports errors for which librdkafka's message would not name the cause.
@@ -56,12 +46,19 @@ enum KafkaProperties {
             let hint: String? =
                 switch name {
                 case "bootstrap.servers": "use --bootstrap-servers"
-                // Brokers would spread orders and restocks over the members without regard to each other.
+                // Brokers would spread orders and restocks over the members without regard to each other (KIP-848).
                 case "group.protocol", "group.remote.assignor":
                     "its consumers share out partitions themselves, which only the classic protocol allows"
                 default: nil
                 }
             throw Failure(.configuration, "Kafka property \"\(name)\" is not yours to set: juice sets it itself", hint: hint)
+        }
+        if let unknown = properties.keys.sorted().first(where: { !KafkaConfiguration.isKnown($0) }) {
+            let names = NearestNames.of(unknown, among: KafkaConfiguration.knownNames)
+            // What does not even look like a property's name may be part of a value that was split into lines, so it is not quoted.
+            let looksLikeName = unknown.contains(".") && unknown.wholeMatch(of: /[a-z0-9._-]+/) != nil
+            let name = names.isEmpty && !looksLikeName ? " of a name that was given" : " \"\(unknown.printable)\""
+            throw Failure(.configuration, "there is no Kafka property\(name)\(NearestNames.question(names))")
         }
         for (name, path) in properties.sorted(by: { $0.key < $1.key }) {
             // librdkafka looks for the system's certificates where ssl.ca.location is "probe".
@@ -76,34 +73,19 @@ enum KafkaProperties {
         }
     }
 
-    /// The text of a file, which may be a pipe, so that a program can provide passwords without storing them on disk.
-    private static func contents(of path: String) throws(Failure) -> String {
-        guard let file = FileHandle(forReadingAtPath: path), let data = try? file.readToEnd() ?? Data(),
-            let text = String(data: data, encoding: .utf8)
-        else { throw Failure(.configuration, "the property file \(path) cannot be read") }
-        return text
-    }
-
     /// Parses `name=value` lines; empty lines and lines starting with # are skipped. Values may contain commas and equals signs.
     ///
     /// - Parameter fault: the failure to throw for the line with this number.
     static func parse(_ text: String, orThrow fault: (Int) -> Failure) throws(Failure) -> [String: String] {
         var properties: [String: String] = [:]
-        for (number, line) in lines(of: text).enumerated() where !line.isEmpty && !line.hasPrefix("#") {
-            guard let (name, value) = pair(line) else { throw fault(number + 1) }
-            properties[name] = value
+        for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            let line = line.trimmingCharacters(in: .whitespaces)
+            guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+            let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+            guard parts.count == 2, !parts[0].isEmpty else { throw fault(number + 1) }
+            properties[parts[0]] = parts[1]
         }
         return properties
-    }
-
-    private static func lines(of text: String) -> [String] {
-        text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
-    }
-
-    private static func pair(_ entry: String) -> (name: String, value: String)? {
-        guard let equals = entry.firstIndex(of: "=") else { return nil }
-        let name = entry[..<equals].trimmingCharacters(in: .whitespaces)
-        let value = entry[entry.index(after: equals)...].trimmingCharacters(in: .whitespaces)
-        return name.isEmpty ? nil : (name, value)
     }
 }

@@ -12,51 +12,41 @@ struct MenuNames {
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if the text means no juice or several.
     func juice(_ text: String) throws(Failure) -> String {
-        try find(
-            text, ("juice", "쥬스예요"), menu.juices(called: text).map(\.id),
-            in: menu.juices.map { Entry(id: $0.id, names: [$0.id] + $0.name.all + $0.aliases) })
+        let names = menu.juices.map { (id: $0.id, names: [$0.id] + $0.name.all + $0.aliases) }
+        return try find(text, ("juice", "쥬스예요"), menu.juices(called: text).map(\.id), among: names)
     }
 
     /// The id of the fruit with this id or name: in any language and case, with or without spaces.
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if the text means no fruit or several.
     func fruit(_ text: String) throws(Failure) -> String {
-        try find(
-            text, ("fruit", "과일이에요"), menu.fruits(called: text).map(\.id),
-            in: menu.fruits.map { Entry(id: $0.id, names: [$0.id] + $0.name.all) })
-    }
-
-    private struct Entry {
-        let id: String
-        let names: [String]
+        let names = menu.fruits.map { (id: $0.id, names: [$0.id] + $0.name.all) }
+        return try find(text, ("fruit", "과일이에요"), menu.fruits(called: text).map(\.id), among: names)
     }
 
     /// The only id of those found, or a failure with the names to choose from. A similar name is suggested as the menu has it, so
     /// that a name in Korean is suggested for one in Korean.
     private func find(
-        _ text: String, _ kind: (english: String, korean: String), _ found: [String], in entries: [Entry]
+        _ text: String, _ kind: (english: String, korean: String), _ found: [String], among entries: [(id: String, names: [String])]
     ) throws(Failure) -> String {
+        let given = text.printable
         if found.count == 1 { return found[0] }
         guard found.isEmpty else {
             throw Failure(
                 .usage,
-                language.text(
-                    "more than one \(kind.english) is called \"\(text.printable)\"",
-                    "이름만으로 알 수 없는 \(kind.korean): \"\(text.printable)\"")
+                language.text("more than one \(kind.english) is called \"\(given)\"", "이름만으로 알 수 없는 \(kind.korean): \"\(given)\"")
                     + NearestNames.question(found, in: language),
                 hint: language.text("give the \(kind.english)'s id", "id를 적어 주세요"))
         }
-        var suggestions: [(name: String, id: String)] = []
-        for name in NearestNames.of(text, among: entries.flatMap(\.names)) {
-            guard let id = entries.first(where: { $0.names.contains(name) })?.id else { continue }
-            if !suggestions.contains(where: { $0.id == id }) { suggestions.append((name, id)) }
+        var suggested: Set<String> = []
+        let nearest = NearestNames.of(text, among: entries.flatMap(\.names)).filter { name in
+            suggested.insert(entries.first { $0.names.contains(name) }?.id ?? name).inserted
         }
         throw Failure(
             .usage,
-            language.text(
-                "no \(kind.english) is called \"\(text.printable)\"", "메뉴에 없는 \(kind.korean): \"\(text.printable)\"")
-                + NearestNames.question(suggestions.map(\.name), in: language),
-            hint: suggestions.isEmpty ? language.text("`juice menu` lists them", "`juice menu`로 볼 수 있어요") : nil)
+            language.text("no \(kind.english) is called \"\(given)\"", "메뉴에 없는 \(kind.korean): \"\(given)\"")
+                + NearestNames.question(nearest, in: language),
+            hint: nearest.isEmpty ? language.text("`juice menu` lists them", "`juice menu`로 볼 수 있어요") : nil)
     }
 }
 

@@ -1,23 +1,27 @@
 import ArgumentParser
 import JuiceMessages
-import Logging
 
 extension Option {
-    /// An option that gives a setting. Its help ends with the setting's default. Stores are completed wherever they are named.
+    /// An option that gives a setting. Its help ends with the setting's default.
+    ///
+    /// - Parameters:
+    ///   - placeholder: replaces the setting's.
+    ///   - help: replaces the setting's, for a command to which it means something else.
     init<Given: ExpressibleByArgument>(
-        _ setting: Setting<some Sendable>, value: String, help: String, completion: CompletionKind? = nil
+        _ setting: Setting<some Sendable>, value placeholder: String? = nil, help: String? = nil, completion: CompletionKind? = nil
     ) where Value == Given? {
         let standard = setting.show(setting.standard).map { " (default: \($0))" } ?? ""
-        let stores: [String: CompletionKind] = ["store": .stores, "stores": .storeList]
-        self.init(help: ArgumentHelp("\(help)\(standard)", valueName: value), completion: completion ?? stores[setting.name])
+        let placeholder = placeholder ?? setting.placeholder
+        let words = placeholder.contains("@") ? [] : placeholder.split(separator: "|").map(String.init)
+        self.init(
+            help: ArgumentHelp("\(help ?? setting.help)\(standard)", valueName: placeholder),
+            completion: completion ?? (placeholder == "file" ? .file() : words.count > 1 ? .list(words) : nil))
     }
 }
 
-extension Option where Value == String? {
-    /// An option that gives a duration. Its help shows how to write one.
-    init(_ setting: Setting<Duration>, help: String) {
-        self.init(setting, value: "duration", help: "\(help) Such as \(DurationText.examples).")
-    }
+extension Flag where Value == Bool? {
+    /// A flag that gives a setting.
+    init(_ setting: Setting<Bool>) { self.init(inversion: .prefixedNo, help: ArgumentHelp(setting.help)) }
 }
 
 /// The options for the configuration file and the log.
@@ -26,95 +30,51 @@ struct GeneralOptions: ParsableArguments {
         help: ArgumentHelp("A JSON file of settings, named like the options.", valueName: "file"),
         completion: .file(extensions: ["json"]))
     var config: String?
-
     @Option(
-        .logLevel, value: "level", help: "The log level: trace, debug, info, notice, warning, error or critical.",
-        completion: .list(Logger.Level.allCases.map(\.rawValue)))
+        help: ArgumentHelp(
+            "The log level: trace, debug, info, notice, warning, error or critical. (default: notice for services, else warning)",
+            valueName: "level"))
     var logLevel: String?
-
-    @Option(
-        .logFormat, value: "text|json", help: "The log format: text, a line for people, or json, an object per line.",
-        completion: .list(LogFormat.allCases.map(\.rawValue)))
-    var logFormat: String?
+    @Option(.logFormat) var logFormat: String?
 }
 
 /// The options of all commands that use Kafka.
 struct KafkaOptions: ParsableArguments {
-    @Option(
-        .bootstrapServers, value: "host:port,…",
-        help: """
-            The Kafka brokers, separated by commas. (default: an embedded broker, which serve starts and the others \
-            find; else 127.0.0.1:9092)
-            """)
-    var bootstrapServers: String?
-
-    @Flag(inversion: .prefixedNo, help: "Fail if no brokers are configured, instead of using an embedded one or 127.0.0.1:9092.")
-    var requireBrokers: Bool?
-
-    @Option(.topicPrefix, value: "text", help: "The prefix of the topics' names.")
-    var topicPrefix: String?
-
+    @Option(.bootstrapServers) var bootstrapServers: String?
+    @Flag(.requireBrokers) var requireBrokers: Bool?
+    @Option(.topicPrefix) var topicPrefix: String?
     @Option(
         help: ArgumentHelp(
             "A librdkafka property, such as security.protocol=SSL; no passwords. Can be repeated.", valueName: "name=value"))
     var kafkaProperty: [String] = []
-
-    @Option(
-        .kafkaPropertyFile, value: "file", help: "A file of such properties, one per line; it may contain passwords.",
-        completion: .file())
-    var kafkaPropertyFile: String?
-
-    @Option(
-        .kafkaDebug, value: "context,…",
-        help: "librdkafka's debug contexts, such as cgrp,eos or all. Sets --log-level to debug by default.")
-    var kafkaDebug: String?
-
+    @Option(.kafkaPropertyFile) var kafkaPropertyFile: String?
     @OptionGroup var general: GeneralOptions
 }
 
 /// The option for the menu.
 struct MenuOptions: ParsableArguments {
-    @Option(
-        .menu, value: "file", help: "The menu's JSON file. (default: the built-in menu)", completion: .file(extensions: ["json"]))
-    var menu: String?
+    @Option(.menu) var menu: String?
 }
 
 /// The option for the language.
 struct LanguageOptions: ParsableArguments {
-    @Option(
-        .language, value: "en|ko", help: "The language of names and messages: en or ko.",
-        completion: .list(Language.allCases.map(\.rawValue)))
-    var language: String?
+    @Option(.language) var language: String?
 }
 
 /// The option that identifies a service on a cluster.
 struct GroupOptions: ParsableArguments {
-    @Option(.group, value: "name", help: "The consumer group: instances of one group share the work.")
-    var group: String?
+    @Option(.group) var group: String?
 }
 
 /// The options for creating topics.
 struct TopicOptions: ParsableArguments {
-    @Option(.partitions, value: "count", help: "Partitions of each topic that is created.")
-    var partitions: Int?
-
-    @Option(
-        .replicationFactor, value: "count",
-        help: "Replicas of each partition of a topic that is created. (default: the cluster's)")
-    var replicationFactor: Int?
-}
-
-/// The address for health and metrics.
-struct AdminOptions: ParsableArguments {
-    @Option(
-        .adminHTTP, value: "host:port", help: "Serve /health/live, /health/ready and /metrics at this address. (default: off)")
-    var adminHttp: String?
+    @Option(.partitions) var partitions: Int?
+    @Option(.replicationFactor) var replicationFactor: Int?
 }
 
 /// The option for how long to wait for Kafka.
 struct TimeoutOption: ParsableArguments {
-    @Option(.timeout, help: "How long to wait for the broker.")
-    var timeout: String?
+    @Option(.timeout) var timeout: String?
 }
 
 /// The options of commands that send something to a store.
@@ -131,9 +91,7 @@ struct SubmissionOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Print JSON: where the command stands, or with --wait the answer and where it stands.")
     var json: Bool?
 
-    @Option(
-        .language, value: "en|ko", help: "The language of messages: en or ko. Unless given, answers are in the service's.",
-        completion: .list(Language.allCases.map(\.rawValue)))
+    @Option(.language, help: "The language of messages: en or ko. Unless given, answers are in the service's.")
     var language: String?
 
     @OptionGroup var kafka: KafkaOptions

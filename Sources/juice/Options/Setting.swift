@@ -5,9 +5,9 @@ import JuiceMessages
 import JuiceWeb
 import Logging
 
-/// A setting: what an option of this name means on the command line, in the environment and in the configuration file.
+/// An option: its name on the command line, in the environment and in the configuration file, what it takes, and its help.
 ///
-/// Those that a single command takes stand beside that command.
+/// It is declared once; those of a single command stand beside it. A command takes it with `@Option(.workers) var workers: Int?`.
 struct Setting<Value: Sendable>: Sendable {
     /// The name of the option, and of the member in the configuration file.
     let name: String
@@ -15,41 +15,52 @@ struct Setting<Value: Sendable>: Sendable {
     let standard: Value
     /// Completes "must be …".
     let expectation: String
-    /// Returns nil for an invalid text.
-    let parse: @Sendable (String) -> Value?
+    /// What the help calls the value: words to choose from are separated by `|`.
+    let placeholder: String
+    /// The help, without the default.
+    let help: String
     /// The value as `juice config` shows it; nil if there is none.
     let show: @Sendable (Value) -> String?
+    /// Returns nil for an invalid text.
+    let parse: @Sendable (String) -> Value?
+
+    init(
+        _ name: String, default standard: Value, _ expectation: String, value placeholder: String = "text", help: String = "",
+        show: @escaping @Sendable (Value) -> String? = { "\($0)" }, _ parse: @escaping @Sendable (String) -> Value?
+    ) {
+        (self.name, self.standard, self.expectation) = (name, standard, expectation)
+        (self.placeholder, self.help, self.show, self.parse) = (placeholder, help, show, parse)
+    }
 
     /// Such as `JUICE_BOOTSTRAP_SERVERS`.
     var environmentName: String { Settings.variable(of: name) }
 }
 
 extension Setting {
-    init(
-        _ name: String, default standard: Value, _ expectation: String,
-        show: @escaping @Sendable (Value) -> String = { "\($0)" }, _ parse: @escaping @Sendable (String) -> Value?
-    ) {
-        self.init(name: name, standard: standard, expectation: expectation, parse: parse, show: show)
-    }
-
     /// A setting without a default.
-    init<Given>(_ name: String, _ expectation: String, _ parse: @escaping @Sendable (String) -> Given?) where Value == Given? {
-        self.init(
-            name: name, standard: nil, expectation: expectation, parse: { parse($0).map(Optional.some) },
-            show: { $0.map { "\($0)" } })
+    init<Given>(
+        _ name: String, _ expectation: String, value placeholder: String = "text", help: String = "",
+        _ parse: @escaping @Sendable (String) -> Given?
+    ) where Value == Given? {
+        self.init(name, default: nil, expectation, value: placeholder, help: help, show: { $0.map { "\($0)" } }) {
+            parse($0).map(Optional.some)
+        }
     }
 
     /// One of a few words.
-    init(_ name: String, default standard: Value, _ expectation: String)
-    where Value: RawRepresentable<String> {
-        self.init(name, default: standard, expectation, show: \.rawValue) { Value(rawValue: $0) }
+    init(_ name: String, default standard: Value, help: String) where Value: RawRepresentable<String> & CaseIterable {
+        let words = Value.allCases.map(\.rawValue)
+        self.init(
+            name, default: standard, words.joined(separator: " or "), value: words.joined(separator: "|"), help: help,
+            show: \.rawValue
+        ) { Value(rawValue: $0) }
     }
 }
 
 extension Setting<Bool> {
     /// A flag, which is false if it is not given.
-    init(_ name: String) {
-        self.init(name, default: false, "true or false") { text in
+    init(_ name: String, help: String = "") {
+        self.init(name, default: false, "true or false", help: help) { text in
             switch text.lowercased() {
             case "true", "yes", "1": true
             case "false", "no", "0": false
@@ -61,25 +72,29 @@ extension Setting<Bool> {
 
 extension Setting<Int?> {
     /// A whole number within a range.
-    init(_ name: String, in range: ClosedRange<Int>) {
+    init(_ name: String, in range: ClosedRange<Int>, value placeholder: String = "count", help: String = "") {
         let most = range.upperBound == .max ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
-        self.init(name, "a whole number, \(most)") { text in Int(text).flatMap { range.contains($0) ? $0 : nil } }
+        self.init(name, "a whole number, \(most)", value: placeholder, help: help) {
+            Int($0).flatMap { range.contains($0) ? $0 : nil }
+        }
     }
 }
 
 extension Setting<Int> {
-    init(_ name: String, in range: ClosedRange<Int>, default standard: Int) {
+    init(_ name: String, in range: ClosedRange<Int>, default standard: Int, value placeholder: String = "count", help: String = "")
+    {
         let given = Setting<Int?>(name, in: range)
-        self.init(name, default: standard, given.expectation) { given.parse($0) ?? nil }
+        self.init(name, default: standard, given.expectation, value: placeholder, help: help) { given.parse($0) ?? nil }
     }
 }
 
 extension Setting<Duration> {
     /// A duration within a range, with units.
-    init(_ name: String, in range: ClosedRange<Duration>, default standard: Duration) {
+    init(_ name: String, in range: ClosedRange<Duration>, default standard: Duration, help: String = "") {
         let bounds = "from \(DurationText.text(range.lowerBound)) to \(DurationText.text(range.upperBound))"
         self.init(
-            name, default: standard, "a duration \(bounds) with its units, such as \(DurationText.examples)",
+            name, default: standard, "a duration \(bounds) with its units, such as \(DurationText.examples)", value: "duration",
+            help: help,
             show: DurationText.text
         ) { text in
             DurationText.parse(text).flatMap { range.contains($0) ? $0 : nil }
@@ -88,11 +103,15 @@ extension Setting<Duration> {
 }
 
 extension Setting<String> {
-    init(_ name: String, default standard: String) { self.init(name, default: standard, "a text") { $0 } }
+    init(_ name: String, default standard: String, value placeholder: String = "text", help: String = "") {
+        self.init(name, default: standard, "a text", value: placeholder, help: help) { $0 }
+    }
 }
 
 extension Setting<String?> {
-    init(_ name: String) { self.init(name, "a text") { $0 } }
+    init(_ name: String, value placeholder: String = "text", help: String = "") {
+        self.init(name, "a text", value: placeholder, help: help) { $0 }
+    }
 
     init(_ name: String, ofAtMost length: Int) {
         self.init(name, "1 to \(length) bytes long") { (1...length).contains($0.utf8.count) ? $0 : nil }
@@ -102,70 +121,102 @@ extension Setting<String?> {
 // MARK: - Kafka and the log
 
 extension Setting<String?> {
-    static var bootstrapServers: Self { Self("bootstrap-servers") }
+    static var bootstrapServers: Self {
+        Self(
+            "bootstrap-servers", value: "host:port,…",
+            help: """
+                The Kafka brokers, separated by commas. (default: an embedded broker, which serve starts and the others \
+                find; else 127.0.0.1:9092)
+                """)
+    }
     /// Lines of `name=value`. They may hold passwords, so only ``KafkaProperties`` reads them.
     static var kafkaProperty: Self { Self("kafka-property") }
-    static var kafkaPropertyFile: Self { Self("kafka-property-file") }
-    static var kafkaDebug: Self { Self("kafka-debug") }
-    static var menu: Self { Self("menu") }
+    static var kafkaPropertyFile: Self {
+        Self("kafka-property-file", value: "file", help: "A file of such properties, one per line; it may contain passwords.")
+    }
+    static var menu: Self { Self("menu", value: "file", help: "The menu's JSON file. (default: the built-in menu)") }
 }
 
 extension Setting<String> {
-    static var topicPrefix: Self { Self("topic-prefix", default: TopicNames.standardPrefix) }
-    /// The consumer group of the service.
-    static var group: Self { Self("group", default: "juice-maker") }
+    static var topicPrefix: Self {
+        Self("topic-prefix", default: TopicNames.standardPrefix, help: "The prefix of the topics' names.")
+    }
+    static var group: Self {
+        Self("group", default: "juice-maker", value: "name", help: "The consumer group: instances of one group share the work.")
+    }
 }
 
 extension Setting<Bool> {
-    static var requireBrokers: Self { Self("require-brokers") }
+    static var requireBrokers: Self {
+        Self("require-brokers", help: "Fail if no brokers are configured, instead of using an embedded one or 127.0.0.1:9092.")
+    }
 }
 
-extension Setting<Logger.Level?> {
-    static var logLevel: Self {
-        Self("log-level", "one of \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))") {
-            Logger.Level(rawValue: $0.lowercased())
-        }
+extension Setting<Logger.Level> {
+    /// - Parameter standard: depends on the command.
+    static func logLevel(default standard: Logger.Level) -> Self {
+        Self(
+            "log-level", default: standard, "one of \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))"
+        ) { Logger.Level(rawValue: $0.lowercased()) }
     }
 }
 
 extension Setting<LogFormat> {
-    static var logFormat: Self { Self("log-format", default: .text, "text or json") }
+    static var logFormat: Self {
+        Self("log-format", default: .text, help: "The log format: text, a line for people, or json, an object per line.")
+    }
 }
 
 extension Setting<Language> {
-    /// The language of names and messages.
-    static var language: Self { Self("language", default: .english, "en or ko") }
+    static var language: Self { Self("language", default: .english, help: "The language of names and messages: en or ko.") }
 }
 
 // MARK: - What several commands take
 
 extension Setting<Duration> {
     /// How long to wait for brokers and answers.
-    static var timeout: Self { Self("timeout", in: .milliseconds(1) ... .seconds(86_400), default: .seconds(10)) }
-    /// How long a repeat gets the answer to the first command.
+    static var timeout: Self {
+        Self(
+            "timeout", in: .milliseconds(1) ... .seconds(86_400), default: .seconds(10), help: "How long to wait for the broker.")
+    }
     static var duplicateWindow: Self {
         Self(
-            "duplicate-window", in: .zero ... .seconds(365 * 86_400), default: .milliseconds(DuplicateWindow.standard.age))
+            "duplicate-window", in: .zero ... .seconds(365 * 86_400), default: .milliseconds(DuplicateWindow.standard.age),
+            help: "How long a repeated order or restock gets the answer to the first one.")
     }
 }
 
 extension Setting<HTTPAddress?> {
+    /// The address of health and metrics, or of the kiosk's page.
     static var http: Self { address("http") }
-    /// The address for health and metrics, besides that of the page.
+    /// The address of a kiosk's health and metrics.
     static var adminHTTP: Self { address("admin-http") }
 
     private static func address(_ name: String) -> Self {
-        Self(name, "host:port, such as 127.0.0.1:8080") { HTTPAddress($0) }
+        Self(
+            name, "host:port, such as 127.0.0.1:8080", value: "host:port",
+            help: "Serve /health/live, /health/ready and /metrics at this address. (default: off)"
+        ) { HTTPAddress($0) }
     }
 }
 
 extension Setting<Int> {
-    /// The partitions of each topic that is created.
-    static var partitions: Self { Self("partitions", in: 1...10_000, default: 4) }
+    static var partitions: Self {
+        Self("partitions", in: 1...10_000, default: 4, help: "Partitions of each topic that is created.")
+    }
+    static var duplicateIDs: Self {
+        Self(
+            "duplicate-ids", in: 0...100_000_000, default: DuplicateWindow.standard.count,
+            help: "How many orders, cancels and restocks per partition are remembered for that; 30 bytes of memory each.")
+    }
 }
 
 extension Setting<Int?> {
-    static var replicationFactor: Self { Self("replication-factor", in: 1...100) }
+    static var replicationFactor: Self {
+        Self(
+            "replication-factor", in: 1...100,
+            help: "Replicas of each partition of a topic that is created. (default: the cluster's)")
+    }
     static var last: Self { Self("last", in: 0 ... .max) }
 }
 
@@ -186,10 +237,8 @@ extension Setting<String?> {
     static var code: Self { Self("code") }
     static var key: Self { Self("key") }
     static var value: Self { Self("value") }
-    // Anchors.
-    static var topic: Self { Self("topic") }
-    static var after: Self { Self("after") }
-    static var reason: Self { Self("reason") }
+    // Traffic.
+    static var seed: Self { Self("seed") }
 }
 
 extension Setting<Int64?> {
@@ -205,9 +254,8 @@ extension Setting<Int64?> {
 }
 
 extension Setting<Int?> {
-    static var partition: Self { Self("partition", in: 0...Int(Int32.max)) }
-    static var offset: Self { Self("offset", in: 0 ... .max) }
-    static var accept: Self { Self("accept", in: 1 ... .max) }
+    /// How many of a single juice. What is allowed depends on the menu.
+    static var quantity: Self { Self("quantity", in: .min ... .max) }
     static var orders: Self { Self("orders", in: 1 ... .max) }
 }
 
@@ -218,11 +266,6 @@ extension Setting<Bool> {
     static var raw: Self { Self("raw") }
     static var all: Self { Self("all") }
     static var yes: Self { Self("yes") }
-    static var earliest: Self { Self("earliest") }
-    static var latest: Self { Self("latest") }
-    static var copied: Self { Self("copied") }
-    static var dryRun: Self { Self("dry-run") }
-    static var kiosk: Self { Self("kiosk") }
 }
 
 // MARK: - Times
@@ -279,23 +322,14 @@ enum TimeText {
     }
 
     private static func date(_ text: String, _ zone: TimeZone) -> Double? {
-        let pattern =
-            /([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?(Z|[+-][0-9]{2}:[0-5][0-9])?)?/
+        let pattern = /([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?(Z)?)?/
         guard let match = text.wholeMatch(of: pattern) else { return nil }
         func number(_ digits: Substring?) -> Int { digits.flatMap { Int($0) } ?? 0 }
         var calendar = Calendar(identifier: .gregorian)
-        guard let zone = match.7.map(zone(of:)) ?? zone else { return nil }
-        calendar.timeZone = zone
+        calendar.timeZone = match.7 == nil ? zone : .gmt
         let parts = DateComponents(
             calendar: calendar, year: number(match.1), month: number(match.2), day: number(match.3), hour: number(match.4),
             minute: number(match.5), second: number(match.6))
         return parts.isValidDate ? parts.date?.timeIntervalSince1970 : nil
-    }
-
-    /// The zone `Z`, or such as `+09:00`.
-    private static func zone(of offset: Substring) -> TimeZone? {
-        let digits = offset.dropFirst().split(separator: ":").compactMap { Int($0) }
-        let minutes = digits.count == 2 ? digits[0] * 60 + digits[1] : 0
-        return TimeZone(secondsFromGMT: (offset.first == "-" ? -60 : 60) * minutes)
     }
 }

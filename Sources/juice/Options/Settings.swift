@@ -3,6 +3,7 @@ import Foundation
 import JuiceDomain
 import JuiceMessages
 import Logging
+import Synchronization
 
 /// The settings of one run, in order of precedence: the command line, the environment, the configuration file.
 struct Settings: Sendable {
@@ -13,7 +14,19 @@ struct Settings: Sendable {
         case file(String)
     }
 
+    /// A setting that was read, as `juice config` shows it.
+    struct Entry: Encodable, Equatable {
+        let name: String
+        /// The value as in a file, secrets as `********`; nil if there is none.
+        let value: String?
+        /// Where it was given, or "default".
+        let source: String
+    }
+
+    private final class ReadEntries: Sendable { let byName = Mutex<[String: Entry]>([:]) }
+
     private let layers: [(source: Source, texts: [String: String])]
+    private let readEntries = ReadEntries()
 
     /// The variable that names the configuration file.
     private static let fileVariable = "JUICE_CONFIG"
@@ -39,26 +52,66 @@ struct Settings: Sendable {
     ) throws(Failure) {
         // An empty variable counts as not set: many tools cannot unset a variable.
         let variables = environment.filter { $0.key.hasPrefix("JUICE_") && !$0.value.isEmpty }
-        try Self.checkNames(of: variables.keys)
-        let texts = variables.map { ($0.key.dropFirst("JUICE_".count).lowercased().replacing("_", with: "-"), $0.value) }
-        var layers = [(Source.commandLine, options), (.environment, Dictionary(texts) { first, _ in first })]
-        if let path = file ?? variables[Self.fileVariable] { layers.append((.file(path), try ConfigFile.read(path))) }
+        let names = OptionReader.settingNames
+        var given: [String: String] = [:]
+        for (variable, text) in variables.sorted(by: { $0.key < $1.key }) where variable != Self.fileVariable {
+            if let name = names.first(where: { Self.variable(of: $0) == variable }) {
+                given[name] = text
+            } else if !Self.isServiceLink(variable) {
+                // A typo would otherwise go unnoticed.
+                let nearest = NearestNames.of(variable, among: (names.map(Self.variable) + [Self.fileVariable]).sorted())
+                throw Failure(
+                    .configuration,
+                    "\(variable.printable) is set in the environment, but there is no such setting\(NearestNames.question(nearest))"
+                )
+            }
+        }
+        var layers = [(Source.commandLine, options), (.environment, given)]
+        if let path = file ?? variables[Self.fileVariable] { layers.append((.file(path), try Self.texts(ofFile: path))) }
         self.layers = layers
-    }
-
-    /// Reports an unknown variable with the prefix of a setting: a typo would otherwise go unnoticed.
-    private static func checkNames(of variables: some Collection<String>) throws(Failure) {
-        guard !variables.isEmpty else { return }
-        let known = OptionReader.settingNames.map(variable(of:)) + [fileVariable]
-        guard let unknown = variables.sorted().first(where: { !known.contains($0) && !isServiceLink($0) }) else { return }
-        let question = NearestNames.question(NearestNames.of(unknown, among: known))
-        throw Failure(.configuration, "\(unknown.printable) is set in the environment, but there is no such setting\(question)")
     }
 
     /// Whether Kubernetes sets a variable of this name. It does so for every service of a namespace: JUICE_SERVICE_HOST
     /// for a service named juice, JUICE_METRICS_PORT_8080_TCP_ADDR for one named juice-metrics.
     private static func isServiceLink(_ name: String) -> Bool {
         name.wholeMatch(of: /.*_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_.*)?)?)/) != nil
+    }
+
+    /// Reads the JSON file of settings, one object with members named like the options. Every value becomes a text, as on the command
+    /// line.
+    private static func texts(ofFile path: String) throws(Failure) -> [String: String] {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw Failure(.configuration, "the configuration file \(path) cannot be read")
+        }
+        guard let file = try? JSONDecoder().decode([String: FileValue].self, from: data) else {
+            throw Failure(.configuration, "the configuration file \(path) is not a JSON object")
+        }
+        var texts: [String: String] = [:]
+        for (name, value) in file.sorted(by: { $0.key < $1.key }) {
+            guard OptionReader.settingNames.contains(name) else {
+                let question = NearestNames.question(NearestNames.of(name, among: OptionReader.settingNames.sorted()))
+                throw Failure(.configuration, "\(path) sets \"\(name.printable)\", but there is no such setting\(question)")
+            }
+            guard let text = value.text else {
+                throw Failure(.configuration, "\"\(name)\" in \(path) must be a text, a number, true or false")
+            }
+            texts[name] = text
+        }
+        return texts
+    }
+}
+
+/// A value in the configuration file, as a text on the command line: a list has commas, an object a line of `name=value` for each
+/// member. Nil for anything else.
+private struct FileValue: Decodable {
+    let text: String?
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        func value<Value: Decodable>(_ type: Value.Type) -> Value? { try? container.decode(type) }
+        let scalar = value(Bool.self)?.description ?? value(Int.self)?.description ?? value(Double.self)?.description
+        let lines = value([String: String].self)?.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        text = scalar ?? value(String.self) ?? value([String].self)?.joined(separator: ",") ?? lines?.joined(separator: "\n")
     }
 }
 
@@ -67,8 +120,18 @@ struct Settings: Sendable {
 extension Settings {
     /// The effective value of a setting.
     subscript<Value>(_ setting: Setting<Value>) -> Value {
-        get throws(Failure) { try value(setting, setting.expectation, setting.parse) ?? setting.standard }
+        get throws(Failure) {
+            let given = try value(setting, setting.expectation, setting.parse)
+            let entry = Entry(
+                name: setting.name, value: setting.show(given ?? setting.standard),
+                source: all(setting).first?.source.name(of: setting) ?? "default")
+            readEntries.byName.withLock { $0[setting.name] = $0[setting.name] ?? entry }
+            return given ?? setting.standard
+        }
     }
+
+    /// The settings that were read so far, by name.
+    var read: [Entry] { readEntries.byName.withLock { $0.values.sorted { $0.name < $1.name } } }
 
     /// All texts that were given for a setting, the effective one first.
     func all(_ setting: Setting<some Sendable>) -> [(value: String, source: Source)] {
@@ -111,15 +174,20 @@ extension Settings {
         }
     }
 
-    /// The log level. Debug contexts of librdkafka imply the level debug.
-    func logLevel(default level: Logger.Level) throws(Failure) -> Logger.Level {
-        if let given = try self[.logLevel] { return given }
-        return try self[.kafkaDebug] == nil ? level : .debug
-    }
-
     /// A logger with the configured format and level; by default `level`.
     func logger(default level: Logger.Level) throws(Failure) -> Logger {
-        Logger.lines(level: try logLevel(default: level), format: try self[.logFormat])
+        Logger.lines(level: try self[.logLevel(default: level)], format: try self[.logFormat])
+    }
+}
+
+extension Settings.Source {
+    /// The name for people.
+    func name(of setting: Setting<some Sendable>) -> String {
+        switch self {
+        case .commandLine: "option"
+        case .environment: "environment \(setting.environmentName)"
+        case .file(let path): "file \(path)"
+        }
     }
 }
 
@@ -134,122 +202,53 @@ extension Failure {
     }
 }
 
-// MARK: - The configuration file
-
-/// The JSON file of settings: one object with members named like the options.
-private enum ConfigFile {
-    /// Reads the file. Every value becomes a text, as on the command line.
-    static func read(_ path: String) throws(Failure) -> [String: String] {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.configuration, "the configuration file \(path) cannot be read")
-        }
-        guard let file = try? JSONDecoder().decode([String: Value].self, from: data) else {
-            throw Failure(.configuration, "the configuration file \(path) is not a JSON object")
-        }
-        var texts: [String: String] = [:]
-        for (name, value) in file.sorted(by: { $0.key < $1.key }) {
-            guard OptionReader.settingNames.contains(name) else {
-                let question = NearestNames.question(NearestNames.of(name, among: OptionReader.settingNames))
-                throw Failure(.configuration, "\(path) sets \"\(name.printable)\", but there is no such setting\(question)")
-            }
-            guard let text = value.text else {
-                throw Failure(.configuration, "\"\(name)\" in \(path) must be a text, a number, true or false")
-            }
-            texts[name] = text
-        }
-        return texts
-    }
-
-    /// A member's value as on the command line; nil if its setting cannot have it.
-    private struct Value: Decodable {
-        let text: String?
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            let name = decoder.codingPath.last?.stringValue ?? ""
-            if let value = try? container.decode(Bool.self) {
-                text = String(value)
-            } else if let value = try? container.decode(Int.self) {
-                text = String(value)
-            } else if let value = try? container.decode(Double.self) {
-                text = String(value)
-            } else if let value = try? container.decode(String.self) {
-                text = value
-            } else if let items = try? container.decode([String].self), let separator = ConfigFile.separators[name] {
-                text = items.joined(separator: separator)
-            } else if let members = try? container.decode([String: String].self), name == Setting<String?>.kafkaProperty.name {
-                text = members.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "\n")
-            } else {
-                text = nil
-            }
-        }
-    }
-
-    /// What stands between the items of those settings that may be lists.
-    private static let separators = [
-        Setting<String?>.kafkaProperty.name: "\n", Setting<StoreList?>.stores.name: ",", Setting<[String]?>.fruits.name: ",",
-        Setting<[String]>.hostNames.name: ",",
-    ]
-}
-
 // MARK: - The command line
 
 /// Reads the options and flags of commands, those of their option groups included. Each gives the setting of its name, which
 /// ArgumentParser derives from the property: `logLevel` is `--log-level`.
 enum OptionReader {
     /// The names of all settings: the options of all commands. The file of settings cannot name itself.
-    static let settingNames: [String] = {
-        var names: [String] = []
+    static let settingNames: Set<String> = {
+        var names: Set<String> = []
         func add(_ command: any ParsableCommand.Type) {
-            for (name, _) in options(of: command.init(), areParsed: false) where !names.contains(name) { names.append(name) }
+            names.formUnion(options(of: command.init(), areParsed: false).map(\.name))
             command.configuration.subcommands.forEach(add)
         }
         add(JuiceCommand.self)
-        return names.filter { $0 != "config" }
+        return names.subtracting(["config"])
     }()
 
     /// The texts of the options that were given, by name. Lines, if one was given more than once.
     static func texts(of arguments: some ParsableArguments) -> [String: String] {
-        let given = options(of: arguments, areParsed: true).compactMap { name, option in option.text.map { (name, $0) } }
+        let given = options(of: arguments, areParsed: true).compactMap { name, text in text.map { (name, $0) } }
         return Dictionary(given) { first, _ in first }
     }
 
-    /// - Parameter areParsed: whether the values of the options can be read yet.
-    fileprivate static func options(of arguments: some ParsableArguments, areParsed: Bool) -> [(
-        name: String, option: any AnyOption
-    )] {
-        Mirror(reflecting: arguments).children.flatMap { label, wrapper -> [(String, any AnyOption)] in
-            if let group = wrapper as? any AnyGroup { return group.options(areParsed: areParsed) }
-            guard let label, let option = wrapper as? any AnyOption else { return [] }
-            return [(label.dropFirst().reduce(into: "") { $0 += $1.isUppercase ? "-\($1.lowercased())" : "\($1)" }, option)]
+    /// - Parameter areParsed: whether the options have values. To read the value of one that has none ends the process.
+    private static func options(of arguments: any ParsableArguments, areParsed: Bool) -> [(name: String, text: String?)] {
+        Mirror(reflecting: arguments).children.flatMap { label, child -> [(name: String, text: String?)] in
+            guard let label, let option = child as? any OptionWrapper else { return [] }
+            let value = areParsed ? option.wrappedValue : nil
+            if let group = option.valueType as? any ParsableArguments.Type {
+                return options(of: value as? any ParsableArguments ?? group.init(), areParsed: areParsed)
+            }
+            let name = label.dropFirst().reduce(into: "") { $0 += $1.isUppercase ? "-\($1.lowercased())" : "\($1)" }
+            let lines = (value as? [String]).flatMap { $0.isEmpty ? nil : $0.joined(separator: "\n") }
+            return [(name, lines ?? (value as? any LosslessStringConvertible)?.description)]
         }
     }
 }
 
-// What ArgumentParser's property wrappers have in common.
-
-private protocol AnyGroup {
-    func options(areParsed: Bool) -> [(name: String, option: any AnyOption)]
-}
-
-extension OptionGroup: AnyGroup {
-    fileprivate func options(areParsed: Bool) -> [(name: String, option: any AnyOption)] {
-        OptionReader.options(of: areParsed ? wrappedValue : Value(), areParsed: areParsed)
-    }
-}
-
-private protocol AnyOption {
+/// What ArgumentParser's property wrappers have in common.
+private protocol OptionWrapper {
     associatedtype Value
     var wrappedValue: Value { get }
 }
 
-extension Option: AnyOption {}
-extension Flag: AnyOption {}
-
-extension AnyOption {
-    /// The value as text; nil if the option was not given.
-    var text: String? {
-        if let lines = wrappedValue as? [String] { return lines.isEmpty ? nil : lines.joined(separator: "\n") }
-        return (wrappedValue as? any LosslessStringConvertible)?.description
-    }
+extension OptionWrapper {
+    var valueType: Any.Type { Value.self }
 }
+
+extension OptionGroup: OptionWrapper {}
+extension Option: OptionWrapper {}
+extension Flag: OptionWrapper {}

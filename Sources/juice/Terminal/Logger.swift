@@ -49,30 +49,26 @@ struct LineLogHandler: LogHandler {
     func log(event: LogEvent) {
         let provided = metadataProvider?.get() ?? [:]
         let all = metadata.merging(provided) { _, new in new }.merging(event.metadata ?? [:]) { _, new in new }
-        switch format {
-        case .text: sink(Self.line(time: .now, event.level, "\(event.message)", all))
-        case .json: sink(Self.object(time: .now, event.level, "\(event.message)", all))
-        }
+        sink(Self.line(format, time: .now, event.level, "\(event.message)", all))
     }
 
-    /// `2026-03-01T12:34:56.789Z notice ready partitions=0,1`.
-    static func line(time: Date, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
-        let pairs = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        return "\(text(time)) \(level) \(message)\(pairs)".printable
-    }
-
-    private static func text(_ time: Date) -> String { time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
-
+    /// `2026-03-01T12:34:56.789Z notice ready partitions=0,1`, or as JSON
     /// `{"time":"2026-03-01T12:34:56.789Z","level":"notice","message":"ready","partitions":"0,1"}`.
     ///
-    /// Metadata with the name of one of the first three members is dropped, so that programs can rely on those.
-    static func object(time: Date, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
-        let head = [("time", text(time)), ("level", level.rawValue), ("message", message)]
-        let names = Set(head.map(\.0))
-        let rest = metadata.sorted { $0.key < $1.key }.filter { !names.contains($0.key) }
-            .map { ($0.key, "\($0.value)") }
-        let members = (head + rest).map { "\(JSONText.line($0)):\(JSONText.line($1))" }
-        return "{\(members.joined(separator: ","))}"
+    /// Of JSON, metadata with the name of one of the first three members is dropped, so that programs can rely on those.
+    static func line(
+        _ format: LogFormat, time: Date, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata
+    ) -> String {
+        let time = time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        let pairs = metadata.sorted { $0.key < $1.key }.map { (name: $0.key, value: "\($0.value)") }
+        switch format {
+        case .text:
+            return "\(time) \(level) \(message)\(pairs.map { " \($0.name)=\($0.value)" }.joined())".printable
+        case .json:
+            let head = [(name: "time", value: time), (name: "level", value: level.rawValue), (name: "message", value: message)]
+            let members = head + pairs.filter { pair in !head.map(\.name).contains(pair.name) }
+            return "{\(members.map { "\(JSONText.line($0.name)):\(JSONText.line($0.value))" }.joined(separator: ","))}"
+        }
     }
 }
 

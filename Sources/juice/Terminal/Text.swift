@@ -110,6 +110,18 @@ struct Table {
     }
 }
 
+extension Table {
+    /// A table of these rows. Columns of numbers are aligned right.
+    init(_ titles: [String], _ rows: [[Cell]]) {
+        let columns = titles.indices.map { column in
+            let isNumeric = rows.allSatisfy { $0[column].text.allSatisfy { $0.isNumber || $0 == "–" } }
+            return Column(title: titles[column], alignment: isNumeric ? .right : .left)
+        }
+        self.init(columns)
+        rows.forEach { add($0) }
+    }
+}
+
 /// A horizontal bar with a resolution of an eighth of a column.
 enum Bar {
     private static let eighths: [Character] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"]

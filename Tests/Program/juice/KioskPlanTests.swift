@@ -6,9 +6,11 @@ import Testing
 @testable import juice
 
 struct KioskPlanTests {
-    private func settings(_ given: [String: String]) throws -> Settings {
+    private func plan(_ given: [String: String]) throws -> KioskPlan {
         let flags = given.merging(["bootstrap-servers": "127.0.0.1:1"]) { given, _ in given }
-        return try Settings(options: flags, environment: [:])
+        let settings = try Settings(options: flags, environment: [:])
+        return try KioskPlan(
+            KafkaClients(settings), settings, stores: settings.stores(), staffSecrets: KioskPlan.staffSecrets(settings))
     }
 
     /// A file with this text, while the body runs.
@@ -20,7 +22,7 @@ struct KioskPlanTests {
     }
 
     @Test func byItselfItIsForThisMachineAndNobodyEditsStock() throws {
-        let plan = try KioskPlan(settings([:]))
+        let plan = try plan([:])
         #expect(plan.address == HTTPAddress(host: "127.0.0.1", port: 8081))
         #expect(plan.configuration.staffSecrets.isEmpty)
         #expect(plan.configuration.language == nil)
@@ -33,14 +35,12 @@ struct KioskPlanTests {
 
     @Test func readsItsSettings() throws {
         try withFile("\u{FEFF}0123456789abcdef\r\n") { path in
-            let plan = try KioskPlan(
-                settings([
-                    "http": "0.0.0.0:80", "admin-http": "127.0.0.1:81", "stores": "강남,hongdae",
-                    "staff-token-file": path, "group": "g",
-                    "language": "ko", "topic-prefix": "t.", "host-names": "a.example,b.example",
-                    "any-store": "true", "order-rate": "7",
-                ])
-            )
+            let plan = try self.plan([
+                "http": "0.0.0.0:80", "admin-http": "127.0.0.1:81", "stores": "강남,hongdae",
+                "staff-token-file": path, "group": "g",
+                "language": "ko", "topic-prefix": "t.", "host-names": "a.example,b.example",
+                "any-store": "true", "order-rate": "7",
+            ])
             #expect(plan.address == HTTPAddress(host: "0.0.0.0", port: 80))
             #expect(plan.adminAddress == HTTPAddress(host: "127.0.0.1", port: 81))
             #expect(plan.configuration.mostPages <= 2000)
@@ -60,7 +60,7 @@ struct KioskPlanTests {
     @Test(arguments: ["", "too-short", "0123456789 abcdef0", "0123456789abcdef\n0123456789abcdef"])
     func refusesTokens(text: String) throws {
         try withFile(text) { path in
-            let failure = #expect(throws: Failure.self) { try KioskPlan(settings(["staff-token-file": path])) }
+            let failure = #expect(throws: Failure.self) { try plan(["staff-token-file": path]) }
             #expect(failure?.status == .configuration)
             #expect(text.isEmpty || failure?.report.contains(text) == false)
         }
@@ -73,7 +73,7 @@ struct KioskPlanTests {
         ("admin-http", "8082", .usage),
     ])
     func refusesSettings(setting: String, text: String, status: Failure.Status) throws {
-        let failure = #expect(throws: Failure.self) { try KioskPlan(settings([setting: text])) }
+        let failure = #expect(throws: Failure.self) { try plan([setting: text]) }
         #expect(failure?.status == status)
     }
 }

@@ -119,7 +119,7 @@ struct TerminalTests {
 
     @Test func logLinesAreForPeople() {
         let line = LineLogHandler.line(
-            time: Date(timeIntervalSince1970: 0.5), .notice, "ready", ["worker": "0", "partitions": "0,1"])
+            .text, time: Date(timeIntervalSince1970: 0.5), .notice, "ready", ["worker": "0", "partitions": "0,1"])
         #expect(line == "1970-01-01T00:00:00.500Z notice ready partitions=0,1 worker=0")
     }
 }
