@@ -92,9 +92,7 @@ struct AuditCommand: ParsableCommand {
 
     /// Whether the topics let a forwarded command keep its time. Without the right to describe them it is unknown.
     private static func keepsTimes(_ clients: KafkaClients, timeout: Duration) -> Bool {
-        let check = TopicCheck(
-            names: clients.topics, bootstrapServers: clients.bootstrapServers, capabilities: clients.capabilities)
-        let findings = try? check.findings(clients.admin(), reader: nil, timeout: timeout)
+        let findings = try? clients.topicCheck.findings(clients.admin(), reader: nil, timeout: timeout)
         return findings.map { $0.oldestForward == nil } ?? false
     }
 }
@@ -102,20 +100,15 @@ struct AuditCommand: ParsableCommand {
 /// Reads the five topics of a cluster for an audit, up to the ends that they had at its start.
 ///
 /// It joins no group and writes nothing. Partitions are read in lanes, at the same time: partition p in lane p modulo their
-/// number. A lane has a client for each partition that is being read, which is used again for another one.
+/// number.
 private final class KafkaAuditSource: AuditSource {
-    private final class Lane: Sendable { let readings = Mutex<[Reading]>([]) }
-
     private struct Reading {
-        let reader: TopicReader
-        let place: TopicPartition
-        /// Where the next records will be asked for.
-        var asked: Offset?
-        /// How far the log is read.
-        var next: Offset = 0
-        /// Whether its client is free for another partition.
-        var isDone = false
+        let reader: PartitionReader
+        /// The offset that the next records are read from.
+        var next: Offset
     }
+
+    private final class Lane: Sendable { let readings = Mutex<[TopicPartition: Reading]>([:]) }
 
     /// More lanes than this would only take memory: reading and judging keep a core busy each.
     private static let mostLanes = 4
@@ -123,12 +116,10 @@ private final class KafkaAuditSource: AuditSource {
     private let clients: KafkaClients
     private let topicPrefix: String
     private let watermarks: [TopicPartition: Range<Offset>]
-    /// How many offsets there are between these.
-    private let total: Int
     private let lanes: [Lane]
     private let timeout: Duration
     /// How far partitions were read. Some records are read again.
-    private let progress = Mutex<(done: Int, ends: [TopicPartition: Offset])>((0, [:]))
+    private let ends = Mutex<[TopicPartition: Offset]>([:])
     private let onProgress: @Sendable (_ done: Int, _ total: Int) -> Void
     private let unreadable = Mutex<[TopicPartition: Set<AuditGap>]>([:])
 
@@ -140,15 +131,19 @@ private final class KafkaAuditSource: AuditSource {
         onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void
     ) throws(Failure) {
         let deadline = Deadline(after: timeout)
+        let consumer = try clients.consumer(isolation: "read_uncommitted")
+        defer { consumer.close() }
+        try clients.reach(consumer, deadline: deadline)
         var watermarks: [TopicPartition: Range<Offset>] = [:]
         // The order matters. The stock follows the journal, so its end is looked up before. What the journal names was there
         // before it, so those ends are looked up after.
         for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [AuditTopic] {
-            let name = topicPrefix + topic.rawValue
-            let reader = try TopicReader(clients, topic: name, upTo: .highWatermark, timeout: deadline.remaining)
-            watermarks.merge(reader.watermarks) { $1 }
+            let found = try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
+                let partitions = try consumer.partitions(of: [topicPrefix + topic.rawValue], timeout: deadline.remaining)
+                return try consumer.watermarks(of: partitions, timeout: deadline.remaining)
+            }
+            watermarks.merge(found) { $1 }
         }
-        total = watermarks.values.reduce(0) { $0 + $1.count }
         lanes = (0..<min(Self.mostLanes, ProcessInfo.processInfo.activeProcessorCount)).map { _ in Lane() }
         (self.clients, self.topicPrefix, self.watermarks) = (clients, topicPrefix, watermarks)
         (self.timeout, self.onProgress) = (timeout, onProgress)
@@ -163,22 +158,6 @@ private final class KafkaAuditSource: AuditSource {
 
     func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 { watermarks[place(topic, partition)]?.lowerBound ?? 0 }
 
-    func records(of topic: AuditTopic, partition: Int, from offset: Int64) throws -> [AuditRecord] {
-        let place = place(topic, partition)
-        guard let log = watermarks[place] else { return [] }
-        let (records, next) = try lanes[partition % lanes.count].readings.withLock { readings in
-            try read(place, from: max(offset, log.lowerBound), to: log.upperBound, &readings)
-        }
-        progress.withLock { progress in
-            let before = progress.ends[place] ?? log.lowerBound
-            let end = min(max(before, next), log.upperBound)
-            progress.ends[place] = end
-            progress.done += Int(end - before)
-            onProgress(progress.done, total)
-        }
-        return records
-    }
-
     func gaps(of topic: AuditTopic, partition: Int) -> [AuditGap] {
         unreadable.withLock { Array($0[place(topic, partition)] ?? []) }
     }
@@ -187,47 +166,40 @@ private final class KafkaAuditSource: AuditSource {
         TopicPartition(topic: topicPrefix + topic.rawValue, partition: Int32(clamping: partition))
     }
 
-    /// - Returns: the records, and how far the log is read.
-    private func read(
-        _ place: TopicPartition, from start: Offset, to end: Offset, _ readings: inout [Reading]
-    ) throws -> ([AuditRecord], next: Offset) {
-        let own = readings.firstIndex { $0.place == place }
-        guard start < end else {
-            if let own { readings[own].isDone = true }
-            return ([], end)
-        }
-        let index = own ?? readings.firstIndex { $0.isDone && $0.place.topic == place.topic }
-        var reading =
-            try index.map { readings.remove(at: $0) }
-            ?? Reading(reader: TopicReader(clients, topic: place.topic, upTo: nil, timeout: timeout), place: place)
-        reading.reader.warnsOfGaps = false
-        if reading.place != place || reading.asked != start {
-            try reading.reader.start(at: [place: start])
-            reading = Reading(reader: reading.reader, place: place, next: start)
-        }
-        let deadline = Deadline(after: timeout)
-        var records: [AuditRecord] = []
-        while records.isEmpty, reading.next < end {
-            var next = reading.next
-            let reached = try reading.reader.poll(timeout: deadline.step()) { record in
-                guard record.partition == place.partition else { return }
-                next = max(next, record.offset + 1)
-                if record.offset < end { records.append(AuditRecord(record)) }
+    func records(of topic: AuditTopic, partition: Int, from offset: Int64) throws -> [AuditRecord] {
+        let place = place(topic, partition)
+        guard let log = watermarks[place] else { return [] }
+        let start = max(offset, log.lowerBound)
+        let records = try lanes[partition % lanes.count].readings.withLock { readings in
+            guard start < log.upperBound else { return [AuditRecord]() }
+            var reading =
+                try readings[place]
+                ?? Reading(
+                    reader: PartitionReader(
+                        try clients.consumer(reset: "error"), gaps: .pass, onTransientError: clients.watch.noticed), next: -1)
+            if reading.next != start { try clients.call(try reading.reader.start([place: start..<log.upperBound])) }
+            var found: [AuditRecord] = []
+            do throws(KafkaError) {
+                if let records = try reading.reader.next(until: .now + timeout) { found = records.map { AuditRecord($0) } }
+            } catch {
+                guard error.code == .timedOut else { throw clients.failure(error) }
+                throw Failure(
+                    .unavailable, "\(place) cannot be read from offset \(start) to its end at \(log.upperBound)",
+                    hint: "a transaction may still be open: try again, or wait longer with --timeout")
             }
-            reading.next = max(next, reached[place] ?? 0)
-            guard records.isEmpty, reading.next < end, deadline.isOver else { continue }
-            throw Failure(
-                .unavailable, "\(place.topic) \(place.partition) cannot be read from offset \(reading.next) to its end at \(end)",
-                hint: "a transaction may still be open: try again, or wait longer with --timeout")
+            let gaps = reading.reader.gaps.map { AuditGap($0.offsets, $0.error.code.isDamage ? $0.error.message : nil) }
+            if !gaps.isEmpty { unreadable.withLock { $0[place, default: []].formUnion(gaps) } }
+            reading.next = found.last.map { $0.offset + 1 } ?? log.upperBound
+            readings[place] = found.isEmpty ? nil : reading
+            return found
         }
-        let gaps = reading.reader.gaps.filter { $0.partition == place }.map { gap in
-            AuditGap(gap.offsets, gap.error.code.isDamage ? gap.error.message : nil)
+        ends.withLock { ends in
+            let next = records.last.map { $0.offset + 1 } ?? log.upperBound
+            ends[place] = max(ends[place] ?? log.lowerBound, min(next, log.upperBound))
+            let done = ends.reduce(0) { $0 + Int($1.value - (watermarks[$1.key]?.lowerBound ?? 0)) }
+            onProgress(done, watermarks.values.reduce(0) { $0 + $1.count })
         }
-        if !gaps.isEmpty { unreadable.withLock { $0[place, default: []].formUnion(gaps) } }
-        reading.asked = records.last.map { $0.offset + 1 }
-        reading.isDone = records.isEmpty
-        readings.append(reading)
-        return (records, reading.next)
+        return records
     }
 }
 
