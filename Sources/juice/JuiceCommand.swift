@@ -62,29 +62,18 @@ struct JuiceCommand: AsyncParsableCommand {
     }
 
     private static func end(with error: any Error) -> Never {
-        if let failure = error as? Failure {
-            StandardError.write(failure.report, isLast: true)
-            exit(withError: ExitCode(failure.status.rawValue))
-        }
         let code = exitCode(for: error)
-        if code == .validationFailure {
-            StandardError.write(Failure(.usage, message(for: error), hint: helpHint(for: error)).report)
-            exit(withError: code)
-        }
         if code == .success {
             // A help text, or nothing.
             let text = fullMessage(for: error)
             if !text.isEmpty { StandardOutput.line(text) }
-            exit(withError: ExitCode.success)
         }
-        if error is ExitCode { exit(withError: error) }
-        StandardError.write(Failure(.software, "\(error)").report, isLast: true)
-        exit(withError: ExitCode(Failure.Status.software.rawValue))
-    }
-
-    /// ArgumentParser's full message ends with the command that prints the help.
-    private static func helpHint(for error: any Error) -> String? {
-        let line = fullMessage(for: error).split(separator: "\n").last { $0.contains("--help") }
-        return line.map { $0.trimmingCharacters(in: .whitespaces) }
+        if code == .success || error is ExitCode { exit(withError: code) }
+        // ArgumentParser's full message ends with the command that prints the help.
+        let hint = fullMessage(for: error).split(separator: "\n").last { $0.contains("--help") }
+        let usage = Failure(.usage, message(for: error), hint: hint?.trimmingCharacters(in: .whitespaces))
+        let failure = error as? Failure ?? (code == .validationFailure ? usage : Failure(.software, "\(error)"))
+        StandardError.write(failure.report, isLast: true)
+        exit(withError: ExitCode(failure.status.rawValue))
     }
 }

@@ -10,9 +10,10 @@ struct AnchorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "anchor", abstract: "Move the position at which orders or restocks are read.",
         discussion: """
-            The results are the journal: only they say how far a partition of orders or restocks is handled. An anchor is a note in \
-            them that moves this position, as an offset reset moves that of a consumer group. Use it when the service has stopped a \
-            partition, for example because its topic was recreated. The service may run meanwhile: it notices within seconds.
+            The results are the journal: only they say how far a partition of orders or restocks is handled. An anchor is a note \
+            in them that moves this position, as an offset reset moves that of a consumer group. Use it when the service has \
+            stopped a partition, for example because its topic was recreated. The service may run meanwhile: it notices within \
+            seconds.
 
             After a move back, commands of the last hour, or of --duplicate-window, are answered as repeats, and older ones are \
             carried out again. After a move forward, the commands in between get no answer. --dry-run shows which.
@@ -48,7 +49,7 @@ struct AnchorCommand: ParsableCommand {
     @Option(.accept) var accept: Int?
     @Flag(.dryRun) var dryRun: Bool?
 
-    @OptionGroup var group: GroupOptions
+    @Option(.group) var group: String?
     @OptionGroup var timeout: TimeoutOption
     @OptionGroup var menu: MenuOptions
     @OptionGroup var kafka: KafkaOptions

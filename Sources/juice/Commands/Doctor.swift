@@ -29,7 +29,7 @@ struct DoctorCommand: ParsableCommand {
 
     @Flag(inversion: .prefixedNo, help: "Print a JSON object.") var json: Bool?
 
-    @OptionGroup var group: GroupOptions
+    @Option(.group) var group: String?
     @OptionGroup var menu: MenuOptions
     @OptionGroup var timeout: TimeoutOption
     @OptionGroup var kafka: KafkaOptions

@@ -26,30 +26,20 @@ struct MenuCommand: ParsableCommand {
         if try settings[.json] {
             var buffer = OutputBuffer()
             MenuFile.encode(menu, into: &buffer)
-            StandardOutput.write(buffer.bytes)
-        } else {
-            let tables = [Self.fruits(of: menu), Self.juices(of: menu)].map { table in
-                table.lines(paint: .forStandardOutput()).joined(separator: "\n")
-            }
-            StandardOutput.line(tables.joined(separator: "\n\n"))
+            return StandardOutput.write(buffer.bytes)
         }
-    }
-
-    static func fruits(of menu: Menu) -> Table {
-        let rows = menu.fruits.map { fruit -> [Table.Cell] in
+        let fruits = menu.fruits.map { fruit -> [Table.Cell] in
             [.init(fruit.id, .bold), .init(fruit.name.english), .init(fruit.name.korean), .init("\(fruit.initialStock)")]
         }
-        return Table(["fruit", "name", "이름", "initial stock"], rows)
-    }
-
-    static func juices(of menu: Menu) -> Table {
-        let rows = menu.juices.map { juice -> [Table.Cell] in
+        let juices = menu.juices.map { juice -> [Table.Cell] in
             let recipe = juice.recipe.map { "\($0.amount) \(menu.fruits[$0.fruit].id)" }.joined(separator: " + ")
             let aliases = juice.aliases.joined(separator: ", ")
-            return [
-                .init(juice.id, .bold), .init(juice.name.english), .init(juice.name.korean), .init(recipe), .init(aliases),
-            ]
+            return [.init(juice.id, .bold), .init(juice.name.english), .init(juice.name.korean), .init(recipe), .init(aliases)]
         }
-        return Table(["juice", "name", "이름", "recipe", "aliases"], rows)
+        let tables = [
+            Table(["fruit", "name", "이름", "initial stock"], fruits), Table(["juice", "name", "이름", "recipe", "aliases"], juices),
+        ]
+        let lines = tables.map { $0.lines(paint: .forStandardOutput(), fitting: LiveTerminal.columns).joined(separator: "\n") }
+        StandardOutput.line(lines.joined(separator: "\n\n"))
     }
 }

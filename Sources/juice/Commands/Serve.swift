@@ -10,7 +10,7 @@ import ServiceLifecycle
 /// All options of the service.
 struct ServeOptions: ParsableArguments {
     @OptionGroup var kafka: KafkaOptions
-    @OptionGroup var group: GroupOptions
+    @Option(.group) var group: String?
     @Option(
         help: ArgumentHelp(
             "The name of this instance in its group; keep it across restarts. (default: the host name)", valueName: "name"))
@@ -115,7 +115,22 @@ struct ServeCommand: AsyncParsableCommand {
                 "group": "\(configuration.group)", "instance": "\(configuration.instanceID)",
                 "workers": "\(configuration.workers)",
             ])
-        try await plan.group(readyFile).runForUser()
+        let health = ServiceHealth { readyFile?.set(isReady: $0) }
+        let metrics = plan.http.map { _ in
+            Metrics(ServiceMetric.allCases.map { .init($0.rawValue, help: $0.help, buckets: $0.buckets) })
+        }
+        let service = OrderService(
+            configuration: configuration, topicPlan: configuration.capabilities.managesTopics ? plan.topicPlan : nil,
+            health: health, metrics: metrics?.registry, logger: plan.logger)
+        var services: [any Service] = [service]
+        if let http = plan.http, let metrics {
+            let server = metrics.server(
+                at: http, readyMetric: ServiceMetric.ready.rawValue, liveness: { health.liveness },
+                readiness: { health.readiness }, countsItself: true, logger: plan.logger)
+            // The server stops last, so that it can report health while the service stops.
+            services.insert(server, at: 0)
+        }
+        try await ServiceGroup.of(services, signals: [.sigterm, .sigint]).runForUser()
     }
 
     /// What is printed when an embedded broker starts.
@@ -144,9 +159,9 @@ struct ServicePlan {
     let logger: Logger
     /// The path of the file that exists while the service is ready.
     let readyFile: String?
-    private let http: HTTPAddress?
+    let http: HTTPAddress?
     /// The topics to create if they are missing.
-    private let topicPlan: TopicPlan?
+    let topicPlan: TopicPlan?
 
     init(_ settings: Settings) throws(Failure) {
         logger = try settings.logger(default: .notice)
@@ -172,26 +187,6 @@ struct ServicePlan {
         http = try settings[.http]
         readyFile = try settings[.readyFile]
     }
-
-    /// The service and its server, until SIGTERM or SIGINT, or until one fails.
-    func group(_ readyFile: ReadyFile?) -> ServiceGroup {
-        let health = ServiceHealth { $0 ? readyFile?.create() : readyFile?.remove() }
-        let metrics = http.map { _ in
-            Metrics(ServiceMetric.allCases.map { .init($0.rawValue, help: $0.help, buckets: $0.buckets) })
-        }
-        let service = OrderService(
-            configuration: configuration, topicPlan: configuration.capabilities.managesTopics ? topicPlan : nil, health: health,
-            metrics: metrics?.registry, logger: logger)
-        var services: [any Service] = [service]
-        if let http, let metrics {
-            let server = metrics.server(
-                at: http, readyMetric: ServiceMetric.ready.rawValue, liveness: { health.liveness },
-                readiness: { health.readiness }, countsItself: true, logger: logger)
-            // The server stops last, so that it can report health while the service stops.
-            services.insert(server, at: 0)
-        }
-        return .of(services, signals: [.sigterm, .sigint])
-    }
 }
 
 extension DuplicateWindow {
@@ -210,22 +205,17 @@ struct ReadyFile: Sendable {
     init(path: String) throws(Failure) {
         self.path = path
         let trial = path + ".trial"
-        guard Self.remove(path), Self.create(trial), Self.remove(trial) else {
+        guard Self.set(path, exists: false), Self.set(trial, exists: true), Self.set(trial, exists: false) else {
             throw Failure(.configuration, "the ready file \(path.printable) cannot be written")
         }
     }
 
-    /// Creates the file: the service is ready.
-    func create() { _ = Self.create(path) }
+    /// Creates or removes the file.
+    func set(isReady: Bool) { _ = Self.set(path, exists: isReady) }
 
-    /// Removes the file: the service is not ready any more.
-    func remove() { _ = Self.remove(path) }
-
-    private static func create(_ path: String) -> Bool {
-        FileManager.default.createFile(atPath: path, contents: Data())
+    private static func set(_ path: String, exists: Bool) -> Bool {
+        exists ? FileManager.default.createFile(atPath: path, contents: Data()) : unlink(path) == 0 || errno == ENOENT
     }
-
-    private static func remove(_ path: String) -> Bool { unlink(path) == 0 || errno == ENOENT }
 }
 
 extension Failure {
@@ -240,9 +230,11 @@ extension Failure {
 
     /// Topics that have to be fixed.
     init(_ problems: [TopicCheck.Problem]) {
-        let first = problems.first
-        self.init(
-            .configuration, problems.count == 1 ? first?.fault ?? "" : "the topics are not fit for the service",
-            hint: problems.count == 1 ? "fix it with: \(first?.fix ?? "")" : problems.map(\.description).joined(separator: "\n"))
+        guard let problem = problems.first, problems.count == 1 else {
+            let list = problems.map(\.description).joined(separator: "\n")
+            self.init(.configuration, "the topics are not fit for the service", hint: list)
+            return
+        }
+        self.init(.configuration, problem.fault, hint: "fix it with: \(problem.fix)")
     }
 }

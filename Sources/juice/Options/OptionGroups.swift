@@ -10,7 +10,7 @@ extension Option {
     init<Given: ExpressibleByArgument>(
         _ setting: Setting<some Sendable>, value placeholder: String? = nil, help: String? = nil, completion: CompletionKind? = nil
     ) where Value == Given? {
-        let standard = setting.show(setting.standard).map { " (default: \($0))" } ?? ""
+        let standard = setting.standardText.map { " (default: \($0))" } ?? ""
         let placeholder = placeholder ?? setting.placeholder
         let words = placeholder.contains("@") ? [] : placeholder.split(separator: "|").map(String.init)
         self.init(
@@ -59,11 +59,6 @@ struct MenuOptions: ParsableArguments {
 /// The option for the language.
 struct LanguageOptions: ParsableArguments {
     @Option(.language) var language: String?
-}
-
-/// The option that identifies a service on a cluster.
-struct GroupOptions: ParsableArguments {
-    @Option(.group) var group: String?
 }
 
 /// The options for creating topics.

@@ -11,48 +11,47 @@ import Logging
 struct Setting<Value: Sendable>: Sendable {
     /// The name of the option, and of the member in the configuration file.
     let name: String
-    /// The value if none is given.
+    /// The value if none is given, and its text; nil if there is nothing to show.
     let standard: Value
+    let standardText: String?
     /// Completes "must be …".
     let expectation: String
     /// What the help calls the value: words to choose from are separated by `|`.
     let placeholder: String
     /// The help, without the default.
     let help: String
-    /// The value as `juice config` shows it; nil if there is none.
-    let show: @Sendable (Value) -> String?
     /// Returns nil for an invalid text.
     let parse: @Sendable (String) -> Value?
 
     init(
         _ name: String, default standard: Value, _ expectation: String, value placeholder: String = "text", help: String = "",
-        show: @escaping @Sendable (Value) -> String? = { "\($0)" }, _ parse: @escaping @Sendable (String) -> Value?
+        shown standardText: String? = nil, _ parse: @escaping @Sendable (String) -> Value?
     ) {
-        (self.name, self.standard, self.expectation) = (name, standard, expectation)
-        (self.placeholder, self.help, self.show, self.parse) = (placeholder, help, show, parse)
+        (self.name, self.standard, self.standardText) = (name, standard, standardText ?? "\(standard)")
+        (self.expectation, self.placeholder, self.help, self.parse) = (expectation, placeholder, help, parse)
+    }
+
+    /// A setting without a default.
+    init<Given>(
+        _ name: String, _ expectation: String, value placeholder: String = "text", help: String = "",
+        _ parse: @escaping @Sendable (String) -> Given?
+    ) where Value == Given? {
+        (self.name, standard, standardText) = (name, nil, nil)
+        (self.expectation, self.placeholder, self.help) = (expectation, placeholder, help)
+        self.parse = { parse($0).map(Optional.some) }
     }
 
     /// Such as `JUICE_BOOTSTRAP_SERVERS`.
     var environmentName: String { Settings.variable(of: name) }
 }
 
-extension Setting {
-    /// A setting without a default.
-    init<Given>(
-        _ name: String, _ expectation: String, value placeholder: String = "text", help: String = "",
-        _ parse: @escaping @Sendable (String) -> Given?
-    ) where Value == Given? {
-        self.init(name, default: nil, expectation, value: placeholder, help: help, show: { $0.map { "\($0)" } }) {
-            parse($0).map(Optional.some)
-        }
-    }
-
+extension Setting where Value: RawRepresentable<String> & CaseIterable {
     /// One of a few words.
-    init(_ name: String, default standard: Value, help: String) where Value: RawRepresentable<String> & CaseIterable {
+    init(_ name: String, default standard: Value, help: String) {
         let words = Value.allCases.map(\.rawValue)
         self.init(
             name, default: standard, words.joined(separator: " or "), value: words.joined(separator: "|"), help: help,
-            show: \.rawValue
+            shown: standard.rawValue
         ) { Value(rawValue: $0) }
     }
 }
@@ -94,8 +93,7 @@ extension Setting<Duration> {
         let bounds = "from \(DurationText.text(range.lowerBound)) to \(DurationText.text(range.upperBound))"
         self.init(
             name, default: standard, "a duration \(bounds) with its units, such as \(DurationText.examples)", value: "duration",
-            help: help,
-            show: DurationText.text
+            help: help, shown: DurationText.text(standard)
         ) { text in
             DurationText.parse(text).flatMap { range.contains($0) ? $0 : nil }
         }

@@ -12,12 +12,21 @@ struct Settings: Sendable {
         case commandLine
         case environment
         case file(String)
+
+        /// The setting there, for people.
+        func name(of setting: Setting<some Sendable>) -> String {
+            switch self {
+            case .commandLine: "--\(setting.name)"
+            case .environment: "\(setting.environmentName) in the environment"
+            case .file(let path): "\"\(setting.name)\" in \(path)"
+            }
+        }
     }
 
     /// A setting that was read, as `juice config` shows it.
     struct Entry: Encodable, Equatable {
         let name: String
-        /// The value as in a file, secrets as `********`; nil if there is none.
+        /// The value as it was given, secrets as `********`; nil if there is none.
         let value: String?
         /// Where it was given, or "default".
         let source: String
@@ -77,8 +86,8 @@ struct Settings: Sendable {
         name.wholeMatch(of: /.*_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_.*)?)?)/) != nil
     }
 
-    /// Reads the JSON file of settings, one object with members named like the options. Every value becomes a text, as on the command
-    /// line.
+    /// Reads the JSON file of settings, one object with members named like the options. Every value becomes a text, as on the
+    /// command line.
     private static func texts(ofFile path: String) throws(Failure) -> [String: String] {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Failure(.configuration, "the configuration file \(path) cannot be read")
@@ -121,12 +130,12 @@ extension Settings {
     /// The effective value of a setting.
     subscript<Value>(_ setting: Setting<Value>) -> Value {
         get throws(Failure) {
-            let given = try value(setting, setting.expectation, setting.parse)
+            let given = all(setting).first
             let entry = Entry(
-                name: setting.name, value: setting.show(given ?? setting.standard),
-                source: all(setting).first?.source.name(of: setting) ?? "default")
+                name: setting.name, value: given?.value ?? setting.standardText,
+                source: given?.source.name(of: setting) ?? "default")
             readEntries.byName.withLock { $0[setting.name] = $0[setting.name] ?? entry }
-            return given ?? setting.standard
+            return try value(setting, setting.expectation, setting.parse) ?? setting.standard
         }
     }
 
@@ -180,25 +189,10 @@ extension Settings {
     }
 }
 
-extension Settings.Source {
-    /// The name for people.
-    func name(of setting: Setting<some Sendable>) -> String {
-        switch self {
-        case .commandLine: "option"
-        case .environment: "environment \(setting.environmentName)"
-        case .file(let path): "file \(path)"
-        }
-    }
-}
-
 extension Failure {
     /// An invalid value. On the command line it is a usage error, elsewhere a configuration error.
     static func badSetting(_ setting: Setting<some Sendable>, _ source: Settings.Source, _ fault: String) -> Failure {
-        switch source {
-        case .commandLine: Failure(.usage, "--\(setting.name) \(fault)")
-        case .environment: Failure(.configuration, "\(setting.environmentName) in the environment \(fault)")
-        case .file(let path): Failure(.configuration, "\"\(setting.name)\" in \(path) \(fault)")
-        }
+        Failure(source == .commandLine ? .usage : .configuration, "\(source.name(of: setting)) \(fault)")
     }
 }
 

@@ -49,6 +49,9 @@ struct TerminalTests {
         table.add([.init("강남"), .init("10"), .init("██")])
         table.add([.init("main"), .init("7"), .init("")])
         #expect(table.lines(paint: .none) == ["가게   n  bar", "강남  10  ██", "main   7"])
+        // Numbers are aligned right.
+        let short = Table(["가게", "n"], [[.init("강남"), .init("10")], [.init("main"), .init("–")]])
+        #expect(short.lines(paint: .none) == ["가게   n", "강남  10", "main   –"])
     }
 
     @Test func stockIsInMenuOrderWithUnknownFruitsLast() {

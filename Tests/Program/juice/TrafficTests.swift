@@ -85,9 +85,9 @@ struct TrafficTests {
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
         let file = try ReadyFile(path: path)
         #expect(!exists)
-        file.create()
+        file.set(isReady: true)
         #expect(exists)
-        file.remove()
+        file.set(isReady: false)
         #expect(!exists)
     }
 
