@@ -41,11 +41,8 @@ struct DemoCommand: ParsableCommand {
         let (plan, menu, language) = (try TrafficPlan(settings), try settings.menu(), try settings[.language])
         let secrets = try KioskPlan.staffSecrets(settings)
         let isLive = LiveTerminal.isPossible
-        var logger = try settings.logger(default: .warning)
-        // Log lines would disturb the live view, so they are held back until it ends.
-        let heldLines = HeldLines()
-        defer { heldLines.release() }
-        if isLive { logger = .lines(level: logger.logLevel, format: try settings[.logFormat], sink: heldLines.hold) }
+        // Log lines would disturb the live view. An error that ends the demo is printed after it.
+        let logger = try isLive ? .lines(level: .critical) { _ in } : settings.logger(default: .warning)
 
         let interruption = StopSignal.onInterruption()
         let embedded = try EmbeddedKafka(topics: TopicNames(), partitions: 4, runFiles: .ofThisUser(), logger: logger)
@@ -148,7 +145,7 @@ private final class DemoView {
                 + " \(times.median.inMilliseconds), 99 of 100 within \(times.p99.inMilliseconds)"
         }
         var lines = [paint(.bold, "juice demo") + "  an embedded Kafka broker at \(bootstrapServers); Ctrl-C ends it"]
-        lines += [note, ""].compactMap(\.self) + table.lines(records, paint: paint, fitting: columns)
+        lines += [note, ""].compactMap(\.self) + table.lines(records, paint: paint)
         lines += ["", counters.joined(separator: "   ")]
         lines += [speed ?? "the service joins its consumer group, which takes some seconds", ""]
         // The newest answer is at the bottom, as in any log.

@@ -88,7 +88,7 @@ struct DoctorReport: Encodable {
         for (title, table) in [brokers, topics, group, inputs] {
             if title != nil || !table.rows.isEmpty { lines.append("") }
             if let title { lines.append(title) }
-            if !table.rows.isEmpty { lines += table.lines(paint: paint, fitting: width) }
+            if !table.rows.isEmpty { lines += table.lines(paint: paint) }
         }
         return lines
     }

@@ -39,7 +39,7 @@ struct MenuCommand: ParsableCommand {
         let tables = [
             Table(["fruit", "name", "이름", "initial stock"], fruits), Table(["juice", "name", "이름", "recipe", "aliases"], juices),
         ]
-        let lines = tables.map { $0.lines(paint: .forStandardOutput(), fitting: LiveTerminal.columns).joined(separator: "\n") }
+        let lines = tables.map { $0.lines(paint: .forStandardOutput()).joined(separator: "\n") }
         StandardOutput.line(lines.joined(separator: "\n\n"))
     }
 }

@@ -58,17 +58,11 @@ struct CommandLineTests {
     }
 
     @Test func everyCommandShowsExamples() {
-        let commands: [any ParsableCommand.Type] = [
-            ServeCommand.self, DemoCommand.self, OrderCommand.self, CancelCommand.self, RestockCommand.self, StockCommand.self,
-            ResultsCommand.self, ShowCommand.self,
-            HistoryCommand.self,
-            TopicsCommand.self,
-            TopicsCommand.Create.self,
-            TopicsCommand.Check.self, ConfigCommand.self, MenuCommand.self, TrafficCommand.self, RestockBotCommand.self,
-            CompletionsCommand.self,
-            DeadLettersCommand.self, DeadLetterList.self, DeadLetterShow.self, DeadLetterResend.self,
-        ]
-        for command in commands { #expect(command.configuration.discussion.contains("Examples:\n  juice "), "\(command)") }
+        func expectExamples(_ command: any ParsableCommand.Type) {
+            #expect(command.configuration.discussion.contains("Examples:\n  juice "), "\(command)")
+            command.configuration.subcommands.forEach(expectExamples)
+        }
+        JuiceCommand.configuration.subcommands.forEach(expectExamples)
     }
 
     @Test func failuresAreOneLineAndAHint() {
