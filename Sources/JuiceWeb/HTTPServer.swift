@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import HummingbirdCore
 import Logging
+import Metrics
 import NIOCore
 import ServiceLifecycle
 
@@ -11,7 +12,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     private let responder: Responder
     private let address: HTTPAddress
     private let limits: ConnectionLimits
-    private let metrics: HTTPMetrics
+    private let metrics: any MetricsFactory
     private let logger: Logger
     private let onListening: @Sendable (HTTPAddress) async -> Void
 
@@ -19,11 +20,13 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     ///
     /// - Parameters:
     ///   - responder: answers the requests, for example a router's responder.
+    ///   - metrics: the backend that receives the ``HTTPMetric`` values.
     ///   - logger: receives the address and errors.
     ///   - onListening: called with the bound address once the server accepts connections.
     package init(
-        _ responder: Responder, at address: HTTPAddress, limits: ConnectionLimits, metrics: HTTPMetrics = HTTPMetrics(),
-        logger: Logger, onListening: @escaping @Sendable (HTTPAddress) async -> Void = { _ in }
+        _ responder: Responder, at address: HTTPAddress, limits: ConnectionLimits,
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance, logger: Logger,
+        onListening: @escaping @Sendable (HTTPAddress) async -> Void = { _ in }
     ) {
         (self.responder, self.address, self.limits, self.metrics) = (responder, address, limits, metrics)
         (self.logger, self.onListening) = (logger, onListening)
@@ -36,14 +39,12 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         var quiet = logger
         // Hummingbird's own notices repeat those logged here.
         quiet.logLevel = max(logger.logLevel, .warning)
-        let pool = ConnectionPool(limits, metrics: metrics)
+        let connections = ConnectionCount(limits, metrics: metrics)
         let application = Application(
             responder: responder,
-            server: HTTPServerBuilder { responder in LimitedHTTPChannel(http: HTTP1Channel(responder: responder), pool: pool) },
+            server: .http1(configuration: .init(additionalChannelHandlers: [ConnectionHandler(connections)])),
             configuration: .init(
-                address: .hostname(address.host, port: address.port),
-                // One more is accepted, to displace an idle connection or to be closed. Others wait in the system's queue.
-                availableConnectionsDelegate: .maximum(limits.connections + 1, logger: quiet)),
+                address: .hostname(address.host, port: address.port), availableConnectionsDelegate: connections),
             onServerRunning: { channel in
                 let bound = HTTPAddress(host: address.host, port: channel.localAddress?.port ?? address.port)
                 logger.notice("HTTP at http://\(bound)")

@@ -1,64 +1,40 @@
-import CoreMetrics
 import Foundation
-import Synchronization
 
-/// Metrics of this process, named as in Prometheus' own client libraries.
+/// Metrics of this process in Prometheus' text format, named as in Prometheus' own client libraries.
 ///
 /// Memory, open files and threads are available on Linux only.
-package final class ProcessMetrics: Sendable {
-    package static let descriptions: [PrometheusRegistry.Description] = [
-        .init("process_cpu_seconds_total", help: "Processor time of this process, in seconds."),
-        .init("process_start_time_seconds", help: "When this process started, in seconds since 1970."),
-        .init("process_resident_memory_bytes", help: "Memory of this process that is in RAM, in bytes."),
-        .init("process_virtual_memory_bytes", help: "Address space of this process, in bytes."),
-        .init("process_open_fds", help: "Open file descriptors."),
-        .init("process_max_fds", help: "File descriptors that may be open at once."),
-        .init("process_threads", help: "Threads of this process."),
-    ]
-
-    private let factory: any MetricsFactory
-    private let cpu: FloatingPointCounter
-    /// The processor time counted so far, in seconds.
-    private let countedTime = Mutex(0.0)
-
-    /// The metrics before the first ``update()``; the process counts as started now.
-    package init(factory: any MetricsFactory) {
-        self.factory = factory
-        cpu = FloatingPointCounter(label: "process_cpu_seconds_total", factory: factory)
-        set("process_start_time_seconds", Date().timeIntervalSince1970)
-    }
-
-    /// Updates the values from the operating system.
-    package func update() {
-        countedTime.withLock { counted in
-            var time = timespec()
-            guard clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0 else { return }
-            let seconds = Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000
-            cpu.increment(by: seconds - counted)
-            counted = seconds
+enum ProcessMetrics {
+    /// The present values.
+    ///
+    /// - Parameter startedAt: when the process started, in seconds since 1970.
+    static func text(startedAt: Double) -> String {
+        var text = ""
+        func add(_ name: String, _ help: String, _ value: Double?, kind: String = "gauge") {
+            guard let value else { return }
+            text += TextFormat.head(of: name, kind, help: help) + TextFormat.sample(name, "", TextFormat.number(value))
         }
-        set("process_max_fds", OpenFileLimit.current.map { Double($0.rlim_cur) })
+        var cpu = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu)
+        add(
+            "process_cpu_seconds_total", "Processor time of this process, in seconds.",
+            Double(cpu.tv_sec) + Double(cpu.tv_nsec) / 1_000_000_000, kind: "counter")
+        add("process_start_time_seconds", "When this process started, in seconds since 1970.", startedAt)
+        add("process_max_fds", "File descriptors that may be open at once.", OpenFileLimit.current.map { Double($0.rlim_cur) })
         #if os(Linux)
-            set(
-                "process_open_fds", (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { Double($0.count) }
-            )
-            let fields = Self.statFields
-            guard fields.count > 21 else { return }
-            set("process_threads", Double(fields[17]))
-            set("process_virtual_memory_bytes", Double(fields[20]))
-            set("process_resident_memory_bytes", Double(fields[21]).map { $0 * Double(sysconf(Int32(_SC_PAGESIZE))) })
+            let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+            add("process_open_fds", "Open file descriptors.", files.map(Double.init))
+            // See proc(5). After the process' name, which may contain any characters, comes field 3.
+            guard let stat = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8) else { return text }
+            let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ").dropFirst().map { Double($0) }
+            guard fields.count > 21 else { return text }
+            add("process_threads", "Threads of this process.", fields[17])
+            add("process_virtual_memory_bytes", "Address space of this process, in bytes.", fields[20])
+            let pageSize = Double(sysconf(Int32(_SC_PAGESIZE)))
+            add(
+                "process_resident_memory_bytes", "Memory of this process that is in RAM, in bytes.",
+                fields[21].map { $0 * pageSize })
         #endif
-    }
-
-    private func set(_ name: String, _ value: Double?) {
-        if let value { Meter(label: name, factory: factory).set(value) }
-    }
-
-    /// The fields of /proc/self/stat from field 3 on, after the process' name, which may contain any characters: see proc(5).
-    private static var statFields: [Substring] {
-        guard let stat = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8), let nameEnd = stat.lastIndex(of: ")")
-        else { return [] }
-        return stat[stat.index(after: nameEnd)...].split(separator: " ")
+        return text
     }
 }
 

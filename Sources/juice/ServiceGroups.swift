@@ -83,10 +83,8 @@ struct Metrics {
         let dropped = PrometheusRegistry.Description(
             "juice_log_lines_dropped_total",
             help: "Lines of the log and of standard output that were dropped: they were not read, or could not be written.")
-        registry = PrometheusRegistry(descriptions: own + http + ProcessMetrics.descriptions + [build, dropped])
+        registry = PrometheusRegistry(descriptions: own + http + [build, dropped])
         Meter(label: build.name, dimensions: [("version", JuiceCommand.currentVersion)], factory: registry).set(1)
-        let process = ProcessMetrics(factory: registry)
-        registry.onCollect { process.update() }
         let droppedLines = Counter(label: dropped.name, factory: registry)
         registry.onCollect { for queue in OutputQueue.all { droppedLines.increment(by: queue.takeDropped()) } }
     }
@@ -106,7 +104,7 @@ struct Metrics {
             liveness: liveness, readiness: readiness, warnings: { OutputQueue.all.compactMap(\.warning) }, metrics: registry)
         return HTTPServer(
             routes, at: address, limits: .probes,
-            metrics: countsItself ? HTTPMetrics(factory: registry) : HTTPMetrics(), logger: logger)
+            metrics: countsItself ? registry : NOOPMetricsHandler.instance, logger: logger)
     }
 }
 

@@ -2,11 +2,12 @@ import Foundation
 import Hummingbird
 import JuiceWeb
 import Logging
+import Metrics
 import ServiceLifecycle
 
 /// Serves on a free port of the loopback interface during the body.
 package func serving<Responder: HTTPResponder>(
-    _ responder: Responder, limits: ConnectionLimits = .probes, metrics: HTTPMetrics = HTTPMetrics(),
+    _ responder: Responder, limits: ConnectionLimits = .probes, metrics: any MetricsFactory = NOOPMetricsHandler.instance,
     besides services: [any Service] = [], _ body: @Sendable @escaping (HTTPAddress) async throws -> Void
 ) async throws where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
     let (addresses, listening) = AsyncStream.makeStream(of: HTTPAddress.self)

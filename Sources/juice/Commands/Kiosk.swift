@@ -154,7 +154,7 @@ struct KioskPlan {
         let factory: any MetricsFactory = metrics?.registry ?? NOOPMetricsHandler.instance
         let kiosk = Kiosk(configuration, metrics: factory, logger: logger)
         let server = HTTPServer(
-            kiosk.responder, at: address, limits: limits, metrics: HTTPMetrics(factory: factory), logger: logger,
+            kiosk.responder, at: address, limits: limits, metrics: factory, logger: logger,
             onListening: onListening)
         // Services stop in reverse order: the kiosk ends its streams first, so the server has nothing left to wait for.
         guard let adminAddress, let metrics else { return [server, kiosk] }

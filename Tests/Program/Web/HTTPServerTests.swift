@@ -41,7 +41,7 @@ import Testing
                 reasons.withLock { $0 = ["a \"worker\"", "b"] }
                 let bad = try await get("/health/\(path)", at: address)
                 let status = path == "live" ? "stuck" : "not ready"
-                #expect((bad.status, bad.body) == (503, #"{"status":"\#(status)","reasons":["a \"worker\"","b"]}"#))
+                #expect((bad.status, bad.body) == (503, #"{"reasons":["a \"worker\"","b"],"status":"\#(status)"}"#))
             }
         }
     }
@@ -56,7 +56,7 @@ import Testing
             #expect((good.status, good.body) == (200, #"{"status":"ready","warnings":["12 lines dropped"]}"#))
             reasons.withLock { $0 = ["a"] }
             let bad = try await get("/health/ready", at: address)
-            #expect((bad.status, bad.body) == (503, #"{"status":"not ready","reasons":["a"],"warnings":["12 lines dropped"]}"#))
+            #expect((bad.status, bad.body) == (503, #"{"reasons":["a"],"status":"not ready","warnings":["12 lines dropped"]}"#))
             #expect(try await get("/health/live", at: address).body == #"{"status":"alive"}"#)
         }
     }
@@ -68,7 +68,7 @@ import Testing
             let answer = try await get("/metrics", at: address)
             #expect(answer.status == 200)
             #expect(answer.headers["Content-Type"] as? String == PrometheusRegistry.contentType)
-            #expect(answer.body == "# TYPE x_total counter\nx_total 3\n")
+            #expect(answer.body.hasPrefix("# TYPE x_total counter\nx_total 3\n# HELP process_"))
             #expect(try await get("/", at: address).status == 404)
         }
     }
