@@ -135,7 +135,7 @@ class KioskTest(unittest.TestCase):
         url = urllib.parse.urlparse(url or self.stand.url)
         connection = http.client.HTTPConnection(url.netloc)
         try:
-            connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"} | headers)
+            connection.request("POST", path, json.dumps(body), headers)
             return connection.getresponse().status
         finally:
             connection.close()

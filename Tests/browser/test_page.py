@@ -215,7 +215,7 @@ class PageTest(KioskTest):
 
     def test_forced_colors_show_what_is_chosen(self):
         prefer(self.driver, forced="active")
-        for screen, part in (("order", "nav a"), ("order", ".segments [data-language]"), ("board", "[data-scope]")):
+        for screen, part in (("order", "nav a"), ("order", ".segments [data-language]")):
             self.go(screen)
             colors = [element.value_of_css_property("background-color") for element in all_of(self.driver, part)]
             self.assertEqual(colors.count(colors[0]), 1, part)

@@ -110,7 +110,7 @@ class StockTest(KioskTest):
             self.assertIn("cannot be edited on this page", one(self.driver, "#editing-off").text)
             self.assertFalse(one(self.driver, "#edit").is_displayed())
             self.assertEqual(texts(self.driver, "#store option"), ["a", "b"])
-            # Whoever cannot edit the stock is told who can.
+            # The page says who can edit the stock.
             self.juice("restock", "kiwi=0", "--store", "a")
             one(self.driver, "nav a[href='#order']").click()
             self.order("kiwi")

@@ -29,11 +29,11 @@ class StoreTest(KioskTest):
             self.wait_for_card("juiceMade", "juice made: kiwi juice")
             self.wait(lambda: self.count("kiwi") == "12", "12 of 10 and 5 kiwis")
 
-    def test_an_order_of_before_is_refused_in_words(self):
+    def test_an_order_for_a_store_that_is_gone_is_refused_in_words(self):
         with self.kiosk() as url:
             visit(self.driver, url, "main")
             self.driver.execute_script(
-                """sessionStorage.setItem("juice-commands", JSON.stringify([{ kind: "order", id: "kiosk-of-before",
+                """sessionStorage.setItem("juice-commands", JSON.stringify([{ kind: "order", id: "kiosk-a-1",
                     store: arguments[0], content: { items: [{ juice: "kiwi", quantity: 1 }] }, at: Date.now() }]))""",
                 self.store,
             )

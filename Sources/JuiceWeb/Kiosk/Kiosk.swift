@@ -40,7 +40,7 @@ package struct Kiosk: Service {
         hub = Hub(
             menu: configuration.menu, rule: configuration.rule, mostPages: configuration.mostPages, metrics: self.metrics,
             clock: clock)
-        producer = CommandProducer(configuration: configuration.orders, topics: configuration.topics, logger: logger)
+        producer = CommandProducer(configuration, metrics: self.metrics, logger: logger)
         limiter = OrderRateLimiter(perSecond: configuration.orderRate, logger: logger)
         staff = StaffAuthenticator(configuration.staffSecrets, logger: logger)
     }
@@ -57,11 +57,9 @@ package struct Kiosk: Service {
     package func run() async throws {
         let stop = StopSignal()
         let feed = KafkaFeed(configuration: configuration, hub: hub, stop: stop, steps: steps, logger: logger)
-        let end: @Sendable () -> Void = { [hub, limiter, staff] in
+        let end: @Sendable () -> Void = { [hub] in
             stop.request()
             hub.close()
-            limiter.close()
-            staff.close()
         }
         try await withTaskCancellationOrGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -86,7 +84,7 @@ package struct Kiosk: Service {
     ///
     /// - `GET /` and the files it links to: the page.
     /// - `GET /api/menu`: the menu, as a file. `GET /api/settings`: the stores, and what the page may do.
-    /// - `GET /api/events?store=…&scope=all|store&page=…`: the live state, as server-sent events.
+    /// - `GET /api/events?store=…&page=…`: the live state, as server-sent events.
     /// - `POST /api/orders?store=…`, `POST /api/restocks?store=…`: the value of a record for that topic, a cancel's too; 202 once a
     ///   broker has acknowledged it, 429 with `Retry-After` over the rate limit. The answer arrives as an event.
     /// - `POST /api/staff`: signs staff in: 204 if the token or PIN in `Authorization` is right, with the cookie restocks need.
@@ -105,26 +103,40 @@ package struct Kiosk: Service {
         router.get("/api/menu") { _, _ in
             var file = OutputBuffer(capacity: 4096)
             MenuFile.encode(configuration.menu, into: &file)
-            return json(file.bytes)
+            return Response.json(file.bytes)
         }
         router.get("/api/settings") { request, _ in
-            json(try JSONEncoder().encode(PageSettings(configuration, isStaff: staff.isSignedIn(request.staffSession))))
+            let settings: [String: Any] = [
+                // Null leaves it to the browser.
+                "language": configuration.language?.rawValue ?? NSNull(),
+                "stores": hub.rule.named, "hasFixedStores": hub.rule.isFixed,
+                "canEditStock": !configuration.staffSecrets.isEmpty, "isStaff": staff.isSignedIn(request.staffSession),
+                // How long an order can be cancelled, in seconds.
+                "duplicateWindow": configuration.duplicateWindow / .seconds(1),
+            ]
+            return Response.json(JSONSerialization.bytes(settings))
         }
         router.get("/api/events") { request, _ in try events(request) }
         router.post("/api/orders") { request, context in
-            try await admit(posted(request).command(body(of: request), of: .orders), request, context)
+            let command = try await command(in: request, to: .orders)
+            guard let takesOrders = hub.takesOrders(for: Name(command.store)) else { throw Refusal.stockIsUnread }
+            guard takesOrders else { throw Refusal.unknownStore }
+            // A cancel counts too: either may take a place in the service's duplicate memory.
+            try limiter.admit(from: context.peer)
+            try await producer.send(command)
+            return Response(status: .accepted)
         }
         router.post("/api/restocks") { request, _ in
             try staff.admit(request.staffSession)
-            let restock = try await posted(request).command(body(of: request), of: .restocks)
+            let command = try await command(in: request, to: .restocks)
             // Any store that is shown: a restock creates a new store.
-            guard hub.rule.isShown(Name(restock.store)) else { throw Refusal.unknownStore }
-            return try await send(restock)
+            guard hub.rule.isShown(Name(command.store)) else { throw Refusal.unknownStore }
+            try await producer.send(command)
+            return Response(status: .accepted)
         }
         router.post("/api/staff") { request, context in
             let session = try staff.signIn(
-                authorization: request.headers[.authorization], session: request.staffSession, from: context.peer,
-                path: request.uri.path)
+                authorization: request.headers[.authorization], session: request.staffSession, from: context.peer)
             return Response(status: .noContent, headers: [.setCookie: request.staffCookie(session)])
         }
         router.delete("/api/staff") { request, _ in
@@ -134,71 +146,38 @@ package struct Kiosk: Service {
         return router.buildResponder()
     }
 
-    private func json(_ bytes: some Sequence<UInt8>) -> Response {
-        Response(
-            status: .ok, headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
-    }
-
-    // MARK: - Commands
-
-    /// Sends an order or a cancel, within the rate limit. Either may take a place in the service's duplicate memory.
-    private func admit(_ command: OutgoingCommand, _ request: Request, _ context: KioskContext) async throws -> Response {
-        guard let takesOrders = hub.takesOrders(for: Name(command.store)) else { throw Refusal.stockIsUnread }
-        guard takesOrders else { throw Refusal.unknownStore }
-        try limiter.admit(from: context.peer, path: request.uri.path)
-        return try await send(command)
-    }
-
-    private func posted(_ request: Request) throws -> PostedCommand {
-        PostedCommand(menu: configuration.menu, store: try store(of: request))
-    }
-
-    private func body(of request: Request) async throws -> ByteBuffer {
+    private func command(in request: Request, to topic: InputTopic) async throws -> PostedCommand {
+        let store = try store(of: request)
         do {
-            return try await request.body.collect(upTo: PostedCommand.maximumLength)
+            let body = try await request.body.collect(upTo: PostedCommand.maximumLength)
+            return try PostedCommand(Array(buffer: body), to: topic, store: store, menu: configuration.menu)
         } catch is NIOTooManyBytesError { throw Refusal.tooLarge }
     }
 
     /// The store that the request is about, as a record's key says it.
-    private func store(of request: Request) throws -> String {
+    private func store(of request: Request) throws(Refusal) -> String {
         let store = request.uri.queryParameters["store"].map(String.init) ?? StoreID.main
         guard (1...StoreID.maximumLength).contains(store.utf8.count) else {
-            throw Refusal.badRequest("a store's id has from 1 to \(StoreID.maximumLength) bytes")
+            throw .badRequest("a store's id has from 1 to \(StoreID.maximumLength) bytes")
         }
         return store
     }
 
-    private func send(_ command: OutgoingCommand) async throws -> Response {
-        do {
-            _ = try await producer.send(command)
-            metrics.commands(command.kind, isConfirmed: true).increment()
-            return Response(status: .accepted)
-        } catch CommandProducer.Failure.busy { throw Refusal.busy } catch CommandProducer.Failure.unconfirmed(let reason) {
-            metrics.commands(command.kind, isConfirmed: false).increment()
-            throw Refusal.unconfirmed(reason)
-        }
-    }
-
-    // MARK: - Events
-
-    private func events(_ request: Request) throws -> Response {
-        let parameters = request.uri.queryParameters
-        let store = try store(of: request)
-        guard hub.rule.isShown(Name(store)) else { throw Refusal.unknownStore }
-        let view = PageView(store: Name(store), scope: parameters["scope"] == "store" ? Name(store) : nil)
-        let page = Name(parameters["page"].map { String($0) } ?? "")
-        guard page.text.utf8.count <= CommandKind.maximumIDLength else { throw Refusal.badRequest("the page's name is too long") }
-        guard hub.hasRoom else { throw Refusal.tooManyPages }
+    private func events(_ request: Request) throws(Refusal) -> Response {
+        let store = Name(try store(of: request))
+        guard hub.rule.isShown(store) else { throw .unknownStore }
+        let name = Name(request.uri.queryParameters["page"].map { String($0) } ?? "")
+        guard name.text.utf8.count <= CommandKind.maximumIDLength else { throw .badRequest("the page's name is too long") }
+        guard hub.hasRoom else { throw .tooManyPages }
         return Response(
             status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
             body: ResponseBody { [hub] writer in
                 // Subscribe only here: the body of a HEAD response, or for a client that is gone, is never written. Another page
                 // may have taken the last place since the check; then this stream ends at once, and the page reconnects.
-                guard let subscriber = hub.subscribe(view, page: page) else { return try await writer.finish(nil) }
-                defer { hub.unsubscribe(subscriber) }
-                // If the page does not read, the write waits here while the mailbox keeps only the newest frames.
-                for await _ in subscriber.wakes { try await writer.write(subscriber.drain()) }
+                guard let page = hub.subscribe(to: store, page: name) else { return try await writer.finish(nil) }
+                defer { hub.unsubscribe(page) }
+                // If the page does not read, the write waits here while the mailbox keeps only the newest events.
+                for await _ in page.wakes { try await writer.write(page.drain()) }
                 try await writer.finish(nil)
             })
     }

@@ -8,8 +8,6 @@ package struct KioskConfiguration: Sendable {
     /// The properties that all Kafka clients share: brokers, security.
     var kafka: KafkaConfiguration
     package var topics: TopicNames
-    /// The service's consumer group, whose lag the board shows.
-    package var group: String
     /// The broker features that the clients can rely on.
     var capabilities: BrokerCapabilities
     /// The menu on the page; it must be the service's.
@@ -33,11 +31,11 @@ package struct KioskConfiguration: Sendable {
 
     /// By default: all stores that have stock, the built-in menu, the browser's language, and no stock editing.
     package init(
-        kafka: KafkaConfiguration, topics: TopicNames, group: String, capabilities: BrokerCapabilities = .full,
-        menu: Menu = .standard, stores: [String]? = nil, takesAnyStore: Bool = false, language: Language? = nil,
-        staffSecrets: [StaffSecret] = [], hostNames: [String] = [], orderRate: Int = 100
+        kafka: KafkaConfiguration, topics: TopicNames, capabilities: BrokerCapabilities = .full, menu: Menu = .standard,
+        stores: [String]? = nil, takesAnyStore: Bool = false, language: Language? = nil, staffSecrets: [StaffSecret] = [],
+        hostNames: [String] = [], orderRate: Int = 100
     ) {
-        (self.kafka, self.topics, self.group, self.capabilities) = (kafka, topics, group, capabilities)
+        (self.kafka, self.topics, self.capabilities) = (kafka, topics, capabilities)
         (self.menu, self.stores, self.takesAnyStore, self.language) = (menu, stores, takesAnyStore, language)
         (self.staffSecrets, self.hostNames, self.orderRate) = (staffSecrets, hostNames, orderRate)
     }
@@ -48,26 +46,20 @@ package struct KioskConfiguration: Sendable {
     /// The configuration of the one consumer that reads answers and stock for all pages.
     var feed: KafkaConfiguration {
         KafkaConfiguration(["queued.max.messages.kbytes": "16384"])
-            .merging(capabilities.consumerProperties).merging(kafka.properties).merging(reading)
-            // librdkafka requires a group id; without a subscription the consumer joins no group.
-            .merging(["group.id": "juice-kiosk"])
+            .merging(capabilities.consumerProperties).merging(kafka.properties)
+            .merging([
+                "enable.auto.commit": "false", "enable.auto.offset.store": "false", "isolation.level": "read_committed",
+                "enable.partition.eof": "true", "auto.offset.reset": "earliest",
+                // librdkafka requires a group id; without a subscription the consumer joins no group.
+                "group.id": "juice-kiosk",
+            ])
     }
-
-    /// The configuration of the client that asks for the committed offsets of the service's group. It neither joins nor reads.
-    var monitor: KafkaConfiguration { kafka.merging(reading).merging(["group.id": group]) }
 
     /// The configuration of the producer of commands: idempotent, and partitioned by store.
     var orders: KafkaConfiguration {
         KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "8000"]).merging(kafka.properties).merging([
             "enable.idempotence": "true", "partitioner": "murmur2_random",
         ])
-    }
-
-    private var reading: [String: String] {
-        [
-            "enable.auto.commit": "false", "enable.auto.offset.store": "false", "isolation.level": "read_committed",
-            "enable.partition.eof": "true", "auto.offset.reset": "earliest",
-        ]
     }
 }
 

@@ -1,7 +1,9 @@
+import Foundation
 import JuiceDomain
 import JuiceMessages
+import NIOCore
 
-/// Everything that the pages show: the stock of each store, the activity, and the connection to Kafka.
+/// Everything that the pages show: the stock of each store, the latest answers, and the connection to Kafka.
 ///
 /// A plain value without threads or a clock: callers pass the time, in seconds since 1970.
 struct KioskState: Sendable {
@@ -11,39 +13,32 @@ struct KioskState: Sendable {
         case stock(StockRecord)
         /// A store was reset to the menu's initial stock.
         case stockRemoved(store: String)
-        /// An answer. Those written before the kiosk started are history: listed, but not counted.
-        case answer(TimedAnswer, isHistory: Bool)
+        case answer(ReadAnswer)
 
         /// The store that it concerns.
         var store: Name {
             switch self {
             case .stock(let record): Name(record.store)
             case .stockRemoved(let store): Name(store)
-            case .answer(let answer, _): Name(answer.answer.store)
+            case .answer(let answer): Name(answer.answer.store)
             }
         }
     }
 
-    /// How many stores have their own activity at a time. Answers of further stores only count for all stores together.
-    static let mostActiveStores = 2000
-
-    /// A page can choose from at least this many stores besides those that the rule names, and from fewer than twice as many.
+    /// How many answers a page lists.
+    static let mostAnswers = 30
+    /// How many stores a page can choose from besides those that the rule names.
     static let offeredStores = 200
 
     let menu: Menu
     private let rule: StoreRule
     private var stock: [Name: StockRecord] = [:]
-    /// The stores whose stock changed last.
-    private var offered = RecentTable<Name, Void>(capacity: offeredStores)
-    private var activities: [Name: Activity] = [:]
-    private var allActivity: Activity
+    /// The latest answers, oldest first.
+    private(set) var answers: [ReadAnswer] = []
+    private var counts = RecentCounts()
     var connection = ConnectionState()
-    /// The consumer group's lag, in commands; nil while it is unknown.
-    var lag: Int?
 
-    init(menu: Menu, rule: StoreRule, now: Int) {
-        (self.menu, self.rule, allActivity) = (menu, rule, Activity(now: now))
-    }
+    init(menu: Menu, rule: StoreRule) { (self.menu, self.rule) = (menu, rule) }
 
     /// Applies an event. Returns whether its store is shown by this kiosk; events of other stores are ignored.
     @discardableResult
@@ -51,37 +46,21 @@ struct KioskState: Sendable {
         let store = event.store
         guard rule.isShown(store) else { return false }
         switch event {
-        case .stock(let record):
-            stock[store] = record
-            if !rule.isNamed(store) { offered[store] = () }
-        case .stockRemoved:
-            stock[store] = nil
-            offered[store] = nil
-        case .answer(let answer, let isHistory):
-            allActivity.add(answer, isHistory: isHistory, now: now)
-            guard activities[store] != nil || activities.count < Self.mostActiveStores else { break }
-            activities[store, default: Activity(now: now)].add(answer, isHistory: isHistory, now: now)
+        case .stock(let record): stock[store] = record
+        case .stockRemoved: stock[store] = nil
+        case .answer(let answer):
+            if answers.count == Self.mostAnswers { answers.removeFirst() }
+            answers.append(answer)
+            counts.add(answer, now: now)
         }
         return true
-    }
-
-    /// Drops the activity of stores that have been idle for longer than counts are kept. Call it periodically.
-    mutating func sweep(now: Int) {
-        activities = activities.filter { now - $0.value.activeAt <= RateWindow.length }
     }
 
     /// Drops all stock, before it is read again. Freeing it takes a while with many stores: do so outside any lock.
     mutating func restart() -> [Name: StockRecord] {
         defer { stock = [:] }
-        offered = RecentTable(capacity: Self.offeredStores)
         connection.isRestored = false
         return stock
-    }
-
-    /// No broker answered.
-    mutating func failed(_ reason: String) {
-        connection.failed(reason)
-        lag = nil
     }
 
     /// Whether orders are accepted for a store; nil while it is unknown whether the store has stock.
@@ -92,23 +71,78 @@ struct KioskState: Sendable {
 
     /// The stock of a store, in the menu's order. A store without a record, and a fruit missing from the record, have the menu's
     /// initial stock.
-    func stock(of store: Name) -> StockRecord {
-        let record = stock[store]
-        let known = Dictionary((record?.stock ?? []).map { (Name($0.fruit), $0.amount) }) { $1 }
-        return StockRecord(
-            store: store.text, revision: record?.revision ?? 0,
-            stock: menu.fruits.map { FruitAmount(fruit: $0.id, amount: known[Name($0.id)] ?? $0.initialStock) })
+    func stock(of store: Name) -> [FruitAmount] {
+        let known = Dictionary((stock[store]?.stock ?? []).map { (Name($0.fruit), $0.amount) }) { $1 }
+        return menu.fruits.map { FruitAmount(fruit: $0.id, amount: known[Name($0.id)] ?? $0.initialStock) }
     }
 
-    /// The stores to choose from: those that the rule names, then some of the last changed ones, sorted. A page can also
-    /// ask for any other.
-    var storeNames: [String] { rule.named + offered.keys.map(\.text).sorted() }
-
-    /// The activity at a store; nil is all stores.
-    func activity(of store: Name?, now: Int) -> Activity {
-        store.map { activities[$0] ?? Activity(now: now) } ?? allActivity
+    /// The stores to choose from: those that the rule names, then some others, sorted. A page can also ask for any other.
+    var storeNames: [String] {
+        rule.named + stock.keys.lazy.filter { !rule.isNamed($0) }.prefix(Self.offeredStores).map(\.text).sorted()
     }
 }
+
+// MARK: - Events of pages
+
+/// The events that a page keeps only the newest of, by their names in the stream.
+enum PageEvent: String, CaseIterable {
+    case link, stores, stock, board, answers
+
+    /// A server-sent event. JSON escapes line ends, so the data is always one line.
+    static func encode(_ name: String, _ content: [String: Any]) -> ByteBuffer {
+        var buffer = ByteBuffer(string: "event: \(name)\ndata: ")
+        buffer.writeBytes(JSONSerialization.bytes(content))
+        buffer.writeString("\n\n")
+        return buffer
+    }
+}
+
+extension KioskState {
+    /// The event for pages of a store. Only ``PageEvent/stock`` depends on the store.
+    func event(_ event: PageEvent, of store: Name = Name(StoreID.main), now: Int) -> ByteBuffer {
+        let content: [String: Any]
+        switch event {
+        case .link: content = ["state": connection.phase.rawValue]
+        case .stores: content = ["stores": storeNames]
+        case .stock:
+            let levels = stock(of: store).map { ["fruit": $0.fruit, "amount": $0.amount] as [String: Any] }
+            content = ["store": store.text, "stock": levels, "takesOrders": takesOrders(for: store) ?? true]
+        case .board:
+            let steps = counts.steps(now: now)
+            content = [
+                "rate": counts.rate(now: now), "made": steps.map(\.made), "outOfStock": steps.map(\.outOfStock),
+                "cancelled": steps.map(\.cancelled),
+            ]
+        // Only the page that sent a command may know its id.
+        case .answers:
+            content = ["answers": answers.map { $0.content(menu).filter { !["orderId", "restockId"].contains($0.key) } }]
+        }
+        return PageEvent.encode(event.rawValue, content)
+    }
+
+    /// An answer for the page that sent the command.
+    func event(own answer: ReadAnswer) -> ByteBuffer { PageEvent.encode("own", answer.content(menu)) }
+}
+
+/// An answer and what its record says besides.
+struct ReadAnswer: Sendable {
+    let answer: Answer
+    /// The record's timestamp, in milliseconds since 1970; 0 if it has none.
+    let time: Int64
+    /// The record's value.
+    let record: [UInt8]
+
+    /// The record's fields, its time within what JavaScript's `Date` can represent, and its message in both languages.
+    fileprivate func content(_ menu: Menu) -> [String: Any] {
+        var fields = (try? JSONSerialization.jsonObject(with: Data(record))) as? [String: Any] ?? [:]
+        fields["time"] = min(max(0, time), 8_640_000_000_000_000)
+        let texts = Language.allCases.map { ($0.rawValue, answer.message(in: $0, menu: menu)) }
+        fields["texts"] = Dictionary(uniqueKeysWithValues: texts)
+        return fields
+    }
+}
+
+// MARK: - Parts of the state
 
 /// Which stores a kiosk shows, and for which it accepts orders. A store that an order creates stays for good, so strangers must not
 /// create any.
@@ -137,7 +171,7 @@ struct StoreRule: Sendable {
 
 /// The kiosk's connection to Kafka, as one state that all pages show.
 struct ConnectionState: Sendable, Equatable {
-    enum Phase: String, Encodable {
+    enum Phase: String {
         /// No broker has answered yet.
         case connecting
         /// A broker answers; the stock is being read.
@@ -148,18 +182,25 @@ struct ConnectionState: Sendable, Equatable {
         case lost
     }
 
-    /// Nil before a broker was asked.
+    /// Nil before the brokers were asked.
     private var isReached: Bool?
+    /// Why there is no connection, or why the stock cannot be read over it; nil if that is not known.
+    private var reason: String?
     /// Whether the stock has been read to its end.
     var isRestored = false
-    /// Why there is no connection, or why the stock cannot be read over it; nil if that is not known.
-    private(set) var reason: String?
+
+    /// The brokers were asked for something. Even if one answered, another may have failed.
+    mutating func asked(isReached: Bool, failure: String?) {
+        self.isReached = isReached
+        reason = isReached && isRestored ? nil : failure
+    }
 
     var phase: Phase {
-        switch isReached {
-        case nil: .connecting
-        case false?: isRestored ? .lost : .connecting
-        case true?: isRestored ? .live : .restoring
+        switch (isReached, isRestored) {
+        case (nil, _), (false, false): .connecting
+        case (true, false): .restoring
+        case (true, true): .live
+        case (false, true): .lost
         }
     }
 
@@ -171,111 +212,44 @@ struct ConnectionState: Sendable, Equatable {
         case .live: nil
         }
     }
-
-    /// A broker answered; others may have failed.
-    mutating func reached(failure: String? = nil) { (isReached, reason) = (true, isRestored ? nil : failure) }
-
-    /// No broker answered.
-    mutating func failed(_ reason: String) { (isReached, self.reason) = (false, reason) }
 }
 
-/// An answer and the time it was written.
-struct TimedAnswer: Sendable {
-    let answer: Answer
-    /// The record's timestamp, in milliseconds since 1970; 0 if it has none.
-    let time: Int64
-    /// The revisions of the store that are missing before this answer; nil if none are.
-    var gap: ClosedRange<Int>?
-}
+/// Counts what came of the commands of the last five minutes, in steps of some seconds. Steps start at multiples of their length,
+/// so that a command stays in its step.
+struct RecentCounts: Sendable {
+    struct Step: Sendable, Equatable {
+        var (orders, made, outOfStock, cancelled) = (0, 0, 0, 0)
+    }
 
-/// The activity at one store, or at all of them: the latest answers, and counts by outcome.
-struct Activity: Sendable {
-    /// How many answers a newly opened page gets.
-    static let mostAnswers = 30
+    static let stepLength = 5
+    private static let stepCount = 60
 
-    /// The latest answers, oldest first.
-    private(set) var answers: [TimedAnswer] = []
-    /// The last answer with a gap before it, kept for longer than the latest answers; nil if there was none.
-    private(set) var answerAfterGap: TimedAnswer?
-    /// The orders and cancels of the last minutes by outcome.
-    private(set) var window = RateWindow()
-    /// When the last answer arrived, in seconds since 1970.
-    private(set) var activeAt: Int
+    /// By the number of steps since 1970.
+    private var steps: [Int: Step] = [:]
 
-    init(now: Int) { activeAt = now }
-
-    mutating func add(_ answer: TimedAnswer, isHistory: Bool, now: Int) {
-        activeAt = now
-        if answers.count == Self.mostAnswers { answers.removeFirst() }
-        answers.append(answer)
-        if answer.gap != nil { answerAfterGap = answer }
+    /// Counts an answer by its time. A time before the window is ignored. A time in the future counts as now: clocks differ.
+    mutating func add(_ answer: ReadAnswer, now: Int) {
+        let (step, newest) = (min(Int(answer.time / 1000), now) / Self.stepLength, now / Self.stepLength)
         // A duplicate is not a second order.
-        guard !isHistory, !answer.answer.isDuplicate, let outcome = Self.outcome(answer.answer) else { return }
-        window.count(outcome, at: Int(answer.time / 1000), now: now)
-    }
-
-    private static func outcome(_ answer: Answer) -> WritableKeyPath<RateWindow.Counts, Int>? {
-        switch answer.outcome {
-        case .juiceMade: \.made
-        case .outOfStock: \.outOfStock
-        case .cancelled: \.cancelled
-        case .rejected: answer.command == .order ? \.rejected : nil
-        case .restocked, .answerLost: nil
+        guard step > newest - Self.stepCount, !answer.answer.isDuplicate else { return }
+        if answer.answer.command == .order { steps[step, default: Step()].orders += 1 }
+        switch answer.answer.outcome {
+        case .juiceMade: steps[step, default: Step()].made += 1
+        case .outOfStock: steps[step, default: Step()].outOfStock += 1
+        case .cancelled: steps[step, default: Step()].cancelled += 1
+        case .rejected, .restocked, .answerLost: break
         }
-    }
-}
-
-/// Counts the outcomes of the last minutes' orders and cancels, second by second.
-struct RateWindow: Sendable {
-    struct Counts: Sendable, Equatable {
-        var made = 0
-        var outOfStock = 0
-        var rejected = 0
-        var cancelled = 0
-
-        var orders: Int { made + outOfStock + rejected }
-
-        static func += (sum: inout Counts, counts: Counts) {
-            sum.made += counts.made
-            sum.outOfStock += counts.outOfStock
-            sum.rejected += counts.rejected
-            sum.cancelled += counts.cancelled
-        }
+        if steps.count > 2 * Self.stepCount { steps = steps.filter { $0.key > newest - Self.stepCount } }
     }
 
-    /// How far back the window reaches, in seconds.
-    static let length = 300
-    /// Over how many seconds the current rate is averaged.
-    private static let rateLength = 10
-
-    private var seconds: [Int: Counts] = [:]
-
-    /// A time before the window is ignored. A time in the future counts as now: clocks differ.
-    mutating func count(_ outcome: WritableKeyPath<Counts, Int>, at time: Int, now: Int) {
-        let time = min(time, now)
-        guard time > now - Self.length else { return }
-        seconds[time, default: Counts()][keyPath: outcome] += 1
-        if seconds.count > 2 * Self.length { seconds = seconds.filter { $0.key > now - Self.length } }
+    /// The steps up to now, oldest first.
+    func steps(now: Int) -> [Step] {
+        let newest = now / Self.stepLength
+        return (newest - Self.stepCount + 1...newest).map { steps[$0] ?? Step() }
     }
 
-    /// Orders per second, averaged over the last complete seconds.
+    /// Orders per second, averaged over the last two complete steps.
     func rate(now: Int) -> Double {
-        Double(sum((now - Self.rateLength)..<now).orders) / Double(Self.rateLength)
-    }
-
-    /// The counts in steps of this many seconds, oldest first. Steps start at multiples of their length, so that an order stays in
-    /// its step.
-    func steps(of length: Int, now: Int) -> [Counts] {
-        let (end, count) = (now / length * length + length, Self.length / length)
-        return (0..<count).map { step in
-            let start = end - (count - step) * length
-            return sum(start..<start + length)
-        }
-    }
-
-    private func sum(_ range: Range<Int>) -> Counts {
-        range.reduce(into: Counts()) { sum, second in
-            if let counts = seconds[second] { sum += counts }
-        }
+        Double(steps(now: now).dropLast().suffix(2).reduce(0) { $0 + $1.orders }) / Double(2 * Self.stepLength)
     }
 }

@@ -1,36 +1,32 @@
 import JuiceDomain
 import JuiceMessages
-import NIOCore
 
-/// Reads the records that the page posts, with the service's own decoder, and refuses what the service would not carry out.
-///
-/// Commands are written again, so that a page puts nothing else into a topic.
-struct PostedCommand {
+/// The value of a record that a page posts for a store. It goes into the topic as it is.
+struct PostedCommand: Sendable {
     /// The longest request body, in bytes.
     static let maximumLength = 8192
     /// What ids begin with. It is reserved for kiosks, so that a page cannot use up an id that a POS system is about to use.
     private static let idPrefix = "kiosk-"
 
-    let menu: Menu
+    let kind: CommandKind
     let store: String
+    let value: [UInt8]
 
-    /// A command of this topic. Only the page that ordered knows the id of its order: it is random, and no other page gets it. The
-    /// service decides whether the stock allows it.
-    func command(_ value: ByteBuffer, of topic: InputTopic) throws -> OutgoingCommand {
+    /// Reads the value as the service will read it.
+    ///
+    /// - Throws: ``Refusal`` if the service could not answer the command, or if its id is not a page's.
+    init(_ value: [UInt8], to topic: InputTopic, store: String, menu: Menu) throws {
+        (self.store, self.value) = (store, value)
         let decoder = CommandDecoder(menu: menu)
-        // What was decoded borrows its texts from the decoder.
-        return try value.withUnsafeReadableBytes { bytes in
-            try withExtendedLifetime(decoder) {
+        kind = try withExtendedLifetime(decoder) {
+            try value.withUnsafeBytes { bytes in
                 switch decoder.decode(bytes, of: topic) {
-                case .command(_, let id, .make(let juices)):
-                    let items = juices.items.map { OrderedJuice(juice: menu.juices[$0.juice].id, quantity: $0.quantity) }
-                    return .order(id: try own(id), store: store, items)
-                case .command(_, let id, .cancel): return .cancel(id: try own(id), store: store)
-                case .command(_, let id, .apply(let edit)):
-                    let amounts = edit.entries.map { FruitAmount(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) }
-                    return .restock(id: try own(id), store: store, edit.kind, amounts)
-                case .command(_, _, .reject(let rejection)):
-                    throw Refusal.badRequest("the service rejects it: \(rejection.reason.rawValue)")
+                case .command(let kind, let id, _):
+                    // Compares bytes: as a `String`, an id whose prefix is followed by a combining accent does not have the prefix.
+                    guard id.bytes.starts(with: Self.idPrefix.utf8) else {
+                        throw Refusal.badRequest("an id begins with \(Self.idPrefix)")
+                    }
+                    return kind
                 case .undecodable(let reason): throw Refusal.badRequest(reason.message)
                 }
             }
@@ -43,11 +39,5 @@ struct PostedCommand {
         guard id.utf8.starts(with: idPrefix.utf8), let end = id.utf8.lastIndex(of: UInt8(ascii: "-")) else { return nil }
         let page = id.utf8[..<end]
         return page.count > idPrefix.utf8.count ? Name(String(Substring(page))) : nil
-    }
-
-    private func own(_ id: BorrowedText) throws -> String {
-        // Compares bytes: as a `String`, an id whose prefix is followed by a combining accent does not have the prefix.
-        guard id.bytes.starts(with: Self.idPrefix.utf8) else { throw Refusal.badRequest("an id begins with \(Self.idPrefix)") }
-        return String(id)
     }
 }

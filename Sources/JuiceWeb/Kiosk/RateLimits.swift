@@ -17,11 +17,11 @@ final class OrderRateLimiter: Sendable {
 
     init(perSecond: Int, logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         (self.perSecond, self.now) = (perSecond, now)
-        log = SpacedWarning("too many orders a second: one was refused", logger: logger, now: now)
+        log = SpacedWarning("too many orders a second", logger)
     }
 
-    /// Throws ``Refusal`` if the order has to wait. The address of the peer and the requested path are for the log.
-    func admit(from peer: String, path: String) throws(Refusal) {
+    /// Throws ``Refusal`` if the order has to wait. The address of the peer is for the log.
+    func admit(from peer: String) throws(Refusal) {
         let now = now()
         let wait = fullAt.withLock { fullAt in
             let full = max(fullAt ?? now, now) + .seconds(1) / perSecond
@@ -30,72 +30,25 @@ final class OrderRateLimiter: Sendable {
             return wait
         }
         guard wait > .zero else { return }
-        log.add(from: peer, path: path)
+        log.warn(of: peer, at: now)
         throw .tooManyOrders(wait: wait)
     }
-
-    /// Logs what is still held back. No order follows.
-    func close() { log.flush() }
 }
 
-/// A dictionary that keeps the keys set last: at least `capacity` of them, fewer than twice as many.
-///
-/// Two generations take turns: when the newer one is full, it replaces the older. So no entry has to be searched for to evict.
-struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private let capacity: Int
-    private var latest: [Key: Value] = [:]
-    private var former: [Key: Value] = [:]
-
-    init(capacity: Int) { self.capacity = capacity }
-
-    subscript(key: Key) -> Value? {
-        get { latest[key] ?? former[key] }
-        set {
-            former[key] = nil
-            latest[key] = newValue
-            if latest.count == capacity { (latest, former) = ([:], latest) }
-        }
-    }
-
-    var keys: [Key] { Array(latest.keys) + Array(former.keys) }
-}
-
-/// A warning that strangers can provoke without limit: at most one line per second, which counts those held back.
-final class SpacedWarning: Sendable {
-    private static let pause = Duration.seconds(1)
-
-    private struct State {
-        /// The first occurrence since the last line, and how many there were.
-        var heldBack: (peer: String, path: String, count: Int)?
-        var warnedAt: ContinuousClock.Instant?
-    }
-
-    private let message: String
+/// A warning that strangers can provoke without limit: at most one line a second. The metrics count all refusals.
+struct SpacedWarning: ~Copyable, Sendable {
+    private let message: Logger.Message
     private let logger: Logger
-    private let now: @Sendable () -> ContinuousClock.Instant
-    private let state = Mutex(State())
+    private let warnedAt = Mutex(ContinuousClock.Instant?.none)
 
-    init(_ message: String, logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant) {
-        (self.message, self.logger, self.now) = (message, logger, now)
-    }
+    init(_ message: Logger.Message, _ logger: Logger) { (self.message, self.logger) = (message, logger) }
 
-    /// Logs an occurrence, unless a line was logged just before.
-    func add(from peer: String, path: String) {
-        let now = now()
-        let isDue = state.withLock { state in
-            state.heldBack = state.heldBack ?? (peer, path, 0)
-            state.heldBack?.count += 1
-            if let last = state.warnedAt, now - last < Self.pause { return false }
-            state.warnedAt = now
+    func warn(of peer: String, at now: ContinuousClock.Instant) {
+        let isDue = warnedAt.withLock { warnedAt in
+            if let last = warnedAt, now - last < .seconds(1) { return false }
+            warnedAt = now
             return true
         }
-        if isDue { flush() }
-    }
-
-    /// Logs what is held back.
-    func flush() {
-        guard let (peer, path, count) = state.withLock({ $0.heldBack.take() }) else { return }
-        let others = count == 1 ? "" : ", and \(count - 1) more after it"
-        logger.warning("\(message)\(others)", metadata: ["address": "\(peer)", "path": "\(path)"])
+        if isDue { logger.warning(message, metadata: ["address": "\(peer)"]) }
     }
 }

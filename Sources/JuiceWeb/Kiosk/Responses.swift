@@ -1,6 +1,5 @@
 import Foundation
 import Hummingbird
-import JuiceMessages
 import NIOCore
 
 /// A file of the page, embedded in the executable.
@@ -28,30 +27,6 @@ struct PageFile: Sendable {
         ] + scripts.map { PageFile("/\($0).js", "text/javascript; charset=utf-8", $1) }
 }
 
-/// The answer of `GET /api/settings`: the stores to choose from, and what the page may do.
-struct PageSettings: Encodable {
-    /// Nil leaves it to the browser.
-    private let language: String?
-    /// The stores to list first.
-    private let stores: [String]
-    /// Whether no other stores are shown.
-    private let hasFixedStores: Bool
-    private let canEditStock: Bool
-    /// Whether staff are signed in, in the browser that asks.
-    private let isStaff: Bool
-    /// How long an order can be cancelled, in seconds.
-    private let duplicateWindow: Int64
-
-    init(_ configuration: KioskConfiguration, isStaff: Bool) {
-        language = configuration.language?.rawValue
-        stores = configuration.rule.named
-        hasFixedStores = configuration.rule.isFixed
-        self.isStaff = isStaff
-        canEditStock = !configuration.staffSecrets.isEmpty
-        duplicateWindow = configuration.duplicateWindow.components.seconds
-    }
-}
-
 /// Why a request is refused: an HTTP status and a JSON body with a code that the page translates.
 struct Refusal: HTTPResponseError {
     let status: HTTPResponse.Status
@@ -62,11 +37,10 @@ struct Refusal: HTTPResponseError {
     /// When to retry, in seconds; nil if unknown.
     let retryAfter: Int?
 
-    func response(from request: Request, context: some RequestContext) throws -> Response {
-        let body = try JSONEncoder().encode(["error": code, "message": message])
-        var headers: HTTPFields = [.contentType: "application/json; charset=utf-8"]
-        headers[.retryAfter] = retryAfter.map(String.init)
-        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+    func response(from request: Request, context: some RequestContext) -> Response {
+        var response = Response.json(JSONSerialization.bytes(["error": code, "message": message]), status: status)
+        response.headers[.retryAfter] = retryAfter.map(String.init)
+        return response
     }
 
     init(_ status: HTTPResponse.Status, _ code: String, _ message: String, retryAfter: Int? = nil) {
@@ -76,7 +50,6 @@ struct Refusal: HTTPResponseError {
     static let foreignHost = Refusal(
         .misdirectedRequest, "foreignHost", "this host name is not the kiosk's; add it with --host-names")
     static let foreignOrigin = Refusal(.forbidden, "foreignOrigin", "only the kiosk's own page may send this")
-    static let notJSON = Refusal(.unsupportedMediaType, "notJSON", "the content type must be application/json")
     static let tooLarge = Refusal(.contentTooLarge, "tooLarge", "a request has at most \(PostedCommand.maximumLength) bytes")
     static let editingIsOff = Refusal(
         .forbidden, "editingIsOff", "the kiosk was started without --staff-token-file or --staff-pin-file")
@@ -93,16 +66,11 @@ struct Refusal: HTTPResponseError {
 
     static func unconfirmed(_ reason: String) -> Refusal { Refusal(.serviceUnavailable, "unconfirmed", reason) }
 
-    static func tooManyOrders(wait: Duration) -> Refusal {
-        tooMany("tooManyOrders", "too many orders a second", wait)
-    }
+    static func tooManyOrders(wait: Duration) -> Refusal { tooMany("tooManyOrders", "too many orders a second", wait) }
 
-    static func tooManyTries(wait: Duration) -> Refusal {
-        tooMany("tooManyTries", "too many wrong staff tokens or PINs", wait)
-    }
+    static func tooManyTries(wait: Duration) -> Refusal { tooMany("tooManyTries", "too many wrong staff tokens or PINs", wait) }
 
     private static func tooMany(_ code: String, _ message: String, _ wait: Duration) -> Refusal {
-        let (seconds, rest) = wait.components
-        return Refusal(.tooManyRequests, code, message, retryAfter: Int(seconds) + (rest > 0 ? 1 : 0))
+        Refusal(.tooManyRequests, code, message, retryAfter: Int((wait / .seconds(1)).rounded(.up)))
     }
 }

@@ -44,13 +44,12 @@ final class StaffAuthenticator: Sendable {
     static let memory = Duration.seconds(2 * 3600)
     /// How long a browser stays signed in after the session was last used.
     static let sessionLength = Duration.seconds(12 * 3600)
-    /// At least this many browsers are remembered.
-    static let mostSessions = 1000
+    private static let longestWait = Duration.seconds(60)
+    /// How many browsers are remembered.
+    private static let mostSessions = 1000
 
     /// Wrong secrets in a row.
     private struct Failures {
-        private static let longestWait = Duration.seconds(60)
-
         private var count = 0
         private var last: ContinuousClock.Instant?
 
@@ -62,20 +61,21 @@ final class StaffAuthenticator: Sendable {
         /// How long the next try has to wait: 1 s, 2 s, 4 s … after each failure that is not free.
         func wait(at now: ContinuousClock.Instant) -> Duration {
             guard let last, count > freeTries else { return .zero }
-            return max(.zero, min(.seconds(1 << min(count - freeTries - 1, 10)), Self.longestWait) - (now - last))
+            return max(.zero, min(.seconds(1 << min(count - freeTries - 1, 10)), longestWait) - (now - last))
         }
     }
 
     private struct Session {
-        /// Nil once staff have signed out.
-        var usedAt: ContinuousClock.Instant?
+        var usedAt: ContinuousClock.Instant
+        var isSignedOut = false
         /// A browser in which staff signed in has its own tries. Guesses from elsewhere do not make it wait.
         var failures = Failures()
     }
 
     private struct State {
         var failures = Failures()
-        var sessions = RecentTable<String, Session>(capacity: mostSessions)
+        /// By their ids. Only staff can add one.
+        var sessions: [String: Session] = [:]
     }
 
     private let secrets: [StaffSecret]
@@ -86,7 +86,7 @@ final class StaffAuthenticator: Sendable {
     /// - Parameter secrets: any of them will do; without one staff cannot sign in.
     init(_ secrets: [StaffSecret], logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         (self.secrets, self.now) = (secrets, now)
-        log = SpacedWarning("a staff sign-in was refused", logger: logger, now: now)
+        log = SpacedWarning("a staff sign-in was refused", logger)
     }
 
     /// Signs a browser in, and returns its new session's id, which cannot be guessed.
@@ -95,9 +95,8 @@ final class StaffAuthenticator: Sendable {
     ///   - authorization: the value of the request's `Authorization` header.
     ///   - session: the browser's session, which this one replaces.
     ///   - peer: the other end of the connection, for the log.
-    ///   - path: the requested path, for the log.
     /// - Throws: ``Refusal`` if it has no secret, or has to wait.
-    func signIn(authorization: String?, session: String?, from peer: String, path: String) throws(Refusal) -> String {
+    func signIn(authorization: String?, session: String?, from peer: String) throws(Refusal) -> String {
         guard !secrets.isEmpty else { throw .editingIsOff }
         let isBearer = authorization?.lowercased().hasPrefix("bearer ") ?? false
         let given = isBearer ? authorization?.dropFirst(7) ?? "" : ""
@@ -109,6 +108,9 @@ final class StaffAuthenticator: Sendable {
             // During a wait a PIN is not compared: the refusal would say whether it was right.
             if secrets.contains(where: { (wait <= .zero || !$0.isPIN) && $0.matches(given) }) {
                 if let session { state.sessions[session] = nil }
+                let oldest =
+                    state.sessions.count < Self.mostSessions ? nil : state.sessions.min { $0.value.usedAt < $1.value.usedAt }
+                if let oldest { state.sessions[oldest.key] = nil }
                 state.sessions[id] = Session(usedAt: now)
                 return nil
             }
@@ -119,32 +121,29 @@ final class StaffAuthenticator: Sendable {
         }
         guard let refusal else { return id }
         // Also one that has to wait, so that the log shows how long a guesser goes on.
-        log.add(from: peer, path: path)
+        log.warn(of: peer, at: now)
         throw refusal
     }
 
-    /// Lets a browser in that is signed in, and stays so for as long again.
-    ///
-    /// - Throws: ``Refusal`` if it is not.
-    func admit(_ session: String?) throws(Refusal) {
-        guard !secrets.isEmpty else { throw .editingIsOff }
-        guard isSignedIn(session) else { throw .signedOut }
-    }
-
-    /// The same as an answer.
+    /// Whether a browser is signed in. It stays so for as long again.
     func isSignedIn(_ session: String?) -> Bool {
         guard let session else { return false }
         let now = now()
         return state.withLock { state in
-            guard let last = state.sessions[session]?.usedAt, now - last < Self.sessionLength else { return false }
+            guard let known = state.sessions[session], !known.isSignedOut, now - known.usedAt < Self.sessionLength else {
+                return false
+            }
             state.sessions[session]?.usedAt = now
             return true
         }
     }
 
-    /// Signs a browser out. It is remembered, so that strangers' guesses do not make it wait.
-    func signOut(_ session: String?) { if let session { state.withLock { $0.sessions[session]?.usedAt = nil } } }
+    /// - Throws: ``Refusal`` if the browser is not signed in.
+    func admit(_ session: String?) throws(Refusal) {
+        guard !secrets.isEmpty else { throw .editingIsOff }
+        guard isSignedIn(session) else { throw .signedOut }
+    }
 
-    /// Logs what is still held back. No request follows.
-    func close() { log.flush() }
+    /// Signs a browser out. It is remembered, so that strangers' guesses do not make it wait.
+    func signOut(_ session: String?) { if let session { state.withLock { $0.sessions[session]?.isSignedOut = true } } }
 }

@@ -87,7 +87,6 @@ struct KioskCommand: AsyncParsableCommand {
         help: "Only these stores, separated by commas, or one a line in a file. (default: main and all that have stock)")
     var stores: String?
     @Flag(.anyStore) var anyStore: Bool?
-    @Option(.group, help: "The service's consumer group, whose lag the page shows.") var group: String?
     @Option(.duplicateWindow, help: "The service's duplicate window: how long after an order the page offers to cancel it.")
     var duplicateWindow: String?
     @Option(.adminHTTP) var adminHttp: String?
@@ -106,7 +105,7 @@ struct KioskCommand: AsyncParsableCommand {
         let clients = try KafkaClients(settings)
         let plan = try KioskPlan(clients, settings, stores: settings.stores(), staffSecrets: KioskPlan.staffSecrets(settings))
         let logger = try settings.logger(default: .notice)
-        try logger.started("kiosk", brokers: clients.bootstrapServers, settings, ["group": "\(settings[.group])"])
+        try logger.started("kiosk", brokers: clients.bootstrapServers, settings, [:])
         let services = plan.services(logger: logger) { address in
             StandardOutput.serviceLine("The kiosk is at \(KioskPlan.url(address))")
         }
@@ -134,7 +133,7 @@ struct KioskPlan {
         var configuration = KioskConfiguration(
             kafka: clients.base.merging(["client.id": "juice-kiosk"]).merging(clients.properties).merging([
                 "bootstrap.servers": clients.bootstrapServers
-            ]), topics: clients.topics, group: try settings[.group], capabilities: clients.capabilities,
+            ]), topics: clients.topics, capabilities: clients.capabilities,
             menu: try settings.menu(), stores: stores, takesAnyStore: try settings[.anyStore],
             language: settings.all(.language).isEmpty ? nil : try settings[.language],
             staffSecrets: staffSecrets, hostNames: try settings[.hostNames] ?? [], orderRate: try settings[.orderRate])

@@ -15,7 +15,7 @@ struct KioskRoutesTests {
     /// A kiosk that allows few pages, takes orders for any store and has a staff token.
     private static var configuration: KioskConfiguration {
         var configuration = KioskConfiguration(
-            kafka: KafkaConfiguration([:]), topics: TopicNames(), group: "g", takesAnyStore: true,
+            kafka: KafkaConfiguration([:]), topics: TopicNames(), takesAnyStore: true,
             staffSecrets: [StaffSecret(token: "0123456789abcdef")].compactMap(\.self))
         configuration.mostPages = places
         return configuration
@@ -62,7 +62,7 @@ struct KioskRoutesTests {
         }
     }
 
-    @Test func whoIsGoneGivesThePlaceBack() async throws {
+    @Test func aPageThatIsGoneGivesItsPlaceBack() async throws {
         try await withSite { site, hub in
             for isRead in [true, false] {
                 for _ in 0..<3 * Self.places {
@@ -76,7 +76,7 @@ struct KioskRoutesTests {
         }
     }
 
-    @Test func onePageTooManyIsToldSo() async throws {
+    @Test func onePageTooManyIsRefused() async throws {
         try await withSite { site, hub in
             var pages = try (0..<Self.places).map { _ in try page(site, hub) }
             let answer = try events(site).read()
@@ -106,8 +106,7 @@ struct KioskRoutesTests {
         let order = #"{"orderId":"kiosk-o","juice":"kiwi"}"#
         let refused: [([String: String?], Int)] = [
             (["Origin": "http://evil.example"], 403), (["Origin": nil], 403), (["Origin": "null"], 403),
-            (["Sec-Fetch-Site": "cross-site"], 403), (["Content-Type": "text/plain"], 415),
-            (["Content-Type": "application/x-www-form-urlencoded"], 415),
+            (["Sec-Fetch-Site": "cross-site"], 403),
         ]
         try await withSite { site, _ in
             for (headers, status) in refused { try site.expect(status, "/api/orders", order, headers) }
@@ -119,7 +118,7 @@ struct KioskRoutesTests {
         }
     }
 
-    @Test func wrongTokensAreToldOfAndHaveToWait() async throws {
+    @Test func wrongTokensAreLoggedAndHaveToWait() async throws {
         let recorder = LogRecorder()
         try await withSite(logger: recorder.makeLogger()) { site, _ in
             let wrong = ["Authorization": "Bearer wrong-wrong-wrong"]
@@ -127,7 +126,7 @@ struct KioskRoutesTests {
             let answer = try site.post("/api/staff", "{}", wrong)
             #expect(answer.hasPrefix("HTTP/1.1 429 ") && answer.contains("tooManyTries") && answer.contains("Retry-After: "))
         }
-        #expect(recorder.all.contains("warning a staff sign-in was refused address=127.0.0.1 path=/api/staff"))
+        #expect(recorder.all.contains("warning a staff sign-in was refused address=127.0.0.1"))
         #expect(!recorder.all.contains { $0.contains("wrong-wrong") })
     }
 

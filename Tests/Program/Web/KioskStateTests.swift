@@ -1,22 +1,13 @@
 import JuiceDomain
 import JuiceMessages
-import Kafka
 import Testing
 
 @testable import JuiceWeb
 
 struct KioskStateTests {
-    private var state = KioskState(menu: .standard, rule: StoreRule(stores: nil), now: 100)
+    private var state = KioskState(menu: .standard, rule: StoreRule(stores: nil))
 
-    private mutating func add(_ answers: TimedAnswer..., isHistory: Bool = false) {
-        for answer in answers { state.apply(.answer(answer, isHistory: isHistory), now: 100) }
-    }
-
-    private func answers(_ store: String?, now: Int = 100) -> [String] {
-        state.activity(of: store.map(Name.init), now: now).answers.map(\.answer.id)
-    }
-
-    private func levels(_ store: String) -> [Int] { state.stock(of: Name(store)).stock.map(\.amount) }
+    private func levels(_ store: String) -> [Int] { state.stock(of: Name(store)).map(\.amount) }
 
     @Test mutating func aStoreHasTheMenusStockUntilItHasItsOwn() {
         #expect(levels("gangnam") == [10, 10, 10, 10, 10])
@@ -27,22 +18,22 @@ struct KioskStateTests {
         #expect(levels("gangnam") == [10, 10, 10, 10, 10])
     }
 
-    @Test mutating func onlyItsStoresAreShown() {
-        state = KioskState(menu: .standard, rule: StoreRule(stores: ["b", "a"]), now: 100)
+    @Test mutating func onlyItsStoresAreShown() throws {
+        state = KioskState(menu: .standard, rule: StoreRule(stores: ["b", "a"]))
         #expect(state.storeNames == ["b", "a"])
         var isShown = ["a", "c"].map { state.apply(Sample.stock($0, kiwi: 3), now: 100) }
-        isShown += ["a", "c"].map { state.apply(.answer(Sample.answer($0, store: $0), isHistory: false), now: 100) }
+        isShown += try ["a", "c"].map { state.apply(.answer(try Sample.answer($0, store: $0)), now: 100) }
         #expect(isShown == [true, false, true, false])
-        #expect(answers(nil) == ["a"])
+        #expect(state.answers.map(\.answer.id) == ["a"])
     }
 
     @Test mutating func aPageCanChooseFromSoManyStores() {
-        for number in 0..<2000 { state.apply(Sample.stock("junk-\(number)", kiwi: 1), now: 100) }
         state.apply(Sample.stock("gangnam", kiwi: 3), now: 100)
-        #expect(state.storeNames.prefix(2) == ["main", "gangnam"])
-        #expect(state.storeNames.count <= 1 + 2 * KioskState.offeredStores)
+        #expect(state.storeNames == ["main", "gangnam"])
         state.apply(.stockRemoved(store: "gangnam"), now: 100)
-        #expect(!state.storeNames.contains("gangnam"))
+        #expect(state.storeNames == ["main"])
+        for number in 0..<2000 { state.apply(Sample.stock("junk-\(number)", kiwi: 1), now: 100) }
+        #expect(state.storeNames.count == 1 + KioskState.offeredStores)
         _ = state.restart()
         #expect(state.storeNames == ["main"])
     }
@@ -55,7 +46,7 @@ struct KioskStateTests {
         ] as [([String]?, Bool, [Bool])]
     )
     mutating func ordersAreTakenForStoresThatAreThere(stores: [String]?, takesAny: Bool, expected: [Bool]) {
-        state = KioskState(menu: .standard, rule: StoreRule(stores: stores, takesAny: takesAny), now: 100)
+        state = KioskState(menu: .standard, rule: StoreRule(stores: stores, takesAny: takesAny))
         state.apply(Sample.stock("a", kiwi: 3), now: 100)
         state.connection.isRestored = true
         #expect(["main", "a", "new"].map { state.takesOrders(for: Name($0)) } == expected)
@@ -75,31 +66,9 @@ struct KioskStateTests {
         #expect(state.takesOrders(for: Name("a")) == nil)
     }
 
-    @Test mutating func historyAndRepeatsAreListedAndNotCounted() {
-        add(Sample.answer("1"), isHistory: true)
-        add(Sample.answer("2", isDuplicate: true), Sample.answer("3"), Sample.answer("4", Sample.short))
-        for isDuplicate in [false, true] { add(Sample.answer("3", Sample.cancelled, to: .cancel, isDuplicate: isDuplicate)) }
-        #expect(answers(nil) == ["1", "2", "3", "4", "3", "3"])
-        let window = state.activity(of: nil, now: 100).window
-        #expect(window.steps(of: 5, now: 100).last == .init(made: 1, outOfStock: 1, rejected: 0, cancelled: 1))
-    }
-
-    @Test mutating func aStoreHasAnswersOfItsOwn() {
-        for number in 0..<40 { add(Sample.answer("g\(number)")) }
-        add(Sample.answer("h", store: "hongdae"))
-        #expect(answers("hongdae") == ["h"])
-        #expect(answers("gangnam").count == Activity.mostAnswers)
-        state.sweep(now: 100 + RateWindow.length + 1)
-        #expect(answers("hongdae", now: 500).isEmpty)
-        #expect(answers(nil).count == Activity.mostAnswers)
-    }
-
-    @Test mutating func storesBeyondTheLimitAreAmongAllAlone() {
-        for number in 0...KioskState.mostActiveStores { add(Sample.answer("1", store: "\(number)")) }
-        #expect(answers("0").count == 1)
-        #expect(answers("\(KioskState.mostActiveStores)").isEmpty)
-        let window = state.activity(of: nil, now: 100).window
-        #expect(window.steps(of: 5, now: 100).last?.made == KioskState.mostActiveStores + 1)
+    @Test mutating func aPageListsTheLatestAnswers() throws {
+        for number in 0..<40 { state.apply(.answer(try Sample.answer("\(number)")), now: 100) }
+        #expect(state.answers.map(\.answer.id) == (10..<40).map(String.init))
     }
 }
 
@@ -118,8 +87,8 @@ struct ConnectionStateTests {
         var connection = ConnectionState()
         for event in events {
             switch event {
-            case .reached: connection.reached()
-            case .failed: connection.failed("no broker")
+            case .reached: connection.asked(isReached: true, failure: nil)
+            case .failed: connection.asked(isReached: false, failure: "no broker")
             case .restored: connection.isRestored = true
             case .restarted: connection.isRestored = false
             }
@@ -130,69 +99,58 @@ struct ConnectionStateTests {
 
     @Test func theReasonGoesWithTheFailure() {
         var connection = ConnectionState()
-        connection.failed("no broker")
-        #expect(connection.reason == "no broker")
+        connection.asked(isReached: false, failure: "no broker")
         #expect(connection.obstacle == "no Kafka broker answers: no broker")
-        connection.reached()
-        #expect(connection.reason == nil)
+        connection.asked(isReached: true, failure: nil)
         #expect(connection.obstacle == "the stock is still being read")
     }
 }
 
-@Test(
-    arguments: [
-        ([0: 5, 1: 2], 6), ([0: 10, 1: 4], 0), ([0: 12, 1: nil], 0), ([0: nil, 1: 1], 3), ([0: nil, 1: nil], nil),
-    ] as [([Int32: Offset?], Int?)]
-)
-func lagIsWhatIsNotCommitted(committed: [Int32: Offset?], lag: Int?) {
-    func byPartition<Value>(_ values: [Int32: Value]) -> [TopicPartition: Value] {
-        Dictionary(uniqueKeysWithValues: values.map { (TopicPartition(topic: "stock", partition: $0), $1) })
+struct RecentCountsTests {
+    private var counts = RecentCounts()
+
+    private mutating func add(_ fields: String = Sample.made, isDuplicate: Bool = false, at time: Int64, now: Int = 1000) throws {
+        counts.add(try Sample.answer("1", fields, isDuplicate: isDuplicate, time: time * 1000), now: now)
     }
-    #expect(KafkaFeed.lag(committed: byPartition(committed), ends: byPartition([0: 9, 1: 4])) == lag)
-}
 
-struct RateWindowTests {
-    private var window = RateWindow()
-
-    private func made(now: Int = 1000) -> Int { window.steps(of: 5, now: now).map(\.made).reduce(0, +) }
+    private func made(now: Int = 1000) -> Int { counts.steps(now: now).map(\.made).reduce(0, +) }
 
     /// The current time, the rate, and the last two steps of 5 s.
     @Test(arguments: [
-        (now: 1000, rate: 0.0, before: 0, last: 1), (now: 1001, rate: 0.1, before: 0, last: 1),
+        (now: 1000, rate: 0.0, before: 0, last: 1), (now: 1004, rate: 0.0, before: 0, last: 1),
         (now: 1005, rate: 0.1, before: 1, last: 0), (now: 1010, rate: 0.1, before: 0, last: 0),
-        (now: 1011, rate: 0.0, before: 0, last: 0),
+        (now: 1015, rate: 0.0, before: 0, last: 0),
     ])
-    mutating func anOrderAges(now: Int, rate: Double, before: Int, last: Int) {
-        window.count(\.made, at: 1000, now: 1000)
-        #expect(window.rate(now: now) == rate)
-        let steps = window.steps(of: 5, now: now)
+    mutating func anOrderAges(now: Int, rate: Double, before: Int, last: Int) throws {
+        try add(at: 1000)
+        #expect(counts.rate(now: now) == rate)
+        let steps = counts.steps(now: now)
         #expect(steps.count == 60)
         #expect(steps.suffix(2).map(\.made) == [before, last])
     }
 
-    @Test mutating func outcomesAreCountedApart() {
-        for outcome in [\RateWindow.Counts.made, \.made, \.outOfStock, \.rejected, \.cancelled] {
-            window.count(outcome, at: 1000, now: 1000)
-        }
-        #expect(window.steps(of: 5, now: 1000).last == .init(made: 2, outOfStock: 1, rejected: 1, cancelled: 1))
-        // A cancel is no order.
-        #expect(window.rate(now: 1001) == 0.4)
+    @Test mutating func outcomesAreCountedApartAndRepeatsAreNot() throws {
+        let all = [
+            Sample.made, Sample.made, Sample.short, Sample.rejected, Sample.cancelled, Sample.rejectedCancel, Sample.restocked,
+        ]
+        for fields in all { for isDuplicate in [false, true] { try add(fields, isDuplicate: isDuplicate, at: 1000) } }
+        let last = try #require(counts.steps(now: 1000).last)
+        #expect((last.orders, last.made, last.outOfStock, last.cancelled) == (4, 2, 1, 1))
     }
 
-    @Test mutating func whatIsTooOldCountsNowhereAndTheFutureIsNow() {
-        window.count(\.made, at: 1000 - RateWindow.length, now: 1000)
+    @Test mutating func whatIsTooOldCountsNowhereAndTheFutureIsNow() throws {
+        for time in [Int64.min / 1000, 0, 700] { try add(at: time) }
         #expect(made() == 0)
-        window.count(\.made, at: 1000 - RateWindow.length + 5, now: 1000)
-        window.count(\.made, at: 5000, now: 1000)
-        #expect(made() == 2)
-        #expect(window.steps(of: 5, now: 1000).last?.made == 1)
+        for time in [705, 5000, Int64.max / 1000] { try add(at: time) }
+        #expect(made() == 3)
+        #expect(counts.steps(now: 1000).last?.made == 2)
         // A long pause empties it.
-        #expect(made(now: 1000 + RateWindow.length * 3) == 0)
+        #expect(made(now: 1900) == 0)
     }
 
-    @Test mutating func aClockThatGoesBackChangesNothing() {
-        window.count(\.made, at: 1000, now: 1000)
-        window.count(\.made, at: 990, now: 990)
+    @Test mutating func aClockThatGoesBackChangesNothing() throws {
+        try add(at: 1000)
+        try add(at: 990, now: 990)
         #expect(made() == 2)
     }
 }

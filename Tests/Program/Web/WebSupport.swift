@@ -23,20 +23,21 @@ final class TestClock: Sendable {
 
 /// Sample answers and stock records.
 enum Sample {
-    private static let kiwi = OrderedJuices.single(OrderedJuice(juice: "kiwi", quantity: 1))
-
-    static let made = Answer.Outcome.juiceMade(kiwi, used: [], left: [FruitAmount(fruit: "kiwi", amount: 7)])
-    static let short = Answer.Outcome.outOfStock(kiwi, missing: [MissingFruit(fruit: "kiwi", needed: 16, inStock: 10)])
-    static let cancelled = Answer.Outcome.cancelled(returned: [FruitAmount(fruit: "kiwi", amount: 3)], left: [])
+    static let made = #""juiceMade",ID,"juice":"kiwi","quantity":1,"used":{"kiwi":3},"left":{"kiwi":7},"revision":1"#
+    static let short = #""outOfStock",ID,"juice":"kiwi","quantity":1,"missing":[{"fruit":"kiwi","needed":16,"inStock":10}]"#
+    static let cancelled = #""cancelled",ID,"returned":{"kiwi":3},"left":{"kiwi":10},"revision":2"#
+    static let rejected = #""rejected",ID,"reason":"unknownJuice""#
+    static let rejectedCancel = #""rejected",ID,"cancel":true,"reason":"wouldOverflow""#
+    static let restocked = #""restocked",ID,"left":{"kiwi":7},"revision":3"#
 
     static func answer(
-        _ id: String, _ outcome: Answer.Outcome = made, to command: CommandKind = .order, store: String = "gangnam",
-        isDuplicate: Bool = false, time: Int64 = 100_000, gap: ClosedRange<Int>? = nil
-    ) -> TimedAnswer {
-        let answer = Answer(
-            command: command, id: id, store: store, offset: 1, from: nil, outcome: outcome, isDuplicate: isDuplicate,
-            message: "a <b>message</b>\nof two lines", revision: nil)
-        return TimedAnswer(answer: answer, time: time, gap: gap)
+        _ id: String, _ fields: String = made, store: String = "gangnam", isDuplicate: Bool = false, time: Int64 = 100_000
+    ) throws -> ReadAnswer {
+        let (kind, duplicate) = (fields == restocked ? "restockId" : "orderId", isDuplicate ? #""duplicate":true,"# : "")
+        let head = #"\#(duplicate)"\#(kind)":"\#(id)","store":"\#(store)","offset":1"#
+        let record = Array(#"{"type":\#(fields.replacing("ID", with: head)),"message":"a <b>message</b>\nof two lines"}"#.utf8)
+        let answer = try record.withUnsafeBytes { try AnswerDecoder().decode($0) }
+        return ReadAnswer(answer: answer, time: time, record: record)
     }
 
     static func stock(_ store: String, kiwi: Int) -> KioskState.Event {
@@ -105,14 +106,15 @@ struct Site: Sendable {
 
     /// Opens a page, and reads its events until one has all these texts.
     @discardableResult
-    func open(_ query: String, holding texts: String...) throws -> OpenPage {
-        let page = OpenPage(connection: try request("GET", "/api/events?\(query)"))
+    func open(_ query: String, holding texts: String...) throws -> PageStream {
+        let page = PageStream(connection: try request("GET", "/api/events?\(query)"))
         try page.read(until: texts)
         return page
     }
 }
 
-final class OpenPage {
+/// The events that an open page gets.
+final class PageStream {
     private let connection: RawConnection
     private var rest = ""
 

@@ -30,14 +30,13 @@ struct KioskPlanTests {
         #expect(plan.configuration.stores == nil)
         #expect(!plan.configuration.takesAnyStore)
         #expect(plan.configuration.orderRate == 100)
-        #expect(plan.configuration.group == "juice-maker")
     }
 
     @Test func readsItsSettings() throws {
         try withFile("\u{FEFF}0123456789abcdef\r\n") { path in
             let plan = try self.plan([
                 "http": "0.0.0.0:80", "admin-http": "127.0.0.1:81", "stores": "강남,hongdae",
-                "staff-token-file": path, "group": "g",
+                "staff-token-file": path,
                 "language": "ko", "topic-prefix": "t.", "host-names": "a.example,b.example",
                 "any-store": "true", "order-rate": "7",
             ])

@@ -1,5 +1,6 @@
 // The basket: juices are added and changed, then ordered together. It survives a reload, and an order that was not made.
 
+import { keep, restored } from "/commands.js";
 import { $, commands, known, menu, words } from "/state.js";
 import { BasketLine, say } from "/view.js";
 
@@ -61,7 +62,7 @@ function setQuantity(line, quantity) {
 }
 
 function changed() {
-  sessionStorage.setItem(storageName, JSON.stringify(items()));
+  keep(storageName, items());
   onChange();
 }
 
@@ -90,16 +91,6 @@ export function putBack(items) {
     line.quantity = Math.min(mostOfOne, line.quantity + quantity);
   }
   changed();
-}
-
-// What is stored may be from another version of the page, or another menu.
-function stored() {
-  try {
-    const items = JSON.parse(sessionStorage.getItem(storageName) ?? "[]");
-    return items.filter((item) => Number.isInteger(item.quantity) && item.quantity > 0);
-  } catch {
-    return [];
-  }
 }
 
 $("basket-open").addEventListener("click", () => {
@@ -132,6 +123,6 @@ export function showBasket() {
 
 // Fills the basket with what it held before a reload, and calls back after each change.
 export function watchBasket(handler) {
-  putBack(stored());
+  putBack(restored(storageName));
   onChange = handler;
 }

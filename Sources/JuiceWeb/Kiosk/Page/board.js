@@ -1,7 +1,7 @@
-// The board: the activity at one store or at all of them.
+// The board: what happens in the stores.
 
 import { $, known, words } from "/state.js";
-import { clock, drawChart, make, say } from "/view.js";
+import { clock, drawChart, make } from "/view.js";
 import { plain } from "/words.js";
 
 export function showBoard() {
@@ -10,13 +10,9 @@ export function showBoard() {
   const sum = (counts) => counts.reduce((total, count) => total + count, 0);
   const [made, short] = [sum(board.made), sum(board.outOfStock)];
   $("rate").textContent = words.number(board.rate, board.rate < 10 ? 1 : 0);
-  $("lag").textContent = board.lag === undefined ? "–" : words.number(board.lag);
-  $("lag").title = board.lag === undefined ? words.text("unknown") : "";
   $("made").textContent = words.number(made);
   $("short").textContent = words.number(short);
   $("cancelled").textContent = words.number(sum(board.cancelled));
-  say($("gap"), board.afterGap ? words.lastGap(board.afterGap, clock.format(board.afterGap.time)) : "");
-  $("gap").hidden = !board.afterGap;
   $("chart").setAttribute("aria-label", words.chartSummary(made, short));
   drawChart($("chart"), board);
 }
@@ -29,14 +25,7 @@ function answerLine(answer) {
   return make("li", { className: `is-${answer.type}` }, head, make("span", { className: "text", text: words.answer(answer) }));
 }
 
-// Revisions of the store that are missing before this answer.
-function gapLine({ store, gap }) {
-  const head = make("span", { className: "head" }, make("b", {}, make("bdi", { text: plain(store) })));
-  return make("li", { className: "is-gap" }, head,
-    make("span", { className: "text", text: words.gap(gap) }));
-}
-
 export function showAnswers() {
-  const lines = known.answers.flatMap((answer) => [...(answer.gap ? [gapLine(answer)] : []), answerLine(answer)]).reverse();
+  const lines = known.answers.map(answerLine).reverse();
   $("answers").replaceChildren(...(lines.length > 0 ? lines : [make("li", { text: words.text("noAnswers") })]));
 }

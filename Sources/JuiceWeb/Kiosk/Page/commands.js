@@ -1,6 +1,10 @@
 // Orders, cancels and restocks in flight. Each has its id from the start and is resent under it as often as needed, so it is
 // carried out once. Commands without an answer survive a reload.
 
+// What survives a reload, as long as the tab is open.
+export const restored = (name) => JSON.parse(sessionStorage.getItem(name) ?? "[]");
+export const keep = (name, list) => sessionStorage.setItem(name, JSON.stringify(list));
+
 const lateAfter = 10_000;
 const againAfter = 2_000;
 const storageName = "juice-commands";
@@ -10,6 +14,8 @@ const pageName = "juice-page";
 const random = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 const keyOf = (kind, id) => `${kind} ${id}`;
+
+const kindOf = (answer) => (answer.restockId ? "restock" : answer.type === "cancelled" || answer.cancel ? "cancel" : "order");
 
 export class Commands {
   constructor() {
@@ -23,7 +29,7 @@ export class Commands {
     this.isStaff = false;
     // By kind and id: an order and its cancel have one id.
     this.open = new Map();
-    for (const stored of this.#stored()) this.#add({ ...stored, state: "sending" });
+    for (const command of restored(storageName)) this.#add({ ...command, state: "sending" });
   }
 
   // The content is the record's members but for the id. A cancel has its order's id. A quiet command has no card unless something
@@ -31,10 +37,9 @@ export class Commands {
   send(kind, store, content, { id = `${this.page}-${random()}`, isQuiet = false } = {}) {
     const command = { kind, id, store, content, isQuiet, at: Date.now(), state: "sending" };
     this.#add(command);
-    this.#store();
+    this.#keep();
     this.onChange(command);
     this.#post(command);
-    return command;
   }
 
   // Resends every command without an answer: the answer may have been missed while the stream was down.
@@ -60,7 +65,7 @@ export class Commands {
   }
 
   answered(answer) {
-    const command = this.open.get(keyOf(answer.kind, answer.id));
+    const command = this.open.get(keyOf(kindOf(answer), answer.orderId ?? answer.restockId));
     if (!command || command.store !== answer.store) return;
     command.answer = answer;
     this.#end(command, "answered");
@@ -81,7 +86,7 @@ export class Commands {
     clearTimeout(command.again);
     command.state = state;
     this.open.delete(command.key);
-    this.#store();
+    this.#keep();
     this.onChange(command);
   }
 
@@ -91,10 +96,8 @@ export class Commands {
     const [topic, id] = command.kind === "restock" ? ["restocks", "restockId"] : ["orders", "orderId"];
     let refusal = null;
     try {
-      const response = await fetch(`/api/${topic}?store=${encodeURIComponent(command.store)}`, {
-        method: "POST", headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ [id]: command.id, ...command.content }),
-      });
+      const response = await fetch(`/api/${topic}?store=${encodeURIComponent(command.store)}`,
+        { method: "POST", body: JSON.stringify({ [id]: command.id, ...command.content }) });
       if (!response.ok) {
         const wait = Number(response.headers.get("Retry-After"));
         refusal = { status: response.status, code: (await response.json()).error, wait };
@@ -114,18 +117,8 @@ export class Commands {
     this.onChange(command);
   }
 
-  #store() {
-    const open = [...this.open.values()]
-      .map(({ kind, id, store, content, isQuiet, at }) => ({ kind, id, store, content, isQuiet, at }));
-    sessionStorage.setItem(storageName, JSON.stringify(open));
-  }
-
-  #stored() {
-    try {
-      const stored = JSON.parse(sessionStorage.getItem(storageName) ?? "[]");
-      return Array.isArray(stored) ? stored : [];
-    } catch {
-      return [];
-    }
+  #keep() {
+    keep(storageName, [...this.open.values()]
+      .map(({ kind, id, store, content, isQuiet, at }) => ({ kind, id, store, content, isQuiet, at })));
   }
 }

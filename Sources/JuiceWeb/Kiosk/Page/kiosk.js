@@ -40,7 +40,7 @@ function commandChanged(command) {
 
 function answered({ answer }) {
   if (answer.type === "outOfStock") askToEdit(answer);
-  if (answer.kind === "restock") showApplied(answer);
+  if (answer.type === "restocked") showApplied(answer);
 }
 
 // MARK: A fruit is short
@@ -200,19 +200,6 @@ for (const button of document.querySelectorAll("[data-language]")) {
   });
 }
 
-function showScope() {
-  for (const button of document.querySelectorAll("[data-scope]")) {
-    button.setAttribute("aria-pressed", String(button.dataset.scope === known.scope));
-  }
-}
-for (const button of document.querySelectorAll("[data-scope]")) {
-  button.addEventListener("click", () => {
-    known.scope = button.dataset.scope;
-    showScope();
-    listen();
-  });
-}
-
 // MARK: Events
 
 function setLink(state) {
@@ -238,15 +225,11 @@ handle({
     known.board = event;
     showBoard();
   },
-  answer: (event) => {
-    known.answers = [...known.answers, event].slice(-30);
+  answers: (event) => {
+    known.answers = event.answers;
     showAnswers();
   },
   own: (event) => commands.answered(event),
-  opened: () => {
-    known.answers = [];
-    showAnswers();
-  },
   unreachable: () => setLink("unreachable"),
 });
 
@@ -255,7 +238,6 @@ for (const command of commands.open.values()) {
   showCard(command);
 }
 showWords();
-showScope();
 letIn(menu.isStaff);
 showScreen();
 listen();

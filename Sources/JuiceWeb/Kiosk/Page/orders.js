@@ -1,5 +1,6 @@
 // The page's own orders, each with a cancel for as long as the service can return its fruits. They survive a reload.
 
+import { keep, restored } from "/commands.js";
 import { $, commands, known, menu, words } from "/state.js";
 import { OwnOrder, clock } from "/view.js";
 
@@ -10,16 +11,7 @@ const rows = new Map();
 // By id, oldest first. The state of an order is open (its answer is not known), made, cancelling, cancelled, or kept: its
 // cancel was rejected. An order also has whether it was made, once that is known, and how its cancel ended: its answer or its
 // refusal.
-const orders = new Map(stored().map((order) => [order.id, order]));
-
-function stored() {
-  try {
-    const orders = JSON.parse(sessionStorage.getItem(storageName) ?? "[]");
-    return Array.isArray(orders) ? orders : [];
-  } catch {
-    return [];
-  }
-}
+const orders = new Map(restored(storageName).map((order) => [order.id, order]));
 
 // Follows the page's orders and cancels.
 export function orderChanged(command) {
@@ -85,7 +77,7 @@ export function showOrders() {
     (rows.get(order.id) ?? makeRow(order)).show(words, order, clock.format(order.at));
   }
   $("orders").hidden = orders.size === 0 || known.screen !== "order";
-  sessionStorage.setItem(storageName, JSON.stringify([...orders.values()]));
+  keep(storageName, [...orders.values()]);
 }
 
 setInterval(showOrders, 10_000);

@@ -18,7 +18,6 @@ export const known = {
   language: [localStorage.getItem("juice-language"), menu.language, ...navigator.languages.map((one) => one.slice(0, 2)), "en"]
     .find((one) => one === "en" || one === "ko"),
   store: [new URLSearchParams(location.search).get("store"), localStorage.getItem("juice-store"), menu.stores[0]].find(isStore),
-  scope: "all",
   stores: [],
   levels: new Map(),
   // Whether orders for the store are accepted.

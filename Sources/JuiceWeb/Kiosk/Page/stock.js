@@ -55,11 +55,11 @@ $("edit").addEventListener("submit", (event) => {
 
 // Shows the levels from the service's answer, not the requested ones.
 export function showApplied(answer) {
-  if (answer.store !== known.store || answer.type !== "restocked") return;
+  if (answer.store !== known.store) return;
   for (const row of rows) {
-    const left = answer.left.find((one) => one.fruit === row.fruit.id);
-    if (!left) continue;
-    row.applied.textContent = words.applied(left.amount);
+    const left = answer.left[row.fruit.id];
+    if (left === undefined) continue;
+    row.applied.textContent = words.applied(left);
     row.field.value = "";
   }
 }
@@ -69,10 +69,9 @@ let said = null;
 
 // Signs in or out. Resolves to the status, 0 if the kiosk was not reached.
 async function signIn(method, secret) {
-  const headers = { "Content-Type": "application/json" };
-  if (secret) headers.Authorization = `Bearer ${secret}`;
+  const headers = secret ? { Authorization: `Bearer ${secret}` } : {};
   try {
-    return (await fetch("/api/staff", { method, headers, body: method === "POST" ? "{}" : undefined })).status;
+    return (await fetch("/api/staff", { method, headers })).status;
   } catch {
     return 0;
   }
@@ -92,7 +91,7 @@ $("sign-in").addEventListener("submit", async (event) => {
   focusRow(known.shortFruit);
 });
 
-// Until the kiosk has heard of it, this browser is not locked.
+// The browser is locked only once the kiosk has confirmed it.
 $("lock").addEventListener("click", async () => {
   if (await signIn("DELETE") !== 204) return say("notReached");
   letIn(false);

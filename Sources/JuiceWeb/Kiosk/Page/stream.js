@@ -4,7 +4,7 @@ import { commands, known } from "/state.js";
 
 let stream = null;
 let heardAt = Date.now();
-// By event name, plus `opened` and `unreachable`; set before the first listen().
+// By event name, plus `unreachable`; set before the first listen().
 let handlers = {};
 
 export function handle(all) { handlers = all; }
@@ -15,17 +15,14 @@ export function listen() {
   heardAt = Date.now();
   if (document.hidden) return;
   // Not URLSearchParams: it encodes a space as a plus sign, which only forms decode.
-  const asked = Object.entries({ store: known.store, scope: known.scope, page: commands.page })
+  const asked = Object.entries({ store: known.store, page: commands.page })
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
   const opened = new EventSource(`/api/events?${asked.join("&")}`);
   stream = opened;
-  opened.addEventListener("open", () => {
-    handlers.opened();
-    // An answer may have been missed while the stream was down.
-    commands.resend();
-  });
+  // An answer may have been missed while the stream was down.
+  opened.addEventListener("open", () => commands.resend());
   opened.addEventListener("error", () => { if (stream === opened) handlers.unreachable(); });
-  for (const name of ["link", "stores", "stock", "board", "answer", "own"]) {
+  for (const name of ["link", "stores", "stock", "board", "answers", "own"]) {
     opened.addEventListener(name, (event) => {
       if (stream !== opened) return;
       heardAt = Date.now();

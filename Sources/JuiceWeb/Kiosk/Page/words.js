@@ -38,8 +38,7 @@ const texts = {
   nothingToApply: ["Enter at least one change.", "수정할 수량을 하나 이상 입력해 주세요."],
   badNumber: ["Only whole numbers up to 1,000,000,000.", "1,000,000,000 이하의 정수만 쓸 수 있어요."],
   // The board.
-  scope: ["Which stores", "매장 범위"], allStores: ["All stores", "모든 매장"], thisStore: ["This store", "이 매장"],
-  rate: ["Orders a second", "초당 주문"], lag: ["Waiting", "대기 중"], unknown: ["not known yet", "아직 몰라요"],
+  rate: ["Orders a second", "초당 주문"],
   madeLately: ["Made, 5 min", "5분간 제조"], shortLately: ["Out of stock, 5 min", "5분간 재고 부족"],
   cancelledLately: ["Cancelled, 5 min", "5분간 취소"], chart: ["Made and out of stock, last 5 minutes", "제조와 재고 부족, 최근 5분"],
   made: ["made", "제조"], outOfStock: ["out of stock", "재고 부족"],
@@ -118,17 +117,6 @@ export class Words {
   inBasket(quantity) { return this.#say(`${this.number(quantity)} in the basket`, `장바구니에 ${this.number(quantity)}잔`); }
 
   removing(name) { return this.#say(`Remove ${name}`, `${name} 빼기`); }
-
-  // Revisions of a store that no answer has.
-  gap({ first, last }) {
-    const [from, to] = [this.number(first), this.number(last)];
-    if (first === last) return this.#say(`Gap: the answer of revision ${from} is missing`, `이력이 빠졌어요: 변경 ${from}번의 응답이 없어요`);
-    return this.#say(
-      `Gap: the answers of revisions ${from} to ${to} are missing`, `이력이 빠졌어요: 변경 ${from}–${to}번의 응답이 없어요`);
-  }
-
-  // The last gap, with the store and the time of the answer after it.
-  lastGap({ store, gap }, time) { return `${time} · ${isolated(store)} · ${this.gap(gap)}`; }
 
   editing() { return this.#say("Editing the stock…", "재고를 수정하는 중…"); }
 
