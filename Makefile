@@ -14,6 +14,7 @@ CONFIGURATION := release
 # The flags of every debug build. With different flags, builds would invalidate each other.
 STRICT := -Xswiftc -warnings-as-errors
 DEBUG := .build/debug
+LAB := .build/$(CONFIGURATION)/lab
 FIRST_BUILD := The first build takes about five minutes on two cores, most of it for dependencies; later ones take seconds. [done/all] shows the progress.
 # Tests that only compute. They run separately: on Swift's few threads they would block the services of other tests, which mostly
 # wait. The simulation has its own thread.
@@ -42,7 +43,7 @@ DOCUMENTED := Kafka JuiceDomain JuiceMessages
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help demo check test tools debug-build built unit-tests seeds tests heap compat another-cluster contract deploy-check test-browser screenshots simulate model fuzz torture rolling soak sanitize bench \
+.PHONY: help demo check test tools debug-build built unit-tests seeds tests lab heap compat another-cluster contract deploy-check test-browser screenshots simulate model fuzz torture rolling soak sanitize bench \
 	licenses sbom requirements microbench instructions build lint format setup docs install clean
 
 help: ## Show this list
@@ -94,14 +95,17 @@ tests: built
 	@env -u KAFKA_BOOTSTRAP_SERVERS $(SWIFT) test --skip-build $(STRICT) --skip '$(UNIT)'
 	@[ -z "$$KAFKA_BOOTSTRAP_SERVERS" ] || $(SWIFT) test --skip-build $(STRICT) --filter RealBroker
 
-# A release build, because only the heap allocations of optimised code count; of that program and its dependencies alone.
-heap: setup
-	@echo "Counting an order's heap allocations: there must be none"
-	@$(SWIFT) build -c release --product lab
-	@.build/release/lab bench heap --orders 200000 --check
+# Torture, benchmark and soak in a release build; of `lab` and its dependencies alone.
+lab: setup
+	@echo "Building lab ($(CONFIGURATION))"
+	@$(SWIFT) build -c $(CONFIGURATION) --product lab
 
-compat: build built .build/contract-venv/ready ## Run demo, tests and a short torture on several versions of librdkafka (VERSIONS="2.3.0 2.8.0" BOOTSTRAP=host:port, of Kafka 3.9 and 4 in turn)
-	@$(SWIFT) build -c release --product lab
+# Only the heap allocations of optimised code count.
+heap: lab
+	@echo "Counting an order's heap allocations: there must be none"
+	@$(LAB) bench heap --orders 200000 --check
+
+compat: build lab built .build/contract-venv/ready ## Run demo, tests and a short torture on several versions of librdkafka (VERSIONS="2.3.0 2.8.0" BOOTSTRAP=host:port, of Kafka 3.9 and 4 in turn)
 	@BOOTSTRAP="$(BOOTSTRAP)" ROUNDS=$(if $(filter file,$(origin ROUNDS)),5,$(ROUNDS)) ./scripts/compat.sh \
 		.build/contract-venv/bin/python .build/release $(VERSIONS)
 
@@ -164,10 +168,8 @@ model: ## Check the journal's protocol in every order of events, and that each o
 
 torture: setup ## Kill, freeze and crowd the service on a real broker, and audit its answers (BOOTSTRAP=host:port; NETWORK=1 adds late and lost requests, through a proxy)
 	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make torture BOOTSTRAP=host:port[,host:port...] [ROUNDS=100] [NETWORK=1] [BROKER_RESTART='command'] [BROKER_COMMAND='command'] [ARGS='--rate 200']"; exit 64; }
-	@echo "Building juice and lab ($(CONFIGURATION)); the first time takes a few minutes"
-	@$(SWIFT) build -c $(CONFIGURATION) --product juice
-	@$(SWIFT) build -c $(CONFIGURATION) --product lab
-	@exec "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/lab" torture --bootstrap-servers "$(BOOTSTRAP)" \
+	@$(MAKE) --no-print-directory build lab
+	@exec $(LAB) torture --bootstrap-servers "$(BOOTSTRAP)" \
 		--rounds $(ROUNDS) $(if $(NETWORK),--network) $${BROKER_RESTART:+--broker-restart "$$BROKER_RESTART"} \
 		$${BROKER_COMMAND:+--broker-command "$$BROKER_COMMAND"} $(ARGS)
 
@@ -190,19 +192,17 @@ soak: setup ## Run 10,000 transactions and 100 rebalances: memory and threads mu
 
 bench: build ## Measure the service against a bare loop in C on a real broker (BOOTSTRAP=host:port; about 6 minutes)
 	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make bench BOOTSTRAP=host:port"; exit 64; }
-	@$(SWIFT) build -c $(CONFIGURATION) --product lab
-	@bench="$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/lab bench" && $$bench core && \
+	@$(MAKE) --no-print-directory lab
+	@$(LAB) bench core && \
 		for what in end-to-end "latency --rate 100" "latency --rate 1000" restore repeats; do \
-			echo && $$bench $$what --bootstrap-servers "$(BOOTSTRAP)" || exit $$?; \
+			echo && $(LAB) bench $$what --bootstrap-servers "$(BOOTSTRAP)" || exit $$?; \
 		done
 
-microbench: setup ## Measure each piece of an order's work without Kafka: heap allocations and nanoseconds
-	@$(SWIFT) build -c release --product lab
-	@bench="$$($(SWIFT) build -c release --show-bin-path)/lab bench" && $$bench heap $(ARGS) && echo && $$bench core $(ARGS)
+microbench: lab ## Measure each piece of an order's work without Kafka: heap allocations and nanoseconds
+	@$(LAB) bench heap $(ARGS) && echo && $(LAB) bench core $(ARGS)
 
-instructions: setup ## The same in instructions, counted by valgrind (Linux; about 3 minutes)
-	@$(SWIFT) build -c release --product lab
-	@./scripts/instructions.sh "$$($(SWIFT) build -c release --show-bin-path)/lab"
+instructions: lab ## The same in instructions, counted by valgrind (Linux; about 3 minutes)
+	@./scripts/instructions.sh $(LAB)
 
 # Each sanitizer has its own build. ThreadSanitizer has to learn of librdkafka's threads and Swift's Mutex: see c11threads.c. It does not report
 # leaked threads, because a worker that hangs in librdkafka is left behind on purpose when the service stops.

@@ -67,7 +67,7 @@ struct Scenario {
         isContended = random.chance(15)
         partitionCount = Int32(random.number(1...(isContended ? 2 : 4)))
         storage = random.chance(20) ? StorageFault(steps: steps, using: &random) : nil
-        isTidy = storage.map { $0.topic != .stock && ($0.topic != .results || $0.kind == .anew) } ?? false
+        isTidy = storage.map { $0.topic != .stock && ($0.topic != .results || $0.kind == .recreated) } ?? false
         var enlargements: [(topic: Topic, added: Int32, step: Int)] = []
         for topic in Topic.allCases where !isTidy && random.chance(25) {
             // In some runs they are added before anyone begins.

@@ -164,7 +164,7 @@ final class SimulatedCluster {
     }
 
     /// Whether a restore of a partition does not read what was handled of an input: two position notes have followed, and other
-    /// records, later by so many milliseconds.
+    /// records, later by this many milliseconds.
     func isIdle(_ input: InputTopic, _ partition: Int32, for time: Timestamp) -> Bool {
         let records = self[.results, partition].read().records.map(\.record)
         func last(_ isWanted: (InputTopic) -> Bool) -> Int? {

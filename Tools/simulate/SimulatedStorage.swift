@@ -6,7 +6,7 @@ import JuiceMessages
 struct StorageFault {
     enum Kind {
         /// The topic is deleted and recreated.
-        case anew
+        case recreated
         /// A partition loses its last records: its new leader was behind.
         case truncated
         /// A batch of records can no longer be read.
@@ -21,7 +21,7 @@ struct StorageFault {
 
     init(steps: Int, using random: inout SeededGenerator) {
         let topics: [Topic] = [.orders, .restocks, .results, .stock]
-        kind = random.pick([Kind.anew, .truncated, .damaged]) ?? .anew
+        kind = random.pick([Kind.recreated, .truncated, .damaged]) ?? .recreated
         topic = random.pick(topics) ?? .orders
         step = random.number(steps / 4...steps - 1)
     }
@@ -74,7 +74,7 @@ struct SimulatedStorage {
         let place = Place(topic: fault.topic, partition: cluster.random.pick(partitions) ?? 0)
         let log = cluster[place]
         switch fault.kind {
-        case .anew:
+        case .recreated:
             for place in partitions.map({ Place(topic: fault.topic, partition: $0) }) where isNoticed(place, cutTo: 0) {
                 recreate(place)
             }

@@ -19,16 +19,6 @@ import Testing
         #expect(throws: MalformedMessage.self) { try value.asValue { _ = try AnswerDecoder().decode($0) } }
     }
 
-    @Test func randomNotesAreReadBack() {
-        var generator = SeededGenerator(seed: 20_261_201)
-        for _ in 0..<2_000 {
-            let note = RandomSamples.note(&generator)
-            let value = written { note.write(into: &$0) }
-            #expect(self.note(value) == note, "\(value)")
-            #expect(isNote(value))
-        }
-    }
-
     /// Neither the order of members nor those of a newer service matter.
     @Test func otherMembersAreIgnored() {
         #expect(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CLab
 import Foundation
+import JuiceService
 
 // The baselines, each in a process of its own, which measurements start.
 
@@ -24,8 +25,7 @@ struct BareCopy: ParsableCommand {
             cluster: try BenchCluster(cluster).forC, group: cString(group), input_topic: cString(input),
             output_topic: cString(output),
             ready_file: cString(readyFile),
-            // `ServiceConfiguration.maxBatch` of the service, which is not linked here: it takes a minute more to build.
-            max_batch: 40_000, answer_size: answerBytes, sends_offsets: !noOffsets)
+            max_batch: ServiceConfiguration.maxBatch, answer_size: answerBytes, sends_offsets: !noOffsets)
         if bare_copy(&plan) != 0 { throw ExitCode.failure }
     }
 }
