@@ -163,7 +163,7 @@ simulate: setup ## Run the engine in simulated clusters that fail in every way (
 	@exec "$$($(SWIFT) build -c release --show-bin-path)/simulate" \
 		$(if $(SEED),--seed $(SEED),--seeds $(SEEDS)) $(if $(FLAW),--flaw $(FLAW))
 
-model: ## Check the journal's protocol in every order of events, and that each of its rules is needed (RULE=NAME tells a counterexample)
+model: ## Check the journal's protocol in every order of events, and that each of its rules is needed (RULE=NAME prints a counterexample)
 	@Tools/model/check.sh $(RULE)
 
 torture: setup ## Kill, freeze and crowd the service on a real broker, and audit its answers (BOOTSTRAP=host:port; NETWORK=1 adds late and lost requests, through a proxy)

@@ -2,8 +2,8 @@
 # Checks the model of the journal (journal.pml) with Spin.
 #
 #   check.sh         the protocol as it is must hold in every state, and each rule left out must break it; some minutes
-#   LARGE=1 check.sh  goes through a larger size besides
-#   check.sh RULE    tells the shortest story that Spin finds of what happens without this rule, for example: check.sh SINCE
+#   LARGE=1 check.sh  also explores a larger size
+#   check.sh RULE    prints the shortest counterexample that Spin finds without this rule, for example: check.sh SINCE
 #
 # Exit status: 0 if everything came out as expected, 1 if something did not, 69 if Spin or a C compiler is missing.
 set -uo pipefail
@@ -18,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 cd "$work" || exit 1
 
-# The least size at which a rule shows its worth, where the model's own is too small or too large.
+# The least size at which leaving a rule out breaks something, where the model's own is too small or too large.
 size() {
     case $1 in
         WAIT_AGAIN) echo "-DWORKERS=3 -DCOMMANDS=1 -DBATCH=1" ;;  # a third worker's open claim hides what the second wrote
@@ -27,7 +27,7 @@ size() {
     esac
 }
 
-# Without the brokers' verification a partition may also hang for good. The wrong answer is looked for, not that.
+# Without the brokers' verification a partition may also hang for good. Only the wrong answer counts.
 ends() { [ "$1" != VERIFIED ] || echo -E; }
 
 # explore FLAGS-OF-SPIN FLAGS-OF-THE-COMPILER FLAGS-OF-THE-SEARCH: fills `out`. Flags are split at spaces.
@@ -65,7 +65,7 @@ holds() {
     fi
 }
 
-# The search found what the pattern says. Another error, for example a log that is too small, is none of the rule's.
+# The search found what the pattern says. Another error, such as a log that is too small, does not count.
 breaks() {
     begun=$SECONDS
     explore "$2" -O0 "$3"

@@ -4,7 +4,7 @@
  * It is the shortest description of the protocol there is; read it from top to bottom. `make model` tries every order in which its
  * steps can happen. It also leaves out one rule after the other, and expects an answer to be lost or doubled each time.
  *
- * One partition is modelled. Its commands stand at the offsets 0, 1, … of `orders[p]`. Workers read them and write the journal,
+ * One partition is modelled. Its commands have the offsets 0, 1, … of `orders[p]`. Workers read them and write the journal,
  * `results[p]`: exactly one record for each command, in order. A misplaced command is forwarded to its own partition, and its
  * record here is a note that says so. The position is where the journal ends: nothing else says it.
  *
@@ -12,7 +12,7 @@
  * - A worker stops and goes on later, however late: Spin lets the others run meanwhile. Or it starts over, having forgotten all.
  *   A process that died with requests still under way is a worker that stopped; its successor is another worker.
  * - Every worker may believe that the partition is its own. That is what an erased group, or a lost session, comes to at worst.
- *   So the group does not appear here, and nothing rests on it: neither on its offsets nor on its generations.
+ *   So the group does not appear here, and nothing depends on its offsets or its generations.
  * - A late EndTxn: a request that the client sent long ago, and since then again, ends the transaction that is open now. It needs
  *   the same transactional id and epoch. It may come between any two requests, and so tears a transaction in two.
  * - The coordinator aborts a transaction that is open for long.
@@ -22,11 +22,11 @@
  * What is not modelled, since it adds nothing:
  * - Late Produce requests: brokers drop what has an old sequence number.
  * - Markers that reach the partitions one by one: a reader waits until everything before its end is decided.
- * - The plain commit of the group's offsets at an assignment. It tells a stale member early, and makes nothing safe.
+ * - The plain commit of the group's offsets at an assignment. It finds a stale member early, and safety does not depend on it.
  * - Anchors (they claim like a worker), position notes, repeats, the stock.
  * - That the service claims again where claims came in between: docs/JOURNAL.md, section The model, says why it does.
  *
- * To read a counterexample as a story: Tools/model/check.sh RULE
+ * To read a counterexample: Tools/model/check.sh RULE
  */
 
 /* ---- The rules, and one that can be left out: -DLEAVE_OUT=SINCE ------------------------------------------------------------- */
@@ -223,7 +223,7 @@ inline blank(l, which) {
 
 /* ---- Transactions ----------------------------------------------------------------------------------------------------------- */
 
-/* A marker decides every open record of the id. (Spin has fewer states to visit if what nobody looks at any more is forgotten.) */
+/* A marker decides every open record of the id. (Spin has fewer states to visit if what is no longer read is reset.) */
 inline writeMarker(l, x, outcome) {
     i = 0;
     do
@@ -344,7 +344,7 @@ inline abort() {
     to = 0; made = 0; at = 0; id = 0; added[Journal] = false; added[Orders] = false
 }
 
-/* Nobody uses an epoch any more whose process has gone. Only a commit that is under way may still find something open. */
+/* Once a process is gone, its epoch is unused. Only a commit that is under way may still find something open. */
 inline leave(x) {
     if
     :: txn[x].holder == w ->
@@ -411,7 +411,7 @@ proctype Worker(byte w) {
     bool late, claimed, knows;  /* used when a rule is left out */
     byte other;
 
-    /* An assignment, for whatever reason: whoever told it, and however wrong. Only `next` of a flawed worker outlives it. */
+    /* An assignment, right or wrong. Only `next` of a flawed worker outlives it. */
 again:
     atomic {
         d_step {
@@ -443,7 +443,7 @@ end_stopped:
     OR_STARTS_OVER
     fi;
 
-    /* 2. (The plain commit of the group's offsets stands here.) */
+    /* 2. (Here the service commits the group's offsets.) */
 
     /* 3. It reads the claims from the last committed claim's `since` on, undecided and aborted ones included, and fences them. */
     if
