@@ -1,4 +1,4 @@
-import BrokerFaults
+import FaultyNetwork
 import TestSupport
 import Testing
 
@@ -60,7 +60,7 @@ import Testing
             try reader.start(at: [place: 0])
             var values: [String] = []
             func follow(until isDone: () -> Bool) throws {
-                try wait(until: isDone) { values += try reader.poll(timeout: .milliseconds(50)).map { $0.value?.text ?? "" } }
+                try repeating(until: isDone) { values += try reader.poll(timeout: .milliseconds(50)).map { $0.value?.text ?? "" } }
             }
             #expect(!reader.hasReached([place: 1]))
             try follow { reader.hasReached([place: 1]) }
@@ -101,7 +101,7 @@ import Testing
             reader.gaps = []
             try reader.start(at: [Self.others: 100])
             var values: [String] = []
-            try wait(until: { values.count == 2 }) {
+            try repeating(until: { values.count == 2 }) {
                 values += try reader.poll(timeout: .milliseconds(50)).map { $0.value?.text ?? "" }
             }
             #expect(values == ["x", "y"])
