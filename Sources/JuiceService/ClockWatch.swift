@@ -59,23 +59,20 @@ final class ClockWatch: Sendable {
             state.comparedAt = now
             state.differences.append(time > now ? time - now : min(0, max(0, time) - end.time))
             if state.differences.count > Self.most { state.differences.removeFirst() }
-            report(&state)
-        }
-    }
 
-    /// Called under the lock, so that two changes cannot be logged in the wrong order.
-    private func report(_ state: inout State) {
-        let difference = state.median
-        gauge?.record(Double(difference) / 1000)
-        let isWrong = difference.magnitude > Self.tolerance
-        guard isWrong != state.isLogged else { return }
-        state.isLogged = isWrong
-        guard isWrong else { return logger.notice("the times of most commands agree with this machine's clock again") }
-        logger.warning(
-            """
-            the times of most commands lie \(spanText(Double(difference.magnitude) / 1000)) \
-            \(difference > 0 ? "ahead of" : "behind") this machine's clock. One of the clocks is wrong, and repeats are recognized \
-            by these times: see docs/OPERATIONS.md#juiceclocksdiffer
-            """)
+            let difference = state.median
+            gauge?.record(Double(difference) / 1000)
+            let isWrong = difference.magnitude > Self.tolerance
+            guard isWrong != state.isLogged else { return }
+            state.isLogged = isWrong
+            // Logged under the lock, so that two changes cannot be logged in the wrong order.
+            guard isWrong else { return logger.notice("the times of most commands agree with this machine's clock again") }
+            logger.warning(
+                """
+                the times of most commands lie \(spanText(Double(difference.magnitude) / 1000)) \
+                \(difference > 0 ? "ahead of" : "behind") this machine's clock. One of the clocks is wrong, and repeats are \
+                recognized by these times: see docs/OPERATIONS.md#juiceclocksdiffer
+                """)
+        }
     }
 }

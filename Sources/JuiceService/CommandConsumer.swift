@@ -24,8 +24,6 @@ final class CommandConsumer {
     private var ordersShare = OrdersShare()
     /// How long to wait for the topics' partition counts.
     private var metadataTimeout = AdaptiveTimeout()
-    /// The partition count of the larger input, as last logged.
-    private var loggedPartitions: Int
     /// When each error last occurred, by code.
     private var errors: [KafkaError.Code: ContinuousClock.Instant] = [:]
     /// When it last joined again without knowing why it was fenced.
@@ -48,7 +46,7 @@ final class CommandConsumer {
         hooks: ClientHooks
     ) throws(KafkaError) {
         (self.configuration, self.worker, topics, self.watch) = (configuration, worker, configuration.topics, watch)
-        (storePartitions, loggedPartitions) = (partitions.stores, partitions.inputs)
+        storePartitions = partitions.stores
         var hooks = hooks
         // Only this client is polled all the time. The others would report events long after they are over.
         hooks.onError = watch.noticed
@@ -69,7 +67,14 @@ final class CommandConsumer {
 
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
         if let assigned = try resolveAssignment() { return assigned }
-        if let damage = damages.popLast() { return measured(damage.place, damage.error) }
+        if let (place, error) = damages.popLast() {
+            // Batches that were damaged together are passed over together.
+            let last = Consumer.lastDamaged(
+                of: place, from: error.offset ?? 0, timeout: .seconds(5), configuration: configuration.logEndConsumer,
+                hooks: ClientHooks(logger: logger, logCeiling: .info))
+            let topic = topics.input(named: place.topic) ?? .orders
+            return .damaged(InputPosition(topic: topic, partition: place.partition, offset: last), error.message)
+        }
         // A rebalance does not end a poll that waits for records, so polls are short until the first assignment.
         let waitingTime = Duration.milliseconds(member.hasAssignment ? 100 : 10)
         let event: GroupConsumer.Event
@@ -134,15 +139,6 @@ final class CommandConsumer {
             }
         }
         return .records(records, ends: ends)
-    }
-
-    /// Damage, with the last offset of the batches that are damaged together.
-    private func measured(_ place: TopicPartition, _ error: KafkaError) -> PollResult {
-        let last = Consumer.lastDamaged(
-            of: place, from: error.offset ?? 0, timeout: .seconds(5), configuration: configuration.logEndConsumer,
-            hooks: ClientHooks(logger: logger, logCeiling: .info))
-        let topic = topics.input(named: place.topic) ?? .orders
-        return .damaged(InputPosition(topic: topic, partition: place.partition, offset: last), error.message)
     }
 
     /// The headers of a record that was polled last; nil if they cannot be read.
@@ -231,7 +227,11 @@ final class CommandConsumer {
             return nil
         }
         guard let orders = metadata[topics.orders]?.partitionCount, let restocks = metadata[topics.restocks]?.partitionCount else {
-            try waitForMissingTopics(metadata.topics.lazy.compactMap(\.error).first)
+            let reason = metadata.topics.lazy.compactMap(\.error).first?.description ?? "topics are missing"
+            if waitingSince == nil { logger.warning("waiting for another assignment: \(reason)") }
+            let since = waitingSince ?? .now
+            waitingSince = since
+            if .now - since > KafkaCommandLog.longestAbsence { throw LogError(.stop, reason) }
             return nil
         }
         watch.reached()
@@ -252,31 +252,10 @@ final class CommandConsumer {
                 """)
         }
         (self.given, waitingSince) = (nil, nil)
-        let assignment = InputAssignment(
-            orders: givenOrders, partitionCount: storePartitions, orderCount: Int32(clamping: orders),
-            restockCount: Int32(clamping: restocks))
-        warnOfAddedPartitions(max(orders, restocks))
-        return .assigned(assignment)
-    }
-
-    private func waitForMissingTopics(_ error: KafkaError?) throws(LogError) {
-        let reason = error?.description ?? "topics are missing"
-        guard let waitingSince else {
-            waitingSince = .now
-            return logger.warning("waiting for another assignment: \(reason)")
-        }
-        if .now - waitingSince > KafkaCommandLog.longestAbsence { throw LogError(.stop, reason) }
-    }
-
-    private func warnOfAddedPartitions(_ count: Int) {
-        guard count > loggedPartitions else { return }
-        loggedPartitions = count
-        logger.warning(
-            """
-            orders or restocks now have \(count.counted("partition")); stores live in \(storePartitions), and commands in the \
-            other partitions are forwarded. `juice topics check` names the command that puts it right
-            """
-        )
+        return .assigned(
+            InputAssignment(
+                orders: givenOrders, partitionCount: storePartitions, orderCount: Int32(clamping: orders),
+                restockCount: Int32(clamping: restocks)))
     }
 }
 

@@ -110,36 +110,30 @@ final class KafkaCommandLog: LogReader, CommandLog {
     override func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
         let start = now
         let metadata = try metadata()
-        try checkForMissing(in: metadata)
+        // Every topic counts, also the one that is only written to now and then: it may not be there when it is needed.
+        if let missing = topics.all.first(where: { metadata[$0] == nil }) {
+            let since = missingSince ?? .now
+            missingSince = since
+            let error = metadata.topics.first { $0.name == missing }?.error
+            if let error, error.code.isDenial { throw LogError(error) }
+            throw LogError(
+                .now - since < Self.longestAbsence ? .retry : .stop, error?.description ?? "the topic \(missing) is gone")
+        }
+        missingSince = nil
         var found = try extents(of: partitions, in: metadata)
-        for index in found.extents.indices { found.extents[index].truncated = truncated(in: found.extents[index]) }
+        for index in found.extents.indices {
+            let extents = found.extents[index]
+            for (log, end) in [(ChangelogTopic.stock, extents.stock.upperBound), (.results, extents.results.upperBound)]
+            where transactions.takeLoss(of: topics[log.topic, extents.partition], endingAt: end) {
+                found.extents[index].truncated.insert(log)
+            }
+        }
         clocks?.found(found.extents, at: start)
         return found
     }
 
     /// How long a topic may be missing. One that was recreated, or that a broker does not know yet, is there again by then.
     static let longestAbsence = Duration.seconds(30)
-
-    /// Every topic counts, also the one that is only written to now and then: it may not be there when it is needed.
-    ///
-    /// - Throws: ``LogError``: to try again, or to stop once a topic has been missing for long.
-    private func checkForMissing(in metadata: ClusterMetadata) throws(LogError) {
-        guard let missing = topics.all.first(where: { metadata[$0] == nil }) else { return missingSince = nil }
-        let since = missingSince ?? .now
-        missingSince = since
-        let error = metadata.topics.first { $0.name == missing }?.error
-        if let error, error.code.isDenial { throw LogError(error) }
-        throw LogError(
-            .now - since < Self.longestAbsence ? .retry : .stop, error?.description ?? "the topic \(missing) is gone")
-    }
-
-    private func truncated(in extents: PartitionExtents) -> Set<ChangelogTopic> {
-        Set(
-            ChangelogTopic.allCases.filter { topic in
-                let end = topic == .stock ? extents.stock.upperBound : extents.results.upperBound
-                return transactions.takeLoss(of: topics[topic.topic, extents.partition], endingAt: end)
-            })
-    }
 
     override func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset] {
         // A client that is no member does not look for another coordinator once its own is gone. But a member that reads committed

@@ -19,8 +19,8 @@ final class KafkaClientMetrics: Sendable {
         ]
         counters = [
             (factory.counter(.kafkaRequestErrors, client), \.requestErrors),
-            (factory.counter(.kafkaRequestTimeouts, client), \.timeouts),
-            (factory.counter(.kafkaDisconnects, client), \.disconnects),
+            (factory.counter(.kafkaRequestTimeouts, client), \.reqTimeouts),
+            (factory.counter(.kafkaDisconnects, client), \.disconnectCount),
         ]
     }
 
@@ -39,76 +39,50 @@ final class KafkaClientMetrics: Sendable {
     }
 }
 
-/// The part of librdkafka's statistics that becomes metrics. Its STATISTICS.md documents the fields.
+/// The part of librdkafka's statistics that becomes metrics. Its STATISTICS.md documents the fields, under the same names.
 struct KafkaStatistics: Decodable {
     /// Times since the previous statistics, in microseconds.
     struct Window: Decodable { let p50, p99: Int64 }
 
     /// What is counted since the client was made.
     struct Broker: Decodable {
-        let roundTrip: Window
-        let timeouts: Int64
-        private let sendErrors, receiveErrors: Int64
-        private let disconnectCount: Int64?
+        let rtt: Window
+        let txerrs, rxerrs, reqTimeouts: Int64
+        let disconnects: Int64?
 
-        var requestErrors: Int64 { sendErrors + receiveErrors }
-        var disconnects: Int64 { disconnectCount ?? 0 }
-
-        private enum CodingKeys: String, CodingKey {
-            case roundTrip = "rtt"
-            case sendErrors = "txerrs"
-            case receiveErrors = "rxerrs"
-            case timeouts = "req_timeouts"
-            case disconnectCount = "disconnects"
-        }
+        var requestErrors: Int64 { txerrs + rxerrs }
+        var disconnectCount: Int64 { disconnects ?? 0 }
     }
 
     private struct Topic: Decodable { let partitions: [String: Partition] }
 
-    private struct Partition: Decodable {
-        let fetchedRecords, fetchedBytes: Int64
-        /// The end of the log; negative if unknown.
-        let end: Offset
+    private struct Partition: Decodable { let fetchqCnt, fetchqSize, hiOffset: Int64 }
 
-        private enum CodingKeys: String, CodingKey {
-            case fetchedRecords = "fetchq_cnt"
-            case fetchedBytes = "fetchq_size"
-            case end = "hi_offset"
-        }
-    }
-
-    private let unsentRecords, unsentBytes: Int64
+    private let msgCnt, msgSize: Int64
     let brokers: [String: Broker]
     private let topics: [String: Topic]
 
-    private enum CodingKeys: String, CodingKey {
-        case unsentRecords = "msg_cnt"
-        case unsentBytes = "msg_size"
-        case brokers
-        case topics
-    }
-
     /// Parses a document; nil if it is malformed.
     init?(_ json: String) {
-        guard let statistics = try? JSONDecoder().decode(Self.self, from: Data(json.utf8)) else { return nil }
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        guard let statistics = try? decoder.decode(Self.self, from: Data(json.utf8)) else { return nil }
         self = statistics
     }
 
     /// The end of a partition, records of open transactions included; nil if the client does not know it yet.
     func end(of partition: TopicPartition) -> Offset? {
-        topics[partition.topic]?.partitions["\(partition.partition)"].flatMap { $0.end >= 0 ? $0.end : nil }
+        topics[partition.topic]?.partitions["\(partition.partition)"].flatMap { $0.hiOffset >= 0 ? $0.hiOffset : nil }
     }
 
     /// The times of the slowest broker, in seconds.
     var roundTripMedian: Double { longest(\.p50) }
     var roundTripTail: Double { longest(\.p99) }
     /// Records to be sent, or fetched and not yet polled, and their bytes.
-    var queuedRecords: Double { Double(unsentRecords + ofPartitions(\.fetchedRecords)) }
-    var queuedBytes: Double { Double(unsentBytes + ofPartitions(\.fetchedBytes)) }
+    var queuedRecords: Double { Double(msgCnt + ofPartitions(\.fetchqCnt)) }
+    var queuedBytes: Double { Double(msgSize + ofPartitions(\.fetchqSize)) }
 
-    private func longest(_ time: (Window) -> Int64) -> Double {
-        Double(brokers.values.map { time($0.roundTrip) }.max() ?? 0) / 1_000_000
-    }
+    private func longest(_ time: (Window) -> Int64) -> Double { Double(brokers.values.map { time($0.rtt) }.max() ?? 0) / 1_000_000 }
 
     private func ofPartitions(_ count: (Partition) -> Int64) -> Int64 {
         topics.values.lazy.flatMap(\.partitions.values).reduce(0) { $0 + count($1) }

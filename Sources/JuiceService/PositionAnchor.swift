@@ -88,7 +88,7 @@ package final class PositionAnchor {
             let log = try KafkaCommandLog(
                 configuration: configuration, worker: 0,
                 // It writes no dead letters.
-                partitions: .init(stores: storePartitions, inputs: max(count(.orders), count(.restocks)), deadLetters: 1),
+                partitions: .init(stores: storePartitions, deadLetters: 1),
                 assignment: assignment, watch: watch, logger: logger)
             let settings = WorkerSettings(
                 menu: configuration.menu, language: configuration.language, partitionCount: storePartitions, group: group,

@@ -68,8 +68,6 @@ package struct TopicCheck: Sendable {
     struct PartitionCounts: Equatable {
         /// How many partitions stores live in.
         let stores: Int32
-        /// The partition count of the larger input.
-        let inputs: Int
         /// The dead-letter topic may have fewer than the others.
         let deadLetters: Int32
     }
@@ -200,7 +198,7 @@ package struct TopicCheck: Sendable {
         return Findings(
             problems: problems, warnings: problems.isEmpty ? warnings(of: cluster) : [],
             partitions: PartitionCounts(
-                stores: Int32(clamping: storePartitions(cluster)), inputs: inputs.map(\.partitionCount).max() ?? 0,
+                stores: Int32(clamping: storePartitions(cluster)),
                 deadLetters: Int32(clamping: cluster[names.deadLetters]?.partitionCount ?? 0)),
             noteInterval: max(1_000, min((retention - duplicateWindow.retention) / 4, 24 * 3_600_000)), brokers: cluster.brokers,
             // A transaction takes some seconds, and clocks differ a little.
@@ -412,20 +410,11 @@ package struct TopicCheck: Sendable {
     }
 
     private func move(partitions: Int, guide: String) -> String {
-        createCommand(prefix: nextPrefix, partitions: partitions) + " and the move that docs/OPERATIONS.md#\(guide) shows"
+        createCommand(prefix: "NEW.", partitions: partitions) + " and the move that docs/OPERATIONS.md#\(guide) shows"
     }
 
     private func createCommand(prefix: String, partitions: Int) -> String {
         "juice topics create --bootstrap-servers \(bootstrapServers)"
             + (prefix == TopicNames.standardPrefix ? "" : " --topic-prefix \(prefix)") + " --partitions \(partitions)"
-    }
-
-    /// The prefix for topics that replace these: `juice2.` after `juice.`, and so on.
-    private var nextPrefix: String {
-        let prefix = names.prefix
-        let stem = prefix.hasSuffix(".") ? prefix.dropLast() : prefix[...]
-        let digits = stem.reversed().prefix { $0.isASCII && $0.isNumber }.count
-        let number = Int(stem.suffix(digits)) ?? 1
-        return "\(stem.dropLast(digits))\(number + 1)\(prefix.hasSuffix(".") ? "." : "")"
     }
 }

@@ -163,22 +163,19 @@ final class WorkerMetrics: Sendable {
         hooks.onStatistics = { [self] json in
             guard let statistics = KafkaStatistics(json) else { return }
             client.record(statistics)
-            if producer == nil { recordLag(statistics) }
-        }
-        return hooks
-    }
-
-    /// A partition whose end the consumer does not know yet has no lag.
-    private func recordLag(_ statistics: KafkaStatistics) {
-        state.withLock { state in
-            for (input, offset) in state.committed {
-                guard let end = statistics.end(of: topics[input]) else { continue }
-                let place = [("topic", topics[input.topic]), ("partition", "\(input.partition)")]
-                let gauges = state.lags[input] ?? (factory.gauge(.committedOffset, place), factory.gauge(.consumerLag, place))
-                state.lags[input] = gauges
-                gauges.offset.record(offset)
-                gauges.lag.record(max(0, end - offset))
+            guard producer == nil else { return }
+            state.withLock { state in
+                for (input, offset) in state.committed {
+                    // A partition whose end the consumer does not know yet has no lag.
+                    guard let end = statistics.end(of: topics[input]) else { continue }
+                    let place = [("topic", topics[input.topic]), ("partition", "\(input.partition)")]
+                    let gauges = state.lags[input] ?? (factory.gauge(.committedOffset, place), factory.gauge(.consumerLag, place))
+                    state.lags[input] = gauges
+                    gauges.offset.record(offset)
+                    gauges.lag.record(max(0, end - offset))
+                }
             }
         }
+        return hooks
     }
 }

@@ -38,7 +38,16 @@ public final class Admin {
     public func create(_ topics: [NewTopic], timeout: Duration) throws(KafkaError) -> [String] {
         var handles: [OpaquePointer?] = []
         defer { for case let topic? in handles { rd_kafka_NewTopic_destroy(topic) } }
-        for topic in topics { handles.append(try Self.makeHandle(topic)) }
+        for topic in topics {
+            var reason = ErrorText()
+            let handle = reason.withBuffer {
+                rd_kafka_NewTopic_new(
+                    topic.name, Int32(clamping: topic.partitionCount), Int32(clamping: topic.replicationFactor ?? -1), $0, $1)
+            }
+            guard let handle else { throw KafkaError(code: .invalidArgument, message: "topic \(topic.name): \(reason.text)") }
+            handles.append(handle)
+            for (name, value) in topic.configuration { rd_kafka_NewTopic_set_config(handle, name, value) }
+        }
 
         let event = try handle.request(RD_KAFKA_ADMIN_OP_CREATETOPICS, timeout: timeout) { client, options, queue in
             rd_kafka_CreateTopics(client, &handles, handles.count, options, queue)
@@ -48,22 +57,18 @@ public final class Admin {
         var count = 0
         let results = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &count)
         let created = try Self.names(in: results, count: count, ignoring: .topicAlreadyExists, orElse: "not created")
-        if !created.isEmpty { try waitUntilKnown(created, timeout: timeout) }
-        return created
-    }
-
-    /// The controller has created the topics, but the broker asked next may learn of them a moment later.
-    private func waitUntilKnown(_ names: [String], timeout: Duration) throws(KafkaError) {
+        // The controller has created the topics, but the broker asked next may learn of them a moment later.
         let deadline = ContinuousClock.now + timeout
-        while true {
-            let metadata = try metadata(topics: names, timeout: timeout)
-            guard let missing = names.first(where: { metadata[$0] == nil }) else { return }
+        while !created.isEmpty {
+            let metadata = try metadata(topics: created, timeout: timeout)
+            guard let missing = created.first(where: { metadata[$0] == nil }) else { break }
             guard ContinuousClock.now < deadline else {
                 throw KafkaError(
                     code: .timedOut, message: "topic \(missing) is created but not known to the brokers yet", isRetriable: true)
             }
             handle.poll(timeout: .milliseconds(20))
         }
+        return created
     }
 
     /// Deletes topics with all their records. A topic that does not exist counts as deleted. The brokers may still be deleting when
@@ -138,17 +143,6 @@ public final class Admin {
             }
         }
         return configurations
-    }
-
-    private static func makeHandle(_ topic: NewTopic) throws(KafkaError) -> OpaquePointer {
-        var reason = ErrorText()
-        let handle = reason.withBuffer {
-            rd_kafka_NewTopic_new(
-                topic.name, Int32(clamping: topic.partitionCount), Int32(clamping: topic.replicationFactor ?? -1), $0, $1)
-        }
-        guard let handle else { throw KafkaError(code: .invalidArgument, message: "topic \(topic.name): \(reason.text)") }
-        for (name, value) in topic.configuration { rd_kafka_NewTopic_set_config(handle, name, value) }
-        return handle
     }
 }
 

@@ -139,11 +139,7 @@ package final class ClientHandle {
                 return 0
             }
         }
-        explainCertificates(handle)
-    }
-
-    /// Observes why OpenSSL rejects a broker's certificate, without changing its verdict.
-    private static func explainCertificates(_ handle: OpaquePointer) {
+        // Observes why OpenSSL rejects a broker's certificate, without changing its verdict.
         var value = ErrorText()
         var size = 512
         _ = value.withBuffer { buffer, _ in rd_kafka_conf_get(handle, "enable.ssl.certificate.verification", buffer, &size) }

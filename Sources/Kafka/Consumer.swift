@@ -131,7 +131,17 @@ public final class Consumer {
         if held == 1, maxRecords > 1 { held += receive(into: 1, count: maxRecords - 1, timeout: .zero) }
         // If the same call brought a revocation, its records are now another member's to process.
         if !context.rebalances.withLock(\.isEmpty) {
-            releaseRecords()
+            // Errors are kept: librdkafka reports some of them only once.
+            var kept = 0
+            for message in messages[..<held] {
+                if message?.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+                    rd_kafka_message_destroy(message)
+                } else {
+                    messages[kept] = message
+                    kept += 1
+                }
+            }
+            held = kept
             (assigned, detours, detour) = ([:], [], nil)
         }
         if let error = handle.fatalError { throw error }
@@ -209,20 +219,6 @@ public final class Consumer {
     private func receive(into start: Int, count: Int, timeout: Duration) -> Int {
         guard let base = messages.baseAddress else { return 0 }
         return max(0, rd_kafka_consume_batch_queue(queue, timeout.milliseconds, base + start, count))
-    }
-
-    /// Releases the records but keeps errors: librdkafka reports some of them only once.
-    private func releaseRecords() {
-        var kept = 0
-        for message in messages[..<held] {
-            if message?.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
-                rd_kafka_message_destroy(message)
-            } else {
-                messages[kept] = message
-                kept += 1
-            }
-        }
-        held = kept
     }
 
     private func releaseMessages() {

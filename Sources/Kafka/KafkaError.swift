@@ -313,7 +313,12 @@ final class ErrorExplainer: Sendable {
             return (.resolve, "the name is not resolved (\(match.1))")
         }
         if let match = text.firstMatch(of: /Invalid response size (-?\d+)/) {
-            return (.transport, Self.stranger(Int32(match.1) ?? 0))
+            // Where Kafka sends a size, others send the first four bytes of their protocol.
+            switch UInt32(bitPattern: Int32(match.1) ?? 0) {
+            case 0x4854_5450: return (.transport, "an HTTP server answers, not Kafka")
+            case 0x1500_0000...0x17FF_FFFF: return (.transport, "the listener speaks TLS (see security.protocol)")
+            default: return (.transport, "what answers is not Kafka")
+            }
         }
         if text.hasPrefix("Disconnected while requesting ApiVersion") {
             let tls = text.contains("SSL listener") ? "the listener speaks TLS (see security.protocol), or " : ""
@@ -332,15 +337,6 @@ final class ErrorExplainer: Sendable {
 
     /// Whether such a reason may only be how a broker's end looks like in its last moment, so that a better one follows.
     static func isSymptom(_ reason: String) -> Bool { reason == silence || reason == breakdown || reason.hasPrefix("hung up") }
-
-    /// What answers, by the first four bytes of its answer, where Kafka sends a size.
-    private static func stranger(_ size: Int32) -> String {
-        switch UInt32(bitPattern: size) {
-        case 0x4854_5450: "an HTTP server answers, not Kafka"
-        case 0x1500_0000...0x17FF_FFFF: "the listener speaks TLS (see security.protocol)"
-        default: "what answers is not Kafka"
-        }
-    }
 
     /// The meaning of one of OpenSSL's codes, from `openssl/x509_vfy.h`.
     static func fault(ofCertificate code: Int32) -> String {

@@ -126,7 +126,14 @@ final class ProducerTopic {
 
     /// The properties override the client's.
     init(_ name: String, properties: [String: String] = [:], of handle: ClientHandle) throws(KafkaError) {
-        let configuration = try Self.makeConfiguration(properties, of: handle)
+        let configuration = properties.isEmpty ? nil : rd_kafka_default_topic_conf_dup(handle.pointer)
+        for (name, value) in properties {
+            let result = rd_kafka_topic_conf_set(configuration, name, value, nil, 0)
+            guard result != RD_KAFKA_CONF_OK else { continue }
+            rd_kafka_topic_conf_destroy(configuration)
+            throw .refusedProperty(name, result)
+        }
+        // It takes the configuration, even when it fails.
         guard let pointer = rd_kafka_topic_new(handle.pointer, name, configuration) else {
             throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory
         }
@@ -136,21 +143,6 @@ final class ProducerTopic {
     deinit { rd_kafka_topic_destroy(pointer) }
 
     var name: String { String(cString: rd_kafka_topic_name(pointer)) }
-
-    /// The client's topic configuration with these properties; nil if there are none. The caller owns it until `rd_kafka_topic_new`
-    /// takes it, which it does even when it fails.
-    private static func makeConfiguration(_ properties: [String: String], of handle: ClientHandle) throws(KafkaError)
-        -> OpaquePointer?
-    {
-        guard !properties.isEmpty, let configuration = rd_kafka_default_topic_conf_dup(handle.pointer) else { return nil }
-        for (name, value) in properties {
-            let result = rd_kafka_topic_conf_set(configuration, name, value, nil, 0)
-            guard result != RD_KAFKA_CONF_OK else { continue }
-            rd_kafka_topic_conf_destroy(configuration)
-            throw .refusedProperty(name, result)
-        }
-        return configuration
-    }
 
     /// Hands a record to librdkafka, which copies it, as in `Producer.produce`. The delivery report gets `opaque`.
     func enqueue(
