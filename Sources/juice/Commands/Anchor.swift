@@ -39,14 +39,14 @@ struct AnchorCommand: ParsableCommand {
     )
 
     @Option(.topic) var topic: String?
-    @Option(.partition) var partition: Int?
-    @Option(.offset) var offset: Int?
+    @Option(.partition) var partition: String?
+    @Option(.offset) var offset: String?
     @Flag(.earliest) var earliest: Bool?
     @Flag(.latest) var latest: Bool?
     @Option(.after) var after: String?
     @Flag(.copied) var copied: Bool?
     @Option(.reason) var reason: String?
-    @Option(.accept) var accept: Int?
+    @Option(.accept) var accept: String?
     @Flag(.dryRun) var dryRun: Bool?
 
     @Option(.group) var group: String?

@@ -35,8 +35,7 @@ struct AuditCommand: ParsableCommand {
 
     @Flag(inversion: .prefixedNo, help: "Print the report as JSON.") var json: Bool?
     @Option(.duplicateWindow, help: "The service's duplicate window.") var duplicateWindow: String?
-    @Option(help: ArgumentHelp("How many ids per partition the service remembers for that. (default: 1000000)", valueName: "count"))
-    var duplicateIds: Int?
+    @Option(.duplicateIDs, help: "How many ids per partition the service remembers for that.") var duplicateIds: String?
 
     @OptionGroup var menu: MenuOptions
     @OptionGroup var timeout: TimeoutOption
@@ -244,20 +243,17 @@ struct AuditReport: Encodable {
     /// The report for people.
     var lines: [String] {
         func time(_ moment: AuditMoment) -> String { DateTime.utc(milliseconds: moment.timestamp) }
-        var lines = Self.cut(violations.map { "\($0.category)  \($0.place)  \($0.problem)" }, of: missing + doubled + wrong)
-        lines += Self.cut(
-            owners.map { owner in
-                let end = owner.to.map { " to \($0.offset) (\(time($0)))" } ?? " on"
-                return "partition \(owner.from.partition): \(owner.instance) of group \(owner.group) from \(owner.from.offset)"
-                    + " (\(time(owner.from)))\(end)"
-            }, of: owners.count)
-        lines += Self.cut(
-            anchors.map { anchor in
-                "\(anchor.topic) \(anchor.partition): moved from \(anchor.from.map(String.init) ?? "nowhere") to \(anchor.to)"
-                    + (anchor.copied.map { ", in the other cluster \($0)," } ?? "")
-                    + " by \(anchor.by) (\(time(anchor.at))), \(anchor.skipped) passed over"
-                    + (anchor.reason.map { ": \($0)" } ?? "")
-            }, of: anchors.count)
+        var lines = list(violations, of: missing + doubled + wrong) { "\($0.category)  \($0.place)  \($0.problem)" }
+        lines += list(owners, of: owners.count) { owner in
+            let end = owner.to.map { " to \($0.offset) (\(time($0)))" } ?? " on"
+            return "partition \(owner.from.partition): \(owner.instance) of group \(owner.group) from \(owner.from.offset)"
+                + " (\(time(owner.from)))\(end)"
+        }
+        lines += list(anchors, of: anchors.count) { anchor in
+            "\(anchor.topic) \(anchor.partition): moved from \(anchor.from.map(String.init) ?? "nowhere") to \(anchor.to)"
+                + (anchor.copied.map { ", in the other cluster \($0)," } ?? "")
+                + " by \(anchor.by) (\(time(anchor.at))), \(anchor.skipped) passed over" + (anchor.reason.map { ": \($0)" } ?? "")
+        }
         lines += judgedFrom.map {
             "partition \($0.partition): judged from record \($0.offset) on; what is before has expired, or is of a cluster before the last"
         }
@@ -276,9 +272,9 @@ struct AuditReport: Encodable {
         return lines + [isClean ? "clean: nothing is missing, doubled or wrong" : violated]
     }
 
-    /// The first lines, and how many more there are.
-    private static func cut(_ lines: [String], of count: Int) -> [String] {
-        let shown = lines.prefix(Self.shown).map(\.printable)
+    /// A line for each of the first ones, and how many more there are.
+    private func list<Item>(_ items: [Item], of count: Int, _ line: (Item) -> String) -> [String] {
+        let shown = items.prefix(Self.shown).map { line($0).printable }
         return count > shown.count ? shown + ["… and \(count - shown.count) more: see --json"] : shown
     }
 }

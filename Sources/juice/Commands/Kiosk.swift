@@ -15,7 +15,7 @@ struct KioskOptions: ParsableArguments {
     @Option(.staffTokenFile) var staffTokenFile: String?
     @Option(.staffPINFile) var staffPinFile: String?
     @Option(.hostNames) var hostNames: String?
-    @Option(.orderRate) var orderRate: Int?
+    @Option(.orderRate) var orderRate: String?
 }
 
 extension Setting<String?> {

@@ -15,10 +15,10 @@ struct ServeOptions: ParsableArguments {
         help: ArgumentHelp(
             "The name of this instance in its group; keep it across restarts. (default: the host name)", valueName: "name"))
     var instanceId: String?
-    @Option(.workers) var workers: Int?
+    @Option(.workers) var workers: String?
     @Option(.duplicateWindow) var duplicateWindow: String?
-    @Option(.duplicateIDs) var duplicateIds: Int?
-    @Option(.answerBytes) var answerBytes: Int?
+    @Option(.duplicateIDs) var duplicateIds: String?
+    @Option(.answerBytes) var answerBytes: String?
     @OptionGroup var topics: TopicOptions
     @OptionGroup var menu: MenuOptions
     @Option(

@@ -63,8 +63,8 @@ struct LanguageOptions: ParsableArguments {
 
 /// The options for creating topics.
 struct TopicOptions: ParsableArguments {
-    @Option(.partitions) var partitions: Int?
-    @Option(.replicationFactor) var replicationFactor: Int?
+    @Option(.partitions) var partitions: String?
+    @Option(.replicationFactor) var replicationFactor: String?
 }
 
 /// The option for how long to wait for Kafka.

@@ -7,7 +7,8 @@ import Logging
 
 /// An option: its name on the command line, in the environment and in the configuration file, what it takes, and its help.
 ///
-/// It is declared once; those of a single command stand beside it. A command takes it with `@Option(.workers) var workers: Int?`.
+/// It is declared once; those of a single command are beside it. A command takes it with `@Option(.workers) var workers: String?`,
+/// and reads it from ``Settings``, which know the other places where it may be given.
 struct Setting<Value: Sendable>: Sendable {
     /// The name of the option, and of the member in the configuration file.
     let name: String

@@ -39,7 +39,6 @@ struct LineLogHandler: LogHandler {
     let sink: @Sendable (String) -> Void
     var logLevel = Logger.Level.info
     var metadata: Logger.Metadata = [:]
-    var metadataProvider: Logger.MetadataProvider?
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
@@ -47,8 +46,7 @@ struct LineLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let provided = metadataProvider?.get() ?? [:]
-        let all = metadata.merging(provided) { _, new in new }.merging(event.metadata ?? [:]) { _, new in new }
+        let all = metadata.merging(event.metadata ?? [:]) { _, new in new }
         sink(Self.line(format, time: .now, event.level, "\(event.message)", all))
     }
 

@@ -36,7 +36,7 @@ struct CommandLineTests {
     }
 
     @Test(arguments: [
-        ["serv"], ["order"], ["order", "kiwi", "--quantity", "2"], ["serve", "--workers", "x"], ["restock"], ["menu", "--wait"],
+        ["serv"], ["order"], ["order", "kiwi", "--quantity", "2"], ["restock"], ["menu", "--wait"],
         ["cancel"], ["cancel", ""], ["cancel", "a", "b"], ["cancel", "a", "--unchecked"], ["show"], ["show", ""],
         ["completions"], ["completions", "csh"],
     ])
