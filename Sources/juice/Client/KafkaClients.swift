@@ -100,22 +100,13 @@ extension KafkaClients {
     ///   - isolation: librdkafka's `isolation.level`.
     ///   - reset: librdkafka's `auto.offset.reset`.
     func consumer(isolation: String = "read_committed", reset: String = "earliest") throws(Failure) -> Consumer {
-        try made(try Consumer(configuration: consumerConfiguration(isolation, reset), hooks: hooks))
-    }
-
-    /// The last offset of the damaged batch that begins at an offset, and of those that follow it directly.
-    func lastDamaged(of partition: TopicPartition, from offset: Offset, timeout: Duration) -> Offset {
-        Consumer.lastDamaged(
-            of: partition, from: offset, timeout: timeout, configuration: consumerConfiguration("", ""), hooks: hooks)
-    }
-
-    private func consumerConfiguration(_ isolation: String, _ reset: String) -> KafkaConfiguration {
-        KafkaConfiguration(["queued.max.messages.kbytes": "16384"])
+        let configuration = KafkaConfiguration(["queued.max.messages.kbytes": "16384"])
             .merging(capabilities.consumerProperties).merging(base.properties)
             .merging([
                 "group.id": "juice-cli", "enable.auto.commit": "false", "isolation.level": isolation,
                 "enable.partition.eof": "true", "auto.offset.reset": reset,
             ])
+        return try made(try Consumer(configuration: configuration, hooks: hooks))
     }
 
     /// A session of transactions under one transactional id, always the same. The caller has to initialise it.

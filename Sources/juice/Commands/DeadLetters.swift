@@ -21,16 +21,22 @@ struct DeadLettersCommand: ParsableCommand {
 }
 
 struct LetterFilterOptions: ParsableArguments {
-    @Option(
-        .code, value: "code", help: "Only those with this reason, such as notJSON.",
-        completion: .list(DeadLetterReason.allCases.map(\.code))) var code: String?
+    @Option(.code, completion: .list(DeadLetterReason.allCases.map(\.code))) var code: String?
+}
+
+extension Setting<String?> {
+    static var code: Self {
+        let codes = DeadLetterReason.allCases.map(\.code)
+        return Self(
+            "code", "one of \(codes.joined(separator: ", "))", value: "code", help: "Only those with this reason, such as notJSON."
+        ) { codes.contains($0) ? $0 : nil }
+    }
 }
 
 extension Settings {
     /// Whether a dead letter is one that `--code` names.
     func letterFilter() throws(Failure) -> (DeadLetter) -> Bool {
-        let codes = DeadLetterReason.allCases.map(\.code)
-        let code = try value(.code, "one of \(codes.joined(separator: ", "))") { codes.contains($0) ? $0 : nil }
+        let code = try self[.code]
         return { code == nil || $0.code == code }
     }
 }
@@ -62,7 +68,7 @@ struct DeadLetterList: ParsableCommand {
         let settings = try Settings(self)
         let matches = try settings.letterFilter()
         let isPendingOnly = try settings[.pending]
-        let last = try settings.integer(.last, in: 0...1_000_000) ?? 50
+        let last = min(1_000_000, try settings[.last] ?? 50)
         let printsJSON = try settings[.json]
         let reader = try DeadLetterReader(KafkaClients(settings), timeout: settings[.timeout])
         let letters = try reader.last(last) { matches($0) && !(isPendingOnly && $0.isResent) }

@@ -233,7 +233,6 @@ extension Setting<String?> {
     static var orderID: Self { Self("order-id", ofAtMost: CommandKind.maximumIDLength) }
     static var restockID: Self { Self("restock-id", ofAtMost: CommandKind.maximumIDLength) }
     // Dead letters.
-    static var code: Self { Self("code") }
     static var key: Self { Self("key") }
     static var value: Self { Self("value") }
     // Traffic.

@@ -135,7 +135,11 @@ extension Settings {
                 name: setting.name, value: given?.value ?? setting.standardText,
                 source: given?.source.name(of: setting) ?? "default")
             readEntries.byName.withLock { $0[setting.name] = $0[setting.name] ?? entry }
-            return try value(setting, setting.expectation, setting.parse) ?? setting.standard
+            guard let (text, source) = given else { return setting.standard }
+            guard let value = setting.parse(text) else {
+                throw .badSetting(setting, source, "must be \(setting.expectation), not \"\(text.printable)\"")
+            }
+            return value
         }
     }
 
@@ -146,26 +150,6 @@ extension Settings {
     func all(_ setting: Setting<some Sendable>) -> [(value: String, source: Source)] {
         assert(OptionReader.settingNames.contains(setting.name), "no command has an option --\(setting.name)")
         return layers.compactMap { source, texts in texts[setting.name].map { ($0, source) } }
-    }
-
-    /// The value of a setting that means something else to one command; nil if it was not given.
-    ///
-    /// - Parameters:
-    ///   - expectation: completes "must be …".
-    ///   - parse: returns nil for an invalid value.
-    func value<Value>(
-        _ setting: Setting<some Sendable>, _ expectation: String, _ parse: (String) -> Value?
-    ) throws(Failure) -> Value? {
-        guard let (text, source) = all(setting).first else { return nil }
-        guard let value = parse(text) else {
-            throw .badSetting(setting, source, "must be \(expectation), not \"\(text.printable)\"")
-        }
-        return value
-    }
-
-    /// A whole number whose range depends on the command; nil if it was not given.
-    func integer(_ setting: Setting<some Sendable>, in range: ClosedRange<Int>) throws(Failure) -> Int? {
-        try self[Setting<Int?>(setting.name, in: range)]
     }
 
     /// The menu in the configured file, or the built-in menu.
