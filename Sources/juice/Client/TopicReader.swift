@@ -17,8 +17,6 @@ final class TopicReader {
 
     /// The start and end of each partition's log when the reader was created.
     let watermarks: Logs
-    /// Whether what cannot be read is reported on standard error.
-    var warnsOfGaps = true
 
     private let clients: KafkaClients
     private let reader: PartitionReader
@@ -33,9 +31,9 @@ final class TopicReader {
     ///
     /// - Parameters:
     ///   - store: reads only the partition of the results that holds this store's answers; nil reads all partitions.
-    ///   - end: which offsets are the ends; nil looks up neither starts nor ends.
+    ///   - end: which offsets are the ends.
     init(
-        _ clients: KafkaClients, topic topics: String..., of store: String? = nil, upTo end: End? = .lastStableOffset,
+        _ clients: KafkaClients, topic topics: String..., of store: String? = nil, upTo end: End = .lastStableOffset,
         timeout: Duration
     ) throws(Failure) {
         (self.clients, self.timeout) = (clients, timeout)
@@ -50,7 +48,6 @@ final class TopicReader {
         watermarks = try clients.ask(asker, until: deadline) { () throws(KafkaError) in
             // Otherwise librdkafka looks up the leaders of the first partitions up to a second after they are assigned.
             var partitions = try asker.partitions(of: topics, timeout: deadline.remaining)
-            guard end != nil else { return [:] }
             if let store {
                 // Stores live in the partitions of the stock topic. Other topics may have got more since.
                 let count = try asker.partitions(of: [clients.topics.stock], timeout: deadline.remaining).count
@@ -119,7 +116,7 @@ final class TopicReader {
     }
 
     private func reportGaps() {
-        for gap in gaps.dropFirst(reportedGaps) where warnsOfGaps {
+        for gap in gaps.dropFirst(reportedGaps) {
             let reason = gap.error.code.isDamage ? "cannot be read: \(gap.error.message)" : "have expired"
             let (first, last) = (gap.offsets.lowerBound, gap.offsets.upperBound - 1)
             StandardError.write("warning: offsets \(first) to \(last) of \(gap.partition) \(reason)\n")

@@ -50,8 +50,8 @@ struct AnchorCommand: ParsableCommand {
     @Flag(.dryRun) var dryRun: Bool?
 
     @Option(.group) var group: String?
-    @OptionGroup var timeout: TimeoutOption
-    @OptionGroup var menu: MenuOptions
+    @Option(.timeout) var timeout: String?
+    @Option(.menu) var menu: String?
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {

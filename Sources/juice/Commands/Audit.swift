@@ -37,8 +37,8 @@ struct AuditCommand: ParsableCommand {
     @Option(.duplicateWindow, help: "The service's duplicate window.") var duplicateWindow: String?
     @Option(.duplicateIDs, help: "How many ids per partition the service remembers for that.") var duplicateIds: String?
 
-    @OptionGroup var menu: MenuOptions
-    @OptionGroup var timeout: TimeoutOption
+    @Option(.menu) var menu: String?
+    @Option(.timeout) var timeout: String?
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {

@@ -41,7 +41,7 @@ struct DeadLetterResend: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Send more than one.") var yes: Bool?
     @Flag(inversion: .prefixedNo, help: "Print each outcome as a line of JSON.") var json: Bool?
 
-    @OptionGroup var timeout: TimeoutOption
+    @Option(.timeout) var timeout: String?
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {

@@ -61,7 +61,7 @@ struct DeadLetterList: ParsableCommand {
     @Option(.last, value: "count", help: "How many of the last ones to show. (default: 50)") var last: Int?
     @Flag(inversion: .prefixedNo, help: "Print each in full, as a line of JSON.") var json: Bool?
 
-    @OptionGroup var timeout: TimeoutOption
+    @Option(.timeout) var timeout: String?
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
@@ -96,7 +96,7 @@ struct DeadLetterShow: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Write only the bytes of the value.") var raw: Bool?
     @Flag(inversion: .prefixedNo, help: "Print it as a line of JSON.") var json: Bool?
 
-    @OptionGroup var timeout: TimeoutOption
+    @Option(.timeout) var timeout: String?
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {

@@ -32,8 +32,8 @@ struct DemoCommand: ParsableCommand {
     @OptionGroup var amount: TrafficOptions
     @Flag(.kiosk) var kiosk: Bool?
     @OptionGroup var page: KioskOptions
-    @OptionGroup var menu: MenuOptions
-    @OptionGroup var language: LanguageOptions
+    @Option(.menu) var menu: String?
+    @Option(.language) var language: String?
     @OptionGroup var general: GeneralOptions
 
     func run() throws {

@@ -30,8 +30,8 @@ struct DoctorCommand: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Print a JSON object.") var json: Bool?
 
     @Option(.group) var group: String?
-    @OptionGroup var menu: MenuOptions
-    @OptionGroup var timeout: TimeoutOption
+    @Option(.menu) var menu: String?
+    @Option(.timeout) var timeout: String?
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {

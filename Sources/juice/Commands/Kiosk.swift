@@ -90,7 +90,7 @@ struct KioskCommand: AsyncParsableCommand {
     @Option(.duplicateWindow, help: "The service's duplicate window: how long after an order the page offers to cancel it.")
     var duplicateWindow: String?
     @Option(.adminHTTP) var adminHttp: String?
-    @OptionGroup var menu: MenuOptions
+    @Option(.menu) var menu: String?
     @Option(
         help: ArgumentHelp(
             "The page's language until a visitor picks another: en or ko. (default: the browser's)", valueName: "en|ko"),

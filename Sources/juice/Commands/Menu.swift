@@ -17,7 +17,7 @@ struct MenuCommand: ParsableCommand {
     )
 
     @Flag(inversion: .prefixedNo, help: "Print the menu file.") var json: Bool?
-    @OptionGroup var menu: MenuOptions
+    @Option(.menu) var menu: String?
     @OptionGroup var general: GeneralOptions
 
     func run() throws {

@@ -44,7 +44,7 @@ struct RestockBotCommand: ParsableCommand {
     @Option(.botGroup, value: "name", help: "The group of bots that share the stores.")
     var botGroup: String?
 
-    @OptionGroup var menu: MenuOptions
+    @Option(.menu) var menu: String?
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {

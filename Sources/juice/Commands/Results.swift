@@ -34,7 +34,7 @@ struct ResultsCommand: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Also print the service's notes.") var notes: Bool?
     @Flag(inversion: .prefixedNo, help: "Print each record as a line of JSON, with its time, partition and offset.") var json: Bool?
 
-    @OptionGroup var timeout: TimeoutOption
+    @Option(.timeout) var timeout: String?
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
@@ -90,7 +90,7 @@ struct HistoryCommand: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Print each answer's record as a line of JSON, with its time, partition and offset.")
     var json: Bool?
 
-    @OptionGroup var timeout: TimeoutOption
+    @Option(.timeout) var timeout: String?
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {

@@ -20,7 +20,7 @@ struct ServeOptions: ParsableArguments {
     @Option(.duplicateIDs) var duplicateIds: String?
     @Option(.answerBytes) var answerBytes: String?
     @OptionGroup var topics: TopicOptions
-    @OptionGroup var menu: MenuOptions
+    @Option(.menu) var menu: String?
     @Option(
         .stores, value: "names|@file",
         help: """
@@ -28,7 +28,7 @@ struct ServeOptions: ParsableArguments {
             (default: all, so that a mistyped name is a new store)
             """)
     var stores: String?
-    @OptionGroup var language: LanguageOptions
+    @Option(.language) var language: String?
     @Flag(.createTopics) var createTopics: Bool?
     @Option(.http) var http: String?
     @Option(.readyFile) var readyFile: String?

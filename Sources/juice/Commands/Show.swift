@@ -35,7 +35,7 @@ struct ShowCommand: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Print each record as a line of JSON, with its time, topic, partition and offset.")
     var json: Bool?
 
-    @OptionGroup var timeout: TimeoutOption
+    @Option(.timeout) var timeout: String?
     @OptionGroup var kafka: KafkaOptions
 
     func validate() throws {

@@ -23,9 +23,9 @@ struct StockCommand: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Keep showing changes.") var watch: Bool?
     @Flag(inversion: .prefixedNo, help: "Print each record as a line of JSON, with its time, partition and offset.") var json: Bool?
 
-    @OptionGroup var timeout: TimeoutOption
-    @OptionGroup var menu: MenuOptions
-    @OptionGroup var language: LanguageOptions
+    @Option(.timeout) var timeout: String?
+    @Option(.menu) var menu: String?
+    @Option(.language) var language: String?
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {

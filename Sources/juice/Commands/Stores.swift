@@ -26,7 +26,7 @@ struct StoresCommand: ParsableCommand {
     @Option(.stores, value: "names|@file", help: "The stores that the service is to serve. (default: all)") var stores: String?
     @Flag(inversion: .prefixedNo, help: "Print a line of JSON for each store.") var json: Bool?
 
-    @OptionGroup var timeout: TimeoutOption
+    @Option(.timeout) var timeout: String?
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {

@@ -28,7 +28,7 @@ struct TopicsCommand: ParsableCommand {
         )
 
         @OptionGroup var topics: TopicOptions
-        @OptionGroup var timeout: TimeoutOption
+        @Option(.timeout) var timeout: String?
         @OptionGroup var kafka: KafkaOptions
 
         func run() throws {
@@ -69,7 +69,7 @@ struct TopicsCommand: ParsableCommand {
                 """
         )
 
-        @OptionGroup var timeout: TimeoutOption
+        @Option(.timeout) var timeout: String?
         @OptionGroup var kafka: KafkaOptions
 
         func run() throws {

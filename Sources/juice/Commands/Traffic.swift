@@ -23,7 +23,7 @@ struct TrafficCommand: ParsableCommand {
 
     @OptionGroup var amount: TrafficOptions
     @OptionGroup var kafka: KafkaOptions
-    @OptionGroup var menu: MenuOptions
+    @Option(.menu) var menu: String?
 
     func run() throws {
         let settings = try Settings(self)

@@ -51,25 +51,10 @@ struct KafkaOptions: ParsableArguments {
     @OptionGroup var general: GeneralOptions
 }
 
-/// The option for the menu.
-struct MenuOptions: ParsableArguments {
-    @Option(.menu) var menu: String?
-}
-
-/// The option for the language.
-struct LanguageOptions: ParsableArguments {
-    @Option(.language) var language: String?
-}
-
 /// The options for creating topics.
 struct TopicOptions: ParsableArguments {
     @Option(.partitions) var partitions: String?
     @Option(.replicationFactor) var replicationFactor: String?
-}
-
-/// The option for how long to wait for Kafka.
-struct TimeoutOption: ParsableArguments {
-    @Option(.timeout) var timeout: String?
 }
 
 /// The options of commands that send something to a store.
@@ -99,5 +84,5 @@ struct CommandOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Send names that are not on this menu, because the service has another one.")
     var unchecked: Bool?
 
-    @OptionGroup var menu: MenuOptions
+    @Option(.menu) var menu: String?
 }

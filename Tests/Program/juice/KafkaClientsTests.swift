@@ -33,7 +33,6 @@ struct KafkaClientsTests {
             try broker.append([([order], nil), ([order, order, order], .text)], at: 0, to: place)
             for _ in 0..<2 { try broker.append(order, damaged: nil, to: place) }
             let reader = try TopicReader(clients, topic: place.topic, timeout: .seconds(30))
-            reader.warnsOfGaps = false
             var offsets: [Offset] = []
             try reader.readAll { offsets.append($0.offset) }
             #expect(offsets == [0, 4, 5])
