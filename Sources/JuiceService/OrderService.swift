@@ -121,7 +121,7 @@ package struct OrderService: Service {
                             logger.notice("created topic \(name) with \(topicPlan.partitionCount.counted("partition"))")
                         }
                     }
-                    return try topicCheck.findings(admin, reader: reader, timeout: limit)
+                    return try configuration.topicCheck.findings(admin, reader: reader, timeout: limit)
                 }
             } catch {
                 guard error.remedy == .retry else { throw .failed(error.description + error.code.neededRights) }
@@ -144,12 +144,6 @@ package struct OrderService: Service {
         return nil
     }
 
-    private var topicCheck: TopicCheck {
-        TopicCheck(
-            names: configuration.topics, bootstrapServers: configuration.bootstrapServers,
-            capabilities: configuration.capabilities, duplicateWindow: configuration.duplicateWindow)
-    }
-
     /// Makes a client, which fails if librdkafka refuses a property.
     private func making<Client>(_ body: () throws(KafkaError) -> Client) throws(ServiceError) -> Client {
         do throws(KafkaError) { return try body() } catch { throw .badConfiguration(error.description) }
@@ -166,7 +160,7 @@ package struct OrderService: Service {
             try Admin(configuration: configuration.client, hooks: ClientHooks(logger: logger, logCeiling: .debug))
         }
         while !stop.isRequested {
-            if let found = try? topicCheck.wrongSettings(admin, timeout: .seconds(2)) { watch.found(found) }
+            if let found = try? configuration.topicCheck.wrongSettings(admin, timeout: .seconds(2)) { watch.found(found) }
             stop.wait(for: .seconds(5))
         }
     }
@@ -201,13 +195,7 @@ package struct OrderService: Service {
 
         var events = WorkerLogger(logger: logger, configuration: configuration)
         var worker = Worker(
-            log: log,
-            settings: WorkerSettings(
-                menu: configuration.menu, language: configuration.language, stores: configuration.stores,
-                partitionCount: topics.partitions.stores, group: configuration.group, instance: configuration.instanceID,
-                window: configuration.duplicateWindow, answerBytes: configuration.answerBytes,
-                maxBatch: ServiceConfiguration.maxBatch, noteInterval: topics.noteInterval,
-                oldestForward: topics.oldestForward)
+            log: log, settings: configuration.workerSettings(partitionCount: topics.partitions.stores, findings: topics)
         ) { event in
             events.log(event)
             health.record(event, ofWorker: number)

@@ -90,9 +90,7 @@ package final class PositionAnchor {
                 // It writes no dead letters.
                 partitions: .init(stores: storePartitions, deadLetters: 1),
                 assignment: assignment, watch: watch, logger: logger)
-            let settings = WorkerSettings(
-                menu: configuration.menu, language: configuration.language, partitionCount: storePartitions, group: group,
-                instance: author)
+            let settings = configuration.workerSettings(partitionCount: storePartitions, instance: author)
             reader = log.committed
             anchoring = Anchoring(log: log, settings: settings, assignment: assignment, isCopy: isCopy)
         } catch { throw .failed(error.description + error.code.neededRights) }

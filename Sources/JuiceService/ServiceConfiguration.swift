@@ -182,6 +182,26 @@ package struct ServiceConfiguration: Sendable {
         }
     }
 
+    // MARK: - Parts
+
+    var topicCheck: TopicCheck {
+        TopicCheck(
+            names: topics, bootstrapServers: bootstrapServers, capabilities: capabilities, duplicateWindow: duplicateWindow)
+    }
+
+    /// The engine's settings.
+    ///
+    /// - Parameters:
+    ///   - partitionCount: how many partitions stores live in.
+    ///   - instance: the name for claims and anchors; nil is the instance's.
+    ///   - findings: what the topics' settings ask of a worker that writes.
+    func workerSettings(partitionCount: Int32, instance: String? = nil, findings: TopicCheck.Findings? = nil) -> WorkerSettings {
+        WorkerSettings(
+            menu: menu, language: language, stores: stores, partitionCount: partitionCount, group: group,
+            instance: instance ?? instanceID, window: duplicateWindow, answerBytes: answerBytes, maxBatch: Self.maxBatch,
+            noteInterval: findings?.noteInterval ?? 24 * 3_600_000, oldestForward: findings?.oldestForward)
+    }
+
     // MARK: - Validation
 
     /// - Parameter brokers: how many brokers the cluster has, as far as that is known.

@@ -54,10 +54,7 @@ package final class BrokerWatch: Sendable {
         (self.bootstrapServers, self.logger, self.onOutage) = (bootstrapServers, logger, onOutage)
     }
 
-    /// A sentence about the outage while the cluster is known not to answer, as soon as it is logged; otherwise nil.
-    package var outage: String? { state.withLock { $0.phase == .unreachable && $0.isLogged ? sentence($0.fault) : nil } }
-
-    /// The same, for readiness: at once, whether logged or not.
+    /// A sentence about the outage while the cluster is known not to answer, logged or not; otherwise nil.
     package var obstacle: String? { state.withLock { $0.phase == .unreachable ? sentence($0.fault) : nil } }
 
     /// That no broker answers, and why, as far as clients have reported.

@@ -234,9 +234,7 @@ package final class Examiner {
                 cluster[seen.topics[index].name]?.configuration = settings[seen.topics[index].name]
             }
         }
-        let check = TopicCheck(
-            names: topics, bootstrapServers: configuration.bootstrapServers, capabilities: configuration.capabilities,
-            duplicateWindow: configuration.duplicateWindow)
+        let check = configuration.topicCheck
         let isKnown: Void? = ask("where stores live") { timeout throws(KafkaError) in
             let reader = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
             defer { reader.close() }
@@ -254,9 +252,7 @@ package final class Examiner {
         let storeCount = stores ?? count(.stock)
         let inputs = InputAssignment(
             orders: Array(0..<storeCount), partitionCount: storeCount, orderCount: count(.orders), restockCount: count(.restocks))
-        let settings = WorkerSettings(
-            menu: configuration.menu, language: configuration.language, partitionCount: storeCount, group: configuration.group,
-            instance: configuration.instanceID, window: configuration.duplicateWindow)
+        let settings = configuration.workerSettings(partitionCount: storeCount)
         let silent = Set(seen.brokers.filter { $0.silence != nil }.map(\.id))
         let log = try LogReader(
             configuration: configuration, assignment: inputs, silent: silent,

@@ -39,7 +39,7 @@ struct RealBrokerAdminTests {
 @Suite(.onRealBroker)
 struct RealBrokerFenceTests {
     /// A topic, and sessions that write to it.
-    private struct Stand {
+    private struct Fixture {
         let client: KafkaConfiguration
         let name = "test-\(UUID().uuidString.prefix(8))"
         var partition: TopicPartition { TopicPartition(topic: name, partition: 0) }
@@ -65,15 +65,11 @@ struct RealBrokerFenceTests {
                     "group.id": name, "isolation.level": "read_committed", "enable.partition.eof": "true",
                 ]), hooks: quietHooks)
             defer { consumer.close() }
-            try consumer.assign([partition: 0])
             let ends = try consumer.endOffsets(of: [partition], timeout: minute)
-            var (values, isRead) = ([String](), false)
-            try poll(consumer, until: { isRead }) { element in
-                switch element {
-                case .record(let record): values.append(record.value?.text ?? "")
-                case .endOfPartition(_, let next): isRead = next >= ends[partition] ?? 0
-                case .failure(_, let error): throw error
-                }
+            var values: [String] = []
+            try consumer.read(ends.mapValues { 0..<$0 }, timeout: minute) { _, record in
+                values.append(record.value?.text ?? "")
+                return true
             }
             return values
         }
@@ -102,55 +98,55 @@ struct RealBrokerFenceTests {
     @Test(arguments: [false, true])
     func aFencedOwnerCommitsNothing(isFlushed: Bool) async throws {
         try await onThread {
-            let stand = try Stand()
-            let owner = stand.session()
+            let fixture = try Fixture()
+            let owner = fixture.session()
             let ids = try ready(owner)
             for value in ["a", "b", "c", "d"] { try owner.transact(value) }
             try owner.write("lost")
             if isFlushed { try owner.flush(timeout: minute) }
-            try fence(Set(ids), with: stand.fence())
+            try fence(Set(ids), with: fixture.fence())
             // What was open is aborted by now: nothing is undecided.
-            #expect(try stand.committed() == ["a", "b", "c", "d"])
+            #expect(try fixture.committed() == ["a", "b", "c", "d"])
             let error = #expect(throws: KafkaError.self) { try owner.commit(timeout: minute) }
             #expect(error?.remedy == .startOver)
             #expect(error?.code == .fenced)
 
             #expect(try Set(ready(owner)).isDisjoint(with: ids))
             try owner.transact("e")
-            #expect(try stand.committed() == ["a", "b", "c", "d", "e"])
+            #expect(try fixture.committed() == ["a", "b", "c", "d", "e"])
         }
     }
 
     /// Each of the owner's producers is kept out, also those that have nothing open.
     @Test func everyIDOfASetIsFenced() async throws {
         try await onThread {
-            let stand = try Stand()
+            let fixture = try Fixture()
             for index in 0...2 {
-                let owner = stand.session(index)
+                let owner = fixture.session(index)
                 let ids = try ready(owner)
                 // The one whose turn it is next.
                 for _ in 0..<index { try owner.transact("a") }
-                try fence(Set(ids), with: stand.fence())
+                try fence(Set(ids), with: fixture.fence())
                 let error = #expect(throws: KafkaError.self) { try owner.transact("lost") }
                 #expect(error?.code == .fenced)
             }
-            #expect(try stand.committed() == ["a", "a", "a"])
+            #expect(try fixture.committed() == ["a", "a", "a"])
         }
     }
 
     /// The next set says nothing about the former one, which its owner has to fence like any other.
     @Test func aDroppedTransactionIsEndedByAFence() async throws {
         try await onThread {
-            let stand = try Stand()
-            let session = stand.session()
+            let fixture = try Fixture()
+            let session = fixture.session()
             let former = try ready(session)
             try session.write("lost")
             try session.flush(timeout: minute)
             session.prepare()
             _ = try ready(session)
-            try fence(Set(former), with: stand.fence())
+            try fence(Set(former), with: fixture.fence())
             try session.transact("a")
-            #expect(try stand.committed() == ["a"])
+            #expect(try fixture.committed() == ["a"])
         }
     }
 }

@@ -109,7 +109,7 @@ struct RealBrokerTests {
     }
 
     /// A record that arrived compressed may exceed what a broker accepts uncompressed.
-    @Test func aLargeCompressedRecordIsPutAsideAndNoPartitionStops() async throws {
+    @Test func aLargeCompressedRecordIsADeadLetterAndNoPartitionStops() async throws {
         let cluster = try await TestCluster.real()
         try await withRunningService(cluster.serviceConfiguration()) { _ in
             let producer = try cluster.makeProducer(["compression.type": "gzip", "message.max.bytes": "10000000"])

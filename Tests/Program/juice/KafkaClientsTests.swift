@@ -96,9 +96,9 @@ struct KafkaClientsTests {
                 let stop = StopSignal()
                 broker.takeDown()
                 Thread {
-                    while clients.watch.outage == nil { Thread.sleep(forTimeInterval: 0.01) }
+                    while clients.watch.obstacle == nil { Thread.sleep(forTimeInterval: 0.01) }
                     broker.bringUp()
-                    while clients.watch.outage != nil { Thread.sleep(forTimeInterval: 0.01) }
+                    while clients.watch.obstacle != nil { Thread.sleep(forTimeInterval: 0.01) }
                     stop.request()
                 }.start()
                 try reader.follow(until: stop, { _ in Int?.none }, show: { _ in })
