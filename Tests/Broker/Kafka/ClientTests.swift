@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// Null and empty are told apart, the end of a partition is an element, and its extent is known.
+    /// Null differs from empty, the end of a partition is an element, and its extent is known.
     @Test func nothingIsNoRecord() async throws {
         try await withBroker { broker throws in
             let producer = try broker.producer()
@@ -204,7 +204,7 @@ import Testing
 
     private final class Held: Sendable {}
 
-    /// Lets whoever logs wait at a gate, once it is closed.
+    /// Makes threads that log wait at a gate, once it is closed.
     private final class GateKeeper: Sendable {
         let isClosed = Mutex(false)
         private let gate: DispatchSemaphore

@@ -65,7 +65,7 @@ import Testing
     @Test func publishedOffsetsAreCommittedInTheBackground() async throws {
         try await withBroker { broker throws in
             let consumer = try broker.consumer()
-            // 16: NOT_COORDINATOR. Nobody hears of it.
+            // 16: NOT_COORDINATOR, which is ignored.
             broker.fail(next: .offsetCommit, with: [KafkaError.Code(rawValue: 16)])
             consumer.publish([:])
             try repeating(until: { try consumer.committed([place], timeout: minute)[place] == 7 }) { consumer.publish([place: 7]) }
@@ -108,7 +108,8 @@ import Testing
     /// takes out of the damaged bytes.
     @Test(
         arguments: [(EmbeddedBroker.Damage.bit, KafkaError.Code.badMessage), (.compression, .badCompression)], [10, 5_000])
-    func damageIsToldBeforeAnythingElse(_ damage: (kind: EmbeddedBroker.Damage, code: KafkaError.Code), size: Int) async throws {
+    func damageIsReportedBeforeAnythingElse(_ damage: (kind: EmbeddedBroker.Damage, code: KafkaError.Code), size: Int) async throws
+    {
         try await withBroker { broker throws in
             try broker.append("before", damaged: nil, to: place)
             try broker.append(String(repeating: "x", count: size), damaged: damage.kind, to: place)
@@ -129,7 +130,7 @@ import Testing
             #expect(failure?.code.isDamage == true)
             #expect(failure?.offset == 1)
 
-            // Whoever wants to can read on behind it.
+            // The owner may go on behind it.
             try consumer.assign([place: 2])
             try poll(consumer, until: { values.count > 1 }) { element in
                 if case .record(let record) = element { values.append(record.value?.text ?? "") }

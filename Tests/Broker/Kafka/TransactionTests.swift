@@ -374,7 +374,7 @@ extension EmbeddedBroker {
     }
 }
 
-/// A transaction that hears nothing from any broker is given up, but a slow broker is not mistaken for a dead one forever.
+/// A transaction of which no broker confirms anything is given up, but a slow broker is not mistaken for a dead one forever.
 @Suite struct InactivityTimeoutTests {
     /// What happens at a time, in milliseconds.
     enum Event {

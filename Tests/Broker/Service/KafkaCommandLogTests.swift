@@ -82,7 +82,7 @@ import Testing
     @Test func aRefusalNamesTopicPartitionAndSetting() {
         let topics = TopicNames(prefix: "juice.")
         var error = KafkaError(code: .messageTooLarge, requiresAbort: true)
-        #expect(LogError(error, topics: topics).subject == .call, "nobody knows whose record it was")
+        #expect(LogError(error, topics: topics).subject == .call, "it is unknown whose record it was")
         error.place = TopicPartition(topic: "juice.stock", partition: 3)
         let refusal = LogError(error, topics: topics)
         #expect(refusal.subject == .record(.stock, partition: 3))
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    /// The events of a client that nobody polls pile up.
+    /// The events of a client that is never polled pile up.
     @Test func theReadersClientsAreServedWhileNothingIsRead() async throws {
         let cluster = try await TestCluster.embedded { try $0.leaveSomeStock() }
         try await onThread {

@@ -105,7 +105,7 @@ import Testing
     @Test func aBrokerThatComesBackIsToldOnceAndUsed() async throws {
         let cluster = try await TestCluster.embedded()
         let recorder = LogRecorder()
-        let told = Mutex<[String]>([])
+        let logged = Mutex<[String]>([])
         try await withRunningService(cluster.serviceConfiguration(), logger: recorder.makeLogger()) { events in
             // On the embedded broker, the service commits offsets by a second call, which waits for the broker without limit.
             wait { events.hasCommitted }
@@ -115,10 +115,10 @@ import Testing
             wait { recorder.all.contains { $0.contains("Kafka answers at") } }
             try cluster.order("a")
             wait { !events.committed.isEmpty }
-            told.withLock { $0 = recorder.all }
+            logged.withLock { $0 = recorder.all }
             #expect(events.committed.count == 1)
         }
-        let lines = told.withLock { $0 }
+        let lines = logged.withLock { $0 }
         #expect(lines.filter { $0.contains("no Kafka broker answers") }.count == 1, "\(lines)")
         #expect(lines.filter { $0.contains("Kafka answers at") }.count == 1, "\(lines)")
     }
@@ -169,7 +169,7 @@ import Testing
         let broker = cluster.broker
         var given = cluster.impatientConfiguration()
         given.bootstrapServers = try String(#require(cluster.bootstrapServers.split(separator: ",").last))
-        // All that the takeover asks besides stays where it is.
+        // The takeover's other requests go to the same broker as before.
         for topic in [cluster.topics.results, cluster.topics.stock] {
             broker.setLeader(2, of: TopicPartition(topic: topic, partition: 0))
         }

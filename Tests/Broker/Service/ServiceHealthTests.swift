@@ -34,11 +34,11 @@ import Testing
     ]
 
     @Test(arguments: cases.indices) func itFollowsTheWorkers(index: Int) {
-        let told = Mutex<[Bool]>([])
-        let health = ServiceHealth { isReady in told.withLock { $0.append(isReady) } }
+        let reported = Mutex<[Bool]>([])
+        let health = ServiceHealth { isReady in reported.withLock { $0.append(isReady) } }
         health.started(workers: 2)
         for (worker, event) in Self.cases[index].steps { health.record(event, ofWorker: worker) }
-        #expect(told.withLock { $0 } == Self.cases[index].changes)
+        #expect(reported.withLock { $0 } == Self.cases[index].changes)
     }
 
     @Test func itSaysWhyItIsNotReady() {

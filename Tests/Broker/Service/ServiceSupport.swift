@@ -18,7 +18,7 @@ struct TestCluster: Sendable {
     let embedded: EmbeddedBroker?
     var topics = TopicNames()
 
-    /// An embedded broker with the service's topics, which have so many partitions each, or as many as a topic's own number
+    /// An embedded broker with the service's topics, which have this many partitions each, or as many as a topic's own number
     /// says. It is created on a thread of its own, since configuring it blocks.
     static func embedded(
         brokerCount: Int = 1, partitionCount: Int = 1, _ counts: [Topic: Int] = [:],

@@ -123,9 +123,9 @@ extension TopicCheck.Cluster {
         }
         let compacted = ("juice.results", "cleanup.policy=compact")
         #expect(lines([]).isEmpty)
-        let told = lines([compacted])
-        #expect(told.count == 1)
-        #expect(told.first?.hasPrefix("critical topic juice.results has cleanup.policy=compact") == true, "\(told)")
+        let logged = lines([compacted])
+        #expect(logged.count == 1)
+        #expect(logged.first?.hasPrefix("critical topic juice.results has cleanup.policy=compact") == true, "\(logged)")
         #expect(lines([compacted]).isEmpty)
         #expect(lines([compacted, ("juice.orders", "unclean.leader.election.enable=true")]).count == 1)
         let right = lines([("juice.orders", "unclean.leader.election.enable=true")])

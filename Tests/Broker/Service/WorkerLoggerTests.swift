@@ -34,22 +34,22 @@ import Testing
     @Test func deadLettersOfEachReasonAreToldWithinASecond() {
         var log = makeLog()
         for _ in 0..<1000 { log.log(letters(5)) }
-        var told = [Self.line(.notJSON, and: 4)]
-        #expect(recorder.all == told)
+        var logged = [Self.line(.notJSON, and: 4)]
+        #expect(recorder.all == logged)
         log.log(letters(2, .missingID))
-        told.append(Self.line(.missingID, and: 1))
-        #expect(recorder.all == told, "another reason does not wait")
+        logged.append(Self.line(.missingID, and: 1))
+        #expect(recorder.all == logged, "another reason does not wait")
         clock.now += .milliseconds(999)
         log.log(letters(1))
         log.logDueDeadLetters()
-        #expect(recorder.all == told)
+        #expect(recorder.all == logged)
         clock.now += .milliseconds(1)
         log.logDueDeadLetters()
-        told.append(Self.line(.notJSON, and: 4995))
-        #expect(recorder.all == told, "nothing need follow the last one")
+        logged.append(Self.line(.notJSON, and: 4995))
+        #expect(recorder.all == logged, "nothing need follow the last one")
         clock.now += .seconds(1)
         log.logDueDeadLetters()
-        #expect(recorder.all == told)
+        #expect(recorder.all == logged)
     }
 
     @Test(arguments: [WorkerEvent.left, .failed(LogError(.stop, "a test"))])
@@ -59,9 +59,9 @@ import Testing
             for count in 1...3 { log.log(letters(count, reason)) }
         }
         log.log(end)
-        let told = [(DeadLetterReason.notJSON, 0), (.badID, 0), (.badID, 4), (.notJSON, 4)].map(Self.line)
-        #expect(Array(recorder.all.prefix(4)) == told)
+        let logged = [(DeadLetterReason.notJSON, 0), (.badID, 0), (.badID, 4), (.notJSON, 4)].map(Self.line)
+        #expect(Array(recorder.all.prefix(4)) == logged)
         log.log(.left)
-        #expect(recorder.all.filter { $0.hasPrefix("warning") } == told)
+        #expect(recorder.all.filter { $0.hasPrefix("warning") } == logged)
     }
 }
