@@ -65,7 +65,7 @@ public enum OrderedJuices: Sendable, Hashable {
 }
 
 /// A quantity of a juice.
-public struct OrderedJuice: Sendable, Hashable, Codable {
+public struct OrderedJuice: Sendable, Hashable {
     /// The juice's id.
     public let juice: String
     /// How many of it.
@@ -76,13 +76,6 @@ public struct OrderedJuice: Sendable, Hashable, Codable {
         self.juice = juice
         self.quantity = quantity
     }
-
-    /// As programs send it: one, unless the quantity is given.
-    public init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
-        juice = try fields.decode(String.self, forKey: .juice)
-        quantity = try fields.decodeIfPresent(Int.self, forKey: .quantity) ?? 1
-    }
 }
 
 extension OrderedJuice: CustomStringConvertible {
@@ -91,7 +84,7 @@ extension OrderedJuice: CustomStringConvertible {
 }
 
 /// An amount of a fruit.
-public struct FruitAmount: Sendable, Hashable, Encodable {
+public struct FruitAmount: Sendable, Hashable {
     /// The fruit's id.
     public let fruit: String
     /// The amount.
@@ -105,7 +98,7 @@ public struct FruitAmount: Sendable, Hashable, Encodable {
 }
 
 /// A fruit that an order was short of.
-public struct MissingFruit: Sendable, Hashable, Encodable {
+public struct MissingFruit: Sendable, Hashable {
     /// The fruit's id.
     public let fruit: String
     /// How many the order needed.
@@ -118,55 +111,6 @@ public struct MissingFruit: Sendable, Hashable, Encodable {
         self.fruit = fruit
         self.needed = needed
         self.inStock = inStock
-    }
-}
-
-/// For programs that show answers: the fields of the record but for the ids and `used`, with lists of fruits where the record has
-/// objects, since a list keeps its order in every language.
-extension Answer: Encodable {
-    private enum Field: String, CodingKey {
-        case type, store, message, duplicate, juice, quantity, items, returned, left, missing, reason, revision, was
-    }
-
-    /// Writes the fields.
-    public func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: Field.self)
-        try fields.encode(store, forKey: .store)
-        try fields.encode(message, forKey: .message)
-        try fields.encode(isDuplicate, forKey: .duplicate)
-        try fields.encodeIfPresent(revision, forKey: .revision)
-        switch outcome {
-        case .juiceMade(let juices, _, let left):
-            try fields.encode("juiceMade", forKey: .type)
-            try encode(juices, to: &fields)
-            try fields.encode(left, forKey: .left)
-        case .outOfStock(let juices, let missing):
-            try fields.encode("outOfStock", forKey: .type)
-            try encode(juices, to: &fields)
-            try fields.encode(missing, forKey: .missing)
-        case .restocked(let left):
-            try fields.encode("restocked", forKey: .type)
-            try fields.encode(left, forKey: .left)
-        case .cancelled(let returned, let left):
-            try fields.encode("cancelled", forKey: .type)
-            try fields.encode(returned, forKey: .returned)
-            try fields.encode(left, forKey: .left)
-        case .rejected(let reason):
-            try fields.encode("rejected", forKey: .type)
-            try fields.encode(reason, forKey: .reason)
-        case .answerLost(let was):
-            try fields.encode("answerLost", forKey: .type)
-            try fields.encode(was, forKey: .was)
-        }
-    }
-
-    private func encode(_ juices: OrderedJuices, to fields: inout KeyedEncodingContainer<Field>) throws {
-        switch juices {
-        case .single(let item):
-            try fields.encode(item.juice, forKey: .juice)
-            try fields.encode(item.quantity, forKey: .quantity)
-        case .basket(let items): try fields.encode(items, forKey: .items)
-        }
     }
 }
 

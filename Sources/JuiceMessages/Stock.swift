@@ -1,7 +1,7 @@
 import JuiceDomain
 
 /// The whole stock of a store as a monitor sees it. It owns its texts and needs no menu.
-public struct StockRecord: Sendable, Hashable, Encodable {
+public struct StockRecord: Sendable, Hashable {
     /// The store.
     public let store: String
     /// How often the store was changed.
