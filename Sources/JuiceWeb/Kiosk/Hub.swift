@@ -10,7 +10,6 @@ final class Hub: Sendable {
 
     /// Which stores are shown, and which accept orders.
     let rule: StoreRule
-    private let mostPages: Int
     private let metrics: KioskMetrics
     private let state: Mutex<State>
     private let clock: @Sendable () -> Double
@@ -19,8 +18,8 @@ final class Hub: Sendable {
     init(
         menu: Menu, rule: StoreRule, mostPages: Int, metrics: KioskMetrics = KioskMetrics(), clock: @escaping @Sendable () -> Double
     ) {
-        (self.rule, self.mostPages, self.metrics, self.clock) = (rule, mostPages, metrics, clock)
-        var first = State(kiosk: KioskState(menu: menu, rule: rule))
+        (self.rule, self.metrics, self.clock) = (rule, metrics, clock)
+        var first = State(kiosk: KioskState(menu: menu, rule: rule), mostPages: mostPages)
         for event in State.sharedEvents { first.share(event, now: Int(clock())) }
         state = Mutex(first)
     }
@@ -28,9 +27,7 @@ final class Hub: Sendable {
     // MARK: - Pages
 
     /// Whether another page can be opened.
-    var hasRoom: Bool { state.withLock { hasRoom($0) } }
-
-    private func hasRoom(_ state: State) -> Bool { !state.isClosed && state.pages.count < mostPages }
+    var hasRoom: Bool { state.withLock(\.hasRoom) }
 
     /// Opens a page, which gets the current state and then the changes, until ``unsubscribe(_:)``. Nil if too many pages are open,
     /// or if the kiosk is closing.
@@ -41,7 +38,7 @@ final class Hub: Sendable {
     func subscribe(to store: Name, page name: Name) -> OpenPage? {
         let now = Int(clock())
         return state.withLock { state in
-            guard hasRoom(state) else { return nil }
+            guard state.hasRoom else { return nil }
             let page = OpenPage(store: store, name: name)
             state.pages[ObjectIdentifier(page)] = page
             metrics.pages.record(state.pages.count)
@@ -66,7 +63,7 @@ final class Hub: Sendable {
     /// Closes all pages, for good.
     func close() {
         let pages = state.withLock { state in
-            state.isClosed = true
+            state.mostPages = 0
             defer { state.pages = [:] }
             return state.pages.values
         }
@@ -117,7 +114,7 @@ final class Hub: Sendable {
 
         var kiosk: KioskState
         var pages: [ObjectIdentifier: OpenPage] = [:]
-        var isClosed = false
+        var mostPages: Int
         /// The stores whose stock changed since the last update of the pages.
         var changedStores: Set<Name> = []
         /// The newest shared events, which a newly opened page gets.
@@ -125,7 +122,9 @@ final class Hub: Sendable {
         private var sentAt = 0.0
         private var sharedAt = 0
 
-        init(kiosk: KioskState) { self.kiosk = kiosk }
+        init(kiosk: KioskState, mostPages: Int) { (self.kiosk, self.mostPages) = (kiosk, mostPages) }
+
+        var hasRoom: Bool { pages.count < mostPages }
 
         /// Sends an answer to the page that sent the command. Returns whether it is open.
         func sendOwnAnswer(_ answer: ReadAnswer) -> Bool {

@@ -15,7 +15,7 @@ import ServiceLifecycle
 /// ```swift
 /// let kiosk = Kiosk(configuration, logger: logger)
 /// // Services stop in reverse order: the kiosk ends its streams first, so the server has nothing left to wait for.
-/// let services: [any Service] = [HTTPServer(kiosk.responder, at: address, logger: logger), kiosk]
+/// let services: [any Service] = [HTTPServer(kiosk.responder, at: address, limits: .pages, logger: logger), kiosk]
 /// ```
 package struct Kiosk: Service {
     private let configuration: KioskConfiguration

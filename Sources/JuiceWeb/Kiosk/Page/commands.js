@@ -50,12 +50,6 @@ export class Commands {
     }
   }
 
-  // Whether an order of the juice is on its way and not late.
-  isOrdering(store, juice) {
-    return [...this.open.values()].some((one) => one.kind === "order" && one.store === store && !one.isLate
-      && one.content.items.some((item) => item.juice === juice));
-  }
-
   askAgain(command) { if (this.open.has(command.key)) this.#post(command); }
 
   // Stops waiting for an answer.

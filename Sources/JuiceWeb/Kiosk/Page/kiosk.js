@@ -25,8 +25,10 @@ watchBasket(showStock);
 // MARK: Command results
 
 function commandChanged(command) {
-  if (command.state === "answered") answered(command);
-  const isUnmade = command.state === "refused" || command.answer?.type === "outOfStock";
+  const type = command.answer?.type;
+  if (type === "outOfStock") askToEdit(command.answer);
+  if (type === "restocked") showApplied(command.answer);
+  const isUnmade = command.state === "refused" || type === "outOfStock";
   if (command.kind === "order" && command.store === known.store && isUnmade) putBack(command.content.items);
   // The kiosk was restarted, and knows no session.
   if (command.kind === "restock" && command.refusal?.status === 401) {
@@ -36,11 +38,6 @@ function commandChanged(command) {
   orderChanged(command);
   showCard(command);
   showStock();
-}
-
-function answered({ answer }) {
-  if (answer.type === "outOfStock") askToEdit(answer);
-  if (answer.type === "restocked") showApplied(answer);
 }
 
 // MARK: A fruit is short
@@ -158,7 +155,7 @@ function showStock() {
   });
   for (const button of juices) {
     const { id } = button.juice;
-    button.show(words, lackingWith(button.juice), commands.isOrdering(known.store, id), quantityOf(id));
+    button.show(words, lackingWith(button.juice), quantityOf(id));
     button.element.disabled = !known.takesOrders;
   }
   $("no-store").hidden = known.takesOrders;

@@ -74,7 +74,7 @@ export class JuiceButton {
     this.element.addEventListener("click", onPress);
   }
 
-  show(words, short, isWaiting, quantity) {
+  show(words, short, quantity) {
     this.name.textContent = words.juice(this.juice.id);
     this.recipe.textContent = words.recipe(this.juice.recipe);
     this.state.textContent = words.lacks(short);
@@ -84,7 +84,6 @@ export class JuiceButton {
       make("span", { className: "hidden", text: words.inBasket(quantity) }),
     ] : []));
     this.element.classList.toggle("is-short", short.length > 0);
-    this.element.classList.toggle("is-waiting", isWaiting);
   }
 }
 
