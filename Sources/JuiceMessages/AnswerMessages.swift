@@ -74,8 +74,8 @@ struct AnswerMessages {
 
 extension Answer {
     /// The text for people in a language that may not be the service's: its message where that is in this language, otherwise
-    /// what the other members of the answer say, which is less for a rejection. A juice or fruit that the menu does not know is
-    /// called by its id.
+    /// what the other members of the answer say. Only the service can say why it rejects a command, so that stays in its language.
+    /// A juice or fruit that the menu does not know is called by its id.
     public func message(in language: Language, menu: Menu) -> String {
         let phrasebook = AnswerMessages(menu: menu, language: language)
         return Language(of: message) == language ? message : phrasebook.message(for: self) ?? message
@@ -111,7 +111,7 @@ extension AnswerMessages {
         case .cancelled(let returned, _) where returned.isEmpty: cancelledNothing
         case .cancelled(let returned, _):
             cancelled.before + returned.map { counted($0) }.joined(separator: ", ") + cancelled.after
-        case .rejected(let reason): Rejection.Reason(rawValue: reason).map(summary)
+        case .rejected: nil
         case .answerLost(let was): lost(was)
         }
     }
@@ -130,23 +130,6 @@ extension AnswerMessages {
     private func counted(_ amount: FruitAmount, _ word: String = "") -> String {
         let texts = counted(fruit(amount.fruit))
         return texts.before + word + String(amount.amount) + texts.after
-    }
-
-    /// Tells a person why without the details, which only the service knows.
-    private func summary(of reason: Rejection.Reason) -> String {
-        switch reason {
-        case .unknownStore: text("the service does not know the store", "등록되지 않은 매장이에요")
-        case .unknownJuice: text("a juice is not on the service's menu", "메뉴에 없는 쥬스예요")
-        case .unknownFruit: text("a fruit is not on the service's menu", "메뉴에 없는 과일이에요")
-        case .badQuantity: message(for: .badQuantity)
-        case .badAmount: text("an amount must be a whole number", "수량은 정수여야 해요")
-        case .wouldGoNegative: text("a stock cannot go below 0", "재고는 0보다 작아질 수 없어요")
-        case .wouldOverflow:
-            text("a stock cannot go above \(FruitStore.maximumLevel)", "재고는 \(FruitStore.maximumLevel)개를 넘을 수 없어요")
-        case .emptyRestock: message(for: .emptyRestock)
-        case .badCommand: text("the service does not understand the command", "서비스가 이해하지 못한 요청이에요")
-        case .cancelled: message(for: .cancelled)
-        }
     }
 }
 
