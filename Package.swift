@@ -53,8 +53,7 @@ let package = Package(
             ],
             // Part of the program, so that it needs no folder beside it.
             resources: [.embedInCode("Kiosk/Page")]),
-        // Knows the contract and nothing of the service, so that the one can be held against the other.
-        .target(name: "JuiceAudit"),
+        .target(name: "JuiceAudit", dependencies: ["JuiceDomain", "JuiceMessages"]),
         .executableTarget(
             name: "juice",
             dependencies: [

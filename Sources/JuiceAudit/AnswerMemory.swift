@@ -1,34 +1,39 @@
-/// What the service remembers of its answers in one partition, for as long as it may.
+import JuiceMessages
+
+/// What the service remembers of its answers in one partition, for as long as it must.
 struct AnswerMemory {
     struct FirstAnswer {
-        /// Where it stands in the journal.
+        /// Its place in the journal.
         let offset: Int64
         /// What a repeat must say, too.
-        let contents: UInt64
+        let contents: Int
         let kind: CommandKind
         /// What became of the command; of the order, if its cancel was rejected.
-        let was: String
-        /// What an order took, or what its cancel has put back.
-        let taken: [AuditMenu.Amount]
+        let was: FormerOutcome
+        /// What an order used, or what its cancel has put back.
+        let taken: [FruitAmount]
+        /// When its command was sent, at the earliest, and when it was answered. If it seems earlier than it was, the audit asks
+        /// less of the service.
+        var sent: Int64
+        let answered: Int64
         /// The number of first answers before it.
-        let number: Int
-        /// When its command was sent, at the earliest, and when it was answered. If it seems earlier than it was, nothing is asked
-        /// of the service that it need not do.
-        let sent, answered: Int64
+        fileprivate(set) var number = 0
     }
 
     private let rules: AuditRules
     /// What a repeat of each identity gets. A cancel takes the place of its order; one that was rejected has its own.
-    private var answers: Recent<UInt64, FirstAnswer>
+    private var answers: Recent<RecordDigest, FirstAnswer>
     private var number = 0
     /// First answers in their order, without those that repeats no longer ask for.
-    private var inOrder: [(identity: UInt64, number: Int)] = []
+    private var inOrder: [(identity: RecordDigest, number: Int)] = []
     private var firstInOrder = 0
     /// Up to when there were answers of which nothing is known, and how many were remembered then.
     private var unknown: (until: Int64, number: Int)?
 
     /// What is forgotten in a transaction is remembered to its end.
     private static let slack = 100_000
+    /// How long after the window a repeat sent within it may arrive, in milliseconds, unless the window is shorter.
+    static let longestDelay: Int64 = 300_000
 
     init(_ rules: AuditRules) {
         self.rules = rules
@@ -49,28 +54,34 @@ struct AnswerMemory {
     }
 
     /// What became of a command or, of a cancel, of its order; nil if that is not known.
-    func formerOutcome(of command: Command) -> String? { (firstAnswer(to: command) ?? answers[command.remembered])?.was }
+    func formerOutcome(of command: Command) -> FormerOutcome? { (firstAnswer(to: command) ?? answers[command.remembered])?.was }
 
     /// What the service may do with a command, the likeliest first. Beyond the window it may still know what it answered first, or
     /// not.
     ///
-    /// - Parameter returned: what the answer to a cancel says it returned.
+    /// - Parameters:
+    ///   - task: what the command asks for.
+    ///   - unknownStore: the rejection if the service may not know the store.
+    ///   - returned: what the answer to a cancel says it returned.
     func tasks(
-        of command: Command, at moment: SendTimes, returned: @autoclosure () -> [AuditMenu.Amount]
+        of command: Command, _ task: Command.Task, at moment: SendTimes, unknownStore: Rejection?, returned: [FruitAmount]
     ) -> [Command.Task] {
+        let own = rules.stores != nil && unknownStore != nil ? [] : [task]
+        let tasks = own + (unknownStore.map { [.reject($0)] } ?? [])
         guard let known = answers[command.remembered] else {
-            guard mayHaveExpired(moment) else { return [command.task] }
+            guard mayHaveExpired(moment) else { return tasks }
             switch command.kind {
-            case .order: return [command.task, .reject(.cancelled)]
-            case .cancel: return [.putBack(returned()), .reject(.wouldOverflow), command.task]
-            case .restock: return [command.task]
+            case .order: return tasks + [.reject(.cancelled)]
+            // The reason is all that counts of a rejection.
+            case .cancel: return [.putBack(returned), .reject(.wouldOverflow(fruit: 0, inStock: 0))] + tasks
+            case .restock: return tasks
             }
         }
         let isKnown = isRemembered(known, moment)
         switch (command.kind, known.kind) {
-        case (.order, .cancel): return isKnown ? [.reject(.cancelled)] : [command.task, .reject(.cancelled)]
-        case (.cancel, _): return isKnown ? [.putBack(known.taken)] : [.putBack(known.taken), command.task]
-        default: return [command.task]
+        case (.order, .cancel): return (isKnown ? [] : tasks) + [.reject(.cancelled)]
+        case (.cancel, _): return [.putBack(known.taken)] + (isKnown ? [] : tasks)
+        default: return tasks
         }
     }
 
@@ -81,17 +92,17 @@ struct AnswerMemory {
         return moment.sent &- unknown.until <= rules.memoryWindow + rules.memoryWindow / 100 + 100
     }
 
-    /// Whether the service must recognise a repeat of a command.
+    /// Whether the service must recognize a repeat of a command.
     ///
     /// A restart may have come just before the repeat's transaction. It restores what was answered for some time before the last
     /// record that was handled. So an outage, in which nothing is handled, ages no answer.
     func isRemembered(_ first: FirstAnswer, _ repetition: SendTimes) -> Bool {
-        let retention = rules.memoryWindow + min(rules.memoryWindow, Contract.longestDelay)
+        let retention = rules.memoryWindow + min(rules.memoryWindow, Self.longestDelay)
         return repetition.sent &- first.sent <= rules.memoryWindow && number - first.number <= rules.memoryCount
             && repetition.handledBefore &- first.answered <= retention
     }
 
-    /// Where the oldest answer is that the service must remember at a moment, as far as is known.
+    /// The place of the oldest answer that the service must remember at a moment, as far as is known.
     mutating func oldest(at moment: SendTimes) -> Int64? {
         while firstInOrder < inOrder.count {
             let (identity, number) = inOrder[firstInOrder]
@@ -101,19 +112,22 @@ struct AnswerMemory {
         return nil
     }
 
-    mutating func remember(_ contents: UInt64, at offset: Int64, _ command: Command, _ outcome: Outcome, _ times: SendTimes) {
-        // What an order gets that was cancelled before is not remembered: the cancel is. Nor is a cancel to an unknown store.
-        if outcome.reason == .cancelled || outcome.reason == .unknownStore && command.kind == .cancel { return }
-        var (identity, sent) = (command.identity, times.earliest)
-        if outcome.kind == .cancelled {
+    /// Remembers a first answer.
+    ///
+    /// - Parameters:
+    ///   - identity: that of its command.
+    ///   - order: for a cancel, that of its order, whose place it takes unless it was rejected.
+    ///   - times: when its command was sent; nil if that is not known.
+    mutating func remember(_ answer: FirstAnswer, _ identity: RecordDigest, order: RecordDigest, _ times: SendTimes?) {
+        var (answer, identity) = (answer, identity)
+        if answer.was == .cancelled {
             answers[identity] = nil
-            identity = command.remembered
+            identity = order
             // Otherwise the order could be made again within its own window.
-            if let order = answers[identity], isRemembered(order, times) { sent = max(sent, order.sent) }
+            if let order = answers[identity], let times, isRemembered(order, times) { answer.sent = max(answer.sent, order.sent) }
         }
-        answers[identity] = FirstAnswer(
-            offset: offset, contents: contents, kind: command.kind, was: outcome.was(of: command.kind), taken: outcome.taken,
-            number: number, sent: sent, answered: times.answered)
+        answer.number = number
+        answers[identity] = answer
         inOrder.append((identity, number))
         if firstInOrder > Self.slack, firstInOrder > inOrder.count / 2 {
             inOrder.removeFirst(firstInOrder)
@@ -123,25 +137,26 @@ struct AnswerMemory {
     }
 }
 
-/// When a command was sent, and when it was answered. By these times the contract says which repeats must be recognised.
+/// When a command was sent, and when it was answered. By these times the contract says which repeats must be recognized.
 ///
 /// A timestamp in the future, more than seven days old or missing counts as the moment of reading. The topics do not show that
 /// moment: it is before the answer, and after the last transaction.
 struct SendTimes {
     /// When it was sent, at the latest and at the earliest.
     let sent, earliest: Int64
-    let answered: Int64
     /// When the last record was handled before the transaction that answers it.
     let handledBefore: Int64
+
+    private static let oldestTimestamp: Int64 = 7 * 24 * 3_600_000
 
     /// - Parameter start: when the transaction that answers it began, at the earliest.
     init(_ record: AuditRecord, answeredAt time: Int64, after start: Int64, handledBefore: Int64) {
         sent = Self.effective(record.timestamp, readAt: time)
         earliest = sent == record.timestamp ? sent : min(start, time)
-        (answered, self.handledBefore) = (time, handledBefore)
+        self.handledBefore = handledBefore
     }
 
     static func effective(_ timestamp: Int64, readAt time: Int64) -> Int64 {
-        (0...Contract.oldestTimestamp).contains(time &- timestamp) ? timestamp : time
+        (0...oldestTimestamp).contains(time &- timestamp) ? timestamp : time
     }
 }

@@ -1,22 +1,59 @@
 import Foundation
+import JuiceDomain
+import JuiceMessages
 import Synchronization
+
+/// The service's settings that the contract depends on.
+package struct AuditRules: Sendable {
+    /// How many partitions hold stores. Topics may have more: commands there are forwarded, and none is answered there.
+    let partitionCount: Int32
+    /// For how many milliseconds a repeated id must be recognized, by the timestamps of the commands.
+    package var memoryWindow: Int64
+    /// For how many further ids of its partition a repeated id must be recognized.
+    package var memoryCount: Int
+    let topicPrefix: String
+    /// The menus that the service has had. Position notes say by a digest which one it was.
+    var menus: [Menu]
+    /// The only stores that the service knows, and has known for as long as the topics show. Nil if they are not known, or have
+    /// changed: then a store is unknown where an answer says so.
+    var stores: Set<[UInt8]>?
+    /// Whether the latest commands may still have no answer, as on a cluster that is in use. They count as open.
+    var allowsOpen: Bool
+    /// Whether a forwarded command has the time of its original. Topics may set times themselves, or refuse old ones.
+    package var keepsTimes: Bool
+    /// By partition: the last record of the journal that says where to go on in a copy from another cluster. All before it has the
+    /// offsets of that cluster.
+    var copies: [Int32: Int64] = [:]
+
+    /// The defaults are the service's.
+    package init(
+        partitionCount: Int32, memoryWindow: Int64 = 3_600_000, memoryCount: Int = 1_000_000,
+        topicPrefix: String = TopicNames.standardPrefix, menus: [Menu] = [.standard], stores: Set<[UInt8]>? = nil,
+        allowsOpen: Bool = false, keepsTimes: Bool = true
+    ) {
+        (self.partitionCount, self.memoryWindow, self.memoryCount) = (partitionCount, memoryWindow, memoryCount)
+        (self.topicPrefix, self.menus, self.stores) = (topicPrefix, menus, stores)
+        (self.allowsOpen, self.keepsTimes) = (allowsOpen, keepsTimes)
+    }
+}
 
 /// The verdict on the committed records: whether the contract was kept.
 ///
-/// An audit knows only the contract, and shares no code with the service.
+/// An audit merges the journal with the inputs, hands each command to the service's own decoder, juice maker and encoder, and
+/// compares what they give with what was answered. It shares nothing else with the service.
 package struct Audit: Sendable {
-    /// The ways in which the contract is broken; empty when it was kept. The first 10,000 are listed.
+    /// The ways in which the contract is broken; empty if it was kept. The first 10,000 are listed.
     package private(set) var faults: [Fault] = []
     private var totals: [Fault.Category: Int] = [:]
     package internal(set) var counts = AuditCounts()
-    /// The partitions whose beginning has expired, and from where on the audit could judge them.
+    /// The partitions whose beginning could not be judged, and from where on they could.
     package internal(set) var starts: [AuditMoment] = []
     /// Which partition had which owners, in the order of partitions and times.
     package internal(set) var owners: [AuditOwner] = []
     /// Where operators moved positions, in the order of partitions and times.
     package internal(set) var anchors: [AuditAnchor] = []
-    /// What was judged of each partition of an input, by its name.
-    var judged: [String: Judged] = [:]
+    /// What was judged of each partition of an input.
+    var judged: [InputPartition: Judged] = [:]
 
     struct Judged: Sendable {
         var offsets: Range<Int64>
@@ -26,7 +63,47 @@ package struct Audit: Sendable {
 
     static let mostListed = 10_000
 
-    /// How many faults there are of a category, those that are not listed among them.
+    init() {}
+
+    /// Audits all records of a source. One that was copied from another cluster is read twice: only its anchors say from where on
+    /// the journal has the offsets of the copy.
+    ///
+    /// - Parameter lanes: how many partitions to judge at the same time: those that leave the same rest form a lane.
+    /// - Throws: what the source throws.
+    package init(of source: some AuditSource, by rules: AuditRules, lanes: Int = 1) throws {
+        self = try Self.judge(source, rules, lanes)
+        var copied = rules
+        for anchor in anchors where anchor.isOfCopy {
+            copied.copies[anchor.at.partition] = max(copied.copies[anchor.at.partition] ?? 0, anchor.at.offset)
+        }
+        if !copied.copies.isEmpty { self = try Self.judge(source, copied, lanes) }
+    }
+
+    private static func judge(_ source: some AuditSource, _ rules: AuditRules, _ lanes: Int) throws -> Audit {
+        let count = Topic.allCases.reduce(rules.partitionCount) { max($0, source.partitionCount(of: $1)) }
+        let transfers = Transfers()
+        let found = Mutex((audit: Audit(), failure: (any Error)?.none))
+        DispatchQueue.concurrentPerform(iterations: lanes) { lane in
+            for partition in stride(from: Int32(lane), to: count, by: lanes) where found.withLock({ $0.failure == nil }) {
+                do {
+                    var audit = PartitionAudit(partition, of: source, by: rules, transfers)
+                    let verdict = try audit.run()
+                    found.withLock { $0.audit.add(verdict) }
+                } catch {
+                    found.withLock { $0.failure = $0.failure ?? error }
+                }
+            }
+        }
+        var (audit, failure) = found.withLock { $0 }
+        if let failure { throw failure }
+        transfers.audit.withLock { $0.finish(&audit) }
+        audit.starts.sort { $0.partition < $1.partition }
+        audit.owners.sort { ($0.from.partition, $0.from.offset) < ($1.from.partition, $1.from.offset) }
+        audit.anchors.sort { ($0.at.partition, $0.at.offset) < ($1.at.partition, $1.at.offset) }
+        return audit
+    }
+
+    /// How many faults there are of a category, including those that are not listed.
     package func count(of category: Fault.Category) -> Int { totals[category, default: 0] }
 
     mutating func add(_ fault: Fault) {
@@ -34,7 +111,7 @@ package struct Audit: Sendable {
         if faults.count < Self.mostListed { faults.append(fault) }
     }
 
-    /// Adds what was found in other partitions.
+    /// Adds what was found elsewhere.
     mutating func add(_ other: Audit) {
         faults += other.faults.prefix(Self.mostListed - faults.count)
         totals.merge(other.totals, uniquingKeysWith: +)
@@ -46,77 +123,9 @@ package struct Audit: Sendable {
     }
 }
 
-extension Audit {
-    /// Audits all records of a source.
-    ///
-    /// - Throws: what the source throws.
-    package init(of source: some AuditSource, by rules: AuditRules) throws {
-        let session = AuditSession(source, by: rules)
-        for partition in 0..<session.partitionCount { try session.audit(partition) }
-        self = session.finish()
-    }
-}
-
-/// Audits the topics partition by partition, several at the same time if the caller likes.
-///
-/// ```swift
-/// let session = AuditSession(source, by: rules)
-/// for partition in 0..<session.partitionCount { try session.audit(partition) }
-/// let audit = session.finish()
-/// ```
-package final class AuditSession: Sendable {
-    let source: any AuditSource
-    let rules: AuditRules
-    let transfers = Mutex(TransferAudit())
-    private let found = Mutex(Audit())
-
-    package init(_ source: some AuditSource, by rules: AuditRules) {
-        (self.source, self.rules) = (source, rules)
-    }
-
-    /// How many partitions stores live in, as the first claims say; the number of the stock topic's, if they have expired.
-    package static func storePartitionCount(of source: some AuditSource) throws -> Int {
-        var json = JSONReader()
-        for partition in 0..<source.partitionCount(of: .results) {
-            let first = source.firstOffset(of: .results, partition: partition)
-            for record in try source.records(of: .results, partition: partition, from: first) {
-                let count = (record.value ?? []).withUnsafeBufferPointer { value in
-                    json.readObject(value) && json.isType("claim") ? json.integer("partitions") : nil
-                }
-                if let count { return count }
-            }
-        }
-        return source.partitionCount(of: .stock)
-    }
-
-    /// How many partitions must be audited: as many as the topic with the most has.
-    package var partitionCount: Int {
-        AuditTopic.allCases.reduce(rules.partitionCount) { max($0, source.partitionCount(of: $1)) }
-    }
-
-    /// Audits one partition of all topics, once.
-    ///
-    /// - Throws: what the source throws.
-    package func audit(_ partition: Int) throws {
-        var audit = PartitionAudit(partition, self)
-        let found = try audit.run()
-        self.found.withLock { $0.add(found) }
-    }
-
-    /// The verdict, once all partitions are audited: it needs what several of them left.
-    package func finish() -> Audit {
-        var audit = found.withLock { $0 }
-        transfers.withLock { $0.finish(&audit) }
-        audit.starts.sort { $0.partition < $1.partition }
-        audit.owners.sort { ($0.from.partition, $0.from.offset) < ($1.from.partition, $1.from.offset) }
-        audit.anchors.sort { ($0.at.partition, $0.at.offset) < ($1.at.partition, $1.at.offset) }
-        return audit
-    }
-}
-
 /// A record of the journal.
 package struct AuditMoment: Sendable, Hashable, Encodable {
-    package let partition: Int
+    package let partition: Int32
     package let offset: Int64
     /// When it was written, in milliseconds since 1970.
     package let timestamp: Int64
@@ -131,14 +140,14 @@ package struct AuditMoment: Sendable, Hashable, Encodable {
     }
 }
 
-/// For how long an instance owned a partition.
+/// How long an instance owned a partition.
 package struct AuditOwner: Sendable, Hashable, Encodable {
     /// The consumer group.
     package let group: String
     package let instance: String
     /// Its first claim, or the first record that shows it as the owner.
     package let from: AuditMoment
-    /// The claim of the next owner; nil if it owns the partition still.
+    /// The claim of the next owner; nil if it still owns the partition.
     package internal(set) var to: AuditMoment?
 }
 
@@ -146,9 +155,10 @@ package struct AuditOwner: Sendable, Hashable, Encodable {
 package struct AuditAnchor: Sendable, Hashable, Encodable {
     /// The note that says so.
     package let at: AuditMoment
-    package let topic: AuditTopic
+    /// The input's name.
+    package let topic: String
     /// The input's partition.
-    package let partition: Int
+    package let partition: Int32
     /// The next offset before; nil if it was not known.
     package let from: Int64?
     /// The next offset from then on.
@@ -160,6 +170,12 @@ package struct AuditAnchor: Sendable, Hashable, Encodable {
     package let copied: Int64?
     /// How many records it passed over, which were not handled.
     package internal(set) var skipped = 0
+
+    /// Whether what is before it has the offsets of another cluster. Anchors of a copy that are set twice move nothing.
+    var isOfCopy: Bool { copied.map { $0 != to } ?? false }
+
+    /// Whether the anchor moved the input that has a place.
+    func moved(_ place: Place) -> Bool { topic == place.topic.name && partition == place.partition }
 }
 
 /// What the topics held.
@@ -168,7 +184,7 @@ package struct AuditCounts: Sendable, Hashable, Encodable {
     package internal(set) var records = 0
     /// Records that had to be answered, each where its store lives.
     package internal(set) var commands = 0
-    /// Answers, duplicates among them.
+    /// Answers, including duplicates.
     package internal(set) var answers = 0
     package internal(set) var duplicates = 0
     /// Commands that were forwarded to the partition of their store.
@@ -178,7 +194,7 @@ package struct AuditCounts: Sendable, Hashable, Encodable {
     package internal(set) var open = 0
     /// Records of orders and restocks from before the journal's first position, or that an anchor passed over.
     package internal(set) var skipped = 0
-    /// Records of the journal that could not be judged, since what they go with has expired.
+    /// Records of the journal that could not be judged: what they depend on has expired, or their menu is not known.
     package internal(set) var unjudged = 0
     /// Stores that a record named.
     package internal(set) var stores = 0

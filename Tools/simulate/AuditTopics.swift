@@ -7,17 +7,17 @@ extension AuditTopics {
     ///
     /// - Parameter cuts: from where on the journals of some partitions are judged. What they say before is about other logs.
     init(_ cluster: SimulatedCluster, cuts: [Int32: Offset]) {
-        var (records, starts): ([AuditTopic: [[AuditRecord]]], [AuditTopic: [Int64]]) = ([:], [:])
-        for (topic, own) in zip([AuditTopic.orders, .restocks, .results, .stock, .deadLetters], Topic.allCases) {
-            let logs = (0..<cluster.count(of: own)).map { ($0, cluster[own, $0]) }
+        var (records, starts): ([Topic: [[AuditRecord]]], [Topic: [Int64]]) = ([:], [:])
+        for topic in Topic.allCases {
+            let logs = (0..<cluster.count(of: topic)).map { ($0, cluster[topic, $0]) }
             starts[topic] = logs.map { topic == .results ? cuts[$0] ?? 0 : $1.start }
             records[topic] = logs.map { partition, log in
                 let strange = topic == .stock ? cluster.strangeStock[partition] ?? [] : []
                 // What was deleted from a journal still says what its owner knew.
                 var span = log.read(ignoringDamage: true, includingDeleted: topic == .results)
-                if !log.removed.isEmpty, own == .orders || own == .restocks {
+                if !log.removed.isEmpty, topic == .orders || topic == .restocks {
                     // Nobody need answer a record that was lost. If somebody has, it must be right.
-                    let handled = Self.handled(in: Place(topic: own, partition: partition), cluster)
+                    let handled = Self.handled(in: Place(topic: topic, partition: partition), cluster)
                     span = log.read(ignoringDamage: true, includingDeleted: true)
                     span.records.removeAll {
                         $0.offset < log.start || log.removed[$0.offset] != nil && !handled.contains($0.offset)

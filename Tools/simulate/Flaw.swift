@@ -69,6 +69,10 @@ enum Flaw: String, CaseIterable, Sendable {
 
     // Restoring.
 
+    /// A level of a store is read wrong, from its stock record or an answer.
+    case levelMisread
+    /// A position note is read as if the input's next record were handled.
+    case positionMisread
     /// State is kept over a rebalance, even if another worker had the partition meanwhile.
     case stateKeptBlindly
     /// Answers are not restored at assignment, but for those that the stock may lack.

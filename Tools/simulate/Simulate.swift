@@ -11,7 +11,7 @@ struct Simulate: ParsableCommand {
         discussion: """
             Each seed is one run: several instances of the service, clients that repeat and misplace commands, and \
             crashes, pauses, rebalances, lost replies, late markers and outages between any two steps. An auditor that \
-            knows only the contract judges what was committed. The same seed is always the same run.
+            replays each command judges what was committed. The same seed is always the same run.
             """
     )
 

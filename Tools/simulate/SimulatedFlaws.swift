@@ -1,3 +1,4 @@
+import Foundation
 import JuiceDomain
 import JuiceEngine
 import JuiceMessages
@@ -149,6 +150,10 @@ final class SimulatedFlaws {
         if flaw == .gapNotNoticed, record.key != nil {
             return withRevision(SimulatedJournal.revision(record) - lostChanges(before: record, in: place.partition), record)
         }
+        if flaw == .levelMisread, let level = record.text.firstMatch(of: /"kiwi":(\d+)[,}](?!"missing)/), let kiwis = Int(level.1) {
+            return record.revised(
+                record.text.replacingCharacters(in: level.1.startIndex..<level.1.endIndex, with: "\(kiwis + 1)").utf8)
+        }
         if place.topic == .stock { return flaw == .revisionRepeats ? withRevisionBefore(record) : record }
         if let note = JournalNote(value.view) { return restored(note, record, at: offset, of: place) }
         switch flaw {
@@ -168,6 +173,12 @@ final class SimulatedFlaws {
         switch (flaw, note) {
         case (_, .position(let position)) where accounts.areFlawed:
             return record.revised(JournalNote.position(accounts.read(position, at: offset, of: place.partition)).bytes)
+        case (.positionMisread, .position(var position)):
+            for topic in InputTopic.allCases {
+                let input = Place(topic: topic.topic, partition: place.partition)
+                if let next = position.next[topic], cluster[input].end > next { position.next[topic] = next + 1 }
+            }
+            return record.revised(JournalNote.position(position).bytes)
         case (.copiesAnsweredTwice, .position(var position)):
             position.forwarded = [:]
             return record.revised(JournalNote.position(position).bytes)

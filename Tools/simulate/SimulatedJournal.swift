@@ -1,7 +1,8 @@
+import Foundation
 import JuiceEngine
 import JuiceMessages
 
-/// What the committed journal of one partition says, for the scheduler and the operator.
+/// What the committed journal of one partition says, for the scheduler and the operator. It reads the bytes by itself.
 final class SimulatedJournal {
     private let log: SimulatedPartition
     private let partition: Int32
@@ -32,16 +33,34 @@ final class SimulatedJournal {
             positions[place(topic, nil)] = next
             return
         }
-        switch JournalNote(value) {
-        case .forwarded(let place, _), .deadLetter(let place, _), .copy(let place):
-            positions[self.place(place.topic, place.partition)] = place.offset + 1
-        case .anchored(let place, _, _, _): positions[self.place(place.topic, place.partition)] = place.offset
-        case .position(let position):
-            for (topic, next) in position.next { positions[place(topic, nil)] = next }
-            for (input, next) in position.added { positions[.init(input)] = next }
-        case .claim(let claim): claimer = claim.ids
-        case nil: break
+        let note = Self.members(of: value)
+        if let noted = Self.place(in: note) {
+            let isAnchor = note["type"] as? String == "anchored"
+            positions[place(noted.topic, noted.partition)] = isAnchor ? noted.offset : noted.offset + 1
+        } else if note["type"] as? String == "position" {
+            for topic in InputTopic.allCases {
+                if let next = note["\(topic)"] as? Int { positions[place(topic, nil)] = Offset(next) }
+            }
+            for (input, next) in note["added"] as? [String: Int] ?? [:] {
+                let parts = input.split(separator: "/")
+                positions[place(parts[0] == "orders" ? .orders : .restocks, Int32(parts[1]))] = Offset(next)
+            }
+        } else if let ids = note["ids"] as? [String] {
+            claimer = ids
         }
+    }
+
+    /// The members of a note.
+    static func members(of value: UnsafeRawBufferPointer) -> [String: Any] {
+        (try? JSONSerialization.jsonObject(with: Data(value))) as? [String: Any] ?? [:]
+    }
+
+    /// The place that a note is about.
+    private static func place(in note: [String: Any]) -> InputPlace? {
+        guard let topic = note["topic"] as? String, let offset = note["offset"] as? Int else { return nil }
+        return InputPlace(
+            topic: topic == "orders" ? .orders : .restocks, partition: (note["partition"] as? Int).map { Int32($0) },
+            offset: Offset(offset))
     }
 
     private func place(_ topic: InputTopic, _ partition: Int32?) -> Place {
@@ -51,10 +70,8 @@ final class SimulatedJournal {
     /// The place of the record that a record of the journal is about; nil if it is about none.
     static func handled(_ value: UnsafeRawBufferPointer) -> InputPlace? {
         if let (topic, next) = answered(value) { return InputPlace(topic: topic, partition: nil, offset: next - 1) }
-        switch JournalNote(value) {
-        case .forwarded(let place, _), .deadLetter(let place, _), .copy(let place): return place
-        default: return nil
-        }
+        let note = members(of: value)
+        return note["type"] as? String == "anchored" ? nil : place(in: note)
     }
 
     /// The topic of the command that an answer answers, and the offset after it; nil for a note.

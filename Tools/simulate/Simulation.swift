@@ -6,8 +6,8 @@ import JuiceMessages
 /// One run of instances, clients and a scheduler that decides at random who acts next and what fails. The seed determines
 /// everything.
 ///
-/// The engine under test is the real one. Everything around it is simulated, and an auditor that knows the contract and not the
-/// engine judges the committed records.
+/// The engine under test is the real one. Everything around it is simulated. An auditor judges the committed records: it shares the
+/// decoder, the juice maker and the encoder with the engine, and ``SimulatedTruth`` shares nothing.
 final class Simulation {
     private let scenario: Scenario
     private let cluster: SimulatedCluster
@@ -275,7 +275,7 @@ final class Simulation {
     /// Lets more time pass than repeats may take.
     private func age() { cluster.now += 2 * scenario.window.retention }
 
-    /// Starts all instances with another menu, once all stores are in the stock: the auditor knows only the first menu.
+    /// Starts all instances with another menu, once all stores are in the stock.
     private func changeMenu() {
         let known = (0..<scenario.partitionCount).reduce(0) { $0 + revisions(.stock, $1).count }
         guard let menu = Harm.otherMenu, cluster.menu != menu, known > scenario.storeCount else { return }
@@ -471,14 +471,20 @@ final class Simulation {
     private func audit() -> [String] {
         let topics = AuditTopics(cluster, cuts: storage.cuts)
         let rules = AuditRules(
-            partitionCount: Int(scenario.partitionCount), memoryWindow: scenario.window.age, memoryCount: scenario.window.count,
-            stores: stores?.only,
+            partitionCount: scenario.partitionCount, memoryWindow: scenario.window.age, memoryCount: scenario.window.count,
+            menus: [Menu.standard] + [Harm.otherMenu].compactMap(\.self), stores: stores?.only,
             // Of partitions that stopped for good.
             allowsOpen: !storage.lost.isEmpty)
         do {
             return try Audit(of: topics, by: rules).faults.map(\.description).filter(isCounted)
-                + wrongLetters
+                + wrongLetters + brokenTruth
         } catch { return ["the audit fails: \(error)"] }
+    }
+
+    /// What the simulation finds by itself.
+    private var brokenTruth: [String] {
+        guard scenario.storage == nil, harm == nil else { return [] }
+        return (0..<scenario.partitionCount).flatMap { SimulatedTruth(cluster, $0).faults }
     }
 
     /// A claim that was on its way while its journal lost records says that it read further than there is.

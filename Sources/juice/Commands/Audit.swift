@@ -13,17 +13,18 @@ struct AuditCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit", abstract: "Check that every order and restock was answered once, and rightly.",
         discussion: """
-            Reads all five topics up to their present ends, and merges the results with the orders and restocks by the \
-            contract: one record per record, in order; every answer right; revisions without gaps; the stock a state that the \
-            answers left; forwarded commands and dead letters accounted for. It says which partition had which owners when, and \
-            which positions operators moved. It writes nothing, and needs only the permission to read.
+            Reads all five topics up to their present ends, and merges the results with the orders and restocks: one record per \
+            record, in order; every answer as the service's own code gives it; revisions without gaps; the stock a state that \
+            the answers left; forwarded commands and dead letters accounted for. It says which partition had which owners when, \
+            and which positions operators moved. It writes nothing, and needs only the permission to read.
 
-            Give it the service's --menu, --duplicate-window and --duplicate-ids, if they are not the default. Where the \
+            Give it the service's --menu, --duplicate-window and --duplicate-ids, if they are not the default. After a change of \
+            the menu, give it --menu for each: answers under a menu that is not given are counted and not judged. Where the \
             beginning of a topic has expired, it says from where on it could judge. Commands that are not answered yet are no \
             violation.
 
-            Topics that were copied from another cluster are read twice: by the notes of `juice anchor --copied` it knows which \
-            offset was which there, and names what the copy lacks.
+            Topics that were copied from another cluster are read twice, and judged from the notes of `juice anchor --copied` \
+            on. Of what was answered before, it checks that the journal is complete.
 
             Exit status: 0 clean, 1 a violation, 69 no broker.
 
@@ -37,7 +38,12 @@ struct AuditCommand: ParsableCommand {
     @Option(.duplicateWindow, help: "The service's duplicate window.") var duplicateWindow: String?
     @Option(.duplicateIDs, help: "How many ids per partition the service remembers for that.") var duplicateIds: String?
 
-    @Option(.menu) var menu: String?
+    @Option(
+        help: ArgumentHelp(
+            "The menu's JSON file. Repeat it for menus that the service had before. (default: the built-in menu)", valueName: "file"
+        ),
+        completion: .file(extensions: ["json"]))
+    var menu: [String] = []
     @Option(.timeout) var timeout: String?
     @OptionGroup var kafka: KafkaOptions
 
@@ -61,32 +67,10 @@ struct AuditCommand: ParsableCommand {
         let (topicPrefix, window) = (try settings[.topicPrefix], try DuplicateWindow(settings))
         let source = try KafkaAuditSource(clients, topicPrefix, timeout: settings[.timeout], onProgress: onProgress)
         let rules = AuditRules(
-            partitionCount: try AuditSession.storePartitionCount(of: source), memoryWindow: window.age, memoryCount: window.count,
-            topicPrefix: topicPrefix, menu: AuditMenu(try settings.menu()), allowsOpen: true,
+            partitionCount: try source.storePartitionCount(), memoryWindow: window.age, memoryCount: window.count,
+            topicPrefix: topicPrefix, menus: try settings.menus(), allowsOpen: true,
             keepsTimes: Self.keepsTimes(clients, timeout: try settings[.timeout]))
-        var found = try audit(source, by: rules, lanes: source.laneCount)
-        if found.anchors.contains(where: { $0.copied != nil }) {
-            found = try audit(CopiedTopics(source, topicPrefix: topicPrefix), by: rules, lanes: source.laneCount)
-        }
-        return AuditReport(found)
-    }
-
-    /// Judges all lanes at the same time, until one fails.
-    private static func audit(_ source: some AuditSource, by rules: AuditRules, lanes: Int) throws -> Audit {
-        let session = AuditSession(source, by: rules)
-        let failure = Mutex<(any Error)?>(nil)
-        DispatchQueue.concurrentPerform(iterations: lanes) { lane in
-            do {
-                for partition in stride(from: lane, to: session.partitionCount, by: lanes)
-                where failure.withLock({ $0 == nil }) {
-                    try session.audit(partition)
-                }
-            } catch {
-                failure.withLock { $0 = $0 ?? error }
-            }
-        }
-        if let failure = failure.withLock({ $0 }) { throw failure }
-        return session.finish()
+        return AuditReport(try Audit(of: source, by: rules, lanes: source.laneCount))
     }
 
     /// Whether the topics let a forwarded command keep its time. Without the right to describe them it is unknown.
@@ -136,9 +120,9 @@ private final class KafkaAuditSource: AuditSource {
         var watermarks: [TopicPartition: Range<Offset>] = [:]
         // The order matters. The stock follows the journal, so its end is looked up before. What the journal names was there
         // before it, so those ends are looked up after.
-        for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [AuditTopic] {
+        for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [Topic] {
             let found = try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
-                let partitions = try consumer.partitions(of: [topicPrefix + topic.rawValue], timeout: deadline.remaining)
+                let partitions = try consumer.partitions(of: [topicPrefix + topic.name], timeout: deadline.remaining)
                 return try consumer.watermarks(of: partitions, timeout: deadline.remaining)
             }
             watermarks.merge(found) { $1 }
@@ -150,26 +134,26 @@ private final class KafkaAuditSource: AuditSource {
 
     var laneCount: Int { lanes.count }
 
-    func partitionCount(of topic: AuditTopic) -> Int {
-        let name = topicPrefix + topic.rawValue
-        return watermarks.keys.count { $0.topic == name }
+    func partitionCount(of topic: Topic) -> Int32 {
+        let name = topicPrefix + topic.name
+        return Int32(watermarks.keys.count { $0.topic == name })
     }
 
-    func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 { watermarks[place(topic, partition)]?.lowerBound ?? 0 }
+    func firstOffset(of topic: Topic, partition: Int32) -> Int64 { watermarks[place(topic, partition)]?.lowerBound ?? 0 }
 
-    func gaps(of topic: AuditTopic, partition: Int) -> [AuditGap] {
+    func gaps(of topic: Topic, partition: Int32) -> [AuditGap] {
         unreadable.withLock { Array($0[place(topic, partition)] ?? []) }
     }
 
-    private func place(_ topic: AuditTopic, _ partition: Int) -> TopicPartition {
-        TopicPartition(topic: topicPrefix + topic.rawValue, partition: Int32(clamping: partition))
+    private func place(_ topic: Topic, _ partition: Int32) -> TopicPartition {
+        TopicPartition(topic: topicPrefix + topic.name, partition: partition)
     }
 
-    func records(of topic: AuditTopic, partition: Int, from offset: Int64) throws -> [AuditRecord] {
+    func records(of topic: Topic, partition: Int32, from offset: Int64) throws -> [AuditRecord] {
         let place = place(topic, partition)
         guard let log = watermarks[place] else { return [] }
         let start = max(offset, log.lowerBound)
-        let records = try lanes[partition % lanes.count].readings.withLock { readings in
+        let records = try lanes[Int(partition) % lanes.count].readings.withLock { readings in
             guard start < log.upperBound else { return [AuditRecord]() }
             var reading =
                 try readings[place]
@@ -207,15 +191,6 @@ extension AuditRecord {
         let (key, value) = (record.key.map { Array($0) }, record.value.map { Array($0) })
         let headers = record.headers.map { AuditHeader($0.name, $0.value) }
         self.init(offset: record.offset, timestamp: record.timestamp ?? 0, key: key, value: value, headers: headers)
-    }
-}
-
-extension AuditMenu {
-    /// The menu as plain data. The audit shares no code with the service.
-    fileprivate init(_ menu: Menu) {
-        self.init(
-            fruits: menu.fruits.map { Fruit($0.id, initialLevel: $0.initialStock) },
-            juices: menu.juices.map { juice in Juice(juice.id, juice.recipe.map { Amount(fruit: $0.fruit, amount: $0.amount) }) })
     }
 }
 
@@ -266,7 +241,8 @@ struct AuditReport: Encodable {
             lines.append("\(counts.skipped.counted("record")) passed over, by an operator or when the results began")
         }
         if counts.unjudged > 0 {
-            lines.append("\(counts.unjudged.counted("record")) not judged, since what belongs to them has expired")
+            lines.append(
+                "\(counts.unjudged.counted("record")) not judged: what they depend on has expired, or their menu is not given")
         }
         let violated = "violated: \(missing) missing, \(doubled) doubled, \(wrong) wrong"
         return lines + [isClean ? "clean: nothing is missing, doubled or wrong" : violated]

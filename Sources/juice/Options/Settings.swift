@@ -153,8 +153,17 @@ extension Settings {
     }
 
     /// The menu in the configured file, or the built-in menu.
-    func menu() throws(Failure) -> Menu {
-        guard let path = try self[.menu] else { return .standard }
+    func menu() throws(Failure) -> Menu { try self[.menu].map(Self.menu(at:)) ?? .standard }
+
+    /// The menus in the configured files, one a line, or the built-in menu.
+    func menus() throws(Failure) -> [Menu] {
+        guard let paths = try self[.menu] else { return [.standard] }
+        var menus: [Menu] = []
+        for path in paths.split(separator: "\n", omittingEmptySubsequences: false) { menus.append(try Self.menu(at: String(path))) }
+        return menus
+    }
+
+    private static func menu(at path: String) throws(Failure) -> Menu {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Failure(.configuration, "the menu \(path) cannot be read")
         }

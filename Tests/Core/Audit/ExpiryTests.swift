@@ -1,3 +1,5 @@
+import JuiceDomain
+import JuiceMessages
 import Synchronization
 import Testing
 
@@ -9,26 +11,26 @@ import Testing
     private struct Source: AuditSource {
         let topics: AuditTopics
 
-        init(_ topics: AuditTopics, without first: [AuditTopic: Int64]) {
-            let records = AuditTopic.allCases.map { ($0, topics[$0]) }
+        init(_ topics: AuditTopics, without first: [Topic: Int64]) {
+            let records = Topic.allCases.map { ($0, topics[$0]) }
             let starts = first.map { topic, offset in (topic, topics[topic].map { _ in offset }) }
             self.topics = AuditTopics(
                 Dictionary(uniqueKeysWithValues: records), starts: Dictionary(uniqueKeysWithValues: starts))
         }
 
-        func partitionCount(of topic: AuditTopic) -> Int { topics.partitionCount(of: topic) }
+        func partitionCount(of topic: Topic) -> Int32 { topics.partitionCount(of: topic) }
 
-        func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 { topics.firstOffset(of: topic, partition: partition) }
+        func firstOffset(of topic: Topic, partition: Int32) -> Int64 { topics.firstOffset(of: topic, partition: partition) }
 
-        func records(of topic: AuditTopic, partition: Int, from offset: Int64) -> [AuditRecord] {
+        func records(of topic: Topic, partition: Int32, from offset: Int64) -> [AuditRecord] {
             Array(topics.records(of: topic, partition: partition, from: offset).prefix(3))
         }
     }
 
-    private func audit(_ lines: [String], without first: [AuditTopic: Int64] = [:], allowsOpen: Bool = false) throws -> Audit {
+    private func audit(_ lines: [String], without first: [Topic: Int64] = [:], allowsOpen: Bool = false) throws -> Audit {
         var rules = Line.rules
         rules.allowsOpen = allowsOpen
-        return try Audit(of: Source(AuditTopics(lines).accounted, without: first), by: rules)
+        return try Audit(of: Source(AuditTopics(lines).completed(), without: first), by: rules)
     }
 
     /// A restock and twenty orders, then a repeat and the cancel of an old one. The journal has position notes at 1 and 13.
@@ -56,9 +58,9 @@ import Testing
         arguments: [
             [.results: 10], [.results: 13], [.results: 14], [.orders: 12], [.orders: 5, .results: 13], [.orders: 15, .results: 5],
             [.results: 25], [.results: 26], [.orders: 22, .restocks: 1, .results: 6],
-        ] as [[AuditTopic: Int64]]
+        ] as [[Topic: Int64]]
     )
-    func whatHasExpiredIsNoFault(first: [AuditTopic: Int64]) throws {
+    func whatHasExpiredIsNoFault(first: [Topic: Int64]) throws {
         let audit = try audit(Self.lines, without: first)
         expect(audit, [])
         #expect(audit.counts.unjudged > 0 || first[.results] == 26)
@@ -74,16 +76,16 @@ import Testing
     /// Topics of which records become unreadable when the audit comes near them: they expire, or their batch is damaged.
     private final class FailingSource: AuditSource {
         private let topics: AuditTopics
-        private let gaps: [AuditTopic: AuditGap]
-        private let known = Mutex<[AuditTopic: AuditGap]>([:])
+        private let gaps: [Topic: AuditGap]
+        private let known = Mutex<[Topic: AuditGap]>([:])
 
-        init(_ topics: AuditTopics, _ gaps: [AuditTopic: AuditGap]) { (self.topics, self.gaps) = (topics, gaps) }
+        init(_ topics: AuditTopics, _ gaps: [Topic: AuditGap]) { (self.topics, self.gaps) = (topics, gaps) }
 
-        func partitionCount(of topic: AuditTopic) -> Int { topics.partitionCount(of: topic) }
+        func partitionCount(of topic: Topic) -> Int32 { topics.partitionCount(of: topic) }
 
-        func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 { 0 }
+        func firstOffset(of topic: Topic, partition: Int32) -> Int64 { 0 }
 
-        func records(of topic: AuditTopic, partition: Int, from offset: Int64) -> [AuditRecord] {
+        func records(of topic: Topic, partition: Int32, from offset: Int64) -> [AuditRecord] {
             let records = topics.records(of: topic, partition: partition, from: offset).prefix(3)
             guard let gap = gaps[topic], records.contains(where: { gap.offsets.contains($0.offset) }) else { return Array(records) }
             known.withLock { $0[topic] = gap }
@@ -92,7 +94,7 @@ import Testing
                 ? self.records(of: topic, partition: partition, from: max(offset, gap.offsets.upperBound)) : Array(before)
         }
 
-        func gaps(of topic: AuditTopic, partition: Int) -> [AuditGap] {
+        func gaps(of topic: Topic, partition: Int32) -> [AuditGap] {
             known.withLock { $0[topic].map { [$0] } ?? [] }
         }
     }
@@ -101,11 +103,11 @@ import Testing
         arguments: [
             [.results: 0..<10], [.results: 5..<10], [.results: 8..<14], [.results: 1..<26], [.orders: 3..<9],
             [.orders: 0..<23], [.orders: 5..<8, .results: 12..<20], [.restocks: 0..<1], [.results: 20..<30], [.stock: 0..<1],
-        ] as [[AuditTopic: Range<Int64>]], [nil, "failed CRC32C check"])
-    func whatBecomesUnreadableIsNoFault(ranges: [AuditTopic: Range<Int64>], problem: String?) throws {
-        let topics = AuditTopics(Self.lines).accounted
+        ] as [[Topic: Range<Int64>]], [nil, "failed CRC32C check"])
+    func whatBecomesUnreadableIsNoFault(ranges: [Topic: Range<Int64>], problem: String?) throws {
+        let topics = AuditTopics(Self.lines).completed()
         let audit = try Audit(of: FailingSource(topics, ranges.mapValues { AuditGap($0, problem) }), by: Line.rules)
-        let named = ranges.sorted { $0.key.rawValue < $1.key.rawValue }.map { "wrong: \($0.key.rawValue) 0@\($0.value.lowerBound)" }
+        let named = ranges.sorted { $0.key.name < $1.key.name }.map { "wrong: \($0.key.name) 0@\($0.value.lowerBound)" }
         expect(audit, problem == nil ? [] : named)
         if ranges[.results] == 5..<10 { #expect(audit.starts.map(\.offset) == [10]) }
 
@@ -120,7 +122,7 @@ import Testing
         arguments: [
             (-8, #""kiwi":940"#, #""kiwi":941"#, [#""left":{"kiwi":941}"#, "wrong: results 0@25"]),
             (-6, #""orderId":"o1""#, #""orderId":"o15""#, ["is answered otherwise"]),
-            (23, #""orders":10"#, #""orders":9"#, ["its position in orders/0 is 9, should be 10"]),
+            (23, #""orders":10"#, #""orders":9"#, [#"it has "orders":9, should be "orders":10"#]),
             (-1, #""revision":22"#, #""revision":23"#, ["wrong: stock 0@0"]),
         ] as [(Int, String, String, [String])])
     func whatFollowsIsJudged(line: Int, text: String, other: String, expected: [String]) throws {
@@ -152,14 +154,14 @@ import Testing
         arguments: [
             (.orders, ["orders 0@4"], "partition 0, which has no such copy"),
             (.deadLetters, ["dead-letters 0@0", "dead-letters 1@0"], "no such dead letter"),
-        ] as [(AuditTopic, [String], String)])
-    func whatWasHandedOnMayHaveExpired(topic: AuditTopic, lost: [String], problem: String) throws {
+        ] as [(Topic, [String], String)])
+    func whatWasHandedOnMayHaveExpired(topic: Topic, lost: [String], problem: String) throws {
         var topics = Story.topics
         for place in lost { topics[place] = nil }
         topics.add("dead-letters 0@9", nil, key: .some(nil), [AuditHeader("juice.resent.letter", nil)])
         topics["dead-letters 0@9"] = topics["dead-letters 0@9"]?.with(timestamp: 9_000)
         for first in [[topic: Int64(5)], [:]] {
-            let faults = try Audit(of: Source(topics.accounted, without: first), by: Story.rules).faults.map(\.description)
+            let faults = try Audit(of: Source(topics.completed(), without: first), by: Story.rules).faults.map(\.description)
             #expect(faults.contains { $0.contains(problem) } == first.isEmpty, "\(faults)")
             #expect(faults.isEmpty || first.isEmpty)
         }
@@ -168,7 +170,7 @@ import Testing
     @Test func theClaimsTellTheNumberOfPartitions() throws {
         var topics = Story.topics
         topics[.stock].append([])
-        #expect(try AuditSession.storePartitionCount(of: topics) == 2)
-        #expect(try AuditSession.storePartitionCount(of: Source(topics, without: [.results: 3])) == 3)
+        #expect(try topics.storePartitionCount() == 2)
+        #expect(try Source(topics, without: [.results: 3]).storePartitionCount() == 3)
     }
 }

@@ -1,3 +1,5 @@
+import JuiceDomain
+import JuiceMessages
 import Testing
 
 @testable import JuiceAudit
@@ -5,7 +7,7 @@ import Testing
 /// Two partitions: answers, repeats, dead letters, forwarded records and stock.
 @Suite struct StoryTests {
     @Test func theContractIsKept() throws {
-        let audit = try Audit(of: Story.topics.accounted, by: Story.rules)
+        let audit = try Audit(of: Story.topics.completed(), by: Story.rules)
         expect(audit, [])
         var counts = AuditCounts()
         (counts.records, counts.commands, counts.answers, counts.duplicates) = (13, 11, 11, 1)
@@ -40,7 +42,7 @@ import Testing
         Case("in another partition", "missing: orders 0@6", "results 1@9: orders 1@6 is not there", "missing: orders 1@3") {
             ($0["results 1@9"], $0["results 0@9"], $0["results 1@4"]) = ($0["results 0@9"], nil, nil)
         },
-        Case("to no command", "results 0@8: it answers orders 0@5, which is no command (notJSON)", "was not to be") {
+        Case("to no command", "results 0@8: it answers orders 0@5, which is no command (notJSON)", "does not say that") {
             $0.add("results 0@8", Line.rejected("o9", "unknownJuice").at(5))
         },
         Case("to a misplaced command", "it answers orders 1@0, which is a command of partition 0") {
@@ -48,11 +50,11 @@ import Testing
         },
         .edit("results 0@9", #""o3""#, #""o4""#, #"wrong: results 0@9: it answers orders 0@6, which is order "o3""#),
         .edit("results 0@9", #""m","offset""#, #""g","offset""#, #"it answers orders 0@6, which is order "o3""#),
-        .edit("results 0@9", #","offset":6"#, "", "it does not begin like an answer", "missing: orders 0@6"),
+        .edit("results 0@9", #","offset":6"#, "", "it is no record of the journal", "missing: orders 0@6"),
         .edit(
             "results 0@9", #""offset":6,"reason":"unknownJuice""#, #""reason":"unknownJuice","offset":6"#,
-            "it does not begin like an answer", "missing: orders 0@6"),
-        .edit("results 0@9", #"{"type""#, #"["type""#, "wrong: results 0@9: it is not a JSON object", "missing: orders 0@6"),
+            "it is no record of the journal", "missing: orders 0@6"),
+        .edit("results 0@9", #"{"type""#, #"["type""#, "wrong: results 0@9: it is no record of the journal", "missing: orders 0@6"),
         .edit(
             "results 0@9", "unknownJuice", "badQuantity", #"is rejected,"reason":"badQuantity", should be rejected,"reason":"unk"#),
         .edit("results 0@9", #":"m"}"#, #":""}"#, "does not end with a message"),
@@ -85,7 +87,7 @@ import Testing
         Case("invented trace", "has an answer whose trace headers are not the command's") {
             $0["results 0@3"] = $0["results 0@3"]?.with(headers: [Story.trace])
         },
-        Case("stock below zero", #"is restocked,"left":{"banana":-91},"revision":5, should be rejected"#, "stock 0@5") {
+        Case("stock below zero", "no record of the journal: left: must have an amount", "missing: restocks 0@2", "stock 0@5") {
             $0.add("results 0@11", Line.restocked("r3", #""banana":-91"#, 5).at(2))
             $0.add("stock 0@5", Line.stock(5, [16, -91, 10, 2, 30]))
         },
@@ -106,10 +108,10 @@ import Testing
         .edit("results 0@4", ":9}", ":8}", "is answered otherwise than at 2"),
         .edit("results 0@4", #":"m"}"#, #":"n"}"#, "is answered otherwise than at 2"),
         .edit("results 0@4", #","message":"m""#, "", "is answered otherwise than at 2"),
-        .edit("results 0@4", "true", "false", "it does not begin like an answer", "missing: orders 0@3"),
+        .edit("results 0@4", "true", "false", "it is no record of the journal", "missing: orders 0@3"),
         .edit("results 0@4", #""duplicate":true,"#, "", "doubled: results 0@4"),
         .edit("results 0@4", #""offset":3"#, #""offset":2"#, "missing: orders 0@3", "results 0@4: orders 0@2 is not there"),
-        Case("duplicate at the end", "doubled: results 0@4", "does not end with a message") {
+        Case("duplicate at the end", "it is no record of the journal", "missing: orders 0@3") {
             $0.replace("results 0@4", #""duplicate":true,"#, "")
             $0.replace("results 0@4", #"m"}"#, #"m","duplicate":true}"#)
         },
@@ -128,8 +130,8 @@ import Testing
         Case("missing", "missing: orders 0@5: it has no such dead letter") { $0["dead-letters 0@0"] = nil },
         Case("doubled") { $0["dead-letters 1@9"] = $0["dead-letters 0@0"] },
         Case("in another partition") { ($0["dead-letters 1@9"], $0["dead-letters 0@0"]) = ($0["dead-letters 0@0"], nil) },
-        .edit("dead-letters 0@0", "p", "n", "missing: orders 0@5", "wrong: dead-letters 0@0: orders 0@5 is put aside otherwise"),
-        Case("a second letter altered", "wrong: dead-letters 0@1: orders 0@5 is put aside otherwise") {
+        .edit("dead-letters 0@0", "p", "n", "missing: orders 0@5", "wrong: dead-letters 0@0: it is not the dead letter"),
+        Case("a second letter altered", "wrong: dead-letters 0@1: it is not the dead letter") {
             $0["dead-letters 0@1"] = $0["dead-letters 0@0"]?.with(value: "none")
         },
         Case("key lost", "missing: orders 0@5", "wrong: dead-letters 0@0") {
@@ -143,8 +145,8 @@ import Testing
         letter(
             "cut without need", [AuditHeader("juice.truncated.from", Array("12".utf8))] + Story.reasons("notJSON", 0, 5),
             "missing: orders 0@5", "wrong: dead-letters 0@0"),
-        .edit("results 0@8", "notJSON", "missingID", #"it puts orders 0@5 aside as "missingID": no command (notJSON)"#),
-        Case("a command put aside", #"it puts orders 0@6 aside as "badID": order "o3""#) {
+        .edit("results 0@8", "notJSON", "missingID", #"it makes orders 0@5 a dead letter, "missingID": no command (notJSON)"#),
+        Case("a command put aside", #"it makes orders 0@6 a dead letter, "badID": order "o3""#) {
             $0["dead-letters 0@3"] = $0["orders 0@6"]?.with(headers: Story.reasons("badID", 0, 6))
             $0.add("results 0@9", Line.putAside(6, "badID"))
         },
@@ -152,7 +154,7 @@ import Testing
             $0["dead-letters 0@3"] = $0["orders 0@6"]?.with(headers: Story.reasons("unanswerable", 0, 6))
             $0.add("results 0@9", Line.putAside(6, "unanswerable"))
         },
-        Case("an answered command with a letter", "wrong: dead-letters 0@3: orders 0@6 was not to be put aside") {
+        Case("an answered command with a letter", "wrong: dead-letters 0@3: the journal does not say that orders 0@6") {
             $0["dead-letters 0@3"] = $0["orders 0@6"]?.with(headers: Story.reasons("unanswerable", 0, 6))
         },
         huge("cut", kept: 128 * 1024), huge("keeps nothing", kept: 0),
@@ -185,7 +187,7 @@ import Testing
 
     /// The order at 1@0 has its copy at 0@4.
     private static let forwards = [
-        Case("never", "orders 1@0: it was forwarded to partition 0", "0@5: orders 0@4 is not there", "its forwarded") {
+        Case("never", "orders 1@0: it was forwarded to partition 0", "0@5: orders 0@4 is not there", #"it has "forwarded""#) {
             $0["orders 0@4"] = nil
         },
         Case("without a note", "missing: orders 1@0: a command of partition 0 is not in the journal") { $0["results 1@1"] = nil },
@@ -193,7 +195,7 @@ import Testing
         Case("a command that belongs here", #"results 0@9: it forwards orders 0@6: order "o3""#) {
             $0.add("results 0@9", Line.note("forwarded", 6, #","to":1"#))
         },
-        Case("a forward of a forward", "results 1@2: it forwards orders 1@1: no command (misplaced)", "was not to be put aside") {
+        Case("a forward of a forward", "results 1@2: it forwards orders 1@1: no command (misplaced)", "does not say that") {
             $0.add("results 1@2", Line.note("forwarded", 1, #","to":0"#))
         },
         Case("misplaced but not put aside", "missing: orders 1@1: it has no such dead letter") { $0["dead-letters 1@0"] = nil },
@@ -208,7 +210,7 @@ import Testing
                 "results 0@12", #","orderId":"o5","store":"m","offset":4"#,
                 #","duplicate":true,"orderId":"o5","store":"m","offset":9"#)
         },
-        Case("taken for a copy", #"missing: orders 0@4: order "o5""#, "its forwarded is", "results 0@6") {
+        Case("taken for a copy", #"missing: orders 0@4: order "o5""#, #"it has "forwarded""#, "results 0@6") {
             $0.add("results 0@5", Line.note("copy", 4))
         },
         Case("a command that is no copy", #"it takes orders 0@6 for a copy: order "o3""#) {
@@ -245,7 +247,7 @@ import Testing
         },
         // A client writes the header itself.
         forged("1/7", answeredFrom: "1/7"), forged("1/0", answeredFrom: "1/0"), forged("nonsense"), forged("01/2"), forged(""),
-        forged("01/2", answeredFrom: "01/2", "is answered as from 01/2, should be nowhere"),
+        forged("01/2", answeredFrom: "01/2", "no record of the journal: from", "missing: orders 0@6"),
         forged("1/0", answeredFrom: "1/0", isCopy: true),
         forged("1/7", isCopy: true, #"missing: orders 0@6: order "o3""#),
     ]
@@ -262,7 +264,9 @@ import Testing
     }
 
     private static let stock = [
-        .edit("stock 0@2", "30", "10", #"stock 0@2: store "m", revision 4: its stock should be {"strawberry":16,"#),
+        .edit(
+            "stock 0@2", "30", "10",
+            #"stock 0@2: store "m", revision 4: it should be {"store":"m","revision":4,"stock":{"strawberry":16,"#),
         .edit("stock 0@0", ":9", ":8", "wrong: stock 0@0"),
         Case("last missing") { $0["stock 0@2"] = nil },
         Case("none") { $0[.stock] = [[], []] },
@@ -272,7 +276,7 @@ import Testing
         },
         Case("revision again") { $0["stock 0@7"] = $0["stock 0@2"] },
         Case("revision back", "it comes after revision 4") { $0["stock 0@7"] = $0["stock 0@0"] },
-        Case("of an aborted change", #"wrong: stock 0@1: store "m", revision 2: its stock should be"#) {
+        Case("of an aborted change", #"wrong: stock 0@1: store "m", revision 2: it should be"#) {
             $0.add("stock 0@1", Line.stock(2, [0, 9, 10, 1, 10]))
         },
         Case("of another store", "its key is another store") {
@@ -281,7 +285,7 @@ import Testing
         Case("of an unknown store", "the store was never changed") {
             $0.add("stock 0@8", Line.stock(1, [10, 10, 10, 10, 10], store: "x"), key: "x")
         },
-        Case("in another partition", "the store belongs to partition 0") { $0["stock 1@8"] = $0["stock 0@2"] },
+        Case("in another partition", "the store belongs to another partition") { $0["stock 1@8"] = $0["stock 0@2"] },
         Case("a tombstone", "it has no key or no value") { $0.add("stock 0@9", nil) },
     ]
 }

@@ -1,4 +1,6 @@
 import Foundation
+import JuiceDomain
+import JuiceMessages
 import Testing
 
 @testable import JuiceAudit
@@ -23,12 +25,14 @@ enum Line {
 
     /// A position note of the first claim, unless another is named.
     static func position(
-        _ orders: Int?, _ restocks: Int?, claim: Int = 0, ids: String = ids("till-1"), _ more: String = ""
+        _ orders: Int?, _ restocks: Int?, claim: Int = 0, ids: String = ids("till-1"), menu: UInt64? = nil, _ more: String = ""
     ) -> String {
         let positions = [("orders", orders), ("restocks", restocks)].map { name, offset in
             offset.map { #""\#(name)":\#($0),"# } ?? ""
         }
-        return #"{"type":"position",\#(positions.joined())"claim":\#(claim),"ids":\#(ids)\#(more)}"#
+        // The right account is added later.
+        let menu = menu.map { #","menu":"\#(String(format: "%016lx", $0))""# } ?? ""
+        return #"{"type":"position",\#(positions.joined())"claim":\#(claim),"ids":\#(ids)\#(menu)\#(more)}"#
     }
 
     /// A note of a record of an input.
@@ -116,7 +120,7 @@ extension AuditTopics {
     /// Topics without records.
     init(partitionCount: Int) {
         let none = [[AuditRecord]](repeating: [], count: partitionCount)
-        self.init(Dictionary(uniqueKeysWithValues: AuditTopic.allCases.map { ($0, none) }))
+        self.init(Dictionary(uniqueKeysWithValues: Topic.allCases.map { ($0, none) }))
     }
 
     /// One partition of the store `m`, record by record; what a record says decides its topic, and `- orders` is an offset of
@@ -127,14 +131,14 @@ extension AuditTopics {
     init(_ lines: [String]) {
         self.init(partitionCount: 1)
         var time: Int64 = 1_000
-        var next: [AuditTopic: Int64] = [:]
+        var next: [Topic: Int64] = [:]
         for var line in [Line.claim] + lines {
             if line.hasPrefix("@") {
                 let parts = line.dropFirst().split(separator: " ", maxSplits: 1)
                 (time, line) = (Int64(parts[0]) ?? time, String(parts[1]))
             }
-            let gap = line.hasPrefix("- ") ? AuditTopic(rawValue: String(line.dropFirst(2))) : nil
-            let starts = [(#"{"orderId""#, AuditTopic.orders), (#"{"restockId""#, .restocks), (#"{"store""#, .stock)]
+            let gap = line.hasPrefix("- ") ? Topic(String(line.dropFirst(2))) : nil
+            let starts = [(#"{"orderId""#, Topic.orders), (#"{"restockId""#, .restocks), (#"{"store""#, .stock)]
             let topic = gap ?? starts.first { line.hasPrefix($0.0) }?.1 ?? .results
             let isNote = topic == .results && !line.contains(#""store""#)
             if topic == .results, !isNote, !line.contains(#""offset""#) {
@@ -164,9 +168,9 @@ extension AuditTopics {
         }
     }
 
-    private static func parse(_ place: String) -> (AuditTopic, partition: Int, offset: Int64) {
+    private static func parse(_ place: String) -> (Topic, partition: Int, offset: Int64) {
         let parts = place.split { $0 == " " || $0 == "@" }
-        return (AuditTopic(rawValue: String(parts[0])) ?? .orders, Int(parts[1]) ?? 0, Int64(parts[2]) ?? 0)
+        return (Topic(String(parts[0])) ?? .orders, Int(parts[1]) ?? 0, Int64(parts[2]) ?? 0)
     }
 
     /// Writes a record at a time that its offset tells. Unless a key is given, it is that of a note or of the partition's store.
@@ -181,151 +185,65 @@ extension AuditTopics {
 
     /// Replaces a text in the value of a record.
     mutating func replace(_ place: String, _ text: String, _ other: String) {
-        let value = String(decoding: self[place]?.value ?? [], as: UTF8.self)
-        self[place] = self[place]?.with(value: value.replacing(text, with: other))
+        self[place] = self[place].map { $0.with(value: $0.text.replacing(text, with: other)) }
     }
 }
 
 // MARK: - Accounts
 
-/// What a position note says that its journal holds, computed apart from the audit.
-struct Account {
-    var before: Int64?
-    var records = 0
-    var changes = 0
-    var sum: UInt64 = 0
-
-    /// The last handled record of each input.
-    var last: [String: String] = [:]
-
-    /// A handled record, as notes name it.
-    static func handled(_ offset: Int, _ digest: String) -> String { #"{"offset":\#(offset),"digest":"\#(digest)"}"# }
-
-    /// Each input's last handled record, in the order in which notes name them.
-    var lastMember: String {
-        let members = last.sorted { $0.key < $1.key }.map { #""\#($0.key)":\#($0.value)"# }
-        return members.isEmpty ? "" : #","last":{\#(members.joined(separator: ","))}"#
-    }
-
-    /// The members of a note.
-    var members: String {
-        (before.map { #","before":\#($0)"# } ?? "")
-            + #","records":\#(records),"changes":\#(changes),"sum":"\#(sum)","menu":"0aa3d1b74f877d1a""#
-    }
-
-    /// How much a change of a store adds to the sum.
-    static func weight(_ store: String) -> UInt64 { sipHash(store) | 1 }
-
-    /// SipHash-1-3 of whole words: the text, padded so that its length is the last byte.
-    static func sipHash(_ text: String) -> UInt64 { sipHash(Array(text.utf8), mark: 0xFF).reduce(0, ^) }
-
-    /// The same in 128 bits, as digits.
-    static func digest(_ bytes: [UInt8]) -> String {
-        let halves = [sipHash(bytes, mark: 0xEE), sipHash(bytes, mark: 0xEE, again: true)].map { $0.reduce(0, ^) }
-        return halves.flatMap { half in (0..<8).map { String(format: "%02x", Int(half >> (8 * $0) & 0xFF)) } }.joined()
-    }
-
-    /// - Parameters:
-    ///   - mark: what ends the text: of 64 bits or of 128.
-    ///   - again: whether it is for the second half.
-    private static func sipHash(_ text: [UInt8], mark: UInt64, again: Bool = false) -> [UInt64] {
-        let padded = text + Array(repeating: 0, count: 7 - text.count % 8) + [UInt8(truncatingIfNeeded: text.count)]
-        func words(_ bytes: [UInt8]) -> [UInt64] {
-            stride(from: 0, to: bytes.count, by: 8).map { start in
-                (0..<8).map { UInt64(bytes[start + $0]) << (8 * $0) }.reduce(0, |)
-            }
-        }
-        let key = words(Array("juice journal v1".utf8))
-        var v = zip(words(Array("uespemosmodnarodarenegylsetybdet".utf8)), key + key).map { $0 ^ $1 }
-        func add(_ into: Int, _ from: Int, rotatedBy bits: UInt64) {
-            v[into] = v[into] &+ v[from]
-            v[from] = (v[from] << bits | v[from] >> (64 - bits)) ^ v[into]
-        }
-        func mix() {
-            add(0, 1, rotatedBy: 13)
-            v[0] = v[0] << 32 | v[0] >> 32
-            add(2, 3, rotatedBy: 16)
-            add(0, 3, rotatedBy: 21)
-            add(2, 1, rotatedBy: 17)
-            v[2] = v[2] << 32 | v[2] >> 32
-        }
-        if mark == 0xEE { v[1] ^= 0xEE }
-        for word in words(padded) {
-            v[3] ^= word
-            mix()
-            v[0] ^= word
-        }
-        v[2] ^= mark
-        for _ in 0..<3 { mix() }
-        if again {
-            v[1] ^= 0xDD
-            for _ in 0..<3 { mix() }
-        }
-        return v
-    }
-}
-
 extension AuditTopics {
-    /// The topics with the right digests, and the right account and last records in each position note that has none.
-    var accounted: AuditTopics { completed(withAccounts: true) }
-
-    /// The same without the accounts.
-    var digested: AuditTopics { completed(withAccounts: false) }
-
-    private func completed(withAccounts: Bool) -> AuditTopics {
+    /// The topics with the right digest in each note that has none, and the right last records and account in each position note
+    /// without.
+    ///
+    /// - Parameter withAccounts: whether to add accounts, too.
+    func completed(withAccounts: Bool = true) -> AuditTopics {
         var topics = self
+        let reader = JournalReader(menu: .standard)
         for (partition, records) in self[.results].enumerated() {
-            var account = Account()
+            let menu = JournalAccount.digest(of: .standard)
+            var account = JournalAccount(before: nil, records: 0, changes: StockChanges(), oldest: nil, menu: menu)
+            var last: [InputPartition: HandledRecord] = [:]
             for (index, record) in records.enumerated() {
-                var value = record.value ?? []
-                func set(_ text: String) {
-                    value = Array(text.utf8)
-                    topics[.results][partition][index] = record.with(value: text)
-                }
-                func add(_ members: String) { set(String(decoding: value.dropLast(), as: UTF8.self) + members + "}") }
-                guard let members = try? JSONSerialization.jsonObject(with: Data(value)) as? [String: Any] else { continue }
-                switch members["type"] as? String {
-                case "claim": break
-                case "anchored":
-                    account.before = nil
-                    if let topic = members["topic"] { account.last["\(topic)/\(members["partition"] ?? partition)"] = nil }
-                case "position":
-                    // Naming an older answer than must be is right.
-                    if withAccounts, members["records"] == nil { add(account.members + (record.offset > 0 ? #","oldest":0"# : "")) }
-                    if members["last"] == nil { add(account.lastMember) }
-                    account.before = record.offset
-                default:
-                    guard members["topic"] ?? members["store"] != nil, let offset = members["offset"] as? Int else { continue }
+                func add(_ text: String) { topics[.results][partition][index] = record.with(value: text) }
+                let entry = (record.value ?? []).withUnsafeBytes { try? reader.read($0) }
+                switch entry {
+                case .answer(let answer):
                     account.records += 1
-                    if let topic = members["topic"] as? String {
-                        let number = members["partition"] as? Int ?? partition
-                        if members["digest"] == nil, let inputs = AuditTopic(rawValue: topic).map({ self[$0] }),
-                            inputs.indices.contains(number), let read = inputs[number].first(where: { $0.offset == offset })
-                        {
-                            let length = read.key.map { UInt64($0.count) } ?? .max
-                            let bytes = (0..<8).map { UInt8(length >> (8 * $0) & 0xFF) } + (read.key ?? []) + (read.value ?? [])
-                            add(#","digest":"\#(Account.digest(bytes))""#)
-                        }
-                        if ["copy", "deadLetter", "forwarded"].contains(members["type"] as? String) {
-                            let note = try? JSONSerialization.jsonObject(with: Data(value)) as? [String: Any]
-                            account.last["\(topic)/\(number)"] = Account.handled(offset, note?["digest"] as? String ?? "")
-                        }
-                        continue
+                    let topic: InputTopic = answer.head.command == .restock ? .restocks : .orders
+                    last[InputPartition(topic: topic, partition: Int32(partition))] = HandledRecord(
+                        offset: answer.head.offset, digest: RecordDigest(of: answer.head))
+                    guard answer.revision > 0, !answer.head.isDuplicate else { continue }
+                    account.changes.add(ofWeight: StockChanges.weight(of: answer.head.store.bytes))
+                case .note(.position(var note)):
+                    if note.last.isEmpty, !record.text.contains(#""last""#) { note.last = last }
+                    if withAccounts, note.account == nil {
+                        note.account = account
+                        let menu = record.text.firstMatch(of: /"menu":"([0-9a-f]+)"/).flatMap { UInt64($0.1, radix: 16) }
+                        note.account?.menu = menu ?? account.menu
+                        // An older answer than must be is right.
+                        note.account?.oldest = record.offset > 0 ? 0 : nil
                     }
-                    guard let store = members["store"] as? String else { continue }
-                    let isOrder = members["orderId"] != nil
-                    if let id = members["orderId"] ?? members["restockId"] {
-                        let isCancel = members["type"] as? String == "cancelled" || members["cancel"] != nil
-                        let command = [
-                            (isOrder ? isCancel ? UInt8(ascii: "c") : UInt8(ascii: "o") : UInt8(ascii: "r")),
-                            UInt8(store.utf8.count),
-                        ]
-                        let digest = Account.digest(command + Array(store.utf8) + Array("\(id)".utf8))
-                        account.last["\(isOrder ? "orders" : "restocks")/\(partition)"] = Account.handled(offset, digest)
+                    add(JournalNote.position(note).text)
+                    account.before = record.offset
+                case .note(.anchored(let place, _, _, _)):
+                    account.before = nil
+                    last[InputPartition(topic: place.topic, partition: place.partition ?? Int32(partition))] = nil
+                case .note(.claim), nil: break
+                case .unknown(let place): account.records += place == nil ? 0 : 1
+                case .note(.forwarded(let place, _)), .note(.deadLetter(let place, _)), .note(.copy(let place)):
+                    account.records += 1
+                    let input = InputPartition(topic: place.topic, partition: place.partition ?? Int32(partition))
+                    let inputs = self[place.topic.topic]
+                    let noted = inputs.indices.contains(Int(input.partition)) ? inputs[Int(input.partition)] : []
+                    guard let digest = place.digest ?? noted.first(where: { $0.offset == place.offset })?.digest else { continue }
+                    last[input] = HandledRecord(offset: place.offset, digest: digest)
+                    guard place.digest == nil else { continue }
+                    let whole = InputPlace(topic: place.topic, partition: place.partition, offset: place.offset, digest: digest)
+                    switch entry {
+                    case .note(.forwarded(_, let to)): add(JournalNote.forwarded(whole, to: to).text)
+                    case .note(.deadLetter(_, let code)): add(JournalNote.deadLetter(whole, code: code).text)
+                    default: add(JournalNote.copy(whole).text)
                     }
-                    guard members["revision"] != nil, members["duplicate"] == nil else { continue }
-                    account.changes += 1
-                    account.sum &+= Account.weight(store)
                 }
             }
         }
@@ -333,7 +251,16 @@ extension AuditTopics {
     }
 }
 
+extension Topic {
+    init?(_ name: String) {
+        guard let topic = Topic.allCases.first(where: { $0.name == name }) else { return nil }
+        self = topic
+    }
+}
+
 extension AuditRecord {
+    var text: String { String(decoding: value ?? [], as: UTF8.self) }
+
     /// A copy with changes.
     func with(
         offset: Int64? = nil, timestamp: Int64? = nil, key: [UInt8]?? = nil, value: String? = nil, headers: [AuditHeader]? = nil
@@ -415,7 +342,7 @@ enum Story {
 }
 
 extension Audit {
-    init(_ lines: [String]) throws { try self.init(of: AuditTopics(lines).accounted, by: Line.rules) }
+    init(_ lines: [String]) throws { try self.init(of: AuditTopics(lines).completed(), by: Line.rules) }
 }
 
 /// Topics, and the faults that must be found in them: each fault contains its text. None if the contract is kept.
@@ -459,7 +386,7 @@ struct Case: CustomTestStringConvertible, Sendable {
 
     /// Whether the faults are found, each once, and no others.
     func check(sourceLocation: SourceLocation = #_sourceLocation) throws {
-        expect(try Audit(of: topics.accounted, by: rules), expected, sourceLocation: sourceLocation)
+        expect(try Audit(of: topics.completed(), by: rules), expected, sourceLocation: sourceLocation)
     }
 }
 

@@ -1,3 +1,5 @@
+import JuiceDomain
+import JuiceMessages
 import Testing
 
 @testable import JuiceAudit
@@ -17,7 +19,7 @@ import Testing
     }
 
     private static func story(_ answer: String = anew, sent: Int64, answered: Int64) -> AuditTopics {
-        var topics = Story.topics.accounted
+        var topics = Story.topics.completed()
         topics.add("orders 0@8", Line.order("o1", "mango"), at: sent)
         topics.add("results 0@14", answer, at: answered)
         if answer == anew { topics.add("stock 0@9", Line.stock(5, [16, 9, 10, 2, 27])) }
@@ -54,7 +56,6 @@ import Testing
         let value: String
         var offset = 12
         let time: Int64
-        var isCopied = false
         let faults: Int
     }
 
@@ -65,7 +66,6 @@ import Testing
     @Test(arguments: [
         Between(value: other, time: 1_202, faults: 1), Between(value: other, time: 1_203, faults: 0),
         Between(value: other, offset: 13, time: 9_000, faults: 1),
-        Between(value: other, offset: 13, time: 9_000, isCopied: true, faults: 0),
         Between(value: Line.note("forwarded", 7, #","to":1"#), time: 1_202, faults: 1),
         Between(value: Line.position(7, 3, #","forwarded":{"orders/1":0}"#), time: 9_000, faults: 1),
         Between(value: Line.claim("till-1", set: 1, since: 12, partitions: 2), time: 9_000, faults: 1),
@@ -83,23 +83,7 @@ import Testing
         }
         topics.add("results 0@\(between.offset)", between.value, at: between.time)
         let rules = AuditRules(partitionCount: 2, memoryWindow: 100, memoryCount: 7)
-        let source: any AuditSource = between.isCopied ? Copied(topics: topics.accounted) : topics.accounted
-        expect(try Audit(of: source, by: rules), between.faults == 0 ? [] : [#"doubled: results 0@14: order "o1""#])
-    }
-
-    /// Topics from another cluster, without its gaps.
-    private struct Copied: AuditSource {
-        let topics: AuditTopics
-
-        func partitionCount(of topic: AuditTopic) -> Int { topics.partitionCount(of: topic) }
-
-        func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 { 0 }
-
-        func records(of topic: AuditTopic, partition: Int, from offset: Int64) -> [AuditRecord] {
-            topics.records(of: topic, partition: partition, from: offset)
-        }
-
-        func endOfCopy(partition: Int) -> Int64 { .max }
+        expect(try Audit(of: topics.completed(), by: rules), between.faults == 0 ? [] : [#"doubled: results 0@14: order "o1""#])
     }
 
     /// A command whose timestamp is invalid was read after the transaction before. When, nobody knows.

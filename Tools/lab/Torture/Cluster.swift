@@ -2,6 +2,7 @@ import CRdKafka
 import Foundation
 import JuiceAudit
 import JuiceDomain
+import JuiceMessages
 import Kafka
 
 /// The topics and the consumer group of a run, and what an operator can do to them.
@@ -71,7 +72,7 @@ extension Cluster {
     ///
     /// All writers must have stopped: an open transaction would block reading.
     func readTopics() throws -> AuditTopics {
-        let topics = try AuditTopic.allCases.map { ($0, try read($0.rawValue)) }
+        let topics = try Topic.allCases.map { ($0, try read($0.name)) }
         return AuditTopics(Dictionary(uniqueKeysWithValues: topics))
     }
 

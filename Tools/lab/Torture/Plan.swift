@@ -130,7 +130,7 @@ extension Plan {
 
     /// The service's settings, for the audit.
     var rules: AuditRules {
-        var rules = AuditRules(partitionCount: partitions, topicPrefix: prefix)
+        var rules = AuditRules(partitionCount: Int32(partitions), topicPrefix: prefix)
         if let duplicateWindow { rules.memoryWindow = Int64(duplicateWindow) * 1_000 }
         if let duplicateIds { rules.memoryCount = duplicateIds }
         return rules

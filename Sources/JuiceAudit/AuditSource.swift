@@ -1,0 +1,177 @@
+import JuiceMessages
+
+/// One committed record, as a consumer with `read_committed` sees it.
+package struct AuditRecord: Sendable {
+    package let offset: Int64
+    /// Milliseconds since 1970.
+    package let timestamp: Int64
+    package let key, value: [UInt8]?
+    package let headers: [AuditHeader]
+
+    package init(offset: Int64, timestamp: Int64, key: [UInt8]?, value: [UInt8]?, headers: [AuditHeader] = []) {
+        (self.offset, self.timestamp, self.key, self.value, self.headers) = (offset, timestamp, key, value, headers)
+    }
+}
+
+package struct AuditHeader: Sendable, Hashable {
+    package let name: String
+    package let value: [UInt8]?
+
+    package init(_ name: String, _ value: [UInt8]?) { (self.name, self.value) = (name, value) }
+}
+
+extension Topic {
+    /// The topic's name without a prefix, such as `dead-letters`.
+    package var name: String { TopicNames(prefix: "")[self] }
+}
+
+/// The place of a record, or where it would be.
+package struct Place: Sendable, Hashable, Comparable, Encodable, CustomStringConvertible {
+    package let topic: Topic
+    package let partition: Int32
+    package let offset: Int64
+
+    /// The same partition, as the journal names it; nil if that is no input.
+    var input: InputPartition? {
+        InputTopic.allCases.first { $0.topic == topic }.map { InputPartition(topic: $0, partition: partition) }
+    }
+
+    package var description: String { "\(topic.name) \(partition)@\(offset)" }
+
+    private enum Member: CodingKey { case topic, partition, offset }
+
+    package func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Member.self)
+        try members.encode(topic.name, forKey: .topic)
+        try members.encode(partition, forKey: .partition)
+        try members.encode(offset, forKey: .offset)
+    }
+
+    package static func < (first: Place, second: Place) -> Bool {
+        (first.topic.name, first.partition, first.offset) < (second.topic.name, second.partition, second.offset)
+    }
+}
+
+/// Where an audit reads the five topics. Different partitions may be read at the same time.
+package protocol AuditSource: Sendable {
+    func partitionCount(of topic: Topic) -> Int32
+
+    /// The first offset of a partition that has not expired.
+    func firstOffset(of topic: Topic, partition: Int32) -> Int64
+
+    /// The first committed records of a partition at or after an offset, in their order.
+    ///
+    /// An audit reads on from where it was, with few exceptions: where an operator moved a position, for example.
+    ///
+    /// - Returns: as many as are at hand; none at the end.
+    /// - Throws: what keeps the source from reading, which ends the audit.
+    func records(of topic: Topic, partition: Int32, from offset: Int64) throws -> [AuditRecord]
+
+    /// What could not be read of a partition so far, though it was there when the audit began.
+    func gaps(of topic: Topic, partition: Int32) -> [AuditGap]
+}
+
+extension AuditSource {
+    package func gaps(of topic: Topic, partition: Int32) -> [AuditGap] { [] }
+
+    /// How many partitions hold stores, as the first claims say; the partition count of the stock topic, if they have expired.
+    package func storePartitionCount() throws -> Int32 {
+        for partition in 0..<partitionCount(of: .results) {
+            let first = firstOffset(of: .results, partition: partition)
+            for record in try records(of: .results, partition: partition, from: first) {
+                if case .claim(let claim) = record.value?.withUnsafeBytes({ JournalNote($0) }) { return claim.partitions }
+            }
+        }
+        return partitionCount(of: .stock)
+    }
+}
+
+/// Offsets of a partition whose records cannot be read.
+package struct AuditGap: Sendable, Hashable {
+    package let offsets: Range<Int64>
+    /// What is wrong with them; nil if they expired before they were read.
+    package let problem: String?
+
+    package init(_ offsets: Range<Int64>, _ problem: String?) { (self.offsets, self.problem) = (offsets, problem) }
+}
+
+/// The records of one partition, one after the other.
+struct RecordCursor {
+    let topic: Topic
+    let partition: Int32
+    /// The first offset that has not expired.
+    let first: Int64
+    private let source: any AuditSource
+    private var records: [AuditRecord] = []
+    private var position = 0
+    private var offset: Int64
+    private var isAtEnd: Bool
+    /// What could not be read before the records at hand.
+    private var gaps: [AuditGap] = []
+
+    init(_ source: any AuditSource, _ topic: Topic, _ partition: Int32) {
+        (self.source, self.topic, self.partition) = (source, topic, partition)
+        isAtEnd = partition >= source.partitionCount(of: topic)
+        // Compaction moves the first offset of the stock, which says nothing.
+        first = isAtEnd || topic == .stock ? 0 : source.firstOffset(of: topic, partition: partition)
+        offset = first
+    }
+
+    /// The offset of the next record; nil at the end.
+    mutating func nextOffset() throws -> Int64? {
+        if position == records.count, !isAtEnd {
+            (records, position) = (try source.records(of: topic, partition: partition, from: offset), 0)
+            gaps = source.gaps(of: topic, partition: partition)
+            isAtEnd = records.isEmpty
+            if let last = records.last { offset = last.offset + 1 }
+        }
+        return position < records.count ? records[position].offset : nil
+    }
+
+    /// - Parameter end: the offset that stops the reading.
+    mutating func next(before end: Int64 = .max) throws -> AuditRecord? {
+        guard let offset = try nextOffset(), offset < end else { return nil }
+        position += 1
+        return records[position - 1]
+    }
+
+    /// Continues at this offset.
+    mutating func move(to offset: Int64) {
+        (records, position, self.offset) = ([], 0, offset)
+        isAtEnd = partition >= source.partitionCount(of: topic)
+    }
+
+    func place(_ offset: Int64) -> Place { Place(topic: topic, partition: partition, offset: offset) }
+
+    /// Whether it is unknown what was at some of these offsets.
+    func lacks(_ offsets: Range<Int64>) -> Bool {
+        offsets.lowerBound < first || gaps.contains { $0.offsets.overlaps(offsets) }
+    }
+
+    /// What is wrong with records that cannot be read.
+    var faults: [Fault] {
+        gaps.compactMap { gap in
+            gap.problem.map { Fault(.wrong, place(gap.offsets.lowerBound), "up to offset \(gap.offsets.upperBound - 1): \($0)") }
+        }
+    }
+}
+
+/// The latest values by their keys: at least as many as asked for, and at most twice as many.
+struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private var young: [Key: Value] = [:]
+    private var old: [Key: Value] = [:]
+    /// Whether some were dropped.
+    private(set) var hasForgotten = false
+    private let count: Int
+
+    init(_ count: Int) { self.count = count }
+
+    subscript(key: Key) -> Value? {
+        get { young[key] ?? (old.isEmpty ? nil : old[key]) }
+        set {
+            young[key] = newValue
+            if newValue == nil { old[key] = nil }
+            if young.count >= count { (old, young, hasForgotten) = (young, [:], !old.isEmpty) }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import JuiceDomain
+import JuiceMessages
+
+/// A record of an input that must be answered where it is.
+struct Command {
+    let kind: CommandKind
+    /// The number of its store.
+    let store: Int
+    let id: String
+    /// Its kind, store and id.
+    let identity: RecordDigest
+    /// The identity under which its answer is remembered: its own, or for a cancel that of its order.
+    let remembered: RecordDigest
+    let task: Task
+
+    /// What the command asks of its store.
+    enum Task {
+        case make(JuiceOrder)
+        case apply(StockEdit)
+        /// Puts back what an order used. A cancel does not say what that was.
+        case putBack([FruitAmount])
+        case reject(Rejection)
+    }
+}
+
+/// What a store holds, and how often it was changed.
+struct StoreState {
+    /// The known levels, by the fruits' ids.
+    var levels: [String: Int] = [:]
+    /// Whether all other fruits have their initial stock. Otherwise their levels are unknown.
+    let isWhole: Bool
+    /// Nil while no record has said it.
+    var revision: Int?
+
+    func level(of fruit: Fruit) -> Int? { levels[fruit.id] ?? (isWhole ? fruit.initialStock : nil) }
+}
+
+/// The service's way from a command to the bytes of its answer, under one menu: its own decoder, juice maker and encoder.
+final class Replay {
+    let menu: Menu
+    /// What position notes say of the menu.
+    let digest: UInt64
+    private let decoder: CommandDecoder
+    private let maker: JuiceMaker
+    private let encoder: AnswerEncoder
+    private var content = AnswerContent()
+    private var buffer = OutputBuffer()
+
+    init(_ menu: Menu) {
+        self.menu = menu
+        digest = JournalAccount.digest(of: menu)
+        (decoder, maker, encoder) = (CommandDecoder(menu: menu), JuiceMaker(menu: menu), AnswerEncoder(menu: menu))
+    }
+
+    typealias Reading = Result<(kind: CommandKind, id: String, task: Command.Task), DeadLetterReason>
+
+    /// Reads the value of a record of an input.
+    func read(_ value: UnsafeRawBufferPointer?, _ topic: InputTopic) -> Reading {
+        switch topic {
+        case .orders:
+            switch decoder.decodeOrder(value) {
+            case .command(let command):
+                switch command.request {
+                case .make(let order): .success((.order, String(command.id), .make(order)))
+                case .cancel: .success((.cancel, String(command.id), .putBack([])))
+                }
+            case .rejected(let id, let rejection): .success((.order, String(id), .reject(rejection)))
+            case .undecodable(let reason): .failure(reason)
+            }
+        case .restocks:
+            switch decoder.decodeRestock(value) {
+            case .command(let command): .success((.restock, String(command.id), .apply(command.edit)))
+            case .rejected(let id, let rejection): .success((.restock, String(id), .reject(rejection)))
+            case .undecodable(let reason): .failure(reason)
+            }
+        }
+    }
+
+    /// The answer to a task, up to the message; nil if it depends on levels that are not known.
+    func answer(to task: Command.Task, _ head: AnswerHead, on state: StoreState) -> [UInt8]? {
+        let levels = menu.fruits.map(state.level)
+        guard var fruits = try? FruitStore(levels: levels.map { $0 ?? 0 }) else { return nil }
+        let revision = (state.revision ?? 0) &+ 1
+        content.revision = 0
+        content.fruits.removeAll()
+        func isKnown() -> Bool { (0..<content.fruits.count).allSatisfy { levels[content.fruits[$0].fruit] != nil } }
+        buffer.removeAll()
+        do throws(Rejection) {
+            switch task {
+            case .reject(let rejection): throw rejection
+            case .make(let order):
+                maker.count(order, &content.fruits)
+                guard isKnown() else { return nil }
+                if content.make(order, by: maker, from: &fruits) == .made { content.revision = revision }
+            case .apply(let edit):
+                guard edit.kind == .set || edit.entries.allSatisfy({ levels[$0.fruit] != nil }) else { return nil }
+                do throws(StockEditError) { try fruits.apply(edit) } catch { throw Rejection(error) }
+                content.kind = .restocked
+                content.fruits.set(edit, left: fruits)
+                content.revision = revision
+            case .putBack(let amounts):
+                content.kind = .cancelled
+                // A fruit that left the menu is not returned.
+                for used in amounts {
+                    guard let fruit = menu.fruitIndex(id: used.fruit) else { continue }
+                    content.fruits.append(FruitTally.Line(fruit: fruit, amount: used.amount, level: 0))
+                }
+                guard isKnown() else { return nil }
+                guard content.fruits.count > 0 else { break }
+                do throws(StockEditError) { try fruits.putBack(&content.fruits) } catch { throw Rejection(error) }
+                content.revision = revision
+            }
+            encoder.write(content, head, into: &buffer)
+        } catch {
+            encoder.write(error, head, into: &buffer)
+        }
+        return buffer.unsafeBytes.beforeMessage.map { Array($0) }
+    }
+
+    /// The answer to a command whose first answer is lost, up to the message.
+    func answer(lost was: FormerOutcome, _ head: AnswerHead) -> [UInt8]? {
+        buffer.removeAll()
+        encoder.write(lost: was, head, into: &buffer)
+        return buffer.unsafeBytes.beforeMessage.map { Array($0) }
+    }
+
+    /// The stock record of a store in a state; nil if not all of it is known.
+    func stock(of store: UnsafeRawBufferPointer, _ state: StoreState) -> [UInt8]? {
+        let levels = menu.fruits.compactMap(state.level)
+        guard levels.count == menu.fruits.count, let fruits = try? FruitStore(levels: levels), let revision = state.revision else {
+            return nil
+        }
+        buffer.removeAll()
+        encoder.stock(store: BorrowedText(store), revision: revision, levels: fruits, into: &buffer)
+        return buffer.bytes
+    }
+
+    /// Stands for what an answer says, be it for the first time or again: its type, and all that follows its head.
+    func contents(of value: UnsafeRawBufferPointer, _ head: AnswerHead) -> Int {
+        var first = Array(value)
+        // The mark of a repeat follows the type, in which there is no comma.
+        if head.isDuplicate, let comma = first.firstIndex(of: UInt8(ascii: ",")) {
+            first.removeSubrange(comma..<comma + #","duplicate":true"#.utf8.count)
+        }
+        buffer.removeAll()
+        let head = AnswerHead(head.command, id: head.id, store: head.store, offset: 0)
+        first.withUnsafeBytes { buffer.append(repeating: $0, for: head) }
+        var hasher = Hasher()
+        hasher.combine(bytes: buffer.unsafeBytes)
+        return hasher.finalize()
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    private static let message = Array(#","message":""#.utf8)
+
+    /// An answer up to its message; nil if that is not the last member, or is empty.
+    var beforeMessage: UnsafeRawBufferPointer? {
+        // Within a text, quotes are escaped. So this is the name of a member.
+        let name = Self.message
+        guard var start = indices.dropLast(name.count).last(where: { self[$0] == name[0] && self[$0...].starts(with: name) }) else {
+            return nil
+        }
+        let before = UnsafeRawBufferPointer(rebasing: self[..<start])
+        start += name.count
+        var end = start
+        while end < count, self[end] != UInt8(ascii: "\"") { end += self[end] == UInt8(ascii: "\\") ? 2 : 1 }
+        return end > start && end == count - 2 && self[end + 1] == UInt8(ascii: "}") ? before : nil
+    }
+
+    func isSame(as other: [UInt8]) -> Bool {
+        other.withUnsafeBytes { other in
+            guard let first = baseAddress, let second = other.baseAddress else { return isEmpty && other.isEmpty }
+            return count == other.count && memcmp(first, second, count) == 0
+        }
+    }
+}
+
+extension [UInt8]? {
+    /// Calls `body` with the bytes; nil stays nil.
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer?) throws -> Result) rethrows -> Result {
+        guard let bytes = self else { return try body(nil) }
+        return try bytes.withUnsafeBytes { try body($0) }
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import JuiceEngine
+import JuiceMessages
+
+/// The simulation's own judgement of a partition. It shares no code with the engine and the audit, and knows no menu: it reads the
+/// bytes of journal and stock with Foundation's JSON reader, and follows offsets, revisions and levels.
+///
+/// It judges journals from their beginning: not those of runs that lose records, or in which an operator moves positions.
+struct SimulatedTruth {
+    private let cluster: SimulatedCluster
+    private let partition: Int32
+    private(set) var faults: [String] = []
+    /// The next offset of each input.
+    private var next: [Place: Offset] = [:]
+    private var revisions: [String: Int] = [:]
+    private var levels: [String: [String: Int]] = [:]
+
+    /// What a store has of each fruit at first.
+    private static let initialLevel = 10
+
+    init(_ cluster: SimulatedCluster, _ partition: Int32) {
+        (self.cluster, self.partition) = (cluster, partition)
+        for (offset, record) in cluster[.results, partition].read(ignoringDamage: true).records {
+            guard let members = Self.members(record) else {
+                faults.append("truth: results[\(partition)]@\(offset) is not JSON")
+                continue
+            }
+            if let store = members["store"] as? String {
+                handle(members, members["orderId"] == nil ? "restocks" : "orders")
+                if members["revision"] != nil, members["duplicate"] == nil { change(store, members, at: offset) }
+            } else if members["type"] as? String == "position" {
+                follow(members)
+            } else if let topic = members["topic"] as? String {
+                handle(members, topic)
+            }
+        }
+        checkStock()
+    }
+
+    private static func members(_ record: SimulatedPartition.Record) -> [String: Any]? {
+        let value = record.value.map { Data($0.bytes) } ?? Data()
+        return (try? JSONSerialization.jsonObject(with: value)) as? [String: Any]
+    }
+
+    private func place(_ topic: String, _ number: Int32) -> Place {
+        Place(topic: topic == "orders" ? .orders : .restocks, partition: number)
+    }
+
+    /// A record of an input is handled: the next one.
+    private mutating func handle(_ members: [String: Any], _ topic: String) {
+        let place = place(topic, (members["partition"] as? Int).map { Int32($0) } ?? partition)
+        guard let offset = (members["offset"] as? Int).map({ Offset($0) }) else { return }
+        let due = cluster[place].read(from: next[place] ?? 0, max: 1).records.first?.offset
+        if due != offset { faults.append("truth: \(place)@\(offset) is handled, and \(due ?? -1) is the next one") }
+        next[place] = max(next[place] ?? 0, offset + 1)
+    }
+
+    /// A position note passes over transaction markers at most.
+    private mutating func follow(_ members: [String: Any]) {
+        var said: [Place: Offset] = [:]
+        for topic in ["orders", "restocks"] { said[place(topic, partition)] = (members[topic] as? Int).map { Offset($0) } }
+        for (name, offset) in members["added"] as? [String: Int] ?? [:] {
+            let parts = name.split(separator: "/")
+            said[place(String(parts[0]), Int32(parts[1]) ?? 0)] = Offset(offset)
+        }
+        for (place, offset) in said {
+            let passed = cluster[place].read(from: next[place] ?? 0, max: 1).records.first?.offset ?? .max
+            if passed < offset || offset < next[place] ?? 0 { faults.append("truth: \(place)@\(passed) is passed over") }
+            next[place] = max(next[place] ?? 0, offset)
+        }
+    }
+
+    private mutating func change(_ store: String, _ members: [String: Any], at offset: Offset) {
+        let revision = members["revision"] as? Int ?? 0
+        if revision != (revisions[store] ?? 0) + 1 {
+            faults.append(
+                "truth: results[\(partition)]@\(offset): revision \(revision) of \(store) follows \(revisions[store] ?? 0)")
+        }
+        revisions[store] = revision
+        let (used, returned) = (members["used"] as? [String: Int], members["returned"] as? [String: Int])
+        for (fruit, level) in members["left"] as? [String: Int] ?? [:] {
+            let before = levels[store]?[fruit] ?? Self.initialLevel
+            let right = before - (used?[fruit] ?? 0) + (returned?[fruit] ?? 0)
+            if used != nil || returned != nil, level != right {
+                faults.append(
+                    "truth: results[\(partition)]@\(offset): \(store) has \(level) of \(fruit) left, should have \(right)")
+            }
+            levels[store, default: [:]][fruit] = level
+        }
+    }
+
+    /// The last stock record of a store holds the levels that its answers left.
+    private mutating func checkStock() {
+        var last: [String: [String: Any]] = [:]
+        for (_, record) in cluster[.stock, partition].read(ignoringDamage: true).records {
+            if let members = Self.members(record), let store = members["store"] as? String { last[store] = members }
+        }
+        for (store, members) in last where members["revision"] as? Int == revisions[store] {
+            for (fruit, level) in members["stock"] as? [String: Int] ?? [:]
+            where level != levels[store]?[fruit] ?? Self.initialLevel {
+                faults.append("truth: stock[\(partition)]: \(store) has \(level) of \(fruit)")
+            }
+        }
+    }
+}
