@@ -121,7 +121,7 @@ struct AnswerAudit {
                 let isSame = replays[0].contents(of: value, head) == first.contents
                 return isSame ? [] : [("is answered otherwise than at \(first.offset)", .wrong)]
             }
-            guard memory.mayHaveExpired(times) else { return [("is answered as a duplicate, and is none", .wrong)] }
+            guard memory.mayHaveExpired(times) else { return [("is answered as a duplicate, and was not answered before", .wrong)] }
             counts.unjudged += 1
             return []
         }

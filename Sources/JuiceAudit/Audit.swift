@@ -12,7 +12,7 @@ package struct AuditRules: Sendable {
     /// For how many further ids of its partition a repeated id must be recognized.
     package var memoryCount: Int
     let topicPrefix: String
-    /// The menus that the service has had. Position notes say by a digest which one it was.
+    /// The menus that the service has had, at least one. Position notes say by a digest which one it was.
     var menus: [Menu]
     /// The only stores that the service knows, and has known for as long as the topics show. Nil if they are not known, or have
     /// changed: then a store is unknown where an answer says so.

@@ -104,7 +104,7 @@ final class Replay {
                 // A fruit that left the menu is not returned.
                 for used in amounts {
                     guard let fruit = menu.fruitIndex(id: used.fruit) else { continue }
-                    content.fruits.append(FruitTally.Line(fruit: fruit, amount: used.amount, level: 0))
+                    content.fruits.add(FruitTally.Line(fruit: fruit, amount: used.amount, level: 0))
                 }
                 guard isKnown() else { return nil }
                 guard content.fruits.count > 0 else { break }

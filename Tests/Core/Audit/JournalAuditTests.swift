@@ -53,7 +53,7 @@ import Testing
     private static let anchors = [
         change("moved back, repeats", [:], adding: [Line.anchored(0)] + again),
         change("moved back in part", [:], adding: [Line.anchored(2), again[2]]),
-        change("moved back by nobody", [:], adding: again, "doubled", "doubled", "doubled"),
+        change("moved back without an anchor", [:], adding: again, "doubled", "doubled", "doubled"),
         change(
             "moved back, and recreated", [:],
             adding: [Line.anchored(2), Line.set("r", #""mango":9"#), Line.restocked("r", #""mango":9"#, 4), made("c", 6, 5).at(2)],

@@ -50,7 +50,7 @@ import Testing
             Line.cancel("a"), Line.lostCancel("a", "cancelled"),
             Line.order("d", "durian"), Line.rejected("d", "unknownJuice"), Line.order("d", "kiwi"), Line.lost("d", "notMade"),
             Line.set("c", Self.full), Line.lost("c", "restocked", member: "restockId"),
-            // Nobody knows what that was.
+            // It was never answered.
             Line.order("never", "kiwi"), Line.lost("never", "made"),
         ]
         let audit = try Audit(Self.lines + added)
@@ -114,6 +114,11 @@ import Testing
     ]
 
     private static let cancels = [
+        // Such an answer is not the service's, and its cancel must not stop the audit.
+        adding(
+            Line.order("d", "mango"), Line.made("d", "mango", #""mango":3,"mango":3"#, #""mango":7"#, 5),
+            Line.cancel("d"), Line.cancelled("d", #""mango":6"#, #""mango":13"#, 6),
+            expected: #""used":{"mango":3,"mango":3}"#),
         change("a cancel that returns twice", #"doubled: results 0@15: cancel "a""#) {
             $0 += [
                 Line.set("d", #""kiwi":0"#), Line.restocked("d", #""kiwi":0"#, 5), Line.cancel("a"),
@@ -133,8 +138,12 @@ import Testing
         change("a cancelled order that is judged", #"should be rejected,"reason":"cancelled""#) {
             $0[17] = Line.rejected("z", "unknownJuice")
         },
-        change("a cancelled order's first answer", "is answered as a duplicate, and is none") { $0[7] = Line.again($0[1]) },
-        change("a rejection called a duplicate", "is answered as a duplicate, and is none") { $0[7] = Line.again($0[7]) },
+        change("a cancelled order's first answer", "is answered as a duplicate, and was not answered before") {
+            $0[7] = Line.again($0[1])
+        },
+        change("a rejection called a duplicate", "is answered as a duplicate, and was not answered before") {
+            $0[7] = Line.again($0[7])
+        },
         edit(5, again: 9, #""kiwi":6"#, #""kiwi":5"#, #""returned":{"kiwi":5"#),
         edit(5, again: 9, taken, #""strawberry":10,"kiwi":6,"banana":1"#, #"should be cancelled,"returned":{"kiwi":6"#),
         edit(
@@ -152,7 +161,7 @@ import Testing
             Line.order("d", "mango"), mangoMade("d"), Line.cancel("d"), Line.cancelled("d"),
             Line.stock(5, [10, 10, 10, 1_000_000_000, 7]),
             expected: #"should be cancelled,"returned":{"mango":3},"left":{"mango":10}"#),
-        change("above the limit", "no record of the journal: left", "missing: orders 0@10", "is none") {
+        change("above the limit", "no record of the journal: left", "missing: orders 0@10", "was not answered before") {
             $0[23] = Line.cancelled("c", #""kiwi":3"#, #""kiwi":1000000003"#, 5)
         },
         edit(23, #""cancel":true,"#, "", #"it answers orders 0@10, which is cancel "c""#),
@@ -277,7 +286,7 @@ import Testing
         Line.stock(2, [10, 10, 10, 10, 10]),
     ]
 
-    /// The stores that the service knows, and what is wrong then; nil if they are not told.
+    /// The stores that the service knows, and what is wrong then; nil if they are not known.
     @Test(
         arguments: [
             (nil, []), ([], ["wrong: results 0@1"]), (["x"], [#"should be rejected,"reason":"unknownStore""#]),
@@ -292,7 +301,7 @@ import Testing
     /// What an unknown store is no excuse for.
     @Test(arguments: [
         (13, Line.rejected("a", "unknownStore", isCancel: true), #"should be cancelled,"returned":{"mango":3}"#),
-        (15, Line.rejected("d", "unknownStore"), "doubled"), (9, Line.again(unknown[9]), "is none"),
+        (15, Line.rejected("d", "unknownStore"), "doubled"), (9, Line.again(unknown[9]), "was not answered before"),
     ])
     func whatWasAnsweredBeforeMustCount(line: Int, answer: String, expected: String) throws {
         var lines = Self.unknown

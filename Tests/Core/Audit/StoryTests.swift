@@ -36,7 +36,7 @@ import Testing
         {
             ($0["results 1@3"], $0["results 1@4"]) = ($0["results 1@4"], $0["results 1@3"])
         },
-        Case("an answer nobody asked for", "wrong: results 0@12: orders 0@7 is not there") {
+        Case("an answer without a command", "wrong: results 0@12: orders 0@7 is not there") {
             $0.add("results 0@12", Line.rejected("o9", "unknownJuice").at(7))
         },
         Case("in another partition", "missing: orders 0@6", "results 1@9: orders 1@6 is not there", "missing: orders 1@3") {
@@ -115,7 +115,9 @@ import Testing
             $0.replace("results 0@4", #""duplicate":true,"#, "")
             $0.replace("results 0@4", #"m"}"#, #"m","duplicate":true}"#)
         },
-        .edit("results 0@9", #","orderId""#, #","duplicate":true,"orderId""#, "is answered as a duplicate, and is none"),
+        .edit(
+            "results 0@9", #","orderId""#, #","duplicate":true,"orderId""#,
+            "is answered as a duplicate, and was not answered before"),
         Case("duplicate forgotten within the window", #"doubled: results 0@4: order "o1""#, "results 0@5", "stock 0@2") {
             $0.add("results 0@4", Line.made("o1", "mango", #""mango":3"#, #""mango":7"#, 2).at(3))
             $0.replace("stock 0@2", #""revision":4"#, #""revision":5"#)
@@ -146,7 +148,7 @@ import Testing
             "cut without need", [AuditHeader("juice.truncated.from", Array("12".utf8))] + Story.reasons("notJSON", 0, 5),
             "missing: orders 0@5", "wrong: dead-letters 0@0"),
         .edit("results 0@8", "notJSON", "missingID", #"it makes orders 0@5 a dead letter, "missingID": no command (notJSON)"#),
-        Case("a command put aside", #"it makes orders 0@6 a dead letter, "badID": order "o3""#) {
+        Case("a dead letter that is a command", #"it makes orders 0@6 a dead letter, "badID": order "o3""#) {
             $0["dead-letters 0@3"] = $0["orders 0@6"]?.with(headers: Story.reasons("badID", 0, 6))
             $0.add("results 0@9", Line.putAside(6, "badID"))
         },
@@ -198,7 +200,9 @@ import Testing
         Case("a forward of a forward", "results 1@2: it forwards orders 1@1: no command (misplaced)", "does not say that") {
             $0.add("results 1@2", Line.note("forwarded", 1, #","to":0"#))
         },
-        Case("misplaced but not put aside", "missing: orders 1@1: it has no such dead letter") { $0["dead-letters 1@0"] = nil },
+        Case("misplaced, without a dead letter", "missing: orders 1@1: it has no such dead letter") {
+            $0["dead-letters 1@0"] = nil
+        },
         Case("copied twice") {
             $0["orders 0@9"] = $0["orders 0@4"]
             $0.add("results 0@12", Line.note("copy", 9))

@@ -6,29 +6,29 @@ import Testing
 
 /// The window in which repeats must be recognised: its edges, and what is right beyond it.
 @Suite struct WindowTests {
-    private static let anew = Line.made("o1", "mango", #""mango":3"#, #""mango":27"#, 5).at(8)
+    private static let madeAgain = Line.made("o1", "mango", #""mango":3"#, #""mango":27"#, 5).at(8)
     private static let again = Line.again(
         Line.made("o1", "strawberryBanana", #""strawberry":10,"banana":1"#, #""strawberry":0,"banana":9"#, 1).at(8))
 
     /// The story with `o1`, first sent at 1,000 and answered at 1,002, once more: sent and answered at these times.
     private func faults(
-        _ answer: String = anew, window: Int64 = 1_000, count: Int = 3, sent: Int64 = 1_008, answered: Int64
+        _ answer: String = madeAgain, window: Int64 = 1_000, count: Int = 3, sent: Int64 = 1_008, answered: Int64
     ) throws -> Int {
         let topics = Self.story(answer, sent: sent, answered: answered)
         return try Audit(of: topics, by: AuditRules(partitionCount: 2, memoryWindow: window, memoryCount: count)).faults.count
     }
 
-    private static func story(_ answer: String = anew, sent: Int64, answered: Int64) -> AuditTopics {
+    private static func story(_ answer: String = madeAgain, sent: Int64, answered: Int64) -> AuditTopics {
         var topics = Story.topics.completed()
         topics.add("orders 0@8", Line.order("o1", "mango"), at: sent)
         topics.add("results 0@14", answer, at: answered)
-        if answer == anew { topics.add("stock 0@9", Line.stock(5, [16, 9, 10, 2, 27])) }
+        if answer == madeAgain { topics.add("stock 0@9", Line.stock(5, [16, 9, 10, 2, 27])) }
         return topics
     }
 
     @Test func beyondTheWindowBothAreRight() throws {
         // Six other ids were answered since, and only three had to be remembered.
-        for answer in [Self.anew, Self.again] {
+        for answer in [Self.madeAgain, Self.again] {
             #expect(try faults(answer, answered: 1_010) == 0)
             #expect(try faults(answer, answered: 5_000) == 0)
         }
@@ -86,7 +86,7 @@ import Testing
         expect(try Audit(of: topics.completed(), by: rules), between.faults == 0 ? [] : [#"doubled: results 0@14: order "o1""#])
     }
 
-    /// A command whose timestamp is invalid was read after the transaction before. When, nobody knows.
+    /// A command whose timestamp is invalid was read after the transaction before. It is unknown when.
     @Test(arguments: [(1_000, 0), (8_900, 1)])
     func aFirstTimeMayBeUnknown(transaction: Int, faults: Int) throws {
         let lines = [
