@@ -25,7 +25,8 @@ struct BenchCluster: Sendable {
     func consumer() throws(KafkaError) -> Consumer {
         let own = [
             "group.id": "juice-bench", "isolation.level": "read_committed", "auto.offset.reset": "earliest",
-            "enable.auto.commit": "false", "fetch.wait.max.ms": "10", "queued.max.messages.kbytes": "16384",
+            "enable.auto.commit": "false", "enable.partition.eof": "true", "fetch.wait.max.ms": "10",
+            "queued.max.messages.kbytes": "16384",
         ]
         return try Consumer(configuration: configuration(own), hooks: .silent)
     }
@@ -60,42 +61,36 @@ final class RecordCount {
 ///
 /// Use it on one thread.
 final class AnswerReader {
-    private let consumer: Consumer
+    private let reader: PartitionReader
 
     /// Starts at the beginning of a topic.
     init(_ cluster: BenchCluster, of topic: String) throws {
-        consumer = try cluster.consumer()
+        reader = PartitionReader(try cluster.consumer())
         var partitions: [TopicPartition]?
         // A new topic may have no leaders yet. Once librdkafka knows them, it does not look them up later.
         try wait(for: Site.patience) {
             do throws(KafkaError) {
-                partitions = try consumer.partitions(of: [topic], timeout: .seconds(5))
+                partitions = try reader.consumer.partitions(of: [topic], timeout: .seconds(5))
             } catch {
                 guard error.remedy == .retry else { throw error }
             }
             return partitions != nil
         }
         guard let partitions else { throw ToolError("the brokers do not know \(topic)") }
-        try consumer.assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, 0) }))
+        try reader.start(at: Dictionary(uniqueKeysWithValues: partitions.map { ($0, 0) }))
     }
 
-    deinit { consumer.close() }
+    deinit { reader.consumer.close() }
 
     /// Calls `body` with the order number of each available answer, after waiting up to 20 ms for the first. Returns when the
     /// answers were read; nil if there were none.
     func poll(_ body: (Int, ContinuousClock.Instant) throws -> Void) throws -> ContinuousClock.Instant? {
         var found: ContinuousClock.Instant?
-        for element in try consumer.poll(maxRecords: 1_000, timeout: .milliseconds(20)) {
-            switch element {
-            case .record(let record):
-                guard let value = record.value, let number = OrderGenerator.number(in: value) else { continue }
-                let now = found ?? .now
-                found = now
-                try body(number, now)
-            // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
-            case .failure(_, let error) where error.remedy != .retry && error.code != .groupAuthorizationFailed: throw error
-            case .failure, .endOfPartition: continue
-            }
+        for record in try reader.poll(timeout: .milliseconds(20)) {
+            guard let value = record.value, let number = OrderGenerator.number(in: value) else { continue }
+            let now = found ?? .now
+            found = now
+            try body(number, now)
         }
         return found
     }

@@ -80,38 +80,16 @@ extension Cluster {
         let partitions = plan.partitions(of: topic)
         // The ends of the logs, beyond decided transactions whose markers are not written yet.
         let uncommitted = try consumer(["isolation.level": "read_uncommitted"])
-        let ends = try uncommitted.endOffsets(of: partitions, timeout: Self.timeout)
+        let ranges = try uncommitted.watermarks(of: partitions, timeout: Self.timeout)
         uncommitted.close()
         var records: [[AuditRecord]] = Array(repeating: [], count: plan.partitions)
-        let starts = Dictionary(uniqueKeysWithValues: partitions.map { ($0, Offset(0)) })
-        let isRead = try read(from: starts, upTo: ends, within: .seconds(600)) {
-            records[Int($0.partition)].append(AuditRecord($0))
-        }
-        guard isRead else { throw ToolError("\(topic) cannot be read to its end") }
-        return records
-    }
-
-    /// Reads the committed records between these offsets, and returns whether it got to the ends.
-    private func read(
-        from starts: [TopicPartition: Offset], upTo ends: [TopicPartition: Offset], within timeout: Duration,
-        _ body: (ConsumedRecord) -> Void
-    ) throws -> Bool {
         let consumer = try consumer()
         defer { consumer.close() }
-        try consumer.assign(starts)
-        var unread = Set(starts.keys.filter { ends[$0, default: 0] > starts[$0, default: 0] })
-        return try wait(for: timeout) {
-            for element in try consumer.poll(maxRecords: 5_000, timeout: .milliseconds(100)) {
-                switch element {
-                case .record(let record): body(record)
-                case .endOfPartition(let partition, let next):
-                    if next >= ends[partition, default: 0] { unread.remove(partition) }
-                case .failure(_, let error):
-                    if !error.isRetriable { throw ToolError("the topics cannot be read: \(error)") }
-                }
-            }
-            return unread.isEmpty
+        try consumer.read(ranges, timeout: .seconds(600)) { partition, record in
+            records[Int(partition.partition)].append(AuditRecord(record))
+            return true
         }
+        return records
     }
 }
 
@@ -137,9 +115,13 @@ extension Cluster {
         let ends = try consumer.endOffsets(of: inputs, timeout: Self.timeout)
         guard inputs.allSatisfy({ committed[$0, default: 0] <= ends[$0, default: 0] }) else { return false }
         // The offsets between the two may be records, or only markers of transactions that forwarded records.
-        let starts = Dictionary(uniqueKeysWithValues: inputs.map { ($0, committed[$0, default: 0]) })
+        let ranges = Dictionary(uniqueKeysWithValues: inputs.map { ($0, committed[$0, default: 0]..<ends[$0, default: 0]) })
         var isDrained = true
-        return try read(from: starts, upTo: ends, within: Self.timeout) { _ in isDrained = false } && isDrained
+        try consumer.read(ranges, timeout: Self.timeout) { _, _ in
+            isDrained = false
+            return false
+        }
+        return isDrained
     }
 
     /// Whether the group has no members: nobody else may delete it, or commit offsets from outside.
