@@ -141,15 +141,15 @@ struct PartitionAudit {
     private mutating func judge(_ record: AuditRecord) throws {
         guard !inputs.isEmpty else { return report(record, "no store lives in this partition") }
         try (record.value ?? []).withUnsafeBytes { value in
-            let entry: JournalEntry
-            do throws(MalformedMessage) { entry = try reader.read(value) } catch {
+            let content: JournalRecord.Content
+            do throws(MalformedMessage) { content = try reader.read(value).content } catch {
                 // It may be about any input, and may have changed its store.
                 account.lose()
                 for input in inputs { input.isLastKnown = false }
                 if let store = record.key?.withUnsafeBytes({ answers.number(of: $0) }) { answers.loseState(of: store) }
                 return report(record, "it is no record of the journal: \(error)")
             }
-            switch entry {
+            switch content {
             case .answer(let answer): return try judge(answer, value, record)
             case .note(let note): try judge(note, record)
             case .unknown(let place):

@@ -57,23 +57,15 @@ final class Replay {
 
     /// Reads the value of a record of an input.
     func read(_ value: UnsafeRawBufferPointer?, _ topic: InputTopic) -> Reading {
-        switch topic {
-        case .orders:
-            switch decoder.decodeOrder(value) {
-            case .command(let command):
-                switch command.request {
-                case .make(let order): .success((.order, String(command.id), .make(order)))
-                case .cancel: .success((.cancel, String(command.id), .putBack([])))
-                }
-            case .rejected(let id, let rejection): .success((.order, String(id), .reject(rejection)))
-            case .undecodable(let reason): .failure(reason)
+        switch decoder.decode(value, of: topic) {
+        case .command(let kind, let id, let content):
+            switch content {
+            case .make(let order): .success((kind, String(id), .make(order)))
+            case .cancel: .success((kind, String(id), .putBack([])))
+            case .apply(let edit): .success((kind, String(id), .apply(edit)))
+            case .reject(let rejection): .success((kind, String(id), .reject(rejection)))
             }
-        case .restocks:
-            switch decoder.decodeRestock(value) {
-            case .command(let command): .success((.restock, String(command.id), .apply(command.edit)))
-            case .rejected(let id, let rejection): .success((.restock, String(id), .reject(rejection)))
-            case .undecodable(let reason): .failure(reason)
-            }
+        case .undecodable(let reason): .failure(reason)
         }
     }
 

@@ -205,7 +205,7 @@ extension AuditTopics {
             var last: [InputPartition: HandledRecord] = [:]
             for (index, record) in records.enumerated() {
                 func add(_ text: String) { topics[.results][partition][index] = record.with(value: text) }
-                let entry = (record.value ?? []).withUnsafeBytes { try? reader.read($0) }
+                let entry = (record.value ?? []).withUnsafeBytes { try? reader.read($0).content }
                 switch entry {
                 case .answer(let answer):
                     account.records += 1
