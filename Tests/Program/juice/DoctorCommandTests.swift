@@ -53,7 +53,7 @@ struct DoctorCommandTests {
             ([.orders: [order], .results: [claim, answer]], 0, nil),
             (
                 [.orders: [order], .stock: [stock]], 78,
-                "partition 0 is stopped: stock [0] has 1 changes, but the results tell of 0"
+                "partition 0 is stopped: stock [0] has 1 changes, but the results have 0"
             ),
             (
                 [.orders: [#"{"orderId":"z","juice":"kiwi"}"#], .results: [claim, answer], .stock: [stock]], 78,
