@@ -13,8 +13,8 @@ package final class PartitionState {
     /// The ends of journal and stock that were seen last.
     private(set) var seenResults: Offset = 0
     private var seenStock: Range<Offset> = 0..<0
-    /// Up to where the stock has only this worker's records, and what it took behind that, at most: records and their markers.
-    private var ownStock: (end: Offset, records: Int, offsets: Offset) = (0, 0, 0)
+    /// Up to where the stock has only this worker's records, and the offsets that it used beyond, at most: records and their markers.
+    private var ownStock: (end: Offset, offsets: Offset) = (0, 0)
     private var stockRewrittenAt = Timestamp.min / 2
     /// Whether it was reported that answers are gone which repeats may ask for.
     private var lacksAnswers = false
@@ -40,7 +40,7 @@ package final class PartitionState {
         _ applied: AppliedState, claim: Offset, ids: [String], lastNote: Offset?, handledAt: Timestamp?, _ extents: PartitionExtents
     ) {
         (partition, self.applied, committed, committedAt) = (extents.partition, applied, applied.progress, handledAt)
-        (seenStock, ownStock) = (extents.stock, (extents.stock.upperBound, 0, 0))
+        (seenStock, ownStock) = (extents.stock, (extents.stock.upperBound, 0))
         _ = resume(claim: claim, ids: ids, lastNote: lastNote, extents)
     }
 
@@ -70,8 +70,8 @@ package final class PartitionState {
     /// The shortest time between two repairs of the stock, in milliseconds: another program may write to it all the time.
     private static let rewriteInterval: Timestamp = 180_000
 
-    /// The part of the stock in which to count records, if it ends later than this worker's records and a marker for each
-    /// transaction explain. A coordinator that has moved may write a marker again.
+    /// The part of the stock to look at, if it ends later than this worker's records and a marker for each transaction explain. A
+    /// coordinator that has moved may write a marker again.
     func unexplainedStock(in extents: PartitionExtents) -> Range<Offset>? {
         let (log, end) = (extents.stock, ownStock.end)
         return log.upperBound > end + ownStock.offsets ? max(log.lowerBound, end)..<log.upperBound : nil
@@ -79,19 +79,24 @@ package final class PartitionState {
 
     /// Writes the whole stock again if its beginning is gone or another program wrote to it. Memory knows better.
     ///
-    /// - Parameter unexplained: the number of records in the part that is unexplained.
+    /// - Parameter isForeign: whether another program's record is the last of a store.
     /// - Returns: whether it will be written.
-    func repairStock(in extents: PartitionExtents, unexplained: Int, at now: Timestamp) -> Bool {
-        let isForeign = unexplained > ownStock.records
+    func repairStock(in extents: PartitionExtents, isForeign: Bool, at now: Timestamp) -> Bool {
         let comingMarkers = min(ownStock.offsets, max(0, ownStock.end + ownStock.offsets - extents.stock.upperBound))
-        if !isForeign { ownStock = (extents.stock.upperBound, 0, comingMarkers) }
+        if !isForeign { ownStock = (extents.stock.upperBound, comingMarkers) }
         // Compaction leaves the beginning where it is.
         let isHarmed = isForeign || extents.stock.lowerBound > seenStock.lowerBound
         guard isHarmed, !(stockRewrittenAt..<stockRewrittenAt + Self.rewriteInterval ~= now) else { return false }
         applied.stores.rewriteAll()
         (owedStores, stockRewrittenAt) = (applied.stores.unwritten.count, now)
-        (seenStock, ownStock) = (extents.stock, (extents.stock.upperBound, 0, 0))
+        (seenStock, ownStock) = (extents.stock, (extents.stock.upperBound, 0))
         return true
+    }
+
+    /// Whether a record of the stock says what this worker has written, or is about to write anyway.
+    func explains(_ record: ChangelogBatch.Record, by reader: StockRestorer) -> Bool {
+        guard let key = record.key, let value = record.value, let written = try? reader.restore(value, key: key) else { return false }
+        return applied.stores.isUnwritten(key) || applied.stores.state(of: written.store) == (written.levels, written.revision)
     }
 
     /// Until when repeats may ask for answers that were deleted from the journal, if that has not been reported. Until then only
@@ -190,7 +195,6 @@ package final class PartitionState {
 
     /// The open transaction's stock, and its marker, take offsets whatever becomes of it.
     private func expectWrittenStock() {
-        ownStock.records += applied.stores.writing
         if applied.stores.writing > 0 { ownStock.offsets += Offset(applied.stores.writing) + 1 }
     }
 

@@ -129,6 +129,9 @@ package struct StoreTable {
         return (store, revisions[index])
     }
 
+    /// Whether the stock topic lacks a store's last change.
+    func isUnwritten(_ name: UnsafeRawBufferPointer) -> Bool { names.find(name).map { isUnwritten[$0] } ?? false }
+
     /// The most stores that one transaction writes: a second's worth. More of them are unwritten only after the stock topic has
     /// lost records.
     static let mostWritten = 20_000

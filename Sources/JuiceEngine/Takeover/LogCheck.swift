@@ -17,8 +17,8 @@ final class LogCheck {
     /// The parts to read of the journals that have grown, and of stock that another program may have written to.
     private var unread: [ChangelogReading.Part] = []
     private var reading = ChangelogReading()
-    /// How many records were read of each partition's stock.
-    private var stockRecords: [Int32: Int] = [:]
+    /// The keys of each partition's stock whose last record is another program's.
+    private var foreignStock: [Int32: Set<[UInt8]>] = [:]
     /// Where this worker's claims stand. Earlier ones may be its own.
     private var claims: [Int32: Offset] = [:]
     private(set) var mismatches: [InputMismatch] = []
@@ -36,7 +36,7 @@ final class LogCheck {
     var isDone: Bool { stage == .done }
 
     /// Makes the next call on the log.
-    func step(on log: some CommandLog, partitions: PartitionTable, reader: CommandReader) throws(LogError) {
+    func step(on log: some CommandLog, partitions: PartitionTable, context: WorkerContext) throws(LogError) {
         switch stage {
         case .extents:
             // A partition without a leader is found out by its transactions.
@@ -47,7 +47,7 @@ final class LogCheck {
             beginReading()
         case .journals:
             // What is damaged there shows at the next takeover.
-            _ = try reading.step(on: log) { self.read($0) }
+            _ = try reading.step(on: log) { self.read($0, partitions, by: context.stockRestorer) }
             if reading.isDone { stage = .closingJournals }
         case .closingJournals:
             // The log would go on to fetch all that is written from now on.
@@ -55,7 +55,7 @@ final class LogCheck {
             stage = ranges.isEmpty ? .done : .inputs
         case .inputs:
             let (records, damaged) = try log.readBack(ranges)
-            mismatches = evidence.flatMap { $0.mismatches(with: records, damaged: damaged, by: reader) }
+            mismatches = evidence.flatMap { $0.mismatches(with: records, damaged: damaged, by: context.commandReaders.0) }
             stage = .done
         case .done: break
         }
@@ -94,10 +94,15 @@ final class LogCheck {
     }
 
     /// The next records of one partition's journal or stock.
-    private func read(_ records: ArraySlice<ChangelogBatch.Record>) {
+    private func read(_ records: ArraySlice<ChangelogBatch.Record>, _ partitions: PartitionTable, by reader: StockRestorer) {
         for record in records {
             if record.topic == .stock {
-                stockRecords[record.partition, default: 0] += 1
+                let key = record.key.map { Array($0) } ?? []
+                if partitions[record.partition]?.explains(record, by: reader) ?? true {
+                    foreignStock[record.partition]?.remove(key)
+                } else {
+                    foreignStock[record.partition, default: []].insert(key)
+                }
             } else if let value = record.value, case .claim = JournalNote(value), record.offset > claims[record.partition] ?? -1 {
                 mustTakeOver = true
             }
@@ -111,7 +116,7 @@ final class LogCheck {
         guard let extents = extents[state.partition], !mismatches.contains(where: { $0.input.partition == state.partition }) else {
             return []
         }
-        let isRewritten = state.repairStock(in: extents, unexplained: stockRecords[state.partition] ?? 0, at: now)
+        let isRewritten = state.repairStock(in: extents, isForeign: !(foreignStock[state.partition] ?? []).isEmpty, at: now)
         let missing = state.missesAnswers(in: extents, at: now, retention: retention)
         state.see(extents)
         state.applied.evidence.thin()

@@ -131,7 +131,7 @@ package struct Worker<Log: CommandLog> {
             case .polling: step = try poll()
             case .takingOver(let takeover): try advance(takeover)
             case .checking(let check) where check.isDone: finish(check)
-            case .checking(let check): try check.step(on: log, partitions: partitions, reader: context.commandReaders.0)
+            case .checking(let check): try check.step(on: log, partitions: partitions, context: context)
             // Its claim may have been deleted while it stood still, so that a successor had no id to fence.
             case .beginning where timers.isCheckOverdue(at: log.now):
                 waiting = Batch()

@@ -317,6 +317,19 @@ import Testing
         #expect(cluster.values(.stock).last?.contains(#""revision":1"#) == true)
     }
 
+    /// Compaction drops this worker's records, so their number shows nothing.
+    @Test(arguments: [true, false]) func anotherProgramsStockRecordIsNoticedAfterCompaction(isOldState: Bool) {
+        let harness = Harness(cluster)
+        for id in ["a", "b", "c"] { harness.order(id, "kiwi") }
+        let old = cluster.values(.stock).first ?? ""
+        cluster.send(.stock, key: cluster.store(in: 0), isOldState ? old : "rubbish")
+        cluster[.stock, 0].compact()
+        cluster.now += 3_001
+        harness.run()
+        #expect(harness.events.contains { if case .stockRewritten(0) = $0 { true } else { false } })
+        #expect(cluster.values(.stock).last?.contains(#""revision":3"#) == true)
+    }
+
     /// All of it is made from the answers, as long as none has expired. Otherwise only the last of them would be read.
     @Test(arguments: [true, false]) func aStockThatNobodyHasInMemoryIsMadeFromTheAnswers(hasExpired: Bool) {
         let window = DuplicateWindow(age: 3_600_000, count: 100)
