@@ -54,7 +54,7 @@ struct Shortages {
         // Any answer ends the wait, even a rejection: the next order that finds too little shows the shortage again.
         if isRefill { shortages = shortages.filter { $0.key.store != store || "\(prefix)\($0.value.origin)" != answer.id } }
         // A repeat shows the levels of the first answer.
-        for (fruit, level, isMissing) in answer.isDuplicate ? [] : answer.levels where plan.fruits?.contains(fruit) ?? true {
+        for (fruit, level, isMissing) in answer.isDuplicate ? [] : answer.levels {
             let place = Place(store: store, fruit: fruit)
             // Another bot may have named the refill after an earlier answer, which this one did not read.
             if isRefill { shortages[place] = nil }

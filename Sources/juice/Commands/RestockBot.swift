@@ -17,14 +17,14 @@ struct RestockBotCommand: ParsableCommand {
             The id of a refill is the place of the answer that showed the shortage. So a bot that starts again, or takes over \
             from another one, may send a refill again, but under the same id: the service carries it out once. Bots of one \
             --bot-group share the stores; another bot takes over within 10 seconds. Groups are independent of each other: \
-            give each its own --stores or --fruits.
+            give each its own --stores.
 
             It logs each refill, and runs until Ctrl-C or SIGTERM. Exit status: 0 ended, 64 usage, 70 failed, 78 bad \
             configuration or topics.
 
             Examples:
               juice restock-bot --bootstrap-servers kafka:9092 --low 10 --target 100
-              juice restock-bot --stores 강남,홍대 --fruits strawberry,mango --log-format json
+              juice restock-bot --stores 강남,홍대 --log-format json
             """
     )
 
@@ -38,13 +38,9 @@ struct RestockBotCommand: ParsableCommand {
         .stores, value: "names|@file", help: "Only these stores, separated by commas, or one a line in a file. (default: all)")
     var stores: String?
 
-    @Option(.fruits, value: "names", help: "Only these fruits of the menu, by id or name. (default: all)", completion: .fruits)
-    var fruits: String?
-
     @Option(.botGroup, value: "name", help: "The group of bots that share the stores.")
     var botGroup: String?
 
-    @Option(.menu) var menu: String?
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
@@ -62,15 +58,6 @@ extension Setting<Int> {
     static var target: Self { Self("target", in: 0...FruitStore.maximumLevel, default: 30) }
 }
 
-extension Setting<[String]?> {
-    static var fruits: Self {
-        Self("fruits", "fruits, separated by commas") { text in
-            let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-            return names.contains("") ? nil : names
-        }
-    }
-}
-
 extension Setting<String> {
     static var botGroup: Self {
         // What the 128 bytes of a refill's id leave for it, beside partition and offset.
@@ -85,8 +72,8 @@ extension Setting<String> {
 struct RestockBotPlan: Sendable {
     /// A fruit is short at this level and below, and is refilled up to that one.
     var low = Setting<Int>.low.standard, target = Setting<Int>.target.standard
-    /// The only stores and fruits to refill; nil for all.
-    var stores, fruits: Set<Name>?
+    /// The only stores to refill; nil for all.
+    var stores: Set<Name>?
     /// The consumer group of the bots that share the stores.
     var group = Setting<String>.botGroup.standard
 }
@@ -99,10 +86,6 @@ extension RestockBotPlan {
             throw Failure(.usage, "--low \(low) must be below --target \(target)", hint: hint)
         }
         stores = try settings.stores().map { Set($0.map(Name.init)) }
-        if let given = try settings[.fruits] {
-            let menu = MenuNames(menu: try settings.menu())
-            fruits = Set(try given.map { name throws(Failure) in Name(try menu.fruit(name)) })
-        }
         group = try settings[.botGroup]
         guard try group != settings[.group] else {
             throw Failure(.configuration, "--bot-group \(group.printable) is the service's; bots need another")

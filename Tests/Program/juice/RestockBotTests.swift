@@ -15,7 +15,7 @@ struct RestockBotPlanTests {
     @Test func hasDefaults() throws {
         let plan = try RestockBotPlan(given())
         #expect((plan.low, plan.target, plan.group) == (5, 30, "juice-restock-bot"))
-        #expect(plan.stores == nil && plan.fruits == nil)
+        #expect(plan.stores == nil)
     }
 
     @Test func theLongestIDFits() throws {
@@ -27,19 +27,18 @@ struct RestockBotPlanTests {
     @Test func readsWhatIsGiven() throws {
         let plan = try RestockBotPlan(
             given([
-                "low": "0", "target": "1", "stores": "강남,a", "fruits": "딸기,kiwi", "bot-group": "bots", "group": "g",
+                "low": "0", "target": "1", "stores": "강남,a", "bot-group": "bots", "group": "g",
             ])
         )
         #expect((plan.low, plan.target, plan.group) == (0, 1, "bots"))
         #expect(plan.stores == [Name("a"), Name("강남")])
-        #expect(plan.fruits == [Name("kiwi"), Name("strawberry")])
     }
 
     @Test(
         arguments: [
             (["low": "30"], "--low 30 must be below --target 30"),
             (["low": "-1"], "--low must be a whole number"), (["target": "1000000001"], "--target must be"),
-            (["stores": "a,,b"], "--stores must be"), (["fruits": "durian"], "no fruit is called \"durian\""),
+            (["stores": "a,,b"], "--stores must be"),
             (["bot-group": "juice-maker"], "--bot-group juice-maker is the service's"),
             (["bot-group": String(repeating: "g", count: 98)], "--bot-group must be"),
         ] as [([String: String], String)]
