@@ -26,6 +26,8 @@ struct JuiceCommand: AsyncParsableCommand {
 
             A duration has units: ms, s, m, h and d, as in 500ms, 30s or 1h30m. A bare number is refused.
 
+            Shells complete it with the script that --generate-completion-script bash, zsh or fish prints.
+
             Exit status: 0 done, 1 not found, or an audit or the doctor found something, 2 out of stock, 3 rejected, \
             64 usage, 69 no broker or no answer, 70 failed, 74 standard output cannot be written, 78 bad configuration or \
             topics.
@@ -35,9 +37,7 @@ struct JuiceCommand: AsyncParsableCommand {
             ServeCommand.self, ConfigCommand.self, DemoCommand.self, OrderCommand.self, CancelCommand.self, RestockCommand.self,
             StockCommand.self, StoresCommand.self, ResultsCommand.self, ShowCommand.self, HistoryCommand.self, AuditCommand.self,
             DoctorCommand.self, TopicsCommand.self, AnchorCommand.self,
-            DeadLettersCommand.self,
-            MenuCommand.self,
-            KioskCommand.self, RestockBotCommand.self, TrafficCommand.self, CompletionsCommand.self,
+            DeadLettersCommand.self, MenuCommand.self, KioskCommand.self, RestockBotCommand.self, TrafficCommand.self,
         ]
     )
 

@@ -9,17 +9,16 @@ struct Submission {
     private let clients: KafkaClients
     private let waits, printsJSON: Bool
     private let timeout: Duration
-    private let language: Language
     /// Whether the store was given, and can be mistyped.
     private let isStoreGiven: Bool
-    /// The menu that answers are phrased by, if a language was given: the service may speak another one.
-    private let menu: Menu?
+    /// How answers are phrased, if a language was given: the service may speak another one.
+    private let phrasing: (language: Language, menu: Menu)?
 
     init(_ settings: Settings) throws(Failure) {
         clients = try KafkaClients(settings)
         (waits, printsJSON, timeout) = (try settings[.wait], try settings[.json], try settings[.timeout])
-        (language, isStoreGiven) = (try settings[.language], try settings[.store] != nil)
-        menu = try settings.all(.language).isEmpty ? nil : settings.menu()
+        isStoreGiven = try settings[.store] != nil
+        phrasing = try settings.all(.language).isEmpty ? nil : (settings[.language], settings.menu())
     }
 
     /// The id of a command: the configured one, or a new one.
@@ -31,16 +30,14 @@ struct Submission {
     ///
     /// - Throws: `ExitCode` for an answer other than made, restocked or cancelled; ``Failure`` without an answer.
     func run(_ command: OutgoingCommand) throws {
-        let found: (answer: Answer, line: [UInt8])?
-        do throws(Failure) { found = try exchange(command) } catch { throw language == .korean ? error.inKorean : error }
+        let found = try exchange(command)
         guard waits else { return }
-        guard let (answer, line) = found else { throw Self.noAnswer(to: command, within: timeout, language) }
+        guard let (answer, line) = found else { throw Self.noAnswer(to: command, within: timeout) }
         if printsJSON {
             StandardOutput.jsonLines([line])
         } else {
-            let message = menu.map { answer.message(in: language, menu: $0) } ?? answer.message
-            let repeated = language.text(" (repeated: answered before)", " (다시 보낸 요청: 전에 응답했어요)")
-            StandardOutput.line(message.printable + (answer.isDuplicate ? repeated : ""))
+            let message = phrasing.map { answer.message(in: $0.language, menu: $0.menu) } ?? answer.message
+            StandardOutput.line(message.printable + (answer.isDuplicate ? " (repeated: answered before)" : ""))
         }
         switch answer.outcome {
         case .juiceMade, .restocked, .cancelled: return
@@ -54,7 +51,7 @@ struct Submission {
     private func exchange(_ command: OutgoingCommand) throws(Failure) -> (answer: Answer, line: [UInt8])? {
         let deadline = Deadline(after: timeout)
         let answers = waits ? try clients.newAnswers(timeout: timeout) : nil
-        if isStoreGiven, let warning = clients.warning(aboutNew: command.store, language, deadline: deadline) {
+        if isStoreGiven, let warning = clients.warning(aboutNew: command.store, deadline: deadline) {
             StandardError.write("juice: \(warning)\n")
         }
         let (delivery, timestamp): (Producer.Delivery, Int64)
@@ -63,21 +60,17 @@ struct Submission {
         } catch  where error.status == .unavailable {
             var failure = error
             let id = command.id.printable
-            let again = language.text(
+            let again =
                 "it may have been written all the same: send it again "
-                    + (command.kind == .cancel ? "for \(id)" : "with --\(command.kind)-id \(id)") + ", and it is carried out once",
-                "그래도 기록되었을 수 있어요. 같은 id로 다시 보내면 한 번만 처리돼요: \(id)")
+                + (command.kind == .cancel ? "for \(id)" : "with --\(command.kind)-id \(id)") + ", and it is carried out once"
             failure.hint = [error.hint, again].compactMap(\.self).joined(separator: "\n")
             throw failure
         }
         let topic = clients.topics[command.kind.topic]
         if !printsJSON {
             let (id, store) = (command.id.printable, StoreID.visible(command.store))
-            let offset = delivery.offset.map { language.text(" offset \($0)", " 오프셋 \($0)") } ?? ""
-            StandardOutput.line(
-                language.text(
-                    "sent \(command.kind) \(id) for store \(store): \(topic) partition \(delivery.partition)",
-                    "\(command.kind.korean) \(id) 보냄 (매장 \(store)): \(topic) 파티션 \(delivery.partition)") + offset)
+            let offset = delivery.offset.map { " offset \($0)" } ?? ""
+            StandardOutput.line("sent \(command.kind) \(id) for store \(store): \(topic) partition \(delivery.partition)\(offset)")
         } else if !waits {
             // Without time and offset if the broker did not report the offset.
             let place = delivery.offset.map { RecordPlace(timestamp: timestamp, partition: delivery.partition, offset: $0) }
@@ -90,40 +83,10 @@ struct Submission {
         return try answers?.answer(to: command, deadline: deadline)
     }
 
-    static func noAnswer(to command: OutgoingCommand, within timeout: Duration, _ language: Language = .english) -> Failure {
-        let (id, timeout) = (command.id.printable, DurationText.text(timeout))
-        return Failure(
-            .unavailable,
-            language.text(
-                "no answer to \(command.kind) \(id) within \(timeout)",
-                "\(timeout) 안에 응답이 없어요: \(command.kind.korean) \(id)"),
-            hint: language.text(
-                "it is written and will be answered once the service runs: see `juice show`",
-                "요청은 기록되었고 서비스가 실행되면 응답해요: `juice show`로 확인해 주세요"))
-    }
-}
-
-extension Failure {
-    /// What a failure of Kafka means to a till. Its reason, for operators, follows in English.
-    var inKorean: Failure {
-        let summary =
-            switch status {
-            case .unavailable: "Kafka가 응답하지 않아요"
-            case .configuration: "Kafka의 토픽이나 설정이 맞지 않아요"
-            default: "Kafka가 요청을 받아들이지 않았어요"
-            }
-        return Failure(status, summary, hint: [message, hint].compactMap(\.self).joined(separator: "\n"))
-    }
-}
-
-extension CommandKind {
-    /// The name in Korean; the English one is the description.
-    fileprivate var korean: String {
-        switch self {
-        case .order: "주문"
-        case .restock: "재고 수정"
-        case .cancel: "주문 취소"
-        }
+    static func noAnswer(to command: OutgoingCommand, within timeout: Duration) -> Failure {
+        Failure(
+            .unavailable, "no answer to \(command.kind) \(command.id.printable) within \(DurationText.text(timeout))",
+            hint: "it is written and will be answered once the service runs: see `juice show`")
     }
 }
 

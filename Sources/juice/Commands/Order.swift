@@ -27,7 +27,7 @@ struct OrderCommand: ParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "A juice's id, name or alias, and how many of it, from 1 to 100; at most 20 of these. (default: 1)",
-            valueName: "juice[:count]"), completion: .juices) var juices: [String]
+            valueName: "juice[:count]")) var juices: [String]
 
     @Option(.orderID, value: "id", help: "The order's id, of 1 to 128 bytes. (default: a new one)") var orderId: String?
 
@@ -35,7 +35,7 @@ struct OrderCommand: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let names = try settings[.unchecked] ? nil : MenuNames(menu: settings.menu(), language: settings[.language])
+        let names = try settings[.unchecked] ? nil : MenuNames(menu: settings.menu())
         try Submission(settings).run(
             .order(
                 id: Submission.id(settings, .orderID), store: settings[.store] ?? StoreID.main,
@@ -48,14 +48,10 @@ extension OrderedJuice {
     ///
     /// - Parameter names: finds the juices; nil leaves names and counts to the service.
     static func items(_ arguments: [String], _ names: MenuNames?) throws(Failure) -> [OrderedJuice] {
-        if let language = names?.language, arguments.count > JuiceOrder.mostItems {
-            let most = JuiceOrder.mostItems
+        if names != nil, arguments.count > JuiceOrder.mostItems {
             throw Failure(
-                .usage,
-                language.text(
-                    "an order has at most \(most) juices, not \(arguments.count)",
-                    "한 번에 \(most)가지까지만 주문할 수 있어요: \(arguments.count)가지"),
-                hint: language.text("juice:count orders several of one juice", "같은 쥬스 여러 잔은 쥬스:수량으로 적어 주세요"))
+                .usage, "an order has at most \(JuiceOrder.mostItems) juices, not \(arguments.count)",
+                hint: "juice:count orders several of one juice")
         }
         return try arguments.map { argument throws(Failure) in
             // A name on the menu may end like a count, so the whole argument is looked up first.
@@ -65,12 +61,9 @@ extension OrderedJuice {
             }
             let range = names == nil ? 0 ... .max : JuiceOrder.quantities
             guard let quantity = Int(match.2), range.contains(quantity) else {
-                let (least, most, language) = (range.lowerBound, range.upperBound, names?.language ?? .english)
+                let (least, most) = (range.lowerBound, range.upperBound)
                 throw Failure(
-                    .usage,
-                    language.text(
-                        "the count in \"\(argument.printable)\" must be a whole number, from \(least) to \(most)",
-                        "수량은 \(least)부터 \(most)까지의 정수여야 해요: \"\(argument.printable)\""))
+                    .usage, "the count in \"\(argument.printable)\" must be a whole number, from \(least) to \(most)")
             }
             let name = String(match.1)
             return OrderedJuice(juice: try names?.juice(name) ?? name, quantity: quantity)

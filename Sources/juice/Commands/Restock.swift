@@ -20,15 +20,14 @@ struct RestockCommand: ParsableCommand {
     )
 
     @Argument(
-        help: ArgumentHelp("What to change: FRUIT=+N, FRUIT=-N or FRUIT=N.", valueName: "fruit=amount"),
-        completion: .amounts) var amounts: [String]
+        help: ArgumentHelp("What to change: FRUIT=+N, FRUIT=-N or FRUIT=N.", valueName: "fruit=amount")) var amounts: [String]
 
     @Option(.restockID, value: "id", help: "The restock's id, of 1 to 128 bytes. (default: a new one)") var restockId: String?
     @OptionGroup var options: CommandOptions
 
     func run() throws {
         let settings = try Settings(self)
-        let names = try settings[.unchecked] ? nil : MenuNames(menu: settings.menu(), language: settings[.language])
+        let names = try settings[.unchecked] ? nil : MenuNames(menu: settings.menu())
         let amounts = try RestockAmounts(amounts, names)
         try Submission(settings).run(
             .restock(

@@ -183,7 +183,7 @@ extension KafkaClients {
 
     /// A warning before a command to a store that no command has changed yet, although there are others: a mistyped name would find
     /// the initial stock. Nil also if the stock topic cannot be read soon.
-    func warning(aboutNew store: String, _ language: Language, deadline: Deadline) -> String? {
+    func warning(aboutNew store: String, deadline: Deadline) -> String? {
         let timeout = min(deadline.remaining, .seconds(2))
         guard let reader = try? StockReader(self, store: nil, timeout: timeout),
             reader.reader.watermarks.offsetCount <= Self.mostRecordsForWarning,
@@ -192,8 +192,6 @@ extension KafkaClients {
         let stores = reader.latest.map(\.record.store)
         guard !stores.isEmpty, !stores.contains(where: { Name($0) == Name(store) }) else { return nil }
         let similar = NearestNames.of(store, among: stores).map(StoreID.visible)
-        let name = StoreID.visible(store)
-        return language.text("store \(name) is new, no command has changed it yet", "\(name): 아직 주문이나 재고 수정이 없던 새 매장이에요")
-            + NearestNames.question(similar, in: language)
+        return "store \(StoreID.visible(store)) is new, no command has changed it yet\(NearestNames.question(similar))"
     }
 }

@@ -5,15 +5,13 @@ import JuiceMessages
 /// Finds juices and fruits by what people call them.
 struct MenuNames {
     let menu: Menu
-    /// The language of messages.
-    var language = Language.english
 
     /// The id of the juice with this id, name or alias: in any language and case, with or without spaces.
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if the text means no juice or several.
     func juice(_ text: String) throws(Failure) -> String {
         let names = menu.juices.map { (id: $0.id, names: [$0.id] + $0.name.all + $0.aliases) }
-        return try find(text, ("juice", "쥬스예요"), menu.juices(called: text).map(\.id), among: names)
+        return try find(text, "juice", menu.juices(called: text).map(\.id), among: names)
     }
 
     /// The id of the fruit with this id or name: in any language and case, with or without spaces.
@@ -21,32 +19,28 @@ struct MenuNames {
     /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if the text means no fruit or several.
     func fruit(_ text: String) throws(Failure) -> String {
         let names = menu.fruits.map { (id: $0.id, names: [$0.id] + $0.name.all) }
-        return try find(text, ("fruit", "과일이에요"), menu.fruits(called: text).map(\.id), among: names)
+        return try find(text, "fruit", menu.fruits(called: text).map(\.id), among: names)
     }
 
     /// The only id of those found, or a failure with the names to choose from. A similar name is suggested as the menu has it, so
     /// that a name in Korean is suggested for one in Korean.
     private func find(
-        _ text: String, _ kind: (english: String, korean: String), _ found: [String], among entries: [(id: String, names: [String])]
+        _ text: String, _ kind: String, _ found: [String], among entries: [(id: String, names: [String])]
     ) throws(Failure) -> String {
         let given = text.printable
         if found.count == 1 { return found[0] }
         guard found.isEmpty else {
             throw Failure(
-                .usage,
-                language.text("more than one \(kind.english) is called \"\(given)\"", "이름만으로 알 수 없는 \(kind.korean): \"\(given)\"")
-                    + NearestNames.question(found, in: language),
-                hint: language.text("give the \(kind.english)'s id", "id를 적어 주세요"))
+                .usage, "more than one \(kind) is called \"\(given)\"\(NearestNames.question(found))", hint: "give the \(kind)'s id"
+            )
         }
         var suggested: Set<String> = []
         let nearest = NearestNames.of(text, among: entries.flatMap(\.names)).filter { name in
             suggested.insert(entries.first { $0.names.contains(name) }?.id ?? name).inserted
         }
         throw Failure(
-            .usage,
-            language.text("no \(kind.english) is called \"\(given)\"", "메뉴에 없는 \(kind.korean): \"\(given)\"")
-                + NearestNames.question(nearest, in: language),
-            hint: nearest.isEmpty ? language.text("`juice menu` lists them", "`juice menu`로 볼 수 있어요") : nil)
+            .usage, "no \(kind) is called \"\(given)\"\(NearestNames.question(nearest))",
+            hint: nearest.isEmpty ? "`juice menu` lists them" : nil)
     }
 }
 
@@ -71,12 +65,10 @@ enum NearestNames {
     }
 
     /// `; did you mean a, b or c?`, or an empty text.
-    static func question(_ names: [String], in language: Language = .english) -> String {
+    static func question(_ names: [String]) -> String {
         guard let last = names.last else { return "" }
         let others = names.dropLast().joined(separator: ", ")
-        return language.text(
-            "; did you mean \(others.isEmpty ? last : "\(others) or \(last)")?",
-            ". 혹시 \(names.joined(separator: ", "))인가요?")
+        return "; did you mean \(others.isEmpty ? last : "\(others) or \(last)")?"
     }
 
     private static func parts(of text: String) -> [Unicode.Scalar] {

@@ -71,7 +71,7 @@ struct SubmissionOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Print JSON: where the command stands, or with --wait the answer and where it stands.")
     var json: Bool?
 
-    @Option(.language, help: "The language of messages: en or ko. Unless given, answers are in the service's.")
+    @Option(.language, help: "The language of the answer: en or ko. Unless given, it is the service's.")
     var language: String?
 
     @OptionGroup var kafka: KafkaOptions

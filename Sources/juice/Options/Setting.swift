@@ -235,8 +235,6 @@ extension Setting<String?> {
     // Dead letters.
     static var key: Self { Self("key") }
     static var value: Self { Self("value") }
-    // Traffic.
-    static var seed: Self { Self("seed") }
 }
 
 extension Setting<Int64?> {
@@ -252,8 +250,6 @@ extension Setting<Int64?> {
 }
 
 extension Setting<Int?> {
-    /// How many of a single juice. What is allowed depends on the menu.
-    static var quantity: Self { Self("quantity", in: .min ... .max) }
     static var orders: Self { Self("orders", in: 1 ... .max) }
 }
 

@@ -51,12 +51,6 @@ struct NamesTests {
         #expect(failure?.status == .usage)
     }
 
-    @Test func speaksKorean() {
-        let names = MenuNames(menu: .standard, language: .korean)
-        let failure = #expect(throws: Failure.self) { try names.juice("망키쥬수") }
-        #expect(failure?.message == #"메뉴에 없는 쥬스예요: "망키쥬수". 혹시 망키쥬스, 망고쥬스인가요?"#)
-    }
-
     @Test(arguments: [
         ([], ""), (["a"], "; did you mean a?"), (["a", "b"], "; did you mean a or b?"),
         (["a", "b", "c"], "; did you mean a, b or c?"),
@@ -94,16 +88,6 @@ struct OrderItemsTests {
         let failure = #expect(throws: Failure.self) { try Self.items(arguments) }
         #expect(failure?.message.hasPrefix(message) == true, "\(failure?.message ?? "")")
         #expect(failure?.status == .usage)
-    }
-
-    @Test(arguments: [
-        (["kiwi:500"], #"수량은 1부터 100까지의 정수여야 해요: "kiwi:500""#),
-        (Array(repeating: "kiwi", count: 21), "한 번에 20가지까지만 주문할 수 있어요: 21가지"),
-    ])
-    func refusesInKorean(arguments: [String], message: String) {
-        let names = MenuNames(menu: .standard, language: .korean)
-        let failure = #expect(throws: Failure.self) { try Self.items(arguments, names: names) }
-        #expect(failure?.message == message)
     }
 
     @Test func aNameOnTheMenuMayLookLikeACount() throws {
