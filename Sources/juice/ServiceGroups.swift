@@ -55,11 +55,6 @@ final class BackgroundGroup: Sendable {
         }
     }
 
-    /// Runs the service in the background.
-    static func service(_ configuration: ServiceConfiguration, logger: Logger) -> BackgroundGroup {
-        BackgroundGroup([OrderService(configuration: configuration, logger: logger)])
-    }
-
     /// Throws the reason if the group has ended by itself.
     func check() throws {
         if let failure = failure.withLock(\.self) { throw failure }

@@ -55,8 +55,7 @@ def main(binaries, folder, is_all):
         token = pathlib.Path(private) / "token"
         token.write_text(TOKEN)
         demo = Process(
-            [f"{binaries}/juice", "demo", "--kiosk", "--http", "127.0.0.1:0", "--seed", "7",
-             "--staff-token-file", str(token)],
+            [f"{binaries}/juice", "demo", "--kiosk", "--http", "127.0.0.1:0", "--staff-token-file", str(token)],
             {"XDG_RUNTIME_DIR": private},
         )
         driver = browser()

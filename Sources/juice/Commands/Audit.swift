@@ -50,9 +50,9 @@ struct AuditCommand: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let printsJSON = try settings[.json]
-        let bar = ProgressBar()
-        let report = try Self.report(on: KafkaClients(settings), settings) { bar.show("auditing", $0, of: $1) }
-        bar.clear()
+        let progress = ProgressLine()
+        let report = try Self.report(on: KafkaClients(settings), settings) { progress.show("auditing", $0, of: $1) }
+        progress.clear()
         StandardOutput.line(printsJSON ? try JSONText.indented(report) : report.lines.joined(separator: "\n"))
         if !report.isClean { throw ExitCode.failure }
     }

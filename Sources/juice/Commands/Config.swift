@@ -28,7 +28,7 @@ struct ConfigCommand: AsyncParsableCommand {
             let source = Table.Cell(entry.source.printable, entry.source == "default" ? .faint : nil)
             return [.init(entry.name, .bold), .init(entry.value?.printable ?? "-"), source]
         }
-        StandardOutput.line(Table(["setting", "value", "source"], rows).lines(paint: .forStandardOutput()).joined(separator: "\n"))
+        Table(["setting", "value", "source"], rows).print()
     }
 
     /// What serve reads for its plan, by name, and then the Kafka properties.

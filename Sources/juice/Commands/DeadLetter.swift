@@ -240,20 +240,15 @@ extension DeadLetter {
 extension DeadLetter {
     /// A row for each dead letter.
     static func table(_ letters: [DeadLetter]) -> Table {
-        var table = Table([
-            .init(title: "position"), .init(title: "when", width: 19), .init(title: "store", width: 8),
-            .init(title: "code", width: 10), .init(title: "source", width: 18), .init(title: "resent"),
-            .init(title: "value", width: 24), .init(title: "message"),
-        ])
-        for letter in letters {
-            table.add([
+        let rows = letters.map { letter -> [Table.Cell] in
+            [
                 .init(letter.position.text, .bold), .init(letter.time, .faint),
                 .init(DisplayWidth.clip(StoreID.visible(letter.store), to: 24)), .init(letter.code.printable, .red),
                 .init(letter.source.text.printable), letter.isResent ? .init("yes", .green) : .init("no"),
                 .init(beginning(of: letter.value)), .init(letter.message.printable),
-            ])
+            ]
         }
-        return table
+        return Table(["position", "when", "store", "code", "source", "resent", "value", "message"], rows)
     }
 
     /// The start of a value, as much as fits into a table.

@@ -32,14 +32,13 @@ struct DeadLetterResend: ParsableCommand {
 
     @Argument(help: ArgumentHelp("The positions, as in the list.", valueName: "partition@offset")) var positions: [String] = []
     @Flag(inversion: .prefixedNo, help: "Send all that were not resent yet and match --code.") var all: Bool?
-    @OptionGroup var filter: LetterFilterOptions
+    @Option(.code) var code: String?
     @Option(
         .value, value: "file", help: "A file with the value to send instead, or - for standard input.", completion: .file())
     var value: String?
     @Option(.key, value: "store", help: "The key to send instead: the store.") var key: String?
     @Flag(inversion: .prefixedNo, help: "Also send records that would become dead letters again.") var unchecked: Bool?
     @Flag(inversion: .prefixedNo, help: "Send more than one.") var yes: Bool?
-    @Flag(inversion: .prefixedNo, help: "Print each outcome as a line of JSON.") var json: Bool?
 
     @Option(.timeout) var timeout: String?
     @OptionGroup var kafka: KafkaOptions
@@ -47,14 +46,13 @@ struct DeadLetterResend: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let request = try ResendRequest(positions, settings)
-        let printsJSON = try settings[.json]
-        var counts: [ResendOutcome.Result: Int] = [:]
-        try request.run(KafkaClients(settings), timeout: settings[.timeout]) { outcome in
-            counts[outcome.result, default: 0] += 1
-            StandardOutput.line(printsJSON ? JSONText.line(outcome) : outcome.text)
+        var counts: [ResendOutcome: Int] = [:]
+        try request.run(KafkaClients(settings), timeout: settings[.timeout]) { outcome, line in
+            counts[outcome, default: 0] += 1
+            StandardOutput.line(line)
         }
         let (resent, before, refused) = (counts[.resent] ?? 0, counts[.resentBefore] ?? 0, counts[.refused] ?? 0)
-        if !printsJSON, resent + before + refused != 1 {
+        if resent + before + refused != 1 {
             StandardOutput.line("resent \(resent), resent before \(before), refused \(refused)")
         }
         if refused > 0 { throw ExitCode(Failure.Status.rejected.rawValue) }
@@ -82,8 +80,9 @@ struct ResendRequest {
                 hint: "name them as PARTITION@OFFSET, or choose with --all and --code")
         }
         positions = isAll ? nil : Set(try arguments.map { text throws(Failure) in try LetterPosition(argument: text) })
-        filter = try settings.letterFilter()
-        guard isAll || settings.all(.code).isEmpty else { throw Failure(.usage, "--code chooses among --all") }
+        let code = try settings[.code]
+        filter = { code == nil || $0.code == code }
+        guard isAll || code == nil else { throw Failure(.usage, "--code chooses among --all") }
         let (path, newKey) = (try settings[.value], try settings[.key])
         guard positions?.count == 1 || path == nil && newKey == nil else {
             throw Failure(.usage, "--value and --key are for one dead letter at a time")
@@ -151,42 +150,17 @@ struct ResendRequest {
     }
 }
 
-/// The outcome for a dead letter. As JSON, the line of it.
-struct ResendOutcome: Encodable {
-    enum Result: String, Encodable { case resent, resentBefore, refused }
-
-    let partition: Int32
-    let offset: Offset
-    let result: Result
-    /// Where it was resent to.
-    let topic: String?
-    let toPartition: Int32?
-    /// Why it was refused.
-    let reason: String?
-
-    init(_ letter: LetterPosition, _ result: Result, as record: ResendRequest.Record? = nil, reason: String? = nil) {
-        (partition, offset, self.result, self.reason) = (letter.partition, letter.offset, result, reason)
-        (topic, toPartition) = (record?.topic, record?.partition)
-    }
-
-    var text: String {
-        let letter = LetterPosition(partition: partition, offset: offset).text
-        return switch result {
-        case .resent: "\(letter) sent to \(topic ?? "") partition \(toPartition ?? 0)"
-        case .resentBefore: "\(letter) was sent before"
-        case .refused: "\(letter) not sent: \(reason ?? "")".printable
-        }
-    }
-}
+/// The outcome for a dead letter.
+enum ResendOutcome { case resent, resentBefore, refused }
 
 extension ResendRequest {
     /// Sends records for the letters that were asked for and have no note yet.
     ///
     /// - Parameters:
     ///   - timeout: how long to wait for the brokers at each step.
-    ///   - show: receives each outcome once it is certain.
+    ///   - show: receives each outcome once it is certain, and a line that says it.
     /// - Throws: ``Failure``, after which some letters may have been sent. The notes say which, so the command can run again.
-    func run(_ clients: KafkaClients, timeout: Duration, show: (ResendOutcome) -> Void) throws(Failure) {
+    func run(_ clients: KafkaClients, timeout: Duration, show: (ResendOutcome, _ line: String) -> Void) throws(Failure) {
         let deadline = Deadline(after: timeout)
         let count = try clients.partitionCount(
             of: clients.topics.orders, asking: clients.admin(reachedUntil: deadline), until: deadline)
@@ -204,12 +178,12 @@ extension ResendRequest {
         }
         for letter in letters {
             if letter.isResent {
-                if positions != nil { show(ResendOutcome(letter.position, .resentBefore)) }
+                if positions != nil { show(.resentBefore, "\(letter.position.text) was sent before") }
                 continue
             }
             do throws(Failure) {
                 records.append(try record(for: letter, clients.topics, partitionCount: Int32(clamping: max(1, count))))
-            } catch { show(ResendOutcome(letter.position, .refused, reason: error.message)) }
+            } catch { show(.refused, "\(letter.position.text) not sent: \(error.message)".printable) }
         }
         guard records.count <= 1 || isConfirmed else {
             throw Failure(.usage, "sending \(records.count.counted("dead letter")) again needs --yes")
@@ -227,7 +201,9 @@ extension ResendRequest {
                 failure.hint = [failure.hint, again].compactMap(\.self).joined(separator: "\n")
                 throw failure
             }
-            for record in batch { show(ResendOutcome(record.letter, .resent, as: record)) }
+            for record in batch {
+                show(.resent, "\(record.letter.text) sent to \(record.topic) partition \(record.partition)")
+            }
         }
     }
 }

@@ -20,24 +20,12 @@ struct DeadLettersCommand: ParsableCommand {
     )
 }
 
-struct LetterFilterOptions: ParsableArguments {
-    @Option(.code, completion: .list(DeadLetterReason.allCases.map(\.code))) var code: String?
-}
-
 extension Setting<String?> {
     static var code: Self {
         let codes = DeadLetterReason.allCases.map(\.code)
         return Self(
             "code", "one of \(codes.joined(separator: ", "))", value: "code", help: "Only those with this reason, such as notJSON."
         ) { codes.contains($0) ? $0 : nil }
-    }
-}
-
-extension Settings {
-    /// Whether a dead letter is one that `--code` names.
-    func letterFilter() throws(Failure) -> (DeadLetter) -> Bool {
-        let code = try self[.code]
-        return { code == nil || $0.code == code }
     }
 }
 
@@ -55,8 +43,7 @@ struct DeadLetterList: ParsableCommand {
             """
     )
 
-    @OptionGroup var filter: LetterFilterOptions
-
+    @Option(.code) var code: String?
     @Flag(inversion: .prefixedNo, help: "Only those that were not resent.") var pending: Bool?
     @Option(.last, value: "count", help: "How many of the last ones to show. (default: 50)") var last: Int?
     @Flag(inversion: .prefixedNo, help: "Print each in full, as a line of JSON.") var json: Bool?
@@ -66,15 +53,14 @@ struct DeadLetterList: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let matches = try settings.letterFilter()
-        let isPendingOnly = try settings[.pending]
+        let (code, isPendingOnly) = (try settings[.code], try settings[.pending])
         let last = min(1_000_000, try settings[.last] ?? 50)
         let printsJSON = try settings[.json]
         let reader = try DeadLetterReader(KafkaClients(settings), timeout: settings[.timeout])
-        let letters = try reader.last(last) { matches($0) && !(isPendingOnly && $0.isResent) }
+        let letters = try reader.last(last) { (code == nil || $0.code == code) && !(isPendingOnly && $0.isResent) }
         if printsJSON { return StandardOutput.jsonLines(letters.map(\.json)) }
         guard !letters.isEmpty else { return StandardError.write("no dead letters\n") }
-        StandardOutput.line(DeadLetter.table(letters).lines(paint: .forStandardOutput()).joined(separator: "\n"))
+        DeadLetter.table(letters).print()
     }
 }
 

@@ -36,10 +36,8 @@ struct MenuCommand: ParsableCommand {
             let aliases = juice.aliases.joined(separator: ", ")
             return [.init(juice.id, .bold), .init(juice.name.english), .init(juice.name.korean), .init(recipe), .init(aliases)]
         }
-        let tables = [
-            Table(["fruit", "name", "이름", "initial stock"], fruits), Table(["juice", "name", "이름", "recipe", "aliases"], juices),
-        ]
-        let lines = tables.map { $0.lines(paint: .forStandardOutput()).joined(separator: "\n") }
-        StandardOutput.line(lines.joined(separator: "\n\n"))
+        Table(["fruit", "name", "이름", "initial stock"], fruits).print()
+        StandardOutput.line("")
+        Table(["juice", "name", "이름", "recipe", "aliases"], juices).print()
     }
 }

@@ -51,11 +51,8 @@ struct ShowCommand: ParsableCommand {
         let events = try search.run()
         guard !events.isEmpty else { throw search.notFound }
         if printsJSON { return StandardOutput.jsonLines(events.map(\.json)) }
-        let paint = Paint.forStandardOutput()
-        var table = Table([.init(title: "", width: 23)] + Array(repeating: .init(title: ""), count: 4))
-        for event in events { table.add(event.cells) }
-        let notes = search.notes.map { paint(.faint, $0) }
-        StandardOutput.line((table.lines(paint: paint).dropFirst() + notes).joined(separator: "\n"))
+        Table(Array(repeating: "", count: 5), events.map(\.cells)).print(withTitles: false)
+        for note in search.notes { StandardOutput.line(Paint.forStandardOutput()(.faint, note)) }
     }
 }
 
@@ -149,11 +146,11 @@ final class CommandSearch {
     func run() throws(Failure) -> [CommandEvent] {
         let topics = clients.topics
         let reader = try TopicReader(clients, topic: topics.results, topics.orders, topics.restocks, of: store, timeout: timeout)
-        let (bar, total) = (ProgressBar(), reader.watermarks.offsetCount)
-        defer { bar.clear() }
+        let (progress, total) = (ProgressLine(), reader.watermarks.offsetCount)
+        defer { progress.clear() }
         var done = 0
         let isAll = try reader.visit(period, newestFirst: true) { window, times throws(Failure) in
-            bar.show("searching", done, of: total)
+            progress.show("searching", done, of: total)
             try reader.read(window, add)
             done += window.offsetCount
             searchedSince = times.lowerBound

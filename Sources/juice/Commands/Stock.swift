@@ -31,16 +31,14 @@ struct StockCommand: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let (store, printsJSON, menu) = (try settings[.store], try settings[.json], try settings.menu())
-        let table = StockTable(menu: menu, language: try settings[.language])
+        let language = try settings[.language]
         let interruption = try settings[.watch] ? StopSignal.onInterruption() : nil
         let reader = try StockReader(KafkaClients(settings).watching(settings), store: store, timeout: settings[.timeout])
         func printRecords(_ entries: [StockReader.Entry]) {
             StandardOutput.jsonLines(entries.map { RecordLine.json($0.place, record: $0.bytes) })
         }
         func printTable(_ entries: [StockReader.Entry]) {
-            let records = entries.map(\.record)
-            let lines = table.fitted(to: LiveTerminal.columns ?? 100, records).lines(records, paint: .forStandardOutput())
-            StandardOutput.line(lines.joined(separator: "\n"))
+            Table.stock(entries.map(\.record), menu, language).print()
         }
 
         try reader.readAll()
@@ -61,7 +59,8 @@ struct StockCommand: ParsableCommand {
             if printsJSON {
                 printRecords(changes)
             } else if StandardOutput.isTerminal {
-                StandardOutput.write(ANSI.clear)
+                // Clears the terminal, and moves the cursor to its top left.
+                StandardOutput.write("\u{1B}[2J\u{1B}[H")
                 printTable(reader.latest)
             } else {
                 for entry in changes {
@@ -86,7 +85,8 @@ final class StockReader {
             BorrowedText.withText(store) { name in
                 AnswerEncoder(menu: menu).stock(store: name, revision: 0, levels: FruitStore(menu: menu), into: &buffer)
             }
-            return Entry(record: .initial(of: store, menu), bytes: buffer.bytes, place: nil)
+            let stock = menu.fruits.map { FruitAmount(fruit: $0.id, amount: $0.initialStock) }
+            return Entry(record: StockRecord(store: store, revision: 0, stock: stock), bytes: buffer.bytes, place: nil)
         }
     }
 
@@ -128,70 +128,20 @@ final class StockReader {
     }
 }
 
-/// Stores and their fruits as a table: a row for each store, a number and a bar for each fruit.
-struct StockTable {
-    let menu: Menu
-    let language: Language
-    var barColumns = 8
-
-    /// The same table with bars as wide as `columns` allows, from 1 to 16 columns each.
-    func fitted(to columns: Int, _ records: [StockRecord]) -> StockTable {
-        var table = self
-        table.barColumns = 1
-        let narrowest = table.lines(records, paint: .none).map { DisplayWidth.of($0) }.max() ?? 0
-        table.barColumns = min(16, max(1, 1 + (columns - narrowest) / max(1, fruits(in: records).count)))
-        return table
-    }
-
-    /// The lines of the table. Fruits are in menu order, followed by those that are only in the records. A fruit's bar is full at
-    /// its initial stock, or at the highest level of any listed store.
-    func lines(_ records: [StockRecord], paint: Paint) -> [String] {
-        let fruits = fruits(in: records)
-        var table = Table(
-            [.init(title: language == .korean ? "가게" : "store")]
-                + fruits.flatMap { [.init(title: $0.name, alignment: .right), .init(title: "", width: barColumns)] })
-        for record in records {
+extension Table {
+    /// A row for each store, and a column for each fruit: in menu order, and then those that are only in the records.
+    static func stock(_ records: [StockRecord], _ menu: Menu, _ language: Language) -> Table {
+        var known = Set(menu.fruits.map(\.id))
+        let others = records.flatMap(\.stock).map(\.fruit).filter { known.insert($0).inserted }
+        let rows = records.map { record -> [Cell] in
             let levels = Dictionary(record.stock.map { ($0.fruit, $0.amount) }) { first, _ in first }
-            let cells = fruits.flatMap { fruit -> [Table.Cell] in
-                guard let level = levels[fruit.id] else { return [.init("-"), .init("")] }
-                let bar = Bar.text(level, full: fruit.full, columns: barColumns)
-                return [.init(String(level)), .init(bar, colour(level, of: fruit))]
+            let cells = (menu.fruits.map(\.id) + others).map { fruit in
+                levels[fruit].map { Cell("\($0)", $0 == 0 ? .red : nil) } ?? Cell("–")
             }
-            table.add([.init(StoreID.visible(record.store), .bold)] + cells)
+            return [Cell(StoreID.visible(record.store), .bold)] + cells
         }
-        return table.lines(paint: paint)
-    }
-
-    private struct ShownFruit {
-        let id, name: String
-        let full: Int
-    }
-
-    private func fruits(in records: [StockRecord]) -> [ShownFruit] {
-        var highest: [String: Int] = [:]
-        var others: [String] = []
-        for entry in records.lazy.flatMap(\.stock) {
-            if highest[entry.fruit] == nil && menu.fruitIndex(id: entry.fruit) == nil { others.append(entry.fruit) }
-            highest[entry.fruit] = max(highest[entry.fruit] ?? 0, entry.amount)
-        }
-        let known = menu.fruits.map { fruit in
-            ShownFruit(
-                id: fruit.id, name: fruit.name.text(in: language).printable, full: max(fruit.initialStock, highest[fruit.id] ?? 0))
-        }
-        return known + others.map { ShownFruit(id: $0, name: $0.printable, full: highest[$0] ?? 0) }
-    }
-
-    private func colour(_ level: Int, of fruit: ShownFruit) -> Paint.Colour {
-        if level == 0 { return .red }
-        return level * 4 < fruit.full ? .yellow : .green
-    }
-}
-
-extension StockRecord {
-    /// The stock of a store before its first change.
-    static func initial(of store: String, _ menu: Menu) -> StockRecord {
-        let stock = menu.fruits.map { FruitAmount(fruit: $0.id, amount: $0.initialStock) }
-        return StockRecord(store: store, revision: 0, stock: stock)
+        let names = menu.fruits.map { $0.name.text(in: language) } + others
+        return Table([language == .korean ? "가게" : "store"] + names.map(\.printable), rows)
     }
 }
 

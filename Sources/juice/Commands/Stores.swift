@@ -37,7 +37,7 @@ struct StoresCommand: ParsableCommand {
         let rows = StoreRows(reader.latest, known: known)
         if try settings[.json] { return StandardOutput.jsonLines(rows.json) }
         guard !rows.json.isEmpty else { return StandardError.write("no order or restock has changed any store yet\n") }
-        StandardOutput.line(rows.table.lines(paint: .forStandardOutput()).joined(separator: "\n"))
+        rows.table.print()
         StandardError.write("\(rows.json.count.counted("store"))\n")
     }
 }
@@ -45,10 +45,7 @@ struct StoresCommand: ParsableCommand {
 /// The stores as `juice stores` shows them.
 struct StoreRows {
     /// A row for each store.
-    private(set) var table = Table([
-        .init(title: "store"), .init(title: "changes", alignment: .right), .init(title: "last change"),
-        .init(title: "partition", alignment: .right), .init(title: ""),
-    ])
+    let table: Table
     /// A line for each store, for programs.
     private(set) var json: [[UInt8]] = []
 
@@ -60,6 +57,7 @@ struct StoreRows {
         let changed = Set(entries.map { Name($0.record.store) })
         let unchanged = (known ?? []).filter { !changed.contains(Name($0)) }.sorted()
         let alike = Dictionary(grouping: entries.map(\.record.store) + unchanged, by: StoreID.look)
+        var rows: [[Table.Cell]] = []
         for (store, entry) in entries.map({ ($0.record.store, $0) }) + unchanged.map({ ($0, nil) }) {
             let (revision, place) = (entry?.record.revision ?? 0, entry?.place)
             let others = (alike[StoreID.look(of: store)] ?? []).lazy.filter { Name($0) != Name(store) }.prefix(3)
@@ -72,13 +70,14 @@ struct StoreRows {
                 isKnown == false ? "not on the list" : nil,
                 others.isEmpty ? nil : "looks like \(others.map(StoreID.visible).joined(separator: ", "))",
             ]
-            table.add([
+            rows.append([
                 .init(StoreID.visible(store), .bold), .init("\(revision)"),
                 .init(place.map { $0.timestamp.map(DateTime.text) ?? "-" } ?? "never"),
                 .init(place.map { "\($0.partition)" } ?? ""),
                 .init(notes.compactMap(\.self).joined(separator: "; "), .yellow),
             ])
         }
+        table = Table(["store", "changes", "last change", "partition", ""], rows)
     }
 }
 

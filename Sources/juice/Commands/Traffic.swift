@@ -70,9 +70,7 @@ struct Traffic {
     private let juices: [String]
     private let extra: Int
     private var random: SeededGenerator
-    private var orderCount = 0, restockCount = 0
-    /// The fruits of restocks without an answer, by restock id. Further orders that lack them cause no more restocks.
-    private var underway: [String: (store: String, fruits: [String])] = [:]
+    private var orderCount = 0
 
     /// - Parameters:
     ///   - stores: at least one.
@@ -98,20 +96,12 @@ struct Traffic {
         return happens(onceIn: 25) ? [order, .cancel(id: id, store: store)] : [order]
     }
 
-    /// The restock to send after an answer; nil if none is needed. It adds large amounts at once, where `juice restock-bot` keeps
-    /// levels.
-    mutating func nextRestock(after answer: Answer) -> OutgoingCommand? {
-        if answer.command == .restock { underway[answer.id] = nil }
+    /// The restock to send after an answer; nil if none is needed. Its id follows from the order's, so a repeated answer causes no
+    /// second one. It adds large amounts at once, where `juice restock-bot` keeps levels.
+    func restock(after answer: Answer) -> OutgoingCommand? {
         guard case .outOfStock(_, let missing) = answer.outcome else { return nil }
-        let empty = missing.filter { fruit in
-            !underway.values.contains { $0.store == answer.store && $0.fruits.contains(fruit.fruit) }
-        }
-        guard !empty.isEmpty else { return nil }
-        restockCount += 1
-        let id = "bot-\(run)\(restockCount)"
-        underway[id] = (answer.store, empty.map(\.fruit))
-        let amounts = empty.map { FruitAmount(fruit: $0.fruit, amount: $0.needed - $0.inStock + extra) }
-        return .restock(id: id, store: answer.store, .add, amounts)
+        let amounts = missing.map { FruitAmount(fruit: $0.fruit, amount: $0.needed - $0.inStock + extra) }
+        return .restock(id: "bot-\(answer.id)", store: answer.store, .add, amounts)
     }
 
     /// The pause before the next order at a human pace: about six orders per second.
@@ -136,12 +126,8 @@ final class TrafficSession {
     private static let closingTime = Duration.seconds(2)
 
     private(set) var tally = Tally()
-    var inFlight: Int { sentAt.count }
-    /// Orders answered per second since the first was sent.
-    var ordersPerSecond: Double {
-        guard let firstSentAt else { return 0 }
-        return Double(tally.orders) / max(0.1, (ContinuousClock.now - firstSentAt) / .seconds(1))
-    }
+    /// The orders and cancels without an answer.
+    private var inFlight: Set<Sent> = []
 
     private let clients: KafkaClients
     private let producer: Producer
@@ -151,9 +137,6 @@ final class TrafficSession {
     /// Without a limit the traffic is for people to watch, so it has their pace; otherwise it is as fast as answers arrive.
     private let orderLimit: Int?
     private var orderCount = 0
-    /// The orders and cancels without an answer.
-    private var sentAt: [Sent: ContinuousClock.Instant] = [:]
-    private var firstSentAt: ContinuousClock.Instant?
     private var (nextOrderAt, lastAnswerAt) = (ContinuousClock.now, ContinuousClock.now)
     private var failedDelivery: KafkaError?
 
@@ -172,26 +155,25 @@ final class TrafficSession {
     /// - Parameters:
     ///   - mayBegin: whether orders may be sent, asked before each step. May throw to end the session.
     ///   - show: receives the answers of each step, which may be none.
-    func run(until isEnded: () -> Bool, mayBegin: () throws -> Bool = { true }, show: ([Answer]) throws -> Void) throws {
-        while !isEnded(), orderCount < orderLimit ?? .max || inFlight > 0 {
+    func run(until isEnded: () -> Bool, mayBegin: () throws -> Bool = { true }, show: ([Answer]) -> Void) throws {
+        while !isEnded(), orderCount < orderLimit ?? .max || !inFlight.isEmpty {
             if try mayBegin() { try sendOrders() }
-            try show(try readAnswers())
+            show(try readAnswers())
         }
         let deadline = Deadline(after: Self.closingTime)
-        while inFlight > 0 && !deadline.isOver {
+        while !inFlight.isEmpty && !deadline.isOver {
             _ = try mayBegin()
-            try show(try readAnswers())
+            show(try readAnswers())
         }
     }
 
     /// Sends the orders that are due, as many as may be in flight.
     private func sendOrders() throws(Failure) {
-        while inFlight < Self.mostInFlight, orderCount < orderLimit ?? .max, .now >= nextOrderAt {
+        while inFlight.count < Self.mostInFlight, orderCount < orderLimit ?? .max, .now >= nextOrderAt {
             orderCount += 1
-            firstSentAt = firstSentAt ?? .now
             if orderLimit == nil { nextOrderAt = .now + traffic.pause() }
             for command in traffic.next() {
-                sentAt[Sent(kind: command.kind, id: command.id)] = .now
+                inFlight.insert(Sent(kind: command.kind, id: command.id))
                 try send(command)
             }
         }
@@ -208,18 +190,18 @@ final class TrafficSession {
         let timeout = orderLimit == nil ? min(wait, max(.zero, nextOrderAt - .now)) : wait
         try results.poll(timeout: timeout) { record throws(Failure) in
             guard let value = record.value, let answer = try? decoder.decode(value) else { return }
-            let start = sentAt.removeValue(forKey: Sent(kind: answer.command, id: answer.id))
+            let isExpected = inFlight.remove(Sent(kind: answer.command, id: answer.id)) != nil
             // The embedded broker also shows answers of transactions that were aborted and repeated.
-            guard start != nil || answer.command == .restock else { return }
-            tally.count(answer, after: start.map { .now - $0 } ?? .zero)
+            guard isExpected || answer.command == .restock else { return }
+            tally.count(answer)
             answers.append(answer)
-            if let restock = traffic.nextRestock(after: answer) { try send(restock) }
+            if let restock = traffic.restock(after: answer) { try send(restock) }
         }
-        if !answers.isEmpty || inFlight == 0 { lastAnswerAt = .now }
+        if !answers.isEmpty || inFlight.isEmpty { lastAnswerAt = .now }
         guard ContinuousClock.now - lastAnswerAt < Self.answerTimeout else {
             throw Failure(
                 .unavailable,
-                "no answer for \(DurationText.text(Self.answerTimeout)), with \(inFlight.counted("command")) in flight")
+                "no answer for \(DurationText.text(Self.answerTimeout)), with \(inFlight.count.counted("command")) in flight")
         }
         return answers
     }
@@ -233,36 +215,20 @@ final class TrafficSession {
     }
 }
 
-/// Counts answers and measures their latencies.
+/// Counts answers.
 struct Tally {
-    private(set) var juicesMade = 0, outOfStock = 0, rejected = 0, restocked = 0, cancelled = 0
-    /// The latest times from order to answer, at most ``window``.
-    private var times: [Duration] = []
-
-    private static let window = 1000
+    private(set) var juicesMade = 0, outOfStock = 0, rejected = 0, cancelled = 0
 
     var orders: Int { juicesMade + outOfStock + rejected }
 
-    /// - Parameter time: how long an order took.
-    mutating func count(_ answer: Answer, after time: Duration = .zero) {
+    mutating func count(_ answer: Answer) {
         switch (answer.command, answer.outcome) {
         case (_, .juiceMade): juicesMade += 1
         case (_, .outOfStock): outOfStock += 1
         case (.order, .rejected): rejected += 1
-        case (_, .restocked): restocked += 1
         case (_, .cancelled): cancelled += 1
-        case (.restock, .rejected), (.cancel, .rejected), (_, .answerLost): break
+        case (.restock, .rejected), (.cancel, .rejected), (_, .restocked), (_, .answerLost): break
         }
-        guard answer.command == .order else { return }
-        if times.count == Self.window { times.removeFirst() }
-        times.append(time)
-    }
-
-    /// The median and p99 latency of the latest answers; nil before the first.
-    var answerTimes: (median: Duration, p99: Duration)? {
-        guard !times.isEmpty else { return nil }
-        let sorted = times.sorted()
-        return (sorted[sorted.count / 2], sorted[min(sorted.count - 1, sorted.count * 99 / 100)])
     }
 
     /// The last line of `juice demo` and `juice traffic`, which scripts may read.

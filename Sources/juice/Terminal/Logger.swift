@@ -69,20 +69,3 @@ struct LineLogHandler: LogHandler {
         }
     }
 }
-
-/// The local time of day, as `HH:MM:SS`.
-enum ClockTime {
-    static var now: String { of(secondsSince1970: Int(Date.now.timeIntervalSince1970)) }
-
-    /// - Parameters:
-    ///   - format: a format of strftime(3).
-    ///   - isUTC: whether the time is UTC instead of local.
-    static func of(secondsSince1970 seconds: Int, format: String = "%T", isUTC: Bool = false) -> String {
-        var clock = time_t(seconds)
-        var parts = tm()
-        _ = isUTC ? gmtime_r(&clock, &parts) : localtime_r(&clock, &parts)
-        var text = [CChar](repeating: 0, count: 64)
-        let length = strftime(&text, text.count, format, &parts)
-        return String(decoding: text[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-}

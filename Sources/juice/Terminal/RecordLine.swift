@@ -64,7 +64,7 @@ struct BytesText {
 enum DateTime {
     /// The local date and time, as `2026-01-31 12:34:56`.
     static func text(milliseconds: Int64) -> String {
-        ClockTime.of(secondsSince1970: Int(milliseconds / 1000), format: "%F %T")
+        format(milliseconds, "%F %T", isUTC: false)
     }
 
     /// The same with milliseconds.
@@ -72,8 +72,18 @@ enum DateTime {
 
     /// In RFC 3339 and UTC, as `2026-01-31T12:34:56.789Z`.
     static func utc(milliseconds: Int64) -> String {
-        let text = ClockTime.of(secondsSince1970: Int(milliseconds / 1000), format: "%FT%T", isUTC: true)
+        let text = format(milliseconds, "%FT%T", isUTC: true)
         return text + "." + fraction(milliseconds) + "Z"
+    }
+
+    /// - Parameter format: a format of strftime(3).
+    private static func format(_ milliseconds: Int64, _ format: String, isUTC: Bool) -> String {
+        var clock = time_t(milliseconds / 1000)
+        var parts = tm()
+        _ = isUTC ? gmtime_r(&clock, &parts) : localtime_r(&clock, &parts)
+        var text = [CChar](repeating: 0, count: 64)
+        let length = strftime(&text, text.count, format, &parts)
+        return String(decoding: text[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     private static func fraction(_ milliseconds: Int64) -> String { String(String(1000 + abs(milliseconds % 1000)).dropFirst()) }

@@ -24,19 +24,10 @@ enum DisplayWidth {
         return clipped + "…"
     }
 
-    /// The side of the padding that text is on.
-    enum Alignment {
-        case left
-        case right
-    }
-
-    /// The text, padded with spaces to `columns`.
-    static func pad(_ text: String, to columns: Int, _ alignment: Alignment = .left) -> String {
+    /// The text, padded with spaces to `columns`: on its right, or on its left to align it right.
+    static func pad(_ text: String, to columns: Int, alignsRight: Bool = false) -> String {
         let spaces = String(repeating: " ", count: max(0, columns - of(text)))
-        switch alignment {
-        case .left: return text + spaces
-        case .right: return spaces + text
-        }
+        return alignsRight ? spaces + text : text + spaces
     }
 
     private static func width(of character: Character) -> Int {
@@ -67,13 +58,6 @@ enum DisplayWidth {
 
 /// A text table with aligned columns, in any script.
 struct Table {
-    struct Column {
-        let title: String
-        var alignment = DisplayWidth.Alignment.left
-        /// The minimum width.
-        var width = 0
-    }
-
     struct Cell {
         let text: String
         var colour: Paint.Colour?
@@ -84,58 +68,31 @@ struct Table {
         }
     }
 
-    let columns: [Column]
-    private(set) var rows: [[Cell]] = []
+    let titles: [String]
+    let rows: [[Cell]]
 
-    init(_ columns: [Column]) { self.columns = columns }
+    /// - Parameter rows: as many cells as titles each.
+    init(_ titles: [String], _ rows: [[Cell]]) { (self.titles, self.rows) = (titles, rows) }
 
-    mutating func add(_ cells: [Cell]) { rows.append(cells) }
-
-    /// A line with the titles and one per row, without trailing spaces.
+    /// A line with the titles and one per row, without trailing spaces. Columns of numbers are aligned right.
     func lines(paint: Paint) -> [String] {
-        let rows = [columns.map { Cell($0.title, .faint) }] + rows
-        let widths = columns.indices.map { column in
-            rows.reduce(columns[column].width) { widest, row in
-                column < row.count ? max(widest, DisplayWidth.of(row[column].text)) : widest
-            }
+        let lines = [titles.map { Cell($0, .faint) }] + rows
+        let widths = titles.indices.map { column in lines.map { DisplayWidth.of($0[column].text) }.max() ?? 0 }
+        let areNumbers = titles.indices.map { column in
+            rows.allSatisfy { $0[column].text.allSatisfy { $0.isNumber || $0 == "–" } }
         }
-        return rows.map { row in
-            let last = row.lastIndex { !$0.text.isEmpty } ?? 0
-            return row.indices.prefix(last + 1).map { column in
-                let isLast = column == last && columns[column].alignment == .left
-                let text = DisplayWidth.pad(row[column].text, to: isLast ? 0 : widths[column], columns[column].alignment)
-                return paint(row[column].colour, text)
+        return lines.map { line in
+            let last = line.lastIndex { !$0.text.isEmpty } ?? 0
+            return line.indices.prefix(last + 1).map { column in
+                let width = column == last && !areNumbers[column] ? 0 : widths[column]
+                return paint(line[column].colour, DisplayWidth.pad(line[column].text, to: width, alignsRight: areNumbers[column]))
             }.joined(separator: "  ")
         }
     }
-}
 
-extension Table {
-    /// A table of these rows. Columns of numbers are aligned right.
-    init(_ titles: [String], _ rows: [[Cell]]) {
-        let columns = titles.indices.map { column in
-            let isNumeric = rows.allSatisfy { $0[column].text.allSatisfy { $0.isNumber || $0 == "–" } }
-            return Column(title: titles[column], alignment: isNumeric ? .right : .left)
-        }
-        self.init(columns)
-        rows.forEach { add($0) }
-    }
-}
-
-/// A horizontal bar with a resolution of an eighth of a column.
-enum Bar {
-    private static let eighths: [Character] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"]
-
-    /// A bar for `value` that has the width `columns` at `full`.
-    ///
-    /// Any value above zero is visible, so an empty bar means that nothing is left.
-    static func text(_ value: Int, full: Int, columns: Int) -> String {
-        guard value > 0, full > 0, columns > 0 else { return "" }
-        let share = min(1, Double(value) / Double(full))
-        let units = max(1, Int((share * Double(columns) * 8).rounded()))
-        var bar = String(repeating: "█", count: units / 8)
-        if units % 8 > 0 { bar.append(eighths[units % 8 - 1]) }
-        return bar
+    /// Prints all lines, or all but the titles.
+    func print(withTitles: Bool = true) {
+        StandardOutput.line(lines(paint: .forStandardOutput()).dropFirst(withTitles ? 0 : 1).joined(separator: "\n"))
     }
 }
 

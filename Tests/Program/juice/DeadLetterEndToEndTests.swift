@@ -80,7 +80,7 @@ struct DeadLetterEndToEndTests {
     @discardableResult
     static func resend(_ clients: KafkaClients, _ request: ResendRequest) throws(Failure) -> [String] {
         var outcomes: [String] = []
-        try request.run(clients, timeout: .seconds(30)) { outcomes.append($0.text) }
+        try request.run(clients, timeout: .seconds(30)) { outcomes.append($1) }
         return outcomes
     }
 

@@ -80,9 +80,9 @@ struct DeadLetterTests {
         let lines = DeadLetter.table([resent, Self.letter("kiwi", key: nil)]).lines(paint: .none)
         #expect(
             lines == [
-                "position  when                 store     code        source              resent  value                     message",
-                "1@7       -                    강남      notJSON     juice.orders 3@42   yes     딸기                      why",
-                "1@7       -                    main      notJSON     juice.orders 3@42   no      kiwi                      why",
+                "position  when  store  code     source             resent  value  message",
+                "1@7       -     강남   notJSON  juice.orders 3@42  yes     딸기   why",
+                "1@7       -     main   notJSON  juice.orders 3@42  no      kiwi   why",
             ])
     }
 

@@ -14,6 +14,13 @@ import Testing
 /// Settings that are given on the command line alone.
 func given(_ options: [String: String] = [:]) throws -> Settings { try Settings(options: options, environment: [:]) }
 
+extension BackgroundGroup {
+    /// Runs the service in the background.
+    static func service(_ configuration: ServiceConfiguration, logger: Logger) -> BackgroundGroup {
+        BackgroundGroup([OrderService(configuration: configuration, logger: logger)])
+    }
+}
+
 /// Runs an embedded broker with the service during a body.
 enum EmbeddedService {
     static var quiet: Logger { Logger.lines(level: .critical) { _ in } }

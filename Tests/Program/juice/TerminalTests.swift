@@ -25,54 +25,23 @@ struct TerminalTests {
 
     @Test func padsByColumns() {
         #expect(DisplayWidth.pad("딸기", to: 6) == "딸기  ")
-        #expect(DisplayWidth.pad("딸기", to: 6, .right) == "  딸기")
+        #expect(DisplayWidth.pad("딸기", to: 6, alignsRight: true) == "  딸기")
         #expect(DisplayWidth.pad("딸기", to: 2) == "딸기")
     }
 
-    @Test(arguments: [
-        (0, ""), (-1, ""), (1, "▏"), (50, "██"), (100, "████"), (200, "████"), (56, "██▎"), (99, "████"),
-    ])
-    func drawsBars(value: Int, bar: String) {
-        #expect(Bar.text(value, full: 100, columns: 4) == bar)
-    }
-
-    @Test(arguments: [(0, 8, "auditing  \(blank)  0%"), (4, 8, "auditing  \(half)  50%"), (9, 0, "auditing  \(blank)  100%")])
-    func drawsProgress(done: Int, total: Int, line: String) {
-        #expect(ProgressBar.line("auditing", done, of: total) == line)
-    }
-
-    private static let blank = String(repeating: " ", count: 30)
-    private static let half = String(repeating: "█", count: 15) + String(repeating: " ", count: 15)
-
     @Test func tablesLineUp() {
-        var table = Table([.init(title: "가게"), .init(title: "n", alignment: .right), .init(title: "bar", width: 5)])
-        table.add([.init("강남"), .init("10"), .init("██")])
-        table.add([.init("main"), .init("7"), .init("")])
-        #expect(table.lines(paint: .none) == ["가게   n  bar", "강남  10  ██", "main   7"])
-        // Numbers are aligned right.
-        let short = Table(["가게", "n"], [[.init("강남"), .init("10")], [.init("main"), .init("–")]])
-        #expect(short.lines(paint: .none) == ["가게   n", "강남  10", "main   –"])
+        let table = Table(
+            ["가게", "n", "note"], [[.init("강남"), .init("10"), .init("a")], [.init("main"), .init("–"), .init("")]])
+        #expect(table.lines(paint: .none) == ["가게   n  note", "강남  10  a", "main   –"])
     }
 
     @Test func stockIsInMenuOrderWithUnknownFruitsLast() {
         let record = StockRecord(
             store: "강남", revision: 1, stock: [FruitAmount(fruit: "yuzu", amount: 3), FruitAmount(fruit: "kiwi", amount: 5)])
-        let lines = StockTable(menu: .standard, language: .korean, barColumns: 2).lines([record], paint: .none)
         #expect(
-            lines == [
-                "가게  딸기      바나나      파인애플      키위      망고      yuzu",
-                "강남     -           -             -         5  █      -         3  ██",
+            Table.stock([record], .standard, .korean).lines(paint: .none) == [
+                "가게  딸기  바나나  파인애플  키위  망고  yuzu", "강남     –       –         –     5     –     3",
             ])
-    }
-
-    @Test(arguments: [80, 100, 140])
-    func stockFitsItsColumns(columns: Int) {
-        let stock = Menu.standard.fruits.map { FruitAmount(fruit: $0.id, amount: 1000) }
-        let record = StockRecord(store: "홍대", revision: 1, stock: stock)
-        let table = StockTable(menu: .standard, language: .korean).fitted(to: columns, [record])
-        let widths = table.lines([record], paint: .none).map { DisplayWidth.of($0) }
-        #expect(widths.allSatisfy { $0 <= columns })
-        #expect((1...16).contains(table.barColumns))
     }
 
     @Test func controlCharactersCannotSteerTheTerminal() {
