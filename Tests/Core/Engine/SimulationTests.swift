@@ -10,9 +10,9 @@ import Testing
     private static let seedCount: UInt64 = 300
     /// Seeds that find what few of them find, tried first. After a change of the engine `simulate --flaw NAME` tells others.
     private static let rareFinds: [Flaw: UInt64] = [
-        .fenceAfterClaim: 729, .refusalBlamedOnCommand: 198, .undecidedClaimsNotRead: 37, .claimedOncePerAssignment: 132,
+        .fenceAfterClaim: 729, .refusalBlamedOnCommand: 198, .undecidedClaimsNotRead: 37, .claimedOncePerAssignment: 386,
         .failedFenceIgnored: 64, .stateKeptBlindly: 236, .truncationNotNoticed: 67, .notesAndForwardsInOneFlush: 445,
-        .sumsNotClosed: 134, .recordsNotCounted: 248, .chainNotFollowed: 168, .oldestNotHeld: 164, .menuNotCompared: 88,
+        .sumsNotClosed: 521, .recordsNotCounted: 805, .chainNotFollowed: 473, .oldestNotHeld: 164, .menuNotCompared: 339,
         .lastNotCompared: 87, .openTransactionsNotWaitedFor: 53, .secondIDInitialisedLate: 28, .secondPath: 24,
         .logSamenessNotChecked: 20, .gapNotNoticed: 313, .lostAnswerMisreported: 1069,
     ]
