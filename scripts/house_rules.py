@@ -20,8 +20,6 @@ LONGEST_LINE = 132
 # As many lines of code in a row, the same in two places, are a second copy.
 COPY = 7
 LONGEST_FILE = 620
-# The only file that may be longer, until the audit replays.
-LONGER = {Path("Sources/JuiceAudit/PartitionAudit.swift"): 720}
 BASELINE = ROOT / "scripts/lines.txt"
 # Sources may grow by this many lines over the baseline. More needs a line in the changelog with what a user has of it, such as
 # "- Orders can be sent for later (+420 lines)."
@@ -67,9 +65,8 @@ def copies(files):
 
 def long_files(files):
     for path, lines in files.items():
-        most = LONGER.get(path, LONGEST_FILE)
-        if path.parts[0] == "Sources" and path.suffix == ".swift" and len(lines) > most:
-            yield path, most, f"{len(lines)} lines, at most {most}"
+        if path.parts[0] == "Sources" and path.suffix == ".swift" and len(lines) > LONGEST_FILE:
+            yield path, LONGEST_FILE, f"{len(lines)} lines, at most {LONGEST_FILE}"
 
 
 def sizes(files):
