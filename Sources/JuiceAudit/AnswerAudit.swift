@@ -1,7 +1,7 @@
 import JuiceDomain
 import JuiceMessages
 
-/// Judges the answers of one partition: replays each command in the state that the answers before it left its store in.
+/// Checks the answers of one partition: replays each command in the state that the answers before it left its store in.
 struct AnswerAudit {
     /// What is wrong with an answer.
     typealias Problem = (text: String, category: Fault.Category)
@@ -11,7 +11,7 @@ struct AnswerAudit {
     private let decoder = AnswerDecoder()
     /// The menus that the present owner may have, the likeliest first; none if it has one that is not given.
     private var menus: [Replay]
-    private var memory: AnswerMemory
+    var memory: AnswerMemory
     private(set) var stores: Stores
     private var states: [StoreState] = []
     private var stock: StockAudit
@@ -29,15 +29,12 @@ struct AnswerAudit {
     // MARK: - What is known
 
     /// Reads a record of an input as the present owner does.
-    func read(_ value: UnsafeRawBufferPointer?, _ topic: InputTopic) -> Replay.Reading {
+    func read(_ value: UnsafeRawBufferPointer?, _ topic: InputTopic) -> Replay.Decoded {
         (menus.first ?? replays[0]).read(value, topic)
     }
 
     /// The number of a store; nil if it belongs to another partition.
     mutating func number(of store: UnsafeRawBufferPointer) -> Int? { stores.number(of: store) }
-
-    /// There was an answer at this time that is not known, or whose command is not.
-    mutating func forget(at time: Int64) { memory.forget(at: time) }
 
     /// It is unknown what was answered before.
     ///
@@ -65,9 +62,6 @@ struct AnswerAudit {
         return !menus.isEmpty
     }
 
-    /// The place of the oldest answer that the service must remember, as far as is known.
-    mutating func oldest(at moment: SendTimes) -> Int64? { memory.oldest(at: moment) }
-
     /// Reads the stock ahead.
     mutating func readStock() throws { try stock.read(&stores) }
 
@@ -75,29 +69,30 @@ struct AnswerAudit {
     ///
     /// - Parameter isEndKnown: whether no later answers may be missing.
     mutating func finishStock(isEndKnown: Bool) throws -> Audit {
-        let (states, rest) = (states, StoreState(isWhole: isWhole, revision: isWhole ? 0 : nil))
-        try stock.finish({ isEndKnown ? ($0 < states.count ? states[$0] : rest).revision : nil }, &stores)
+        let (states, unnamed) = (states, unnamed)
+        try stock.finish({ isEndKnown ? ($0 < states.count ? states[$0] : unnamed).revision : nil }, &stores)
         return stock.audit
     }
 
-    private func state(of store: Int) -> StoreState {
-        store < states.count ? states[store] : StoreState(isWhole: isWhole, revision: isWhole ? 0 : nil)
-    }
+    /// The state of a store that no answer has named yet.
+    private var unnamed: StoreState { StoreState(isWhole: isWhole, revision: isWhole ? 0 : nil) }
+
+    private func state(of store: Int) -> StoreState { store < states.count ? states[store] : unnamed }
 
     private mutating func set(_ state: StoreState, of store: Int) {
-        while states.count <= store { states.append(StoreState(isWhole: isWhole, revision: isWhole ? 0 : nil)) }
+        while states.count <= store { states.append(unnamed) }
         states[store] = state
         stock.reached(state, of: store, stores)
     }
 
     // MARK: - The verdict
 
-    /// Judges the answer to a command.
+    /// Checks the answer to a command.
     ///
     /// - Parameters:
     ///   - value: the answer's bytes, in a record at an offset and a time.
     ///   - original: the command's record.
-    mutating func judge(
+    mutating func check(
         _ answer: JournalAnswer, _ value: UnsafeRawBufferPointer, _ record: AuditRecord, _ command: Command,
         _ original: AuditRecord, at times: SendTimes, _ counts: inout AuditCounts
     ) -> [Problem] {
@@ -133,7 +128,7 @@ struct AnswerAudit {
             if difference != nil, replays[0].contents(of: value, head) == first.contents { return problems }
         }
         if let difference { problems.append((difference, .wrong)) }
-        adopt(answer, value, record, command.store, isFirst: true, times: times, &counts)
+        adopt(answer, value, record, command.store, sent: times, &counts)
         return problems
     }
 
@@ -161,14 +156,11 @@ struct AnswerAudit {
         if answer.role == .cancel, case .cancelled(let amounts, _) = (try? decoder.decode(value))?.outcome { returned = amounts }
         var right: [UInt8]?
         for (place, menu) in menus.enumerated() {
-            var task = command.task
-            if place > 0,
-                case .success(let read) = original.value.withBytes({ menu.read($0, command.kind == .restock ? .restocks : .orders) }
-                )
-            {
-                task = read.task
+            var content = command.content
+            if place > 0, case .success(let read) = original.value.withBytes({ menu.read($0, command.kind.inputTopic) }) {
+                content = read.content
             }
-            let tasks = memory.tasks(of: command, task, at: times, unknownStore: unknownStore, returned: returned)
+            let tasks = memory.tasks(of: command, content, at: times, unknownStore: unknownStore, returned: returned)
             for task in tasks {
                 guard let expected = menu.answer(to: task, answer.head, on: before) else {
                     counts.unjudged += 1
@@ -187,12 +179,10 @@ struct AnswerAudit {
     /// Takes what an answer says for true, whether it is right or not: it should be one fault, and not one more for each answer
     /// after it.
     ///
-    /// - Parameters:
-    ///   - isFirst: whether repeats get it again.
-    ///   - times: when its command was sent; nil if that is not known.
+    /// - Parameter times: when its command was sent; nil if that is not known. Then it is not remembered for repeats.
     private mutating func adopt(
-        _ answer: JournalAnswer, _ value: UnsafeRawBufferPointer, _ record: AuditRecord, _ store: Int, isFirst: Bool,
-        times: SendTimes?, _ counts: inout AuditCounts
+        _ answer: JournalAnswer, _ value: UnsafeRawBufferPointer, _ record: AuditRecord, _ store: Int, sent times: SendTimes?,
+        _ counts: inout AuditCounts
     ) {
         let head = answer.head
         var (left, taken): ([FruitAmount], [FruitAmount]) = ([], [])
@@ -217,33 +207,19 @@ struct AnswerAudit {
             state.revision = answer.revision
             set(said == nil ? StoreState(isWhole: false) : state, of: store)
         }
-        guard isFirst else { return }
-        if times != nil, let count { counts[keyPath: count] += 1 }
+        guard let times else { return }
+        if let count { counts[keyPath: count] += 1 }
         guard answer.role != .unremembered else { return }
         let identity = RecordDigest(of: head)
         let order = head.command == .cancel ? AnswerHead(.order, id: head.id, store: head.store, offset: 0) : head
         memory.remember(
             AnswerMemory.FirstAnswer(
                 offset: record.offset, contents: replays[0].contents(of: value, head), kind: head.command, was: answer.was,
-                taken: taken, sent: times?.earliest ?? .min / 2, answered: record.timestamp),
+                taken: taken, sent: times.earliest, answered: record.timestamp),
             identity, order: RecordDigest(of: order), times)
     }
 
-    /// Takes over what a copied answer says, whose command is not known.
-    ///
-    /// - Returns: what is wrong with it.
-    mutating func follow(
-        _ answer: JournalAnswer, _ value: UnsafeRawBufferPointer, _ record: AuditRecord, _ counts: inout AuditCounts
-    ) -> String? {
-        guard let store = stores.number(of: answer.head.store.bytes) else { return "the store belongs to another partition" }
-        let revision = state(of: store).revision
-        let isFirst = !answer.head.isDuplicate && answer.role != .lost
-        adopt(answer, value, record, store, isFirst: isFirst, times: nil, &counts)
-        guard let revision, answer.revision > 0, !answer.head.isDuplicate, answer.revision != revision &+ 1 else { return nil }
-        return "its revision is \(answer.revision), should be \(revision &+ 1)"
-    }
-
-    /// Takes over what an answer says that cannot be judged.
+    /// Takes over what an answer says that cannot be checked.
     ///
     /// - Parameter ifNew: whether only the next changes count, as those do not of a record that is there twice.
     mutating func adopt(
@@ -251,7 +227,7 @@ struct AnswerAudit {
     ) {
         guard let store = stores.number(of: answer.head.store.bytes) else { return }
         if ifNew, answer.revision <= state(of: store).revision ?? -1 { return }
-        adopt(answer, value, record, store, isFirst: false, times: nil, &counts)
+        adopt(answer, value, record, store, sent: nil, &counts)
     }
 }
 

@@ -60,27 +60,27 @@ struct AnswerMemory {
     /// not.
     ///
     /// - Parameters:
-    ///   - task: what the command asks for.
+    ///   - content: what the command asks for, under a menu.
     ///   - unknownStore: the rejection if the service may not know the store.
     ///   - returned: what the answer to a cancel says it returned.
     func tasks(
-        of command: Command, _ task: Command.Task, at moment: SendTimes, unknownStore: Rejection?, returned: [FruitAmount]
+        of command: Command, _ content: CommandContent, at moment: SendTimes, unknownStore: Rejection?, returned: [FruitAmount]
     ) -> [Command.Task] {
-        let own = rules.stores != nil && unknownStore != nil ? [] : [task]
-        let tasks = own + (unknownStore.map { [.reject($0)] } ?? [])
+        let contents = (rules.stores != nil && unknownStore != nil ? [] : [content]) + (unknownStore.map { [.reject($0)] } ?? [])
+        let tasks = contents.map { Command.Task($0, []) }
         guard let known = answers[command.remembered] else {
             guard mayHaveExpired(moment) else { return tasks }
             switch command.kind {
-            case .order: return tasks + [.reject(.cancelled)]
+            case .order: return tasks + [(.reject(.cancelled), [])]
             // The reason is all that counts of a rejection.
-            case .cancel: return [.putBack(returned), .reject(.wouldOverflow(fruit: 0, inStock: 0))] + tasks
+            case .cancel: return [(.cancel, returned), (.reject(.wouldOverflow(fruit: 0, inStock: 0)), [])] + tasks
             case .restock: return tasks
             }
         }
         let isKnown = isRemembered(known, moment)
         switch (command.kind, known.kind) {
-        case (.order, .cancel): return (isKnown ? [] : tasks) + [.reject(.cancelled)]
-        case (.cancel, _): return [.putBack(known.taken)] + (isKnown ? [] : tasks)
+        case (.order, .cancel): return (isKnown ? [] : tasks) + [(.reject(.cancelled), [])]
+        case (.cancel, _): return [(.cancel, known.taken)] + (isKnown ? [] : tasks)
         default: return tasks
         }
     }
@@ -117,14 +117,14 @@ struct AnswerMemory {
     /// - Parameters:
     ///   - identity: that of its command.
     ///   - order: for a cancel, that of its order, whose place it takes unless it was rejected.
-    ///   - times: when its command was sent; nil if that is not known.
-    mutating func remember(_ answer: FirstAnswer, _ identity: RecordDigest, order: RecordDigest, _ times: SendTimes?) {
+    ///   - times: when its command was sent.
+    mutating func remember(_ answer: FirstAnswer, _ identity: RecordDigest, order: RecordDigest, _ times: SendTimes) {
         var (answer, identity) = (answer, identity)
         if answer.was == .cancelled {
             answers[identity] = nil
             identity = order
             // Otherwise the order could be made again within its own window.
-            if let order = answers[identity], let times, isRemembered(order, times) { answer.sent = max(answer.sent, order.sent) }
+            if let order = answers[identity], isRemembered(order, times) { answer.sent = max(answer.sent, order.sent) }
         }
         answer.number = number
         answers[identity] = answer

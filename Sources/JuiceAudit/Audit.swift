@@ -21,9 +21,8 @@ package struct AuditRules: Sendable {
     var allowsOpen: Bool
     /// Whether a forwarded command has the time of its original. Topics may set times themselves, or refuse old ones.
     package var keepsTimes: Bool
-    /// By partition: the last record of the journal that says where to go on in a copy from another cluster. All before it has the
-    /// offsets of that cluster.
-    var copies: [Int32: Int64] = [:]
+    /// Where to go on in a copy from another cluster. Before, the journal has the offsets of that cluster.
+    var copies: [AuditAnchor] = []
 
     /// The defaults are the service's.
     package init(
@@ -46,16 +45,16 @@ package struct Audit: Sendable {
     package private(set) var faults: [Fault] = []
     private var totals: [Fault.Category: Int] = [:]
     package internal(set) var counts = AuditCounts()
-    /// The partitions whose beginning could not be judged, and from where on they could.
+    /// The partitions whose beginning could not be checked, and from where on they could.
     package internal(set) var starts: [AuditMoment] = []
     /// Which partition had which owners, in the order of partitions and times.
     package internal(set) var owners: [AuditOwner] = []
     /// Where operators moved positions, in the order of partitions and times.
     package internal(set) var anchors: [AuditAnchor] = []
-    /// What was judged of each partition of an input.
-    var judged: [InputPartition: Judged] = [:]
+    /// What was checked of each partition of an input.
+    var checked: [InputPartition: Checked] = [:]
 
-    struct Judged: Sendable {
+    struct Checked: Sendable {
         var offsets: Range<Int64>
         /// When the first of them may have been written, in milliseconds since 1970: what is older has expired.
         let since: Int64
@@ -66,20 +65,18 @@ package struct Audit: Sendable {
     init() {}
 
     /// Audits all records of a source. One that was copied from another cluster is read twice: only its anchors say from where on
-    /// the journal has the offsets of the copy.
+    /// the journal has the offsets of the copy, and what is before counts as expired.
     ///
-    /// - Parameter lanes: how many partitions to judge at the same time: those that leave the same rest form a lane.
+    /// - Parameter lanes: how many partitions to check at the same time: those that leave the same rest form a lane.
     /// - Throws: what the source throws.
     package init(of source: some AuditSource, by rules: AuditRules, lanes: Int = 1) throws {
-        self = try Self.judge(source, rules, lanes)
+        self = try Self.check(source, rules, lanes)
         var copied = rules
-        for anchor in anchors where anchor.isOfCopy {
-            copied.copies[anchor.at.partition] = max(copied.copies[anchor.at.partition] ?? 0, anchor.at.offset)
-        }
-        if !copied.copies.isEmpty { self = try Self.judge(source, copied, lanes) }
+        copied.copies = anchors.filter(\.isOfCopy)
+        if !copied.copies.isEmpty { self = try Self.check(source, copied, lanes) }
     }
 
-    private static func judge(_ source: some AuditSource, _ rules: AuditRules, _ lanes: Int) throws -> Audit {
+    private static func check(_ source: some AuditSource, _ rules: AuditRules, _ lanes: Int) throws -> Audit {
         let count = Topic.allCases.reduce(rules.partitionCount) { max($0, source.partitionCount(of: $1)) }
         let transfers = Transfers()
         let found = Mutex((audit: Audit(), failure: (any Error)?.none))
@@ -96,6 +93,7 @@ package struct Audit: Sendable {
         }
         var (audit, failure) = found.withLock { $0 }
         if let failure { throw failure }
+        audit.anchors += rules.copies.filter { copy in !audit.anchors.contains { $0.at == copy.at } }
         transfers.audit.withLock { $0.finish(&audit) }
         audit.starts.sort { $0.partition < $1.partition }
         audit.owners.sort { ($0.from.partition, $0.from.offset) < ($1.from.partition, $1.from.offset) }
@@ -119,7 +117,7 @@ package struct Audit: Sendable {
         starts += other.starts
         owners += other.owners
         anchors += other.anchors
-        judged.merge(other.judged) { $1 }
+        checked.merge(other.checked) { $1 }
     }
 }
 
@@ -194,7 +192,7 @@ package struct AuditCounts: Sendable, Hashable, Encodable {
     package internal(set) var open = 0
     /// Records of orders and restocks from before the journal's first position, or that an anchor passed over.
     package internal(set) var skipped = 0
-    /// Records of the journal that could not be judged: what they depend on has expired, or their menu is not known.
+    /// Records of the journal that could not be checked: what they depend on has expired, or their menu is not known.
     package internal(set) var unjudged = 0
     /// Stores that a record named.
     package internal(set) var stores = 0
@@ -228,16 +226,6 @@ package struct Fault: Sendable, Encodable, CustomStringConvertible {
 
     init(_ category: Category, _ place: Place, _ problem: String) {
         (self.category, self.place, self.problem) = (category, place, problem)
-    }
-
-    private enum Member: CodingKey { case category, problem }
-
-    /// Writes the members of the place beside its own.
-    package func encode(to encoder: any Encoder) throws {
-        try place.encode(to: encoder)
-        var members = encoder.container(keyedBy: Member.self)
-        try members.encode(category, forKey: .category)
-        try members.encode(problem, forKey: .problem)
     }
 
     package var description: String { "\(category.rawValue): \(place): \(problem)" }

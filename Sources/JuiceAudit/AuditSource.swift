@@ -31,10 +31,8 @@ package struct Place: Sendable, Hashable, Comparable, Encodable, CustomStringCon
     package let partition: Int32
     package let offset: Int64
 
-    /// The same partition, as the journal names it; nil if that is no input.
-    var input: InputPartition? {
-        InputTopic.allCases.first { $0.topic == topic }.map { InputPartition(topic: $0, partition: partition) }
-    }
+    /// The same partition, as the journal names it.
+    var input: InputPartition { InputPartition(topic: topic == .orders ? .orders : .restocks, partition: partition) }
 
     package var description: String { "\(topic.name) \(partition)@\(offset)" }
 
@@ -109,11 +107,12 @@ struct RecordCursor {
     /// What could not be read before the records at hand.
     private var gaps: [AuditGap] = []
 
-    init(_ source: any AuditSource, _ topic: Topic, _ partition: Int32) {
+    /// - Parameter start: where to begin; what is before it counts as expired.
+    init(_ source: any AuditSource, _ topic: Topic, _ partition: Int32, from start: Int64 = 0) {
         (self.source, self.topic, self.partition) = (source, topic, partition)
         isAtEnd = partition >= source.partitionCount(of: topic)
         // Compaction moves the first offset of the stock, which says nothing.
-        first = isAtEnd || topic == .stock ? 0 : source.firstOffset(of: topic, partition: partition)
+        first = isAtEnd || topic == .stock ? 0 : max(start, source.firstOffset(of: topic, partition: partition))
         offset = first
     }
 

@@ -16,18 +16,16 @@ struct OwnerAudit {
 
     /// Adds a claim.
     ///
-    /// - Parameter isCopied: whether its offsets are those of another cluster.
     /// - Returns: what is wrong with it.
-    mutating func add(_ claim: JournalClaim, at moment: AuditMoment, partitionCount: Int32, isCopied: Bool) -> String? {
-        let since = isCopied ? min(claim.since, moment.offset) : claim.since
+    mutating func add(_ claim: JournalClaim, at moment: AuditMoment, partitionCount: Int32) -> String? {
         fenced.formUnion(claim.fenced + claim.ids)
-        let isAlone = !claims.reversed().prefix(while: { $0.offset >= since }).contains { $0.ids != claim.ids }
+        let isAlone = !claims.reversed().prefix(while: { $0.offset >= claim.since }).contains { $0.ids != claim.ids }
         if isAlone, fenced.isSuperset(of: ids) {
             (self.claim, ids, fenced) = (moment.offset, claim.ids, [])
             begin(claim.group, claim.instance, at: moment)
         }
         claims.append((moment.offset, claim.ids))
-        if since > moment.offset { return "the claim's since is \(since), after the claim itself" }
+        if claim.since > moment.offset { return "the claim's since is \(claim.since), after the claim itself" }
         return claim.partitions == partitionCount
             ? nil : "the claim's count of partitions is \(claim.partitions), not \(partitionCount)"
     }

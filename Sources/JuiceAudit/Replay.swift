@@ -12,16 +12,10 @@ struct Command {
     let identity: RecordDigest
     /// The identity under which its answer is remembered: its own, or for a cancel that of its order.
     let remembered: RecordDigest
-    let task: Task
+    let content: CommandContent
 
-    /// What the command asks of its store.
-    enum Task {
-        case make(JuiceOrder)
-        case apply(StockEdit)
-        /// Puts back what an order used. A cancel does not say what that was.
-        case putBack([FruitAmount])
-        case reject(Rejection)
-    }
+    /// What the service may do with it, and what a cancel puts back, which its record does not say.
+    typealias Task = (content: CommandContent, returned: [FruitAmount])
 }
 
 /// What a store holds, and how often it was changed.
@@ -53,18 +47,12 @@ final class Replay {
         (decoder, maker, encoder) = (CommandDecoder(menu: menu), JuiceMaker(menu: menu), AnswerEncoder(menu: menu))
     }
 
-    typealias Reading = Result<(kind: CommandKind, id: String, task: Command.Task), DeadLetterReason>
+    typealias Decoded = Result<(kind: CommandKind, id: String, content: CommandContent), DeadLetterReason>
 
     /// Reads the value of a record of an input.
-    func read(_ value: UnsafeRawBufferPointer?, _ topic: InputTopic) -> Reading {
+    func read(_ value: UnsafeRawBufferPointer?, _ topic: InputTopic) -> Decoded {
         switch decoder.decode(value, of: topic) {
-        case .command(let kind, let id, let content):
-            switch content {
-            case .make(let order): .success((kind, String(id), .make(order)))
-            case .cancel: .success((kind, String(id), .putBack([])))
-            case .apply(let edit): .success((kind, String(id), .apply(edit)))
-            case .reject(let rejection): .success((kind, String(id), .reject(rejection)))
-            }
+        case .command(let kind, let id, let content): .success((kind, String(id), content))
         case .undecodable(let reason): .failure(reason)
         }
     }
@@ -79,7 +67,7 @@ final class Replay {
         func isKnown() -> Bool { (0..<content.fruits.count).allSatisfy { levels[content.fruits[$0].fruit] != nil } }
         buffer.removeAll()
         do throws(Rejection) {
-            switch task {
+            switch task.content {
             case .reject(let rejection): throw rejection
             case .make(let order):
                 maker.count(order, &content.fruits)
@@ -91,10 +79,10 @@ final class Replay {
                 content.kind = .restocked
                 content.fruits.set(edit, left: fruits)
                 content.revision = revision
-            case .putBack(let amounts):
+            case .cancel:
                 content.kind = .cancelled
                 // A fruit that left the menu is not returned.
-                for used in amounts {
+                for used in task.returned {
                     guard let fruit = menu.fruitIndex(id: used.fruit) else { continue }
                     content.fruits.add(FruitTally.Line(fruit: fruit, amount: used.amount, level: 0))
                 }

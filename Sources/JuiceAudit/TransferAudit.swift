@@ -43,7 +43,7 @@ struct TransferAudit {
     /// The record that left, and whether as a dead letter.
     private struct Origin: Hashable {
         let place: Place
-        let isLetter: Bool
+        let isDeadLetter: Bool
     }
 
     private var faults: [(origin: Origin, timestamp: Int64, fault: Fault)] = []
@@ -54,21 +54,21 @@ struct TransferAudit {
     private var received: [Origin: [Received]] = [:]
     /// The latest that were matched, and what was handled.
     private var matched = Recent<Origin, (sent: Sent, handled: Place)>(65_536)
-    /// From when on all letters are there: older ones have expired.
-    var lettersSince = Int64.min
+    /// From when on all dead letters are there: older ones have expired.
+    var deadLettersSince = Int64.min
 
     /// The journal says that a record left, and will say so again if an operator moves its position back.
-    mutating func send(_ sent: Sent, from place: Place, isLetter: Bool) {
-        let origin = Origin(place: place, isLetter: isLetter)
+    mutating func send(_ sent: Sent, from place: Place, isDeadLetter: Bool) {
+        let origin = Origin(place: place, isDeadLetter: isDeadLetter)
         guard matched[origin] == nil, self.sent.updateValue(sent, forKey: origin) == nil else { return }
-        if !isLetter { forwarded += 1 }
+        if !isDeadLetter { forwarded += 1 }
         match(origin)
     }
 
     /// A record says that it is the copy of the one at a place.
-    mutating func receive(_ record: Received, from place: Place, isLetter: Bool) {
-        let origin = Origin(place: place, isLetter: isLetter)
-        if let match = matched[origin] { return judge(record, match.sent, origin, match.handled) }
+    mutating func receive(_ record: Received, from place: Place, isDeadLetter: Bool) {
+        let origin = Origin(place: place, isDeadLetter: isDeadLetter)
+        if let match = matched[origin] { return check(record, match.sent, origin, match.handled) }
         received[origin, default: []].append(record)
         match(origin)
     }
@@ -79,12 +79,12 @@ struct TransferAudit {
         else { return }
         matched[origin] = (sent, handled)
         (self.sent[origin], self.received[origin]) = (nil, nil)
-        for record in received { judge(record, sent, origin, handled) }
+        for record in received { check(record, sent, origin, handled) }
     }
 
-    private mutating func judge(_ record: Received, _ sent: Sent, _ origin: Origin, _ handled: Place) {
+    private mutating func check(_ record: Received, _ sent: Sent, _ origin: Origin, _ handled: Place) {
         let isRight = record.isRight(for: sent)
-        if origin.isLetter {
+        if origin.isDeadLetter {
             if !isRight { report(.wrong, record, origin, "it is not the dead letter that \(origin.place) must have") }
         } else if isRight {
             copies += 1
@@ -102,24 +102,24 @@ struct TransferAudit {
         let anchors = audit.anchors
         for (origin, sent) in sent.sorted(by: { $0.key.place < $1.key.place }) {
             let received = received.removeValue(forKey: origin) ?? []
-            for record in received { judge(record, sent, origin, record.place) }
+            for record in received { check(record, sent, origin, record.place) }
             guard sent.contents != nil, !received.contains(where: { $0.isRight(for: sent) }) else { continue }
-            let owner = sent.owner.flatMap { Place(topic: origin.place.topic, partition: $0, offset: 0).input }
-            if sent.notedAt <= owner.map({ audit.judged[$0]?.since ?? .max }) ?? lettersSince {
+            let owner = sent.owner.map { Place(topic: origin.place.topic, partition: $0, offset: 0).input }
+            if sent.notedAt <= owner.map({ audit.checked[$0]?.since ?? .max }) ?? deadLettersSince {
                 audit.counts.unjudged += 1
             } else {
                 let problem = owner.map { "it was forwarded to partition \($0.partition), which has no such copy" }
                 faults.append((origin, sent.notedAt, Fault(.missing, origin.place, problem ?? "it has no such dead letter")))
             }
         }
-        for (origin, received) in received.sorted(by: { $0.key.place < $1.key.place }) where origin.isLetter {
+        for (origin, received) in received.sorted(by: { $0.key.place < $1.key.place }) where origin.isDeadLetter {
             let place = origin.place
-            guard place.input.flatMap({ audit.judged[$0] })?.offsets.contains(place.offset) ?? true else { continue }
+            guard audit.checked[place.input]?.offsets.contains(place.offset) ?? true else { continue }
             // Its note may have been in a part of the journal that was lost, before an operator went on after it.
             let isSkipped = anchors.contains { $0.moved(place) && ($0.from ?? .max)..<max($0.from ?? .max, $0.to) ~= place.offset }
-            for letter in received {
-                let fault = Fault(.wrong, letter.place, "the journal does not say that \(place) is a dead letter")
-                if isSkipped { audit.counts.unjudged += 1 } else { faults.append((origin, letter.timestamp, fault)) }
+            for deadLetter in received {
+                let fault = Fault(.wrong, deadLetter.place, "the journal does not say that \(place) is a dead letter")
+                if isSkipped { audit.counts.unjudged += 1 } else { faults.append((origin, deadLetter.timestamp, fault)) }
             }
         }
         for (origin, timestamp, fault) in faults {
@@ -128,7 +128,7 @@ struct TransferAudit {
                 // Where an operator moved the position back, another record may be at the place by now.
                 let isMovedBack = anchor.to <= min(origin.place.offset, anchor.from ?? 0) && fault.category != .doubled
                 // A dead letter that was copied from another cluster names its record by the offset there.
-                return isMovedBack || anchor.isOfCopy && origin.isLetter && timestamp < anchor.at.timestamp
+                return isMovedBack || anchor.isOfCopy && origin.isDeadLetter && timestamp < anchor.at.timestamp
             }
             if isVoid { audit.counts.unjudged += 1 } else { audit.add(fault) }
         }
@@ -196,7 +196,7 @@ extension AuditRecord {
     var mayHaveBadHeaders: Bool { headers.isEmpty || headers.count >= 99_990 }
 
     /// What the record's dead letter may hold: all of it or, if the broker refuses that, the beginnings, or nothing.
-    func letters(_ code: String) -> [Int] {
+    func deadLetters(_ code: String) -> [Int] {
         let header = AuditHeader(HeaderName.truncatedFrom, Array("\(size)".utf8))
         let cut = [Self.truncatedHalf, 0].map { half in
             with(key: key.map { Array($0.prefix(half)) }, value: value.map { Array($0.prefix(half)) }, [header]).contents(code)
@@ -207,7 +207,7 @@ extension AuditRecord {
     }
 
     /// The place of the record that has this dead letter, and the code; nil if its headers do not say so.
-    func letterOrigin(_ topicPrefix: String) -> (Place, code: String)? {
+    func deadLetterOrigin(_ topicPrefix: String) -> (Place, code: String)? {
         // The service's own headers are the last five. A record that was resent from the dead letters has others of the same names
         // before them.
         let own = headers.suffix(5).reduce(into: [:]) { $0[$1.name] = String(decoding: $1.value ?? [], as: UTF8.self) }

@@ -501,7 +501,7 @@ final class Simulation {
                     $0.name == HeaderName.truncatedFrom
                         || $0 == MessageHeader(name: HeaderName.errorCode, value: DeadLetterReason.unanswerable.code)
                 }
-            }.map { "dead-letters[\(partition)]@\($0.offset): the record is put aside for what a topic refused" }
+            }.map { "dead-letters[\(partition)]@\($0.offset): it is a dead letter because of what a topic refused" }
         }
     }
 

@@ -23,14 +23,14 @@ struct AuditCommand: ParsableCommand {
             beginning of a topic has expired, it says from where on it could judge. Commands that are not answered yet are no \
             violation.
 
-            Topics that were copied from another cluster are read twice, and judged from the notes of `juice anchor --copied` \
-            on. Of what was answered before, it checks that the journal is complete.
+            Topics that were copied from another cluster are read twice, and checked from the notes of `juice anchor --copied` \
+            on.
 
             Exit status: 0 clean, 1 a violation, 69 no broker.
 
             Examples:
               juice audit
-              juice audit --json | jq -r '.violations[] | "\\(.topic) \\(.partition)@\\(.offset)"'
+              juice audit --json | jq -r '.violations[].place | "\\(.topic) \\(.partition)@\\(.offset)"'
             """
     )
 

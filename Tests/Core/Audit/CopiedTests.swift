@@ -4,7 +4,7 @@ import Testing
 @testable import JuiceAudit
 
 /// Topics that were copied from another cluster: the story without markers, which take offsets, and with the anchors with which an
-/// operator goes on. What is before the anchors is judged by the journal alone.
+/// operator goes on. What is before the anchors counts as expired.
 @Suite struct CopiedTests {
     /// A copy of the story and how it goes on.
     private struct Copy {
@@ -56,25 +56,18 @@ import Testing
         #expect(audit.starts.map(\.partition) == [0])
         // Those of partition 1, which has the same offsets in both clusters, and three more.
         #expect((audit.counts.commands, audit.counts.duplicates) == (6, 1))
+        #expect(audit.anchors.map(\.copied) == [7, 3, 4, 1])
     }
 
-    /// Changes before the topics are copied.
-    @Test(arguments: [
-        copied("a record that the copier wrote twice") { $0["results 0@12"] = $0["results 0@9"] },
-        copied("a record that it lost", #"results 0@9: it has "records":8, should be "records":7"#) { $0["results 0@3"] = nil },
-        copied("another last record", #"results 0@10: it has "last""#) {
-            $0.replace("results 0@10", #""last":{"orders/0":{"offset":6"#, #""last":{"orders/0":{"offset":5"#)
-        },
-        copied("a change that it lost", "its revision is 6, should be 4", #"restock "r9""#) {
-            $0.replace("results 0@7", #""revision":4"#, #""revision":6"#)
-        },
-        copied("another first answer", "is answered otherwise than at 2", "stock 0@0", "stock 0@1", "stock 0@8") {
-            $0.replace("results 0@2", ":9}", ":8}")
-        },
-    ])
-    private func theJournalIsFollowed(change: Case) throws { try change.check() }
-
-    private static func copied(_ name: String, _ expected: String..., change: (inout AuditTopics) -> Void) -> Case {
-        Case(name, expected, Copy(change).topics)
+    /// Changes before the topics are copied, which `juice anchor` checks, and of what comes after the anchors.
+    @Test func theAuditBeginsAtTheAnchors() throws {
+        expect(try Copy { $0["results 0@3"] = nil }.audit(), [])
+        var copy = Copy()
+        let end = copy.end(0)
+        copy.topics.replace("results 0@\(end - 1)", #""offset":3"#, #""offset":4"#)
+        copy.topics.replace("results 0@\(end - 3)", "unknownJuice", "badQuantity")
+        expect(
+            try copy.audit(),
+            ["missing: restocks 0@3", "restocks 0@4 is not there", #"should be rejected,"reason":"unknownJuice""#])
     }
 }

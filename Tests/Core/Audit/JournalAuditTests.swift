@@ -128,7 +128,7 @@ import Testing
     ]
 
     private static let unread = "it is no record of the journal: "
-    private static let noPlace = "the note is of no place that is journalled here"
+    private static let noPlace = "it is about no place that is journalled here"
 
     private static let notes = [
         adding(#"{"type":"weather","sky":"blue"}"#),
@@ -139,12 +139,12 @@ import Testing
         adding(Line.note("copy", 9, #","partition":-1"#), expected: unread),
         adding(Line.note("copy", .max), expected: noPlace),
         adding(Line.note("anchored", 0, topic: "stock"), expected: unread),
-        adding(Line.rejected("d", "unknownJuice").at(.max), expected: "orders 0@9223372036854775807 is not there"),
+        adding(Line.rejected("d", "unknownJuice").at(.max), expected: noPlace),
         adding(#"{"type":"copy","store":"m","offset":9}"#, expected: unread),
         adding("[]", expected: unread),
     ]
 
-    @Test func nobodyHasClaimed() throws {
+    @Test func aJournalMayLackAClaim() throws {
         var topics = AuditTopics(Self.lines.filter { !$0.hasPrefix(#"{"type":"position""#) })
         topics["results 0@0"] = nil
         expect(try Audit(of: topics, by: Line.rules), ["the partition has no claim"])
@@ -157,7 +157,7 @@ import Testing
         }.check()
     }
 
-    @Test func ownersAreTold() throws {
+    @Test func ownersAreReported() throws {
         let claims = [
             Line.claim("till-1", set: 1, since: 0),
             Line.claim("till-2", since: 2, fenced: Line.ids("till-1", set: 1), group: "a/b"),
@@ -175,7 +175,7 @@ import Testing
             ])
     }
 
-    @Test func anchorsAreTold() throws {
+    @Test func anchorsAreReported() throws {
         let lines = [
             Line.order("a", "mango"), Line.order("b", "mango"), Line.anchored(1), Line.anchored(9), Line.anchored(2),
         ]

@@ -42,7 +42,7 @@ enum Line {
 
     static func anchored(_ offset: Int) -> String { note("anchored", offset, #","by":"root@host","reason":"a test""#) }
 
-    static func putAside(_ offset: Int, _ code: String) -> String { note("deadLetter", offset, #","code":"\#(code)""#) }
+    static func deadLetter(_ offset: Int, _ code: String) -> String { note("deadLetter", offset, #","code":"\#(code)""#) }
 
     /// - Parameter items: a basket's items, or the name of a juice.
     static func order(_ id: String, _ items: String, _ quantity: Int? = nil) -> String {
@@ -312,7 +312,7 @@ enum Story {
         topics.add("results 0@5", Line.made("o5", "kiwi", quantity: 2, #""kiwi":6"#, #""kiwi":4"#, 2).at(4, from: "1/0"))
         topics.add("results 0@6", Line.restocked("r1", #""strawberry":16,"kiwi":2"#, 3).at(0))
         topics.add("results 0@7", Line.restocked("r2", #""mango":30"#, 4).at(1))
-        topics.add("results 0@8", Line.putAside(5, "notJSON"))
+        topics.add("results 0@8", Line.deadLetter(5, "notJSON"))
         topics.add("results 0@9", Line.rejected("o3", "unknownJuice").at(6))
         topics.add("results 0@10", Line.position(7, 2, #","forwarded":{"orders/1":0}"#))
         topics.add("results 0@11", Line.rejected("r3", "wouldGoNegative", of: "restockId").at(2))
@@ -328,7 +328,7 @@ enum Story {
 
         topics.add("results 1@0", Line.claim("till-1", partitions: 2))
         topics.add("results 1@1", Line.note("forwarded", 0, #","to":0"#))
-        topics.add("results 1@2", Line.putAside(1, "misplaced"))
+        topics.add("results 1@2", Line.deadLetter(1, "misplaced"))
         let mangos = Line.made("o7", "mangoKiwi", quantity: 4, #""mango":8,"kiwi":4"#, #""mango":2,"kiwi":6"#, 1)
         topics.add("results 1@3", mangos.at(2, store: second))
         topics.add("results 1@4", Line.short("o8", "mangoKiwi", quantity: 2, "mango", 4, 2).at(3, store: second))

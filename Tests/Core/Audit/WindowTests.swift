@@ -59,7 +59,7 @@ import Testing
         let faults: Int
     }
 
-    private static let other = Line.putAside(7, "notJSON")
+    private static let other = Line.deadLetter(7, "notJSON")
 
     /// The service may restart before the repeat's transaction. It restores what was answered in the 200 ms before the last record
     /// that was handled: an outage, in which none is, does not count.

@@ -81,8 +81,9 @@ struct AuditCommandTests {
             #expect(report.isClean == expected.isEmpty)
             let json = try JSONSerialization.jsonObject(with: Data(JSONText.line(report).utf8)) as? [String: Any]
             let listed = (json?["violations"] as? [[String: Any]] ?? []).map { violation in
-                let members = ["category", "topic", "partition", "offset"].map { "\(violation[$0] ?? "")" }
-                return "\(members[0]) \(members[1]) \(members[2])@\(members[3])"
+                let place = violation["place"] as? [String: Any] ?? [:]
+                let members = ["topic", "partition", "offset"].map { "\(place[$0] ?? "")" }
+                return "\(violation["category"] ?? "") \(members[0]) \(members[1])@\(members[2])"
             }
             #expect(listed == places)
             #expect(report.owners.map(\.instance) == ["b"])
