@@ -12,7 +12,8 @@ final class CommandConsumer {
     private let topics: TopicNames
     private let watch: BrokerWatch
     private let hooks: ClientHooks
-    private var member: GroupConsumer
+    /// The member of the group.
+    private(set) var consumer: Consumer
 
     /// How many partitions stores live in.
     private let storePartitions: Int32
@@ -51,40 +52,37 @@ final class CommandConsumer {
         // Only this client is polled all the time. The others would report events long after they are over.
         hooks.onError = watch.noticed
         self.hooks = hooks
-        member = try Self.join(configuration, worker, hooks)
+        consumer = try Self.join(configuration, worker, hooks)
     }
 
     private static func join(
         _ configuration: ServiceConfiguration, _ worker: Int, _ hooks: ClientHooks
-    ) throws(KafkaError) -> GroupConsumer {
-        try GroupConsumer(
-            of: configuration.topics.inputs, configuration: configuration.groupConsumer(worker: worker), hooks: hooks)
+    ) throws(KafkaError) -> Consumer {
+        let consumer = try Consumer(configuration: configuration.groupConsumer(worker: worker), hooks: hooks)
+        try consumer.subscribe(to: configuration.topics.inputs)
+        return consumer
     }
 
-    /// For lookups of offsets and topics.
-    var consumer: Consumer { member.consumer }
     private var logger: Logger { hooks.logger }
 
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
         if let assigned = try resolveAssignment() { return assigned }
         if let (place, error) = damages.popLast() {
             // Batches that were damaged together are passed over together.
-            let last = Consumer.lastDamaged(
-                of: place, from: error.offset ?? 0, timeout: .seconds(5), configuration: configuration.logEndConsumer,
-                hooks: ClientHooks(logger: logger, logCeiling: .info))
+            let last = consumer.lastDamaged(of: place, from: error.offset ?? 0, timeout: .seconds(5))
             let topic = topics.input(named: place.topic) ?? .orders
             return .damaged(InputPosition(topic: topic, partition: place.partition, offset: last), error.message)
         }
         // A rebalance does not end a poll that waits for records, so polls are short until the first assignment.
-        let waitingTime = Duration.milliseconds(member.hasAssignment ? 100 : 10)
-        let event: GroupConsumer.Event
+        let waitingTime = Duration.milliseconds(consumer.hasAssignment ? 100 : 10)
+        let batch: RecordBatch
         do throws(KafkaError) {
-            event = try member.poll(maxRecords: maxRecords, timeout: wait == .briefly ? waitingTime : .zero)
+            batch = try consumer.poll(maxRecords: maxRecords, timeout: wait == .briefly ? waitingTime : .zero)
         } catch {
             try rejoin(after: error)
             return .revoked
         }
-        switch event {
+        switch batch.rebalance {
         case .assigned(let partitions):
             given = partitions
             return try resolveAssignment() ?? .records([], ends: [])
@@ -92,7 +90,7 @@ final class CommandConsumer {
             forgetAssignment()
             if let error { try report(error) }
             return .revoked
-        case .records(let batch):
+        case nil:
             // librdkafka pauses fetching while its queue holds `queued.min.messages`. Resuming it here keeps the queue smaller
             // than a second's worth of records, at some 500 bytes each.
             if wait == .briefly, batch.count == maxRecords { consumer.fetchOn(from: startedPartitions) }
@@ -154,7 +152,7 @@ final class CommandConsumer {
     /// Reads exactly these partitions from these offsets.
     func start(at offsets: [TopicPartition: Offset]) throws(KafkaError) {
         (damaged, damages) = ([], [])
-        try member.start(at: offsets)
+        try consumer.assign(offsets)
         startedPartitions = Array(offsets.keys)
         for (partition, offset) in offsets {
             logger.debug(
@@ -164,7 +162,7 @@ final class CommandConsumer {
     }
 
     /// Leaves the group.
-    func close() { member.close() }
+    func close() { consumer.close() }
 
     private func forgetAssignment() { (given, startedPartitions, damages) = (nil, [], []) }
 
@@ -188,7 +186,7 @@ final class CommandConsumer {
             rejoinedAt = .now
         }
         do throws(KafkaError) {
-            member = try Self.join(configuration, worker, hooks)
+            consumer = try Self.join(configuration, worker, hooks)
         } catch { throw LogError(.stop, error.description) }
         forgetAssignment()
         (waitingSince, ordersShare) = (nil, OrdersShare())
@@ -241,7 +239,7 @@ final class CommandConsumer {
         case .wait: return nil
         case .rejoin:
             logger.notice("joining the group again: \(topics.orders) did not exist when this member joined")
-            try LogError.rethrowing(member.rejoin)
+            try LogError.rethrowing { () throws(KafkaError) in try consumer.subscribe(to: topics.inputs) }
             (self.given, waitingSince) = (nil, nil)
             return nil
         case .warnOfOthers:

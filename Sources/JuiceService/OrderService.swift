@@ -165,7 +165,8 @@ package struct OrderService: Service {
         }
     }
 
-    /// Probes the brokers. That says nothing of rebalances and transactions, which may take long while brokers answer.
+    /// Probes the brokers every second. By themselves clients notice a broker that hangs only when their requests time out. That
+    /// says nothing of rebalances and transactions, which may take long while brokers answer.
     private func watchBrokers(_ brokers: [String], _ watch: BrokerWatch, _ stop: StopSignal) throws(ServiceError) {
         let consumer = try making { () throws(KafkaError) in
             try Consumer(
@@ -173,7 +174,11 @@ package struct OrderService: Service {
                 hooks: ClientHooks(logger: logger, logCeiling: .debug))
         }
         defer { consumer.close() }
-        watch.keepProbing(consumer, until: stop)
+        while !stop.isRequested {
+            // Brokers are asked twice, within the time in which a process has to stop.
+            watch.probe(consumer, timeout: .milliseconds(1500))
+            stop.wait(for: .seconds(1))
+        }
     }
 
     // MARK: - Workers
@@ -211,7 +216,9 @@ package struct OrderService: Service {
             switch step {
             case .worked, .idle: continue
             // Pauses are short while stopping, so that the last transaction gets as many attempts as time allows.
-            case .backOff(let attempt): stop.wait(for: Backoff.pause(after: attempt), onceRequested: .milliseconds(20))
+            case .backOff(let attempt):
+                // 10 ms after the first failure, doubled with each, up to a second.
+                stop.wait(for: .milliseconds(min(1000, 10 << min(attempt - 1, 7))), onceRequested: .milliseconds(20))
             case .stopped: return
             case .failed(let error): throw error.subject == .setting ? .badConfiguration(error.message) : .failed(error.message)
             }

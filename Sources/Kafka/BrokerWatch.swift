@@ -139,16 +139,6 @@ package final class BrokerWatch: Sendable {
         return false
     }
 
-    /// Probes brokers every second until the stop is requested, and needs a thread of its own. By themselves clients notice a
-    /// broker that hangs only when their requests time out.
-    package func keepProbing(_ client: some MetadataClient, until stop: StopSignal) {
-        while !stop.isRequested {
-            // Brokers are asked twice, within the time in which a process has to stop.
-            probe(client, timeout: .milliseconds(1500))
-            stop.wait(for: .seconds(1))
-        }
-    }
-
     /// A broker has answered.
     package func reached() {
         let isNews = state.withLock { state in

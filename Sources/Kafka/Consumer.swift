@@ -1,7 +1,19 @@
 import CAssertions
 import CRdKafka
+import Synchronization
 
-/// A Kafka consumer that chooses its partitions itself, with ``assign(_:)``. For a member of a group use ``GroupConsumer``.
+/// A Kafka consumer. It chooses its partitions itself, with ``assign(_:)``, or is a member of a group, with ``subscribe(to:)``.
+///
+/// ```swift
+/// let member = try Consumer(configuration: configuration, hooks: hooks)
+/// try member.subscribe(to: ["orders"])
+/// let batch = try member.poll(maxRecords: 1000, timeout: .milliseconds(100))
+/// switch batch.rebalance {
+/// case .assigned(let partitions): try member.assign(offsets(of: partitions))
+/// case .revoked: forget()
+/// case nil: process(batch)
+/// }
+/// ```
 ///
 /// It belongs to one thread. Its calls block that thread, those with a `timeout` for at most that long.
 public final class Consumer {
@@ -63,8 +75,12 @@ public final class Consumer {
         rd_kafka_queue_destroy(queue)
     }
 
-    /// Joins the group. Assigned partitions are not read before ``assign(_:)`` gives the offsets.
-    func subscribe(to topics: [String]) throws(KafkaError) {
+    /// Whether the group has assigned partitions, perhaps none, and not revoked them.
+    public private(set) var hasAssignment = false
+
+    /// Joins the group that `group.id` names, or asks it for another assignment; what the member has is revoked first. Assigned
+    /// partitions are not read before ``assign(_:)`` gives the offsets.
+    public func subscribe(to topics: [String]) throws(KafkaError) {
         (isReading, subscription) = (true, topics)
         let list = PartitionList(topics.map { TopicPartition(topic: $0, partition: -1) })
         let code = list.withPointer { rd_kafka_subscribe(handle.pointer, $0) }
@@ -93,8 +109,14 @@ public final class Consumer {
     }
 
     /// The oldest rebalance that a poll has brought and this has not returned.
-    func nextRebalance() -> Rebalance? {
-        context.rebalances.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+    private func nextRebalance() -> Rebalance? {
+        let rebalance: Rebalance? = context.rebalances.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        switch rebalance {
+        case .assigned: hasAssignment = true
+        case .revoked: hasAssignment = false
+        case nil: break
+        }
+        return rebalance
     }
 
     /// Waits until librdkafka has stopped reading the previous assignment, which it does in the background.
@@ -111,13 +133,14 @@ public final class Consumer {
     }
 
     /// Waits up to `timeout` for the first record, then returns it with all others that have already arrived. They are valid until
-    /// the next call.
+    /// the next call. A rebalance of the group comes alone, as ``RecordBatch/rebalance``.
     ///
     /// - Throws: ``KafkaError`` when the consumer is beyond recovery, for example fenced by another one with the same
     ///   `group.instance.id`. An error that concerns one partition is an element of the batch.
     public func poll(maxRecords: Int, timeout: Duration) throws(KafkaError) -> RecordBatch {
         releaseMessages()
         failure = nil
+        if let rebalance = nextRebalance() { return RecordBatch(rebalance: rebalance) }
         // Records that were fetched before the client stopped come first.
         if handle.hasStopped, rd_kafka_queue_length(queue) == 0 { try recover() }
         if !KafkaConfiguration.noticesMovedLeaders { leaders.askIfDue(about: topics, handle) }
@@ -147,6 +170,8 @@ public final class Consumer {
         if let error = handle.fatalError { throw error }
         let detoured = held == 0 ? try pollDetour(maxRecords: maxRecords, timeout: timeout) : nil
         batch = detoured ?? RecordBatch(messages: UnsafeBufferPointer(rebasing: messages[..<held]), failure: failure)
+        // librdkafka reports some errors only once, so they come before a rebalance that the same poll brought.
+        if batch.isEmpty, let rebalance = nextRebalance() { batch.rebalance = rebalance }
         return batch
     }
 
@@ -268,7 +293,8 @@ public final class Consumer {
         }
     }
 
-    /// Stops reading and leaves the group, if it is in one. It waits for brokers only briefly. Closing again does nothing.
+    /// Stops reading and leaves the group, if it is in one; a static member (`group.instance.id`, KIP-345) keeps its assignment
+    /// until the session times out. It waits for brokers only briefly. Closing again does nothing.
     public func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -363,5 +389,27 @@ public final class Consumer {
             // The leader does not know the partition yet, or no longer. If the topic is gone, its metadata says so.
             throw error.code == .unknownTopicOrPartition ? error.with(\.isRetriable, true) : error
         }
+    }
+}
+
+/// The context of a consumer's rebalance callback, which the polling thread calls, or the one that closes the consumer.
+private final class ConsumerContext: ClientContext, @unchecked Sendable {
+    /// Brought by a poll and not yet returned by it.
+    let rebalances = Mutex<[Rebalance]>([])
+}
+
+private func rebalanceCallback(
+    client: OpaquePointer?, code: rd_kafka_resp_err_t, list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?,
+    opaque: UnsafeMutableRawPointer?
+) {
+    guard let client, let list, let context = ClientContext.of(client) as? ConsumerContext else { return }
+    if code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
+        let partitions = UnsafePointer(list).partitions
+        context.rebalances.withLock { $0.append(.assigned(partitions)) }
+        _ = PartitionList([]).withPointer { rd_kafka_assign(client, $0) }
+    } else {
+        let isRevocation = code == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS
+        context.rebalances.withLock { $0.append(.revoked(isRevocation ? nil : KafkaError(code))) }
+        rd_kafka_assign(client, nil)
     }
 }

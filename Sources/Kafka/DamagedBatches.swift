@@ -2,13 +2,10 @@
 /// can be believed. Hence damage is measured by a consumer of its own, which fetches one batch at a time.
 extension Consumer {
     /// The last offset of the damaged batch that begins at an offset, and of those that follow it directly. If that takes longer
-    /// than `timeout`, it is one of the batch.
-    ///
-    /// - Parameter configuration: of any consumer.
-    package static func lastDamaged(
-        of partition: TopicPartition, from offset: Offset, timeout: Duration, configuration: KafkaConfiguration, hooks: ClientHooks
-    ) -> Offset {
+    /// than `timeout`, it is one of the batch. What this consumer reads is left alone.
+    package func lastDamaged(of partition: TopicPartition, from offset: Offset, timeout: Duration) -> Offset {
         let batchwise = configuration.batchwise.merging(["isolation.level": "read_uncommitted"])
+        let hooks = ClientHooks(logger: hooks.logger, logCeiling: .info)
         guard let consumer = try? Consumer(configuration: batchwise, hooks: hooks) else { return offset }
         defer { consumer.close() }
         let deadline = ContinuousClock.now + timeout

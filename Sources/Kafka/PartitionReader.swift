@@ -212,11 +212,7 @@ public final class PartitionReader {
             var next = start
             if policy == .pass {
                 if error.code.isDamage {
-                    next =
-                        1
-                        + Consumer.lastDamaged(
-                            of: place, from: first, timeout: Self.timeout, configuration: consumer.configuration,
-                            hooks: consumer.hooks)
+                    next = 1 + consumer.lastDamaged(of: place, from: first, timeout: Self.timeout)
                 } else if let log = try consumer.watermarks(of: [place], timeout: Self.timeout)[place] {
                     // An error from before an assignment may come after it.
                     next = start == log.upperBound || log.contains(start) ? start : log.lowerBound

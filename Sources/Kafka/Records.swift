@@ -116,6 +116,14 @@ public struct ConsumedRecord {
     }
 }
 
+/// A change of the partitions that the group has assigned to a consumer.
+public enum Rebalance: Sendable {
+    /// None of these partitions is read before ``Consumer/assign(_:)``. There were none before.
+    case assigned([TopicPartition])
+    /// The group revoked all partitions, or could not be joined for this reason.
+    case revoked(KafkaError?)
+}
+
 /// The result of one poll: views into librdkafka's memory, valid until the consumer polls again.
 public struct RecordBatch: RandomAccessCollection {
     /// A record, an event or an error.
@@ -128,11 +136,13 @@ public struct RecordBatch: RandomAccessCollection {
         case failure(TopicPartition?, KafkaError)
     }
 
-    static var none: Self { Self(messages: UnsafeBufferPointer(start: nil, count: 0)) }
+    static var none: Self { Self() }
 
-    let messages: UnsafeBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
+    var messages = UnsafeBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>(start: nil, count: 0)
     /// The last element, if librdkafka has no message of it.
     var failure: (partition: TopicPartition, error: KafkaError)?
+    /// A change of what the group has assigned. The batch is empty then.
+    public internal(set) var rebalance: Rebalance?
 
     /// The headers of the record at a position, which has this value; nil if librdkafka cannot read them. If the value shows that
     /// there are none, nothing else of the record is touched: in a large batch it is no longer in the processor's caches.

@@ -114,21 +114,6 @@ package final class ThreadWatchdog: Sendable {
     }
 }
 
-/// The pause after consecutive failures: 10 ms after the first, doubled with each, up to a second.
-package struct Backoff: Sendable {
-    package private(set) var failures = 0
-
-    package init() {}
-
-    /// Counts a failure, and returns how long to wait before the next attempt.
-    package mutating func failed() -> Duration {
-        failures += 1
-        return Self.pause(after: failures)
-    }
-
-    package static func pause(after failures: Int) -> Duration { .milliseconds(min(1000, 10 << min(max(failures, 1) - 1, 7))) }
-}
-
 /// A thread for calls to librdkafka that may never return, one at a time. If it is released in the middle of one, it ends when that
 /// call returns, and only then is what the call retains freed.
 final class CallThread: Sendable {

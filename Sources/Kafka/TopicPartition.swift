@@ -22,25 +22,6 @@ public struct TopicPartition: Hashable, Sendable, Encodable, CustomStringConvert
     public var description: String { "\(topic) [\(partition)]" }
 }
 
-/// Ranges of partitions that are still to be read.
-///
-/// Transaction markers occupy offsets, so a range's last record need not be just below its end. A consumer with
-/// `enable.partition.eof` reports what no record shows.
-package struct UnreadRanges {
-    private var ends: [TopicPartition: Offset]
-
-    package init(_ ranges: [TopicPartition: Range<Offset>]) {
-        ends = ranges.filter { !$0.value.isEmpty }.mapValues(\.upperBound)
-    }
-
-    package var isEmpty: Bool { ends.isEmpty }
-
-    /// A partition has been read up to an offset.
-    package mutating func passed(_ partition: TopicPartition, next: Offset) {
-        if let end = ends[partition], next >= end { ends[partition] = nil }
-    }
-}
-
 /// The only owner of an `rd_kafka_topic_partition_list_t`.
 final class PartitionList {
     private let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>

@@ -42,27 +42,25 @@ struct KafkaFeed {
         let topics = configuration.topics
         let partitions = try consumer.partitions(of: [topics.results, topics.stock], timeout: Self.callTimeout)
         let logs = try consumer.watermarks(of: partitions, timeout: Self.callTimeout)
-        var unread = UnreadRanges(logs.filter { $0.key.topic == topics.stock })
+        let stockEnds = logs.filter { $0.key.topic == topics.stock }.mapValues(\.upperBound)
         hub.restart()
         let starts = logs.map { partition, log in
             // The stock is read whole.
             guard partition.topic == topics.results else { return (partition, log.lowerBound) }
             return (partition, max(log.lowerBound, min(nextAnswers[partition] ?? log.upperBound - Self.history, log.upperBound)))
         }
-        try consumer.assign(Dictionary(uniqueKeysWithValues: starts))
+        let reader = PartitionReader(consumer)
+        try reader.start(at: Dictionary(uniqueKeysWithValues: starts))
         let (journal, stock) = (JournalReader(menu: configuration.menu), StockDecoder())
         var isRestored = false
         while !stop.isRequested {
             steps.stepped(Self.thread)
-            var (events, failure) = ([KioskState.Event](), KafkaError?.none)
-            for element in try consumer.poll(maxRecords: 5000, timeout: .milliseconds(50)) {
-                switch element {
-                case .record(let record):
-                    let partition = TopicPartition(topic: record.topic, partition: record.partition)
-                    if partition.topic == topics.results { nextAnswers[partition] = record.offset + 1 }
-                    unread.passed(partition, next: record.offset + 1)
+            let records = try reader.poll(timeout: .milliseconds(50))
+            var events: [KioskState.Event] = []
+            for (partition, indices) in records.runs {
+                for record in records[indices] {
                     // A record that is neither an answer nor stock must not stop all pages.
-                    switch (record.topic == topics.results, record.value, record.key) {
+                    switch (partition.topic == topics.results, record.value, record.key) {
                     case (true, let value?, _):
                         guard (try? journal.read(value))?.answer != nil, let answer = try? journal.wholeAnswer() else { continue }
                         events.append(.answer(ReadAnswer(answer: answer, time: record.timestamp ?? 0, record: Array(value))))
@@ -71,16 +69,11 @@ struct KafkaFeed {
                     case (false, nil, let key?): events.append(.stockRemoved(store: String(decoding: key, as: UTF8.self)))
                     default: continue
                     }
-                case .endOfPartition(let partition, let next): unread.passed(partition, next: next)
-                case .failure(_, let error) where error.remedy == .retry: continue
-                // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
-                case .failure(_, let error) where error.code == .groupAuthorizationFailed: continue
-                case .failure(_, let error): failure = error
                 }
             }
+            nextAnswers = reader.positions.filter { $0.key.topic == topics.results }
             hub.apply(events)
-            if let failure { throw failure }
-            if unread.isEmpty, !isRestored {
+            if !isRestored, reader.hasReached(stockEnds) {
                 isRestored = true
                 hub.update { $0.connection.isRestored = true }
                 logger.notice("the stock of all stores is read")

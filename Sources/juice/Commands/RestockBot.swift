@@ -120,7 +120,7 @@ extension RestockBotPlan {
 /// why no refill counts twice. The bot belongs to one thread, and cannot be used after an error.
 final class RestockBot {
     private let (plan, topics, logger, watch): (RestockBotPlan, TopicNames, Logger, BrokerWatch)
-    private let member: GroupConsumer
+    private let member: Consumer
     private let producer: Producer
     private let decoder = AnswerDecoder()
     /// What is read, by partition of the results.
@@ -147,7 +147,8 @@ final class RestockBot {
             // The last records before an end may be transaction markers, which only this event passes.
             "enable.partition.eof": "true",
         ])
-        member = try GroupConsumer(of: [topics.results], configuration: reading, hooks: hooks)
+        member = try Consumer(configuration: reading, hooks: hooks)
+        try member.subscribe(to: [topics.results])
     }
 
     deinit { member.close() }
@@ -155,7 +156,7 @@ final class RestockBot {
     /// Commits the offsets from which another bot must read in order to decide the same. If that fails, it reads more.
     func commit() {
         committedAt = .now
-        member.consumer.publish(partitions.mapValues(\.safePosition))
+        member.publish(partitions.mapValues(\.safePosition))
     }
 
     /// Polls once, and sends the refills that are due. Commits offsets every 5 seconds.
@@ -163,12 +164,13 @@ final class RestockBot {
         producer.poll(timeout: .zero)
         if let failure { throw failure }
         // A rebalance does not end a poll that waits for records, so polls are short until the first assignment.
-        switch try member.poll(maxRecords: 10_000, timeout: .milliseconds(member.hasAssignment ? 100 : 10)) {
+        let batch = try member.poll(maxRecords: 10_000, timeout: .milliseconds(member.hasAssignment ? 100 : 10))
+        switch batch.rebalance {
         case .assigned(let assigned): try begin(assigned)
         case .revoked(let error):
             partitions = [:]
             if let error { try report(error) }
-        case .records(let batch):
+        case nil:
             if !batch.isEmpty { heardAt = .now }
             for element in batch { try read(element) }
         }
@@ -184,14 +186,14 @@ final class RestockBot {
     }
 
     private func begin(_ assigned: [TopicPartition]) throws(KafkaError) {
-        let committed = try member.consumer.committed(assigned, timeout: .seconds(2))
-        let logs = try member.consumer.watermarks(of: assigned, timeout: .seconds(2))
+        let committed = try member.committed(assigned, timeout: .seconds(2))
+        let logs = try member.watermarks(of: assigned, timeout: .seconds(2))
         guard logs.count == assigned.count else { throw KafkaError(code: .timedOut, isRetriable: true) }
         for (partition, log) in logs {
             let start = committed[partition] ?? nil
             partitions[partition] = Shortages(plan, partition: partition.partition, log: log, committed: start)
         }
-        try member.start(at: partitions.mapValues(\.position))
+        try member.assign(partitions.mapValues(\.position))
         let numbers = assigned.map(\.partition).sorted().map(String.init).joined(separator: ",")
         logger.notice("watching", metadata: ["partitions": "\(numbers)"])
     }

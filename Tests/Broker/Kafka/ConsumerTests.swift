@@ -14,12 +14,12 @@ import Testing
             #expect(member.hasAssignment)
             var values: [String] = []
             func poll() throws {
-                guard case .records(let batch) = try member.poll(maxRecords: 10, timeout: .milliseconds(100)) else { return }
+                let batch = try member.poll(maxRecords: 10, timeout: .milliseconds(100))
                 for case .record(let record) in batch { values.append(record.value?.text ?? "") }
             }
             for _ in 0..<3 { try poll() }
             #expect(values.isEmpty)
-            try member.start(at: [place: 3])
+            try member.assign([place: 3])
             try repeating(until: { values.count >= 2 }, poll)
             #expect(values == ["3", "4"])
             member.close()
@@ -32,7 +32,7 @@ import Testing
             // 27: REBALANCE_IN_PROGRESS.
             broker.fail(next: .heartbeat, with: [KafkaError.Code(rawValue: 27)])
             try repeating(until: {
-                if case .revoked = try member.poll(maxRecords: 1, timeout: .milliseconds(100)) { true } else { false }
+                if case .revoked = try member.poll(maxRecords: 1, timeout: .milliseconds(100)).rebalance { true } else { false }
             })
             #expect(!member.hasAssignment)
             #expect(try join(member).count == 2)
@@ -86,19 +86,6 @@ import Testing
             #expect(count == 8)
             consumer.close()
         }
-    }
-
-    @Test func aRangeIsReadOnceItsEndIsPassed() {
-        let partitions = (0..<3).map { TopicPartition(topic: "t", partition: $0) }
-        var unread = UnreadRanges([partitions[0]: 5..<10, partitions[1]: 0..<1, partitions[2]: 4..<4])
-        for (partition, next) in [(0, 9), (2, 100), (1, 1)] as [(Int, Offset)] {
-            #expect(!unread.isEmpty)
-            unread.passed(partitions[partition], next: next)
-        }
-        #expect(!unread.isEmpty)
-        // The end of the partition reveals a marker at the end of the range.
-        unread.passed(partitions[0], next: 12)
-        #expect(unread.isEmpty)
     }
 }
 

@@ -47,8 +47,9 @@ extension EmbeddedBroker {
     }
 
     /// A member of the group `test`, with its partitions assigned.
-    func member(_ properties: [String: String] = [:]) throws -> GroupConsumer {
-        let member = try GroupConsumer(of: ["t"], configuration: client(properties), hooks: quietHooks)
+    func member(_ properties: [String: String] = [:]) throws -> Consumer {
+        let member = try Consumer(configuration: client(properties), hooks: quietHooks)
+        try member.subscribe(to: ["t"])
         try join(member)
         return member
     }
@@ -136,10 +137,11 @@ extension TransactionSession {
 
 /// Polls until the member has partitions or a minute is over, and returns them.
 @discardableResult
-func join(_ member: GroupConsumer) throws -> [TopicPartition] {
+func join(_ member: Consumer) throws -> [TopicPartition] {
     var joined: [TopicPartition]?
     try repeating(until: { joined != nil }) {
-        if case .assigned(let partitions) = try member.poll(maxRecords: 1, timeout: .milliseconds(100)) { joined = partitions }
+        let batch = try member.poll(maxRecords: 1, timeout: .milliseconds(100))
+        if case .assigned(let partitions) = batch.rebalance { joined = partitions }
     }
     return joined ?? []
 }

@@ -1,16 +1,8 @@
 import Kafka
 import Testing
 
-/// How threads wait, and how one that hangs is noticed.
+/// How a thread that hangs is noticed.
 @Suite struct ThreadTests {
-    @Test func pausesAreDoubledUpToASecond() {
-        var backoff = Backoff()
-        let pauses = (0..<10).map { _ in backoff.failed() }
-        #expect(pauses == [10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000].map { .milliseconds($0) })
-        #expect(Backoff.pause(after: 0) == .milliseconds(10))
-        #expect(Backoff.pause(after: .max) == .milliseconds(1000))
-    }
-
     @Test func aThreadThatMakesNoStepsIsStuckUnlessItHasEnded() {
         let (watch, start) = (ThreadWatchdog(), ContinuousClock.now)
         #expect(watch.stuck(at: start + .seconds(3600)) == [])

@@ -159,9 +159,8 @@ import Testing
         try await onThread {
             var configuration = cluster.serviceConfiguration()
             configuration.kafkaProperties = ["check.crcs": "true"]
-            let last = Consumer.lastDamaged(
-                of: cluster.topics[.orders, 0], from: 1, timeout: .seconds(60), configuration: configuration.logEndConsumer,
-                hooks: ClientHooks(logger: quietLogger))
+            let reader = try Consumer(configuration: configuration.logEndConsumer, hooks: ClientHooks(logger: quietLogger))
+            let last = reader.lastDamaged(of: cluster.topics[.orders, 0], from: 1, timeout: .seconds(60))
             #expect(last == Offset(size))
         }
     }
@@ -182,9 +181,8 @@ import Testing
         try await onThread {
             var configuration = cluster.serviceConfiguration()
             configuration.kafkaProperties = ["check.crcs": "true"]
-            let last = Consumer.lastDamaged(
-                of: cluster.topics[.orders, 0], from: 1, timeout: .seconds(60), configuration: configuration.logEndConsumer,
-                hooks: ClientHooks(logger: quietLogger))
+            let reader = try Consumer(configuration: configuration.logEndConsumer, hooks: ClientHooks(logger: quietLogger))
+            let last = reader.lastDamaged(of: cluster.topics[.orders, 0], from: 1, timeout: .seconds(60))
             #expect(last == Offset(size))
         }
     }
@@ -208,9 +206,7 @@ import Testing
             #expect(records.map(\.offset) == [1])
             #expect(records.first?.value.map { String(decoding: $0, as: UTF8.self) } == #"{"orderId":"b","juice":"kiwi"}"#)
             #expect(damaged == [restocks])
-            let last = Consumer.lastDamaged(
-                of: cluster.topics[restocks], from: 1, timeout: .seconds(60), configuration: configuration.logEndConsumer,
-                hooks: ClientHooks(logger: quietLogger))
+            let last = reader.uncommitted.lastDamaged(of: cluster.topics[restocks], from: 1, timeout: .seconds(60))
             #expect(last == 2)
         }
     }

@@ -74,7 +74,7 @@ struct Transactions {
             }
             try begin()
             try session.commit(timeout: .seconds(10))
-            member.consumer.publish([TopicPartition(topic: "in", partition: 0): Offset(number)])
+            member.publish([TopicPartition(topic: "in", partition: 0): Offset(number)])
             _ = try member.poll(maxRecords: 100, timeout: .zero)
             if number % (count / 4) == 0 { atQuarter() }
         }
@@ -108,20 +108,20 @@ struct Rebalances {
             broker.fail(next: .heartbeat, with: [KafkaError.Code(rawValue: 27)])
             let deadline = ContinuousClock.now + .seconds(10)
             while ContinuousClock.now < deadline {
-                if case .assigned = try member.poll(maxRecords: 10, timeout: .milliseconds(50)) { break }
+                if case .assigned = try member.poll(maxRecords: 10, timeout: .milliseconds(50)).rebalance { break }
             }
         }
         member.close()
     }
 
     /// A member with its partitions assigned.
-    func join(group: String) throws -> GroupConsumer {
-        let member = try GroupConsumer(
-            of: ["in"],
+    func join(group: String) throws -> Consumer {
+        let member = try Consumer(
             configuration: KafkaConfiguration([
                 "bootstrap.servers": broker.bootstrapServers, "group.id": group, "session.timeout.ms": "3500",
                 "heartbeat.interval.ms": "200", "auto.offset.reset": "earliest", "fetch.wait.max.ms": "50",
             ]), hooks: Soak.hooks)
+        try member.subscribe(to: ["in"])
         while !member.hasAssignment { _ = try member.poll(maxRecords: 10, timeout: .milliseconds(50)) }
         return member
     }
