@@ -76,13 +76,6 @@ extension Admin {
         defer { rd_kafka_mem_free(handle.pointer, id) }
         return String(cString: id)
     }
-
-    /// The id of the broker that takes requests for the controller; nil if the brokers do not say in time. Brokers with KRaft name
-    /// any of them, since they pass such requests on.
-    public func controller(timeout: Duration) -> Int32? {
-        let id = rd_kafka_controllerid(handle.pointer, timeout.milliseconds)
-        return id < 0 ? nil : id
-    }
 }
 
 extension ConsumerGroup.Member {

@@ -41,17 +41,16 @@ package struct Examination: Sendable, Encodable {
     package struct Input: Sendable, Encodable {
         package let topic: String
         package let partition: Int32
-        /// The next offset by the journal, and the one that the group has published for monitors.
-        package var next, published: Offset?
+        /// The next offset by the journal.
+        package var next: Offset?
         /// Where the log begins and ends, undecided transactions included; and where those begin.
         package var start: Offset = 0, end: Offset = 0, decidedEnd: Offset = 0
         /// How many commands wait at most: markers of transactions count, too.
         package var waiting: Offset = 0
         /// The first command that waits, and the first record of an undecided transaction.
         package var firstWaiting, firstUndecided: Record?
-        /// The last record that was handled, when it was sent, and when it was answered.
-        package var lastHandled: Offset?
-        package var lastSent, lastAnswered: Date?
+        /// When the last record that was handled was answered.
+        package var lastAnswered: Date?
         /// Where the log ended at the first look, and how many offsets have been handled since; nil if it looked only once.
         package var formerEnd, handled: Offset?
 
@@ -76,8 +75,6 @@ package struct Examination: Sendable, Encodable {
     package var outage: String?
     package var failures: [Failure] = []
     package var clusterID: String?
-    /// The broker that takes requests for the controller.
-    package var controller: Int32?
     package var brokers: [Broker] = []
     package var topics: [Topic] = []
     package var problems: [TopicCheck.Problem] = []
@@ -193,7 +190,6 @@ package final class Examiner {
         seen.brokers = metadata.brokers.sorted { $0.id < $1.id }.map { .init(id: $0.id, address: $0.address) }
         seen.topics = metadata.topics.filter { $0.error == nil }.map { .init(name: $0.name, partitions: $0.partitions) }
         seen.clusterID = admin.clusterID(timeout: .seconds(1))
-        seen.controller = admin.controller(timeout: .seconds(1))
         guard configuration.capabilities.managesTopics else { return TopicCheck.Cluster(metadata) }
         let end = ContinuousClock.now + step
         for index in seen.brokers.indices {
@@ -312,14 +308,10 @@ package final class Examiner {
         for output in seen.outputs.indices { change(&seen.outputs[output]) }
     }
 
-    /// Reads the first record that waits in each input, the first of an undecided transaction, and the last that was answered.
-    /// Offsets alone do not show what waits, since transaction markers have some. And Kafka does not report the time on a
-    /// broker, so the times of records are all there is to compare. Of the outputs only undecided transactions matter.
+    /// Reads the first record that waits in each input, and the first of an undecided transaction. Offsets alone do not show what
+    /// waits, since transaction markers have some. Of the outputs only undecided transactions matter.
     private func lookAtRecords(_ log: LogReader) {
         let (inputs, outputs) = (seen.inputs.map(\.place), seen.outputs.map(\.place))
-        let published = ask("the group's offsets") { timeout throws(KafkaError) in
-            try log.uncommitted.committed(inputs, timeout: timeout)
-        }
         let decided = ask("where undecided transactions begin") { timeout throws(KafkaError) in
             try log.committed.endOffsets(of: inputs, timeout: timeout)
         }
@@ -328,10 +320,7 @@ package final class Examiner {
             let decided = try log.committed.endOffsets(of: outputs, timeout: timeout)
             return (decided: decided, all: try log.uncommitted.endOffsets(of: outputs, timeout: timeout))
         }
-        update { input in
-            input.published = published?[input.place] ?? nil
-            input.decidedEnd = min(decided[input.place] ?? input.end, input.end)
-        }
+        update { $0.decidedEnd = min(decided[$0.place] ?? $0.end, $0.end) }
         for index in seen.outputs.indices {
             let place = seen.outputs[index].place
             seen.outputs[index].decidedEnd = written?.decided[place] ?? 0
@@ -343,14 +332,9 @@ package final class Examiner {
 
         let waiting = firstRecords(log.committed) { min(max($0.next ?? 0, $0.start), $0.decidedEnd)..<$0.decidedEnd }
         let undecided = firstRecords(log.uncommitted) { $0.decidedEnd..<$0.end }
-        let handled = firstRecords(log.uncommitted) { input in
-            guard let last = input.lastHandled, last >= input.start else { return 0..<0 }
-            return last..<last + 1
-        }
         update { input in
             (input.firstWaiting, input.firstUndecided) = (waiting[input.place], undecided[input.place])
             if input.firstWaiting != nil { input.waiting = input.decidedEnd - max(input.next ?? 0, input.start) }
-            input.lastSent = handled[input.place]?.time
         }
     }
 
@@ -382,8 +366,7 @@ extension Examination.Input {
         self.init(place)
         let log = known.extents?.inputs[input] ?? 0..<0
         (self.next, start, end, decidedEnd) = (next(known), log.lowerBound, log.upperBound, log.upperBound)
-        let last = known.lastHandled[input]
-        (lastHandled, lastAnswered) = (last?.offset, last?.at.map { Date(timeIntervalSince1970: Double($0) / 1000) })
+        lastAnswered = known.lastHandled[input]?.at.map { Date(timeIntervalSince1970: Double($0) / 1000) }
         formerEnd = before?.extents?.inputs[input]?.upperBound
         if let before = before.flatMap(next), let next = self.next { handled = next - before }
     }

@@ -63,10 +63,6 @@ private struct Diagnosis {
     private static let patience: TimeInterval = 10
     /// After how long an open transaction is taken for a stuck one: the service's own end after 10 s.
     private static let longestTransaction: TimeInterval = 15
-    /// How far clocks may differ, in seconds. Records say nothing more exact.
-    private static let tolerance: TimeInterval = 60
-    /// How long ago, by the later clock, an answer may be to show a difference of clocks, and not an outage.
-    private static let recent: TimeInterval = 600
 
     init(seen: Examination, configuration: ServiceConfiguration) { (self.seen, self.configuration) = (seen, configuration) }
 
@@ -82,7 +78,6 @@ private struct Diagnosis {
         judgePartitions()
         if let group = seen.group { judge(group) }
         judgeWaiting()
-        judgeClocks()
         for isDenial in [true, false] {
             let failures = seen.failures.filter { $0.isDenial == isDenial }.map { "\($0.part) (\($0.reason))" }
             guard !failures.isEmpty else { continue }
@@ -254,51 +249,6 @@ private struct Diagnosis {
             "commands wait in \(short(inputs.map(\.place.description))) (\(inputs.reduce(0) { $0 + $1.waiting }) at most), the first for"
                 + " \(spanText(seen.time.timeIntervalSince(oldest))), and \(what)",
             fix: "what do the owner's /health/ready and the end of its log say? docs/OPERATIONS.md#\(guide)")
-    }
-
-    // MARK: - Clocks
-
-    /// Compares the times of records with each other and with this machine's clock, and reports the largest difference of each
-    /// input.
-    private mutating func judgeClocks() {
-        // In a recreated log, these are not the commands that were answered.
-        let inputs = seen.partitions.filter { $0.fault == nil }.flatMap(\.inputs)
-        for topic in InputTopic.allCases.map({ configuration.topics[$0] }) {
-            var worst = (seconds: Self.tolerance, text: String?.none)
-            func found(_ seconds: TimeInterval, _ text: (_ span: String) -> String) {
-                if seconds > worst.seconds { worst = (seconds, text(spanText(seconds))) }
-            }
-            for input in inputs where input.topic == topic {
-                func compare(_ time: Date, _ offset: Offset, _ what: String, _ writer: String) {
-                    let record = "\(what) in \(input.place) at offset \(offset)"
-                    found(time.timeIntervalSince(seen.time)) {
-                        "\(record) is stamped \($0) in the future of this machine: the clock of \(writer) is ahead, or this"
-                            + " machine's is behind"
-                    }
-                    guard let end = input.formerEnd, offset >= end else { return }
-                    found(seen.time.timeIntervalSince(time) - seen.watched) {
-                        "\(record) was written just now, but is stamped \($0) before: \(writer) kept it, or has a clock that is"
-                            + " behind, or this machine's is ahead"
-                    }
-                }
-                if let first = input.firstWaiting { compare(first.time, first.offset, "the command", "its sender") }
-                // An answer from long ago may have been given after an outage.
-                guard let last = input.lastHandled, let sent = input.lastSent, let answered = input.lastAnswered,
-                    seen.time.timeIntervalSince(max(sent, answered)) < Self.recent
-                else { continue }
-                compare(sent, last, "the command", "its sender")
-                compare(answered, last, "the answer to the command", "the service")
-                found(sent.timeIntervalSince(answered)) {
-                    "the command in \(input.place) at offset \(last) is stamped \($0) after its answer: its sender's clock is ahead,"
-                        + " or the service's is behind"
-                }
-            }
-            guard let text = worst.text else { continue }
-            add(
-                .warning, text,
-                fix: "compare `date -u` on the machines, and look at their time synchronisation; repeats and latencies depend on it"
-            )
-        }
     }
 }
 

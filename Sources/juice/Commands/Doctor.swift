@@ -8,9 +8,9 @@ struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Say what is wrong with the cluster, the topics and the service, and what to do.",
         discussion: """
-            Looks at the brokers, the topics and their settings, the consumer group, the owner and the position of every \
-            partition, and the clocks. What is wrong comes first, the worst on top, each with what to do. It only reads: it joins \
-            no group and has no producer, and may run beside any service.
+            Looks at the brokers, the topics and their settings, the consumer group, and the owner and the position of every \
+            partition. What is wrong comes first, the worst on top, each with what to do. It only reads: it joins no group and has \
+            no producer, and may run beside any service.
 
             A partition is checked as an instance checks it that takes it over: is the log the one that was read, is the journal \
             whole, does the stock agree with it? A running instance may know more: see its /health/ready.
@@ -19,7 +19,7 @@ struct DoctorCommand: ParsableCommand {
             What cannot be asked for is a warning, and the rest is shown.
 
             Exit status: that of the worst finding. 0 all is well, 1 warnings (no instance, commands that wait, a broker that is \
-            gone, clocks), 69 no broker or no leader, 78 topics, settings or a stopped partition.
+            gone), 69 no broker or no leader, 78 topics, settings or a stopped partition.
 
             Examples:
               juice doctor --bootstrap-servers kafka:9092
@@ -100,11 +100,7 @@ struct DoctorReport: Encodable {
             let answers = broker.silence == nil ? Table.Cell("yes") : Table.Cell("no", .red)
             return [.init("\(broker.id)", .bold), .init(broker.address), answers, .init(broker.version ?? "unknown")]
         }
-        // With KRaft, brokers name any one of them as the controller (KIP-590).
-        let details = [
-            seen.clusterID.map { " of the cluster \($0)" }, seen.controller.map { ", controller by way of broker \($0)" },
-        ]
-        let title = seen.brokers.count.counted("broker") + details.compactMap(\.self).joined()
+        let title = seen.brokers.count.counted("broker") + (seen.clusterID.map { " of the cluster \($0)" } ?? "")
         return (rows.isEmpty ? nil : title, Table(["broker", "address", "answers", "version"], rows))
     }
 
@@ -150,10 +146,10 @@ struct DoctorReport: Encodable {
                 return [
                     .init("\(input.topic) [\(input.partition)]", .bold), .init(partition.instance ?? (isServed ? "no owner" : "–")),
                     text(input.next), text(isServed ? input.end : nil), .init(waiting, input.waiting > 0 ? .yellow : nil),
-                    age(input.lastSent), age(input.lastAnswered), .init(fault, .red),
+                    age(input.lastAnswered), .init(fault, .red),
                 ]
             }
         }
-        return (nil, Table(["input", "owner", "next", "end", "waiting", "last sent", "last answer", ""], rows))
+        return (nil, Table(["input", "owner", "next", "end", "waiting", "last answer", ""], rows))
     }
 }

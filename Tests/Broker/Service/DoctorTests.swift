@@ -28,8 +28,7 @@ import Testing
         seen.partitions = (Int32(0)..<2).map { number in
             let inputs = InputTopic.allCases.map { topic in
                 var input = Examination.Input(TopicPartition(topic: configuration.topics[topic], partition: number))
-                (input.next, input.published, input.end, input.decidedEnd) = (10, 10, 10, 10)
-                (input.lastHandled, input.lastSent, input.lastAnswered) = (9, now - 60, now - 59.9)
+                (input.next, input.end, input.decidedEnd) = (10, 10, 10)
                 (input.formerEnd, input.handled) = (10, 0)
                 return input
             }
@@ -135,7 +134,6 @@ import Testing
             seen.partitions[0].fault = PartitionFault(
                 .input(InputPartition(topic: .orders, partition: 0)), "orders [0]: it was recreated", anchors: [anchor])
             seen.setWaiting(5, since: now - 3_600)
-            seen.partitions[0].inputs[0].lastSent = now + 3_600
         },
         // MARK: Commands that wait
         Case("a command that came just now") { $0.setWaiting(1, since: now - 1) },
@@ -148,15 +146,7 @@ import Testing
         Case("a stuck command from the future", [(1, "commands wait in juice.orders [0] (1 at most), the first for 0 s")]) {
             $0.setWaiting(1, since: now + 30)
         },
-        Case(
-            "an old command that came while it looked",
-            [
-                (
-                    1,
-                    "the command in juice.orders [0] at offset 10 was written just now, but is stamped 60 min before: its sender kept it"
-                )
-            ]
-        ) { seen in
+        Case("an old command that came while it looked") { seen in
             seen.setWaiting(1, since: now - 3_600)
             seen.partitions[0].inputs[0].formerEnd = 9
         },
@@ -186,38 +176,6 @@ import Testing
         Case("a young transaction") {
             $0.partitions[0].inputs[0].end = 12
             $0.partitions[0].inputs[0].firstUndecided = .init(offset: 10, time: now - 14)
-        },
-        // MARK: Clocks
-        Case("a sender's clock ahead", [(1, "the command in juice.orders [0] at offset 9 is stamped 60 min after its answer")]) {
-            $0.partitions[0].inputs[0].lastSent = now + 3_540
-        },
-        Case(
-            "a sender's clock behind",
-            [(1, "the command in juice.orders [0] at offset 9 was written just now, but is stamped 24 h")]
-        ) {
-            $0.partitions[0].inputs[0].lastSent = now - 86_300
-            $0.partitions[0].inputs[0].formerEnd = 9
-        },
-        Case(
-            "the service's clock a day behind",
-            [(1, "the command in juice.orders [0] at offset 9 is stamped 24 h after its answer")]
-        ) {
-            $0.partitions[0].inputs[0].lastAnswered = now - 86_400
-        },
-        Case("an answer after an outage long ago") {
-            ($0.partitions[0].inputs[0].lastSent, $0.partitions[0].inputs[0].lastAnswered) = (now - 86_300, now - 3_600)
-        },
-        Case(
-            "the clocks of service and senders ahead",
-            [(1, "the answer to the command in juice.orders [0] at offset 9 is stamped 2 h in")]
-        ) {
-            ($0.partitions[0].inputs[0].lastSent, $0.partitions[0].inputs[0].lastAnswered) = (now + 7_199, now + 7_200)
-        },
-        Case(
-            "a command from the future that waits",
-            [(1, "commands wait"), (1, "the command in juice.orders [0] at offset 10 is stamped 2 h")]
-        ) {
-            $0.setWaiting(1, since: now + 7_200)
         },
         // MARK: What is not known
         Case("no right to describe the group", [(1, "not known: the group (denied)")]) { seen in
