@@ -26,11 +26,6 @@ package enum ServiceMetric: String, CaseIterable {
     case restoreRemaining = "juice_restore_remaining_records"
     case kafkaRoundTripMedian = "juice_kafka_round_trip_p50_seconds"
     case kafkaRoundTripTail = "juice_kafka_round_trip_p99_seconds"
-    case kafkaQueuedRecords = "juice_kafka_queued_records"
-    case kafkaQueuedBytes = "juice_kafka_queued_bytes"
-    case kafkaRequestErrors = "juice_kafka_request_errors_total"
-    case kafkaRequestTimeouts = "juice_kafka_request_timeouts_total"
-    case kafkaDisconnects = "juice_kafka_disconnects_total"
 
     /// What it counts or measures, in one sentence.
     package var help: String {
@@ -62,11 +57,6 @@ package enum ServiceMetric: String, CaseIterable {
         case .kafkaRoundTripMedian: "Median time that the slowest broker took to answer; a consumer's includes waiting for records."
         case .kafkaRoundTripTail:
             "99th percentile of the time that the slowest broker took to answer; a consumer's includes waiting for records."
-        case .kafkaQueuedRecords: "Records in librdkafka's queue: to be sent by a producer, to be taken from a consumer."
-        case .kafkaQueuedBytes: "Bytes of the records in librdkafka's queue."
-        case .kafkaRequestErrors: "Requests to brokers that failed to be sent or whose answers failed to be read."
-        case .kafkaRequestTimeouts: "Requests to brokers that were not answered in time."
-        case .kafkaDisconnects: "Connections to brokers that ended."
         }
     }
 

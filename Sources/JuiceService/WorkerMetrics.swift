@@ -158,11 +158,14 @@ final class WorkerMetrics: Sendable {
 
     /// The same hooks, which also measure a client by its statistics: the consumer, or the producer of this number.
     func measuring(_ hooks: ClientHooks, producer: Int? = nil) -> ClientHooks {
-        let client = KafkaClientMetrics([worker, ("client", producer.map { "producer-\($0)" } ?? "consumer")], factory)
+        let client = [worker, ("client", producer.map { "producer-\($0)" } ?? "consumer")]
+        let median = factory.gauge(.kafkaRoundTripMedian, client)
+        let tail = factory.gauge(.kafkaRoundTripTail, client)
         var hooks = hooks
         hooks.onStatistics = { [self] json in
             guard let statistics = KafkaStatistics(json) else { return }
-            client.record(statistics)
+            median.record(statistics.roundTripMedian)
+            tail.record(statistics.roundTripTail)
             guard producer == nil else { return }
             state.withLock { state in
                 for (input, offset) in state.committed {

@@ -11,7 +11,7 @@ enum ProcessMetrics {
         var text = ""
         func add(_ name: String, _ help: String, _ value: Double?, kind: String = "gauge") {
             guard let value else { return }
-            text += TextFormat.head(of: name, kind, help: help) + TextFormat.sample(name, "", TextFormat.number(value))
+            text += TextFormat.head(of: name, kind, help: help) + TextFormat.sample(name, "", value)
         }
         var cpu = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu)
