@@ -229,7 +229,7 @@ final class CommandConsumer {
             if waitingSince == nil { logger.warning("waiting for another assignment: \(reason)") }
             let since = waitingSince ?? .now
             waitingSince = since
-            if .now - since > KafkaCommandLog.longestAbsence { throw LogError(.stop, reason) }
+            if .now - since > LibrdkafkaPort.longestAbsence { throw LogError(.stop, reason) }
             return nil
         }
         watch.reached()

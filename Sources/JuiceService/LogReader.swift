@@ -7,7 +7,7 @@ import Kafka
 /// and the transactions; `juice doctor` needs no more than this.
 ///
 /// Its two clients stay connected as long as it lives, so that taking over partitions need not wait for that.
-class LogReader: ReadableLog {
+class LogReader: KafkaReadPort {
     let topics: TopicNames
     /// What the worker reads; nil without an assignment.
     final var assignment: InputAssignment?

@@ -193,7 +193,7 @@ package struct OrderService: Service {
         var logger = logger
         logger[metadataKey: "worker"] = "\(number)"
         let log = try making { () throws(KafkaError) in
-            try KafkaCommandLog(
+            try LibrdkafkaPort(
                 configuration: configuration, worker: number, partitions: topics.partitions, watch: watch, metrics: metrics,
                 clocks: clocks, logger: logger)
         }

@@ -45,7 +45,7 @@ package final class PositionAnchor {
     private let reader: Consumer
     /// How long each call may wait for the cluster.
     private let timeout: Duration
-    private var anchoring: Anchoring<KafkaCommandLog>
+    private var anchoring: Anchoring<LibrdkafkaPort>
 
     /// - Parameters:
     ///   - author: who moves the position, for the journal.
@@ -85,7 +85,7 @@ package final class PositionAnchor {
             let assignment = InputAssignment(
                 orders: [partition], partitionCount: storePartitions, orderCount: Int32(clamping: count(.orders)),
                 restockCount: Int32(clamping: count(.restocks)))
-            let log = try KafkaCommandLog(
+            let log = try LibrdkafkaPort(
                 configuration: configuration, worker: 0,
                 // It writes no dead letters.
                 partitions: .init(stores: storePartitions, deadLetters: 1),
@@ -113,14 +113,14 @@ package final class PositionAnchor {
         // It writes stock.
         if survey.hasOtherMenu { throw .badConfiguration("the partition's owner has another menu: add --menu FILE") }
         var fault = survey.fault.flatMap { $0.missing > 0 ? $0 : nil }
-        let others = Anchoring<KafkaCommandLog>.others(than: input, at: survey.positions, after: fault)
+        let others = Anchoring<LibrdkafkaPort>.others(than: input, at: survey.positions, after: fault)
         fault?.reason += others.map { ". With it, \($0.topic) [\($0.partition)] goes on at offset \($0.offset)" }.joined()
         var move = try move(to: destination, survey)
         move.fault = fault
         return move
     }
 
-    private func move(to destination: Destination?, _ survey: Anchoring<KafkaCommandLog>.Survey) throws(ServiceError) -> Move {
+    private func move(to destination: Destination?, _ survey: Anchoring<LibrdkafkaPort>.Survey) throws(ServiceError) -> Move {
         let log = survey.extents.inputs[input] ?? 0..<0
         let from = survey.positions.first { $0.topic == input.topic && $0.partition == input.partition }?.offset
         let target: Offset

@@ -48,7 +48,7 @@ struct Scenario {
     private(set) var fault: Double
     let lostDelivery: Double
     /// Where a worker is paused more often than elsewhere, and how often.
-    let pausePoint: SimulatedLog.Point?
+    let pausePoint: SimulatedPort.Point?
     let pauseThere: Double
     /// In percent of the calls: see ``SimulatedCluster/disorder``.
     let disorder, resending: Double
@@ -94,7 +94,7 @@ struct Scenario {
         (timeOut, compaction, leap) = (rate(2), rate(5), rate(1))
         lateArrival = percent(1...30)
         (fault, lostDelivery) = (rate(10), rate(2))
-        pausePoint = random.pick(isContended ? SimulatedLog.Point.ofTakeovers : SimulatedLog.Point.allCases)
+        pausePoint = random.pick(isContended ? SimulatedPort.Point.ofTakeovers : SimulatedPort.Point.allCases)
         pauseThere = isContended ? percent(10...60) : rate(20)
         (disorder, resending, repeated) = (rate(20), rate(30), rate(30))
         (foreign, poison) = (isTidy ? 0 : rate(40), isTidy ? 0 : rate(8))

@@ -198,7 +198,7 @@ final class SimulatedCluster {
         transactions.timeOut()
         let partition = position.partition % partitionCount
         let assignment = assignment(ofOrders: [partition])
-        let log = SimulatedLog(cluster: self, member: "anchor-\(anchorCount)", operatorOf: assignment)
+        let log = SimulatedPort(cluster: self, member: "anchor-\(anchorCount)", operatorOf: assignment)
         let settings = WorkerSettings(
             menu: menu, language: .english, partitionCount: partitionCount, group: "group-0", instance: log.member)
         var anchoring = Anchoring(log: log, settings: settings, assignment: assignment)

@@ -4,14 +4,14 @@ import JuiceMessages
 
 /// The engine's real worker on a simulated log, driven step by step.
 final class SimulatedWorker {
-    let log: SimulatedLog
+    let log: SimulatedPort
     /// It is paused until this step of the simulation.
     var pausedUntil = 0
-    private var worker: Worker<SimulatedLog>
+    private var worker: Worker<SimulatedPort>
     private let breaker: StateBreaker?
 
     init(
-        _ log: SimulatedLog, stores: [String]? = nil, maxBatch: Int = 100, window: DuplicateWindow = .standard,
+        _ log: SimulatedPort, stores: [String]? = nil, maxBatch: Int = 100, window: DuplicateWindow = .standard,
         answerBytes: Int = 4 << 20, noteInterval: Timestamp = 24 * 3_600_000, oldestForward: Timestamp? = nil,
         onEvent: @escaping (WorkerEvent) -> Void = { _ in }
     ) {
@@ -29,7 +29,7 @@ final class SimulatedWorker {
         }
     }
 
-    func step() -> Worker<SimulatedLog>.Step {
+    func step() -> Worker<SimulatedPort>.Step {
         breaker?.before = Array(worker.partitions)
         defer { breaker?.putBack(into: worker.partitions) }
         return worker.step()
@@ -45,7 +45,7 @@ final class SimulatedWorker {
 private final class StateBreaker {
     /// The worker's partitions as the step begins.
     var before: [PartitionState] = []
-    private var saved: [(state: PartitionState, applied: AppliedState)] = []
+    private var saved: [(state: PartitionState, applied: StateStore)] = []
     /// The numbers of the worker's partitions, and of those before the last rebalance.
     private var numbers: [Int32] = []
     private var formerNumbers: [Int32] = []

@@ -85,7 +85,7 @@ final class Simulation {
 
     private func start(_ name: String) {
         log("\(name): starts")
-        let log = SimulatedLog(
+        let log = SimulatedPort(
             cluster: cluster, member: name, group: scenario.rivals.contains(name) ? 1 : 0, set: firstSet(of: name), flaw: flaw)
         log.longestRead = scenario.longestRead
         log.trace = trace.map { trace in { trace("    \(name): \($0)") } }
@@ -98,7 +98,7 @@ final class Simulation {
         }
     }
 
-    private func isExpected(_ event: WorkerEvent, of log: SimulatedLog) -> Bool {
+    private func isExpected(_ event: WorkerEvent, of log: SimulatedPort) -> Bool {
         switch event {
         case .failed(let error):
             error == .replaced || !scenario.rivals.isEmpty && error.message.hasPrefix("the group \"")
@@ -114,7 +114,7 @@ final class Simulation {
         let ghosts = workers.values.filter { $0.log.member == name }.map(\.log.set).sorted()
         let set = random.chance(50) ? random.pick(ghosts) : nil
         // The first one that it takes is the next.
-        return ((set ?? random.number(0...SimulatedLog.setCount - 1)) + SimulatedLog.setCount - 1) % SimulatedLog.setCount
+        return ((set ?? random.number(0...SimulatedPort.setCount - 1)) + SimulatedPort.setCount - 1) % SimulatedPort.setCount
     }
 
     private func stepOneWorker() {
@@ -140,13 +140,13 @@ final class Simulation {
         worker.log.fault = { _ in nil }
         worker.log.lostReply = { _ in nil }
         if random.chance(scenario.lostDelivery) { worker.log.losesDelivery = true }
-        guard random.chance(scenario.fault), let call = random.pick(SimulatedLog.Call.allCases) else { return }
+        guard random.chance(scenario.fault), let call = random.pick(SimulatedPort.Call.allCases) else { return }
         let mayFailUnsent: [LogError.Remedy] = call == .produce ? [.startOver] : [.retry, .startOver]
         // A call that may have taken effect cannot count as failed: it is made again, or its outcome is looked up.
-        let isSent = SimulatedLog.Call.lossy.contains(call) && random.chance(50)
+        let isSent = SimulatedPort.Call.lossy.contains(call) && random.chance(50)
         let remedy = random.pick(isSent ? [.retry, .startOver] : mayFailUnsent) ?? .retry
         var isDue = true
-        let fault = { (made: SimulatedLog.Call) -> LogError? in
+        let fault = { (made: SimulatedPort.Call) -> LogError? in
             guard isDue, made == call else { return nil }
             isDue = false
             return LogError(remedy, "injected")

@@ -33,7 +33,7 @@ struct ChangelogReading {
     /// - Returns: where a part ends early since its bytes are damaged, and the reason.
     /// - Throws: ``LogError`` of the log, or if nothing was read for long.
     mutating func step(
-        on log: some ReadableLog, _ body: (ArraySlice<ChangelogBatch.Record>) -> Void
+        on log: some KafkaReadPort, _ body: (ArraySlice<ChangelogBatch.Record>) -> Void
     ) throws(LogError) -> [ChangelogPosition: String] {
         guard !isDone else { return [:] }
         guard isOpen else {

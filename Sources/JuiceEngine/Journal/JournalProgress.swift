@@ -13,7 +13,9 @@ struct JournalProgress {
     /// After this many records, the next transaction begins with a position note.
     static let recordsPerNote = 1_000
 
-    init(home: Int32) { (positions, last) = (InputPositions(home: home), ByInput(home: home)) }
+    init(storePartition: Int32) {
+        (positions, last) = (InputPositions(storePartition: storePartition), ByInput(storePartition: storePartition))
+    }
 
     /// Moves on as a record of the journal says.
     ///
@@ -21,7 +23,7 @@ struct JournalProgress {
     mutating func apply(_ record: JournalRecord, isLatest: Bool = true) {
         positions.apply(record)
         switch record.content {
-        case .note(.anchored(let place, _, _, _)): last[place.input(in: last.home)] = nil
+        case .note(.anchored(let place, _, _, _)): last[place.input(in: last.storePartition)] = nil
         case .note(.position(let note)): for (input, handled) in note.last { last[input] = handled }
         default:
             guard isLatest, let place = record.handled, let digest = record.digest else { return }
@@ -36,21 +38,21 @@ typealias InputPositions = ByInput<Offset>
 /// A value for each input partition that belongs to one partition that stores live in. Those of its own number need no allocation.
 struct ByInput<Value: Equatable>: Equatable {
     /// The number of the partition that stores live in.
-    let home: Int32
+    let storePartition: Int32
     private var orders: Value?
     private var restocks: Value?
     /// Those of partitions that were added to the inputs later.
     private(set) var added: [InputPartition: Value] = [:]
 
-    init(home: Int32) { self.home = home }
+    init(storePartition: Int32) { self.storePartition = storePartition }
 
     subscript(topic: InputTopic, partition: Int32) -> Value? {
         get {
-            guard partition == home else { return added[InputPartition(topic: topic, partition: partition)] }
+            guard partition == storePartition else { return added[InputPartition(topic: topic, partition: partition)] }
             return topic == .orders ? orders : restocks
         }
         set {
-            if partition != home {
+            if partition != storePartition {
                 added[InputPartition(topic: topic, partition: partition)] = newValue
             } else if topic == .orders {
                 orders = newValue
@@ -66,7 +68,7 @@ struct ByInput<Value: Equatable>: Equatable {
     }
 
     /// Those of the partitions of that number.
-    var ofHome: [InputTopic: Value] {
+    var ofStorePartition: [InputTopic: Value] {
         var values: [InputTopic: Value] = [:]
         (values[.orders], values[.restocks]) = (orders, restocks)
         return values
@@ -74,7 +76,7 @@ struct ByInput<Value: Equatable>: Equatable {
 
     /// All of them.
     var byPartition: [InputPartition: Value] {
-        ofHome.reduce(into: added) { $0[InputPartition(topic: $1.key, partition: home)] = $1.value }
+        ofStorePartition.reduce(into: added) { $0[InputPartition(topic: $1.key, partition: storePartition)] = $1.value }
     }
 }
 

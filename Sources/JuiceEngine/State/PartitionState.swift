@@ -4,7 +4,7 @@ import JuiceMessages
 /// A worker's state of one partition that stores live in, and how much of it is committed.
 package final class PartitionState {
     let partition: Int32
-    package var applied: AppliedState
+    package var applied: StateStore
     /// The progress without the open transaction.
     private(set) var committed: JournalProgress
     /// The offset of this worker's claim in the journal, and its transactional ids.
@@ -37,7 +37,7 @@ package final class PartitionState {
     ///   - lastNote: the offset of the journal's last position note.
     ///   - handledAt: when the last record was handled.
     init(
-        _ applied: AppliedState, claim: Offset, ids: [String], lastNote: Offset?, handledAt: Timestamp?, _ extents: PartitionExtents
+        _ applied: StateStore, claim: Offset, ids: [String], lastNote: Offset?, handledAt: Timestamp?, _ extents: PartitionExtents
     ) {
         (partition, self.applied, committed, committedAt) = (extents.partition, applied, applied.progress, handledAt)
         (seenStock, ownStock) = (extents.stock, (extents.stock.upperBound, 0))
@@ -95,7 +95,9 @@ package final class PartitionState {
 
     /// Whether a record of the stock says what this worker has written, or is about to write anyway.
     func explains(_ record: ChangelogBatch.Record, by reader: StockRestorer) -> Bool {
-        guard let key = record.key, let value = record.value, let written = try? reader.restore(value, key: key) else { return false }
+        guard let key = record.key, let value = record.value, let written = try? reader.restore(value, key: key) else {
+            return false
+        }
         return applied.stores.isUnwritten(key) || applied.stores.state(of: written.store) == (written.levels, written.revision)
     }
 
@@ -153,7 +155,7 @@ package final class PartitionState {
         let progress = applied.progress
         return .position(
             JournalPosition(
-                next: progress.positions.ofHome, added: progress.positions.added, claim: claim, ids: ids,
+                next: progress.positions.ofStorePartition, added: progress.positions.added, claim: claim, ids: ids,
                 forwarded: progress.forwards.last, account: account, last: progress.last.byPartition))
     }
 
@@ -211,7 +213,7 @@ package final class PartitionState {
 /// What the commands of one partition have made of it.
 ///
 /// A value, so that a run of commands takes exclusive access to it once, and not for each property of each command.
-package struct AppliedState {
+package struct StateStore {
     package var stores: StoreTable
     package var duplicates: DuplicateMemory
     var progress: JournalProgress
@@ -220,7 +222,7 @@ package struct AppliedState {
     /// Records of the journal in the open transaction.
     var journalled = 0
 
-    var partition: Int32 { progress.positions.home }
+    var partition: Int32 { progress.positions.storePartition }
 
     /// Prefetches what a command is about to need.
     func prefetch(_ command: ReceivedCommand) {

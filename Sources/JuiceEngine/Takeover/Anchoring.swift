@@ -4,7 +4,7 @@ import JuiceMessages
 /// A running worker finds itself fenced, takes the partition over again, and goes on from the anchor.
 ///
 /// An anchor is an accounting point: its transaction ends with a position note that begins the account with what is there.
-package struct Anchoring<Log: CommandLog> {
+package struct Anchoring<Log: KafkaPort> {
     /// A partition before anything is changed.
     package struct Survey {
         /// The next offset of each input, as far as the journal says.

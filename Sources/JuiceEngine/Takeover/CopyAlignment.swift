@@ -19,7 +19,7 @@ package struct CopyAlignment {
     private typealias Journaled = (offset: Offset, digest: RecordDigest?)
 
     private let input: InputPartition
-    private let home: Int32
+    private let storePartition: Int32
     private let id: String?
     private let reader: CommandReader
     /// The records that the journal names. The digest is nil where that may be anything.
@@ -40,10 +40,10 @@ package struct CopyAlignment {
     private static let mostPlaces = 6
 
     /// - Parameters:
-    ///   - home: the partition whose journal covers the input.
+    ///   - storePartition: the partition whose journal covers the input.
     ///   - id: of the last command to consider; nil for all that was handled.
-    package init(of input: InputPartition, in home: Int32, upTo id: String?, menu: Menu, partitionCount: Int32) {
-        (self.input, self.home, self.id) = (input, home, id)
+    package init(of input: InputPartition, in storePartition: Int32, upTo id: String?, menu: Menu, partitionCount: Int32) {
+        (self.input, self.storePartition, self.id) = (input, storePartition, id)
         reader = CommandReader(menu: menu, partitionCount: partitionCount)
     }
 
@@ -51,12 +51,12 @@ package struct CopyAlignment {
     package mutating func add(_ record: JournalRecord) {
         if isWhole == nil { isWhole = if case .claim(let claim) = record.note { claim.since == 0 } else { false } }
         switch record.content {
-        case .note(.anchored(let place, _, _, let copied)) where place.input(in: home) == input:
+        case .note(.anchored(let place, _, _, let copied)) where place.input(in: storePartition) == input:
             // In another log, nothing of what was handled before is before this place. In a copy it is, as far as the copy had it.
             journaled = copied.map { copied in isOfFormerCluster ? journaled : journaled.filter { $0.offset < copied } } ?? []
             (end, noted, next, isOfFormerCluster) = (nil, nil, place.offset, !journaled.isEmpty)
         case .note(.position(let note)):
-            next = (input.partition == home ? note.next[input.topic] : note.added[input]) ?? next
+            next = (input.partition == storePartition ? note.next[input.topic] : note.added[input]) ?? next
             guard let last = note.last[input] else { return }
             // What the journal says of the record itself has expired.
             if journaled.isEmpty, last.offset + 1 == next { journaled = [(last.offset, last.digest)] }

@@ -3,7 +3,7 @@ import JuiceMessages
 /// Finds out what a worker would find that took partitions over now, for `juice doctor`. It writes nothing: its log cannot.
 ///
 /// A worker that runs knows more. It has seen how long the logs were, so it also notices a loss that left no trace in them.
-package final class Inspection<Log: ReadableLog> {
+package final class Inspection<Log: KafkaReadPort> {
     /// What is known of a partition that stores live in.
     package struct Partition: Sendable {
         package let partition: Int32

@@ -36,7 +36,7 @@ final class LogCheck {
     var isDone: Bool { stage == .done }
 
     /// Makes the next call on the log.
-    func step(on log: some CommandLog, partitions: PartitionTable, context: WorkerContext) throws(LogError) {
+    func step(on log: some KafkaPort, partitions: PartitionTable, context: WorkerContext) throws(LogError) {
         switch stage {
         case .extents:
             // A partition without a leader is found out by its transactions.

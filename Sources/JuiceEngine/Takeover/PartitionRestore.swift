@@ -10,7 +10,7 @@ struct PartitionRestore {
     private let assignment: InputAssignment
     private let initial: FruitStore
     private let settings: WorkerSettings
-    private(set) var applied: AppliedState
+    private(set) var applied: StateStore
     /// The last revision of each store in an answer, by the store's index; 0 if none was read.
     private var answeredRevisions: [Int] = []
     /// The first fault, unless an operator has accepted it with an anchor.
@@ -56,9 +56,9 @@ struct PartitionRestore {
         (self.readsAll, isCopy) = (readsAll, purpose == .anchor(isCopy: true))
         account = AccountCheck(extents.results, from: 0, needing: 0)
         initial = FruitStore(menu: context.settings.menu)
-        applied = AppliedState(
+        applied = StateStore(
             stores: StoreTable(menu: context.settings.menu), duplicates: context.newMemory,
-            progress: JournalProgress(home: extents.partition),
+            progress: JournalProgress(storePartition: extents.partition),
             evidence: InputFingerprints())
         // Growing would copy everything again and again. There are no more stores than records.
         applied.stores.reserveCapacity(Int(min(extents.stock.upperBound - extents.stock.lowerBound, Self.mostReserved)))
@@ -119,7 +119,7 @@ struct PartitionRestore {
             fault = PartitionFault(.stock, at: offset, "stock record at offset \(offset): \(reason)")
         }
         applied.duplicates = DuplicateMemory(window: settings.window, valueLimit: settings.answerBytes)
-        applied.progress = JournalProgress(home: partition)
+        applied.progress = JournalProgress(storePartition: partition)
         applied.evidence = InputFingerprints()
         (hasRecords, isAnchored, isOfOtherMenu, handledAt) = (false, false, false, nil)
         (self.start, self.needed, self.lastNote, first, owners) = (start, needed, lastNote, nil, JournalOwners())

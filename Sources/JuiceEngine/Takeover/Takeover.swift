@@ -108,7 +108,7 @@ final class Takeover {
     /// Makes the next call on the log.
     ///
     /// - Returns: partitions that cannot be taken over now. It goes on without them.
-    func step(on log: some CommandLog) throws(LogError) -> [PartitionFailure] {
+    func step(on log: some KafkaPort) throws(LogError) -> [PartitionFailure] {
         defer { if targets.isEmpty { stage = .done } }
         now = log.now
         switch stage {
@@ -150,7 +150,7 @@ final class Takeover {
                 let claim = JournalClaim(
                     ids: ids, since: target.since, fenced: target.tail.owners.suspects.subtracting(ids).sorted(),
                     group: context.settings.group, instance: context.settings.instance, partitions: assignment.partitionCount,
-                    next: target.tail.positions.ofHome)
+                    next: target.tail.positions.ofStorePartition)
                 try log.produce(.claim(claim), to: target.partition)
             }
             stage = .committingClaim
@@ -224,7 +224,7 @@ final class Takeover {
     // MARK: - The stages that read
 
     /// Makes the next call on the log if that only reads, as all calls of an inspection do. Returns as ``step(on:)`` does.
-    func look(at log: some ReadableLog) throws(LogError) -> [PartitionFailure] {
+    func look(at log: some KafkaReadPort) throws(LogError) -> [PartitionFailure] {
         defer { if targets.isEmpty { stage = .done } }
         now = log.now
         switch stage {

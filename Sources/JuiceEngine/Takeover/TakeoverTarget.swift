@@ -224,7 +224,7 @@ struct JournalTail {
     private(set) var lastHandled: [InputPartition: (offset: Offset, at: Timestamp?)] = [:]
 
     init(partition: Int32, from start: Offset) {
-        (self.start, end, positions) = (start, start, InputPositions(home: partition))
+        (self.start, end, positions) = (start, start, InputPositions(storePartition: partition))
     }
 
     /// When the last record was handled.

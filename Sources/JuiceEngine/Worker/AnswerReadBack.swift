@@ -34,7 +34,7 @@ final class AnswerReadBack {
     var isDone: Bool { stage == .done }
 
     /// Makes the next call on the log.
-    func step(on log: some CommandLog, partitions: PartitionTable, reader: JournalReader) throws(LogError) {
+    func step(on log: some KafkaPort, partitions: PartitionTable, reader: JournalReader) throws(LogError) {
         switch stage {
         case .opening:
             let positions = wanted.compactMap { partition, offsets in

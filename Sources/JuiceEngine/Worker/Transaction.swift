@@ -10,7 +10,7 @@ import JuiceMessages
 /// one buffer, both of which are used again.
 struct Transaction: ~Copyable {
     private let context: WorkerContext
-    private let log: any CommandLog
+    private let log: any KafkaPort
     /// When its batch was read.
     private let time: Timestamp
     /// What to fall back to, since the log has refused the batch's only record.
@@ -21,7 +21,7 @@ struct Transaction: ~Copyable {
     /// What must be written after a flush; nil unless anything has left the partition.
     private(set) var deferred: DeferredRecords?
 
-    init(on log: any CommandLog, context: WorkerContext, at time: Timestamp, fallback: Fallback, answersReadBack: Int) {
+    init(on log: any KafkaPort, context: WorkerContext, at time: Timestamp, fallback: Fallback, answersReadBack: Int) {
         (self.log, self.context, self.time, self.fallback) = (log, context, time, fallback)
         summary.answersReadBack = answersReadBack
     }
@@ -32,7 +32,7 @@ struct Transaction: ~Copyable {
     /// skipped. Each is read one ahead, and what it needs is prefetched: among a million stores and ids it is rarely in the caches.
     ///
     /// - Returns: how many of the records are done with. The next one is a repeat whose answer is not at hand.
-    mutating func process(_ records: Span<CommandRecord>, of state: inout AppliedState) throws(LogError) -> Int {
+    mutating func process(_ records: Span<CommandRecord>, of state: inout StateStore) throws(LogError) -> Int {
         var done = records.count
         var ahead = read(records, at: 0, state)
         run: for index in records.indices {
@@ -69,7 +69,7 @@ struct Transaction: ~Copyable {
     }
 
     /// Remembers what the last record of a topic was if it was answered. It is read again for that, but only once a run.
-    private func rememberLast(_ topic: InputTopic, of records: Span<CommandRecord>, before end: Int, _ state: inout AppliedState) {
+    private func rememberLast(_ topic: InputTopic, of records: Span<CommandRecord>, before end: Int, _ state: inout StateStore) {
         var index = end - 1
         while index >= 0, records[index].topic != topic { index -= 1 }
         guard index >= 0 else { return }
@@ -83,7 +83,7 @@ struct Transaction: ~Copyable {
     }
 
     @inline(__always)
-    private func read(_ records: Span<CommandRecord>, at index: Int, _ state: borrowing AppliedState)
+    private func read(_ records: Span<CommandRecord>, at index: Int, _ state: borrowing StateStore)
         -> CommandReader.ReceivedRecord
     {
         guard index < records.count else { return .end }
@@ -101,7 +101,7 @@ struct Transaction: ~Copyable {
     @inline(__always)
     private mutating func respond(
         to command: ReceivedCommand, _ content: consuming CommandContent, _ known: RememberedAnswers, _ record: CommandRecord,
-        sentAt sent: Timestamp, _ state: inout AppliedState
+        sentAt sent: Timestamp, _ state: inout StateStore
     ) throws(LogError) -> JournalNote? {
         if fallback.isDeadLetter { return try writeDeadLetter(record, because: .unanswerable) }
         guard let headers = log.headers(of: record) else { return try writeDeadLetter(record, because: .badHeaders) }
@@ -133,7 +133,7 @@ struct Transaction: ~Copyable {
     }
 
     private mutating func writeAgain(
-        _ first: DuplicateMemory.FirstAnswer, for command: ReceivedCommand, _ state: borrowing AppliedState
+        _ first: DuplicateMemory.FirstAnswer, for command: ReceivedCommand, _ state: borrowing StateStore
     ) {
         let isGiven: Void? = state.duplicates.withValue(of: first) { buffer.append(repeating: $0, for: command.head) }
         if isGiven == nil { writeLost(first, for: command) } else { summary.duplicates += 1 }
@@ -197,7 +197,7 @@ struct Transaction: ~Copyable {
     }
 
     private mutating func writeCancel(
-        _ command: ReceivedCommand, _ known: RememberedAnswers, sentAt sent: Timestamp, _ state: inout AppliedState
+        _ command: ReceivedCommand, _ known: RememberedAnswers, sentAt sent: Timestamp, _ state: inout StateStore
     ) {
         if let first = known.first, first.isCancelled { return writeAgain(first, for: command, state) }
         if let rejected = known.rejectedCancel { return writeAgain(rejected, for: command, state) }
@@ -386,8 +386,8 @@ struct Batch {
     var partitions: [Int32] { firsts.compactMap { $0.first?.partition } }
 
     /// When the first records of a partition's inputs were sent, at the earliest.
-    func firstTime(in home: Int32, of settings: WorkerSettings, readAt now: Timestamp) -> Timestamp? {
-        runs.lazy.compactMap(\.first).filter { $0.partition % settings.partitionCount == home }
+    func firstTime(in storePartition: Int32, of settings: WorkerSettings, readAt now: Timestamp) -> Timestamp? {
+        runs.lazy.compactMap(\.first).filter { $0.partition % settings.partitionCount == storePartition }
             .map { CommandTime.effective($0.timestamp, readAt: now) }.min()
     }
 
@@ -419,7 +419,7 @@ struct DeferredRecords {
         return bytes.count - source.count..<bytes.count
     }
 
-    func write(to log: any CommandLog) throws(LogError) {
+    func write(to log: any KafkaPort) throws(LogError) {
         // The standard library's withUnsafeBytes does not pass typed errors on.
         let result: Result<Void, LogError> = bytes.withUnsafeBytes { bytes in
             Result { () throws(LogError) in

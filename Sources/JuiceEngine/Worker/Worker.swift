@@ -3,7 +3,7 @@ import JuiceMessages
 
 /// The loop that consumes commands, applies them, and commits their answers in transactions.
 ///
-/// It is a state machine over a ``CommandLog``. Each ``step()`` makes at most one call on the log that can wait or change
+/// It is a state machine over a ``KafkaPort``. Each ``step()`` makes at most one call on the log that can wait or change
 /// anything. So a driver, be it a thread or a simulation, may stop, crash or interleave workers between any two calls.
 ///
 /// A transaction is one batch: all commands at hand, up to a limit. No transaction is open while the log is polled, so no rebalance
@@ -18,7 +18,7 @@ import JuiceMessages
 ///    assigned   ▼ │                                  ▼ failed
 ///            takingOver ◀────────────────────── startingOver
 /// ```
-package struct Worker<Log: CommandLog> {
+package struct Worker<Log: KafkaPort> {
     /// How a step went, for the driver.
     package enum Step: Equatable, Sendable {
         /// It did something. Go on.
@@ -296,10 +296,10 @@ package struct Worker<Log: CommandLog> {
 
     /// Writes stock and position notes, which precede the batch's answers.
     private mutating func writeWhatIsDue(for batch: Batch, at now: Timestamp, _ transaction: inout Transaction) throws(LogError) {
-        let homes = Set(batch.partitions.map { $0 % settings.partitionCount })
+        let storePartitions = Set(batch.partitions.map { $0 % settings.partitionCount })
         for state in partitions {
             var note: JournalNote?
-            if homes.isEmpty || homes.contains(state.partition) {
+            if storePartitions.isEmpty || storePartitions.contains(state.partition) {
                 let firstUnread = batch.firstTime(in: state.partition, of: settings, readAt: now)
                 note = state.dueNote(at: now, settings, firstUnread: firstUnread)
             }

@@ -31,7 +31,7 @@ extension TestMetrics {
         #expect(factory.gauge(.assignedPartitions) == 0)
         let cluster = SimulatedCluster(partitionCount: 1)
         var worker = Worker(
-            log: SimulatedLog(cluster: cluster, member: "one"),
+            log: SimulatedPort(cluster: cluster, member: "one"),
             settings: WorkerSettings(menu: .standard, language: .english, partitionCount: 1, group: "group", instance: "one"),
             onEvent: metrics.record)
         let orders = [("a", "kiwi"), ("b", "strawberry"), ("c", "durian"), ("a", "kiwi")].map { id, juice in

@@ -20,7 +20,7 @@ final class Harness {
         self.cluster = cluster
         let recorder = Recorder()
         self.recorder = recorder
-        let log = SimulatedLog(cluster: cluster, member: member, group: group)
+        let log = SimulatedPort(cluster: cluster, member: member, group: group)
         worker = SimulatedWorker(
             log, stores: stores, maxBatch: maxBatch, window: window, answerBytes: answerBytes, oldestForward: oldestForward
         ) { recorder.events.append($0) }
@@ -30,7 +30,7 @@ final class Harness {
         self.init(SimulatedCluster(partitionCount: partitions), window: window)
     }
 
-    var log: SimulatedLog { worker.log }
+    var log: SimulatedPort { worker.log }
     var events: [WorkerEvent] { recorder.events }
     var held: HeldState { worker.held }
 
@@ -46,7 +46,7 @@ final class Harness {
         events.compactMap { if case .committed(let summary) = $0, summary.commands > 0 { summary } else { nil } }
     }
 
-    @discardableResult func step() -> Worker<SimulatedLog>.Step { worker.step() }
+    @discardableResult func step() -> Worker<SimulatedPort>.Step { worker.step() }
 
     func requestStop() { worker.requestStop() }
 
@@ -71,8 +71,8 @@ final class Harness {
     /// Steps until the worker has nothing to do, even after a moment, and writes markers as they fall due.
     ///
     /// - Returns: the last step, idle unless the worker ended or the limit was reached.
-    @discardableResult func run(limit: Int = 1000) -> Worker<SimulatedLog>.Step {
-        var step = Worker<SimulatedLog>.Step.worked
+    @discardableResult func run(limit: Int = 1000) -> Worker<SimulatedPort>.Step {
+        var step = Worker<SimulatedPort>.Step.worked
         var isQuiet = false
         for _ in 0..<limit {
             cluster.writeAllMarkers()
@@ -90,12 +90,12 @@ final class Harness {
     }
 
     /// Makes the next call of a kind fail, before it does anything.
-    func fail(_ call: SimulatedLog.Call, with error: LogError) { log.fault = Self.once(call, error) }
+    func fail(_ call: SimulatedPort.Call, with error: LogError) { log.fault = Self.once(call, error) }
 
     /// Loses the reply of the next call of a kind, after the call took effect.
-    func loseReply(of call: SimulatedLog.Call, with error: LogError) { log.lostReply = Self.once(call, error) }
+    func loseReply(of call: SimulatedPort.Call, with error: LogError) { log.lostReply = Self.once(call, error) }
 
-    private static func once(_ call: SimulatedLog.Call, _ error: LogError) -> (SimulatedLog.Call) -> LogError? {
+    private static func once(_ call: SimulatedPort.Call, _ error: LogError) -> (SimulatedPort.Call) -> LogError? {
         var isDue = true
         return { made in
             guard isDue, made == call else { return nil }

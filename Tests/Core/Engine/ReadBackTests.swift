@@ -73,8 +73,8 @@ import Testing
         #expect(cluster.answers().suffix(2) == ["rejected a again", "rejected a again"])
     }
 
-    @Test(arguments: [SimulatedLog.Call.openChangelog, .readChangelog], [LogError.Remedy.retry, .startOver])
-    func aFailedReadIsMadeAgain(call: SimulatedLog.Call, remedy: LogError.Remedy) {
+    @Test(arguments: [SimulatedPort.Call.openChangelog, .readChangelog], [LogError.Remedy.retry, .startOver])
+    func aFailedReadIsMadeAgain(call: SimulatedPort.Call, remedy: LogError.Remedy) {
         sendAndRun("a", "b")
         harness.fail(call, with: LogError(remedy, "a test"))
         sendAndRun("a", "c")

@@ -10,10 +10,10 @@ import Testing
     private var cluster: SimulatedCluster { harness.cluster }
 
     @Test(arguments: [
-        SimulatedLog.Call.initTransactions, .poll, .extents, .openChangelog, .readChangelog, .confirmMembership, .fence,
+        SimulatedPort.Call.initTransactions, .poll, .extents, .openChangelog, .readChangelog, .confirmMembership, .fence,
         .answerReaches, .readBack, .start, .begin, .commit,
     ])
-    func aCallThatMayBeMadeAgainIsMadeAgain(call: SimulatedLog.Call) {
+    func aCallThatMayBeMadeAgainIsMadeAgain(call: SimulatedPort.Call) {
         // With something to restore, the changelog is read.
         harness.order("before", "banana")
         harness.log.leave()
@@ -190,7 +190,7 @@ import Testing
     /// Its claim may be gone, and a successor had no id to fence.
     @Test func whoStoodStillTakesOverAgainBeforeItWrites() {
         harness.order("a", "kiwi")
-        var calls: [SimulatedLog.Call] = []
+        var calls: [SimulatedPort.Call] = []
         harness.log.fault = { call in
             // It stands still between the records that it gets and the transaction.
             if calls.isEmpty { cluster.now += 31_000 }

@@ -13,7 +13,7 @@ func meanAnswerSize(orders: Int, stores: Int, initialStock: Int) throws -> Int {
 }
 
 /// A log of endless orders that discards all writes: it measures the engine alone, without Kafka.
-final class DiscardingLog: CommandLog {
+final class DiscardingLog: KafkaPort {
     private static let partitionCount: Int32 = 1
 
     private let workload: OrderWorkload

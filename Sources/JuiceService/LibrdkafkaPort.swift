@@ -9,7 +9,7 @@ import Logging
 ///
 /// It belongs to one worker thread. Where librdkafka honours its timeouts, a call waits for about a second at most, and each lookup
 /// of a takeover for up to eight. A call that takes longer ends with ``LogError/Remedy/retry``, and the same call resumes it.
-final class KafkaCommandLog: LogReader, CommandLog {
+final class LibrdkafkaPort: LogReader, KafkaPort {
     private let configuration: ServiceConfiguration
     private let hooks: ClientHooks
     private let partitions: TopicCheck.PartitionCounts

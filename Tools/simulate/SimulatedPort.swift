@@ -2,7 +2,7 @@ import JuiceEngine
 import JuiceMessages
 
 /// One worker's log on a ``SimulatedCluster``: a member of a group with transactional producers that are used in turn.
-final class SimulatedLog: CommandLog {
+final class SimulatedPort: KafkaPort {
     /// The calls at which a fault can be injected.
     enum Call: Hashable, CaseIterable {
         case poll, start, readBack

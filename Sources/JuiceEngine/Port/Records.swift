@@ -38,7 +38,7 @@ package struct MessageHeader: Hashable, Sendable {
 /// A record that the engine reads. Key and value are views, valid until the next read.
 ///
 /// It holds no references, since each copy would count them. Few records have headers, so these are asked for when they are needed,
-/// with `CommandLog.headers(of:)`.
+/// with `KafkaPort.headers(of:)`.
 public struct LogRecord<Source> {
     /// The topic it was read from.
     public let topic: Source

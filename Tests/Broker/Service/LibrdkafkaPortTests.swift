@@ -10,12 +10,12 @@ import Testing
 @testable import JuiceService
 
 /// The log under a worker, and its parts.
-@Suite(.concurrencyLimited) struct KafkaCommandLogTests {
+@Suite(.concurrencyLimited) struct LibrdkafkaPortTests {
     /// A log of one partition, by default no member of the group.
     private static func makeLog(
         _ configuration: ServiceConfiguration, isMember: Bool = false, logger: Logger
-    ) throws -> KafkaCommandLog {
-        try KafkaCommandLog(
+    ) throws -> LibrdkafkaPort {
+        try LibrdkafkaPort(
             configuration: configuration, worker: 0, partitions: .init(stores: 1, deadLetters: 1),
             assignment: isMember ? nil : InputAssignment(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1),
             watch: BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: quietLogger), logger: logger)

@@ -5,7 +5,7 @@ import JuiceMessages
 ///
 /// One thread makes all calls, one at a time and never from inside another. A call does what it says or throws a ``LogError``
 /// whose remedy says what comes next.
-package protocol ReadableLog: AnyObject {
+package protocol KafkaReadPort: AnyObject {
     /// The time of day, in milliseconds since 1970. The engine has no other clock.
     var now: Timestamp { get }
 
@@ -37,7 +37,7 @@ package protocol ReadableLog: AnyObject {
 /// The log under a worker: what the engine needs of Kafka, and nothing else.
 ///
 /// The same worker runs on Kafka and, in tests, on a simulated log that can fail, crash or delay any call.
-package protocol CommandLog: ReadableLog {
+package protocol KafkaPort: KafkaReadPort {
     // MARK: - Input
 
     /// Returns the next change of the assignment, or the commands at hand, `maxRecords` at most.
@@ -113,7 +113,7 @@ package protocol CommandLog: ReadableLog {
     func leave()
 }
 
-extension CommandLog {
+extension KafkaPort {
     /// Adds a note in a partition's journal to the transaction.
     func produce(_ note: JournalNote, to partition: Int32) throws(LogError) {
         var buffer = OutputBuffer()
@@ -177,7 +177,7 @@ package struct LogError: Error, Equatable {
     }
 }
 
-/// How long ``CommandLog/poll(maxRecords:wait:)`` waits when nothing is at hand.
+/// How long ``KafkaPort/poll(maxRecords:wait:)`` waits when nothing is at hand.
 package enum PollWait: Sendable {
     /// A moment, as the log sees fit.
     case briefly
@@ -185,13 +185,13 @@ package enum PollWait: Sendable {
     case never
 }
 
-/// The answer to ``CommandLog/poll(maxRecords:wait:)``.
+/// The answer to ``KafkaPort/poll(maxRecords:wait:)``.
 package enum PollResult {
     /// The commands at hand, and the partitions read to their current ends, past markers and aborted records. Both are empty if
     /// nothing happened.
     case records([CommandRecord], ends: [InputPosition])
     /// The bytes at this place are damaged, for this reason. What is before them was returned, and nothing that follows is until
-    /// ``CommandLog/start(at:)``.
+    /// ``KafkaPort/start(at:)``.
     case damaged(InputPosition, String)
     /// The worker owns these partitions. It owned none before.
     case assigned(InputAssignment)
