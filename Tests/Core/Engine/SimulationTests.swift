@@ -40,7 +40,8 @@ import Testing
         let seeds = [Self.rareFinds[flaw]].compactMap(\.self) + Array(0..<Self.seedCount)
         let seed = try await onThread {
             seeds.first { seed in
-                Self.faults(seed, flaw: flaw).contains { $0.contains(Self.evidence[flaw] ?? "") }
+                // Foundation finds no empty text in another.
+                Self.faults(seed, flaw: flaw).contains { fault in Self.evidence[flaw].map { fault.contains($0) } ?? true }
             }
         }
         #expect(seed != nil, "no seed found it")
