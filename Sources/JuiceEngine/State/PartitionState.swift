@@ -13,7 +13,7 @@ package final class PartitionState {
     /// The ends of journal and stock that were seen last.
     private(set) var seenResults: Offset = 0
     private var seenStock: Range<Offset> = 0..<0
-    /// Up to where the stock has only this worker's records, and the offsets that it used beyond, at most: records and their markers.
+    /// Up to where the stock has only this worker's records, and how many offsets it has used beyond: records and markers, at most.
     private var ownStock: (end: Offset, offsets: Offset) = (0, 0)
     private var stockRewrittenAt = Timestamp.min / 2
     /// Whether it was reported that answers are gone which repeats may ask for.
