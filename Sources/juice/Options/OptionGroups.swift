@@ -68,7 +68,7 @@ struct SubmissionOptions: ParsableArguments {
     @Option(.timeout, help: "How long to wait for the broker and the answer.")
     var timeout: String?
 
-    @Flag(inversion: .prefixedNo, help: "Print JSON: where the command stands, or with --wait the answer and where it stands.")
+    @Flag(inversion: .prefixedNo, help: "Print JSON: the place of the command, or with --wait the answer and its place.")
     var json: Bool?
 
     @Option(.language, help: "The language of the answer: en or ko. Unless given, it is the service's.")

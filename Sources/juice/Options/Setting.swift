@@ -273,7 +273,7 @@ enum DurationText {
 
     private static let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)]
 
-    /// Parses a duration; nil if the text is none. Zero needs no unit.
+    /// Parses a duration; nil if the text is not one. Zero needs no unit.
     static func parse(_ text: String) -> Duration? {
         guard text != "0" else { return .zero }
         let pattern = /(?:([0-9]{1,9})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,9})s)?(?:([0-9]{1,9})ms)?/
