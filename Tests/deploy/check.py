@@ -89,8 +89,8 @@ def live_checks(arguments, environment, folder):
             Prometheus(arguments.tools / "prometheus", folder / "prometheus.yml", folder / "data")
         )
         # First at full speed, to have data; then for as long as the checks run.
-        run(arguments.juice, "traffic", "--orders", "300", "--seed", "1", env=environment)
-        traffic = stack.enter_context(Process([arguments.juice, "traffic", "--seed", "2"], environment))
+        run(arguments.juice, "traffic", "--orders", "300", env=environment)
+        traffic = stack.enter_context(Process([arguments.juice, "traffic"], environment))
         prometheus.wait_until_ready()
         eventually("/metrics tells of lag", lambda: with_lag(running["juice-maker"].metrics()))
         pages = {process.name: process.metrics() for process in running.values()}
