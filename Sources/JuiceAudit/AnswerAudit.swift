@@ -156,10 +156,7 @@ struct AnswerAudit {
         if answer.role == .cancel, case .cancelled(let amounts, _) = (try? decoder.decode(value))?.outcome { returned = amounts }
         var right: [UInt8]?
         for (place, menu) in menus.enumerated() {
-            var content = command.content
-            if place > 0, case .success(let read) = original.value.withBytes({ menu.read($0, command.kind.inputTopic) }) {
-                content = read.content
-            }
+            let content = place == 0 ? command.content : content(of: command, original, by: menu)
             let tasks = memory.tasks(of: command, content, at: times, unknownStore: unknownStore, returned: returned)
             for task in tasks {
                 guard let expected = menu.answer(to: task, answer.head, on: before) else {
@@ -174,6 +171,12 @@ struct AnswerAudit {
             }
         }
         return "is \(answer.head.shown(in: said)), should be \(answer.head.shown(in: right ?? []))"
+    }
+
+    /// What a command asks for by another menu than the owner's.
+    private func content(of command: Command, _ original: AuditRecord, by menu: Replay) -> CommandContent {
+        let read = original.value.withBytes { menu.read($0, command.kind.inputTopic) }
+        return if case .success(let read) = read { read.content } else { command.content }
     }
 
     /// Takes what an answer says for true, whether it is right or not: it should be one fault, and not one more for each answer

@@ -49,7 +49,8 @@ final class Replay {
 
     typealias Decoded = Result<(kind: CommandKind, id: String, content: CommandContent), DeadLetterReason>
 
-    /// Reads the value of a record of an input.
+    /// Reads the value of a record of an input. Not inlined: Swift 6.3.1 fails to optimize a caller that takes the content alone.
+    @inline(never)
     func read(_ value: UnsafeRawBufferPointer?, _ topic: InputTopic) -> Decoded {
         switch decoder.decode(value, of: topic) {
         case .command(let kind, let id, let content): .success((kind, String(id), content))

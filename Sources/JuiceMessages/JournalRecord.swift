@@ -132,6 +132,7 @@ public final class JournalReader {
     /// Reads a record from its value.
     ///
     /// - Parameters:
+    ///   - value: its value.
     ///   - partition: the number of the partition that it was read from.
     ///   - offset: its offset there.
     ///   - timestamp: when it was written, in milliseconds since 1970; nil if the log does not say.

@@ -90,6 +90,7 @@ public final class PartitionReader {
     private static let timeout = Duration.seconds(10)
 
     /// - Parameters:
+    ///   - consumer: the consumer that reads. It belongs to no group.
     ///   - gaps: what to do where records cannot be read.
     ///   - onTransientError: called with each transient error.
     public init(_ consumer: Consumer, gaps: GapPolicy = .fail, onTransientError: @escaping (KafkaError) -> Void = { _ in }) {
@@ -232,6 +233,8 @@ extension Consumer {
     /// Reads ranges of partitions within `timeout`, in order within each. The consumer reads nothing afterwards.
     ///
     /// - Parameters:
+    ///   - ranges: what to read.
+    ///   - timeout: how long the whole read may take.
     ///   - gaps: what to do where records cannot be read.
     ///   - body: called with each record and its partition; it returns false if it needs no more of the partition.
     /// - Returns: what could not be read.
