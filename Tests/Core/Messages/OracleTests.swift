@@ -7,7 +7,7 @@ import Testing
 /// The service's decoder, juice maker and encoder beside a second implementation of the contract, on random commands. `juice audit`
 /// replays commands with the service's own code, so what that does is checked here.
 @Suite struct OracleTests {
-    /// What a sender may get wrong, at most one thing each.
+    /// What a sender may get wrong, at most one thing each; and the largest values that are right.
     private static let faulty = [
         "nope", "[]", "{}", #"{"orderId":null,"juice":"kiwi"}"#, #"{"orderId":"","juice":"kiwi"}"#, #"{"orderId":7}"#,
         #"{"orderId":"\#(String(repeating: "가", count: 43))"}"#, #"{"orderId":"a"}"#, #"{"orderId":"a","juice":7}"#,
@@ -21,6 +21,7 @@ import Testing
         #"{"restockId":"a"}"#, #"{"restockId":"a","add":{}}"#, #"{"restockId":"a","add":[]}"#,
         #"{"restockId":"a","add":{"kiwi":1},"set":{"kiwi":1}}"#, #"{"restockId":"a","add":{"durian":1}}"#,
         #"{"restockId":"a","set":{"kiwi":"1"}}"#, #"{"restockId":"a","set":{"kiwi":-1}}"#,
+        #"{"orderId":"a","juice":"kiwi","quantity":100}"#, #"{"restockId":"a","set":{"kiwi":1000000000}}"#,
         #"{"restockId":"a","set":{"kiwi":1000000001}}"#, #"{"restockId":"a","add":{"kiwi":9223372036854775807}}"#,
     ]
 
