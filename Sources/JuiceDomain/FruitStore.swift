@@ -46,14 +46,14 @@ public struct FruitStore: Sendable, Hashable {
     /// Appends the levels to a snapshot.
     public func save(to snapshot: inout [Int32]) { snapshot.append(contentsOf: stored) }
 
-    /// Puts the levels into a snapshot, from this place on, where there is room for them.
-    public func save(to snapshot: inout [Int32], at place: Int) {
-        for fruit in stored.indices { snapshot[place + fruit] = stored[fruit] }
+    /// Puts the levels into a snapshot, from this index on, where there is room for them.
+    public func save(to snapshot: inout [Int32], at index: Int) {
+        for fruit in stored.indices { snapshot[index + fruit] = stored[fruit] }
     }
 
-    /// Takes the levels from this place of a snapshot.
-    public mutating func restore(from snapshot: [Int32], at place: Int) {
-        for fruit in stored.indices { stored[fruit] = snapshot[place + fruit] }
+    /// Takes the levels from this index of a snapshot.
+    public mutating func restore(from snapshot: [Int32], at index: Int) {
+        for fruit in stored.indices { stored[fruit] = snapshot[index + fruit] }
     }
 
     /// Takes the levels of another store of the same menu. Unlike an assignment it keeps to memory of its own.
@@ -63,10 +63,10 @@ public struct FruitStore: Sendable, Hashable {
 
     // Only if no line is short: the levels stay at 0 or above.
     mutating func take(_ tally: inout FruitTally) {
-        for place in 0..<tally.count {
-            let line = tally[place]
+        for index in 0..<tally.count {
+            let line = tally[index]
             stored[line.fruit] -= Int32(line.amount)
-            tally[place].level = line.level - line.amount
+            tally[index].level = line.level - line.amount
         }
     }
 
@@ -84,7 +84,7 @@ public struct FruitStore: Sendable, Hashable {
     public mutating func putBack(_ tally: inout FruitTally) throws(StockEditError) {
         let lines = (0..<tally.count).map { tally[$0] }
         try apply(StockEdit(.add, lines.map { StockEdit.Entry(fruit: $0.fruit, amount: $0.amount) }))
-        for (place, line) in lines.enumerated() { tally[place].level = self[line.fruit] }
+        for (index, line) in lines.enumerated() { tally[index].level = self[line.fruit] }
     }
 
     private func level(after entry: StockEdit.Entry, of kind: StockEdit.Kind) throws(StockEditError) -> Int {
@@ -138,9 +138,9 @@ public struct FruitTally: Sendable {
 
     /// The lines, in the order in which answers name the fruits.
     @inlinable
-    public subscript(place: Int) -> Line {
-        get { lines[place] }
-        _modify { yield &lines[place] }
+    public subscript(index: Int) -> Line {
+        get { lines[index] }
+        _modify { yield &lines[index] }
     }
 
     /// Removes all lines.
@@ -157,8 +157,8 @@ public struct FruitTally: Sendable {
     /// Adds an amount to the line of its fruit, or appends it.
     @inline(__always)
     public mutating func add(_ line: Line) {
-        if let place = (0..<count).first(where: { lines[$0].fruit == line.fruit }) {
-            lines[place].amount += line.amount
+        if let index = (0..<count).first(where: { lines[$0].fruit == line.fruit }) {
+            lines[index].amount += line.amount
         } else {
             append(line)
         }

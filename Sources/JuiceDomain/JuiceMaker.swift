@@ -36,7 +36,7 @@ public final class JuiceMaker: Sendable {
     ///   - tally: becomes the order's: the fruits that it needs, in the order in which its recipes first name them.
     public func make(_ order: JuiceOrder, from store: inout FruitStore, _ tally: inout FruitTally) -> Outcome {
         count(order, &tally) { store[$0] }
-        for place in 0..<tally.count where tally[place].isShort { return .outOfStock }
+        for index in 0..<tally.count where tally[index].isShort { return .outOfStock }
         store.take(&tally)
         return .made
     }
@@ -52,10 +52,10 @@ public final class JuiceMaker: Sendable {
         tally.removeAll()
         switch order {
         case .single(let item):
-            for place in recipes[item.juice] { tally.append(line(ingredients[place], item, level)) }
+            for index in recipes[item.juice] { tally.append(line(ingredients[index], item, level)) }
         case .basket(let items):
             for item in items {
-                for place in recipes[item.juice] { tally.add(line(ingredients[place], item, level)) }
+                for index in recipes[item.juice] { tally.add(line(ingredients[index], item, level)) }
             }
         }
     }
@@ -108,8 +108,8 @@ public struct OrderItem: Hashable, Sendable {
 extension [OrderItem] {
     /// Adds an item to those of a basket. Its quantity is added to that of an item of the same juice, if there is one.
     @inlinable @inline(__always) public mutating func add(_ item: OrderItem) {
-        if let place = firstIndex(where: { $0.juice == item.juice }) {
-            self[place] = OrderItem(juice: item.juice, quantity: self[place].quantity + item.quantity)
+        if let index = firstIndex(where: { $0.juice == item.juice }) {
+            self[index] = OrderItem(juice: item.juice, quantity: self[index].quantity + item.quantity)
         } else {
             append(item)
         }

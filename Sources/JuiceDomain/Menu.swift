@@ -11,32 +11,32 @@ public struct Menu: Sendable, Hashable {
     /// The longest id, name or alias, in bytes of UTF-8.
     public static let maximumTextLength = 128
 
-    /// A menu of these fruits and juices, or the first fault found in them, with its place.
+    /// A menu of these fruits and juices, or the first fault found in them, with its path.
     public init(fruits: [Fruit], juices: [JuiceSpec]) throws(MenuError) {
         guard !fruits.isEmpty else { throw MenuError("fruits", .empty) }
         guard !juices.isEmpty else { throw MenuError("juices", .empty) }
 
         var fruitIndices: [Name: Int] = [:]
         for (index, fruit) in fruits.enumerated() {
-            let place = "fruits[\(index)]"
-            try Self.check(id: fruit.id, name: fruit.name, at: place)
+            let path = "fruits[\(index)]"
+            try Self.check(id: fruit.id, name: fruit.name, at: path)
             guard (0...FruitStore.maximumLevel).contains(fruit.initialStock) else {
-                throw MenuError("\(place).initialStock", "must be from 0 to \(FruitStore.maximumLevel)")
+                throw MenuError("\(path).initialStock", "must be from 0 to \(FruitStore.maximumLevel)")
             }
             guard fruitIndices.updateValue(index, forKey: Name(fruit.id)) == nil else {
-                throw MenuError("\(place).id", "the id \"\(fruit.id)\" is taken")
+                throw MenuError("\(path).id", "the id \"\(fruit.id)\" is taken")
             }
         }
 
         var juiceIDs: Set<Name> = []
         var checkedJuices: [Juice] = []
         for (index, juice) in juices.enumerated() {
-            let place = "juices[\(index)]"
-            try Self.check(id: juice.id, name: juice.name, aliases: juice.aliases, at: place)
+            let path = "juices[\(index)]"
+            try Self.check(id: juice.id, name: juice.name, aliases: juice.aliases, at: path)
             guard juiceIDs.insert(Name(juice.id)).inserted else {
-                throw MenuError("\(place).id", "the id \"\(juice.id)\" is taken")
+                throw MenuError("\(path).id", "the id \"\(juice.id)\" is taken")
             }
-            let recipe = try Self.checked(juice.recipe, fruits: fruitIndices, at: "\(place).recipe")
+            let recipe = try Self.checked(juice.recipe, fruits: fruitIndices, at: "\(path).recipe")
             checkedJuices.append(Juice(id: juice.id, name: juice.name, aliases: juice.aliases, recipe: recipe))
         }
         try Self.checkAliases(of: checkedJuices)
@@ -46,13 +46,13 @@ public struct Menu: Sendable, Hashable {
     // For a menu that is known to be right: the built-in one, which the tests check by the rules above.
     private init(checkedFruits: [Fruit], juices: [Juice]) { (fruits, self.juices) = (checkedFruits, juices) }
 
-    private static func check(id: String, name: LocalizedName, aliases: [String] = [], at place: String) throws(MenuError) {
+    private static func check(id: String, name: LocalizedName, aliases: [String] = [], at path: String) throws(MenuError) {
         var texts = [("id", id), ("name.en", name.english), ("name.ko", name.korean)]
         texts += aliases.enumerated().map { ("aliases[\($0)]", $1) }
         for (field, text) in texts {
-            guard !text.isEmpty else { throw MenuError("\(place).\(field)", .empty) }
+            guard !text.isEmpty else { throw MenuError("\(path).\(field)", .empty) }
             guard text.utf8.count <= maximumTextLength else {
-                throw MenuError("\(place).\(field)", "must not be longer than \(maximumTextLength) bytes")
+                throw MenuError("\(path).\(field)", "must not be longer than \(maximumTextLength) bytes")
             }
         }
     }
@@ -65,30 +65,30 @@ public struct Menu: Sendable, Hashable {
         }
         for (index, juice) in juices.enumerated() {
             for (position, alias) in juice.aliases.enumerated() {
-                let place = "juices[\(index)].aliases[\(position)]"
+                let path = "juices[\(index)].aliases[\(position)]"
                 let name = FoldedName(alias)
-                guard !name.isEmpty else { throw MenuError(place, .empty) }
+                guard !name.isEmpty else { throw MenuError(path, .empty) }
                 if let other = meanings[name]?.subtracting([index]).min() {
-                    throw MenuError(place, "already means the juice \"\(juices[other].id)\"")
+                    throw MenuError(path, "already means the juice \"\(juices[other].id)\"")
                 }
             }
         }
     }
 
     private static func checked(
-        _ recipe: [(fruit: String, amount: Int)], fruits: [Name: Int], at place: String
+        _ recipe: [(fruit: String, amount: Int)], fruits: [Name: Int], at path: String
     ) throws(MenuError) -> [Ingredient] {
-        guard !recipe.isEmpty else { throw MenuError(place, .empty) }
+        guard !recipe.isEmpty else { throw MenuError(path, .empty) }
         var checked: [Ingredient] = []
         for (id, amount) in recipe {
-            let place = "\(place).\(id)"
-            guard let fruit = fruits[Name(id)] else { throw MenuError(place, "no fruit has this id") }
-            guard amount > 0 else { throw MenuError(place, "the amount must be at least 1") }
+            let path = "\(path).\(id)"
+            guard let fruit = fruits[Name(id)] else { throw MenuError(path, "no fruit has this id") }
+            guard amount > 0 else { throw MenuError(path, "the amount must be at least 1") }
             guard amount <= FruitStore.maximumLevel else {
-                throw MenuError(place, "the amount must be at most \(FruitStore.maximumLevel)")
+                throw MenuError(path, "the amount must be at most \(FruitStore.maximumLevel)")
             }
             guard !checked.contains(where: { $0.fruit == fruit }) else {
-                throw MenuError(place, "this fruit is already in the recipe")
+                throw MenuError(path, "this fruit is already in the recipe")
             }
             checked.append(Ingredient(fruit: fruit, amount: amount))
         }
@@ -165,14 +165,14 @@ public struct LocalizedName: Sendable, Hashable {
 /// The first fault in a menu: where it is and what it is.
 public struct MenuError: Error, Hashable, CustomStringConvertible {
     /// The path to the faulty part, such as `juices[3].recipe.mango`.
-    public let place: String
+    public let path: String
     /// What is wrong there, in English, such as `no fruit has this id`.
     public let problem: String
 
-    init(_ place: String, _ problem: String) { (self.place, self.problem) = (place, problem) }
+    init(_ path: String, _ problem: String) { (self.path, self.problem) = (path, problem) }
 
-    /// The place and the problem.
-    public var description: String { "\(place): \(problem)" }
+    /// The path and the problem.
+    public var description: String { "\(path): \(problem)" }
 }
 
 extension String {

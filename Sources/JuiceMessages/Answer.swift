@@ -159,8 +159,8 @@ extension Answer.Outcome {
 extension JSONObject {
     fileprivate func juices() throws(MalformedMessage) -> OrderedJuices {
         if member("items").isAbsent { return .single(try ordered("", JuiceOrder.quantities)) }
-        let items = try objects("items") { item, place throws(MalformedMessage) in
-            try item.ordered("\(place).", JuiceOrder.basketQuantities)
+        let items = try objects("items") { item, path throws(MalformedMessage) in
+            try item.ordered("\(path).", JuiceOrder.basketQuantities)
         }
         guard (1...JuiceOrder.mostItems).contains(items.count) else {
             throw MalformedMessage("items", "must be 1 to \(JuiceOrder.mostItems)")
@@ -175,11 +175,11 @@ extension JSONObject {
     fileprivate func missing() throws(MalformedMessage) -> [MissingFruit] {
         // A recipe may ask for as much as a store holds, and a basket for many juices.
         let mostNeeded = FruitStore.maximumLevel * JuiceOrder.basketQuantities.upperBound
-        let missing = try objects("missing") { shortage, place throws(MalformedMessage) in
+        let missing = try objects("missing") { shortage, path throws(MalformedMessage) in
             MissingFruit(
-                fruit: try shortage.text("fruit", in: "\(place)."),
-                needed: try shortage.integer("needed", in: "\(place).", from: 0...mostNeeded),
-                inStock: try shortage.integer("inStock", in: "\(place).", from: 0...FruitStore.maximumLevel))
+                fruit: try shortage.text("fruit", in: "\(path)."),
+                needed: try shortage.integer("needed", in: "\(path).", from: 0...mostNeeded),
+                inStock: try shortage.integer("inStock", in: "\(path).", from: 0...FruitStore.maximumLevel))
         }
         guard !missing.isEmpty else { throw MalformedMessage("missing", "must not be empty") }
         return missing

@@ -62,7 +62,7 @@ public struct AnswerContent: Sendable {
 /// Every method appends one record to a buffer. Once the buffer has grown to its size, answering an order allocates no memory.
 /// It is a class, because copying its tables for a call would cost more than the shortest answer's pieces.
 public final class AnswerEncoder: Sendable {
-    private let phrasebook: AnswerMessages
+    private let messages: AnswerMessages
     private let fragments: Fragments
     private let fruits: [FruitFragments]
     private let juices: [JuiceFragments]
@@ -71,14 +71,14 @@ public final class AnswerEncoder: Sendable {
 
     /// An encoder of answers about this menu's juices and fruits, with messages in this language.
     public init(menu: Menu, language: Language = .english) {
-        let phrasebook = AnswerMessages(menu: menu, language: language)
+        let messages = AnswerMessages(menu: menu, language: language)
         var fragments = Fragments()
-        juices = menu.juices.map { JuiceFragments($0, phrasebook, &fragments) }
-        fruits = menu.fruits.map { FruitFragments($0, phrasebook, &fragments) }
-        phrases = PhraseFragments(phrasebook, &fragments)
+        juices = menu.juices.map { JuiceFragments($0, messages, &fragments) }
+        fruits = menu.fruits.map { FruitFragments($0, messages, &fragments) }
+        phrases = PhraseFragments(messages, &fragments)
         stock = StockTemplate(menu: menu)
         self.fragments = fragments
-        self.phrasebook = phrasebook
+        self.messages = messages
     }
 
     /// Writes the answer to a command that was carried out, or to an order that was short of fruit. The content must be of the
@@ -94,13 +94,13 @@ public final class AnswerEncoder: Sendable {
 
     /// Writes the answer to a command that had no effect.
     public func write(_ rejection: Rejection, _ head: AnswerHead, into buffer: inout OutputBuffer) {
-        let message = phrasebook.message(for: rejection)
+        let message = messages.message(for: rejection)
         write(#"{"type":"rejected""#, head, #","reason":"#, rejection.reason.rawValue, message, into: &buffer)
     }
 
     /// Writes the answer to a command whose first answer is lost: a repeat, or the cancel of an order that was made.
     public func write(lost was: FormerOutcome, _ head: AnswerHead, into buffer: inout OutputBuffer) {
-        let message = phrasebook.lost(was.name)
+        let message = messages.lost(was.name)
         write(#"{"type":"answerLost","duplicate":true"#, head, #","was":"#, was.name, message, into: &buffer)
     }
 
@@ -139,9 +139,9 @@ extension AnswerEncoder {
             append(phrases.made.after, into: &buffer)
         case .basket(let items):
             append(phrases.made.before, into: &buffer)
-            for place in items.indices {
-                if place > 0 { buffer.append(", ") }
-                append(items[place], into: &buffer)
+            for index in items.indices {
+                if index > 0 { buffer.append(", ") }
+                append(items[index], into: &buffer)
             }
             append(phrases.made.after, into: &buffer)
         }
@@ -151,8 +151,8 @@ extension AnswerEncoder {
         begin(#"{"type":"outOfStock","orderId":""#, head, into: &buffer)
         append(content.order, into: &buffer)
         var following = 0
-        for place in 0..<content.fruits.count where content.fruits[place].isShort {
-            let (line, isFirst) = (content.fruits[place], following == 0)
+        for index in 0..<content.fruits.count where content.fruits[index].isShort {
+            let (line, isFirst) = (content.fruits[index], following == 0)
             append(isFirst ? fruits[line.fruit].firstShort : fruits[line.fruit].nextShort, into: &buffer)
             buffer.append(decimal: line.amount)
             buffer.append(#","inStock":"#)
@@ -160,9 +160,9 @@ extension AnswerEncoder {
             following += 1
         }
         append(phrases.outOfStock.before, into: &buffer)
-        for place in 0..<content.fruits.count where content.fruits[place].isShort {
+        for index in 0..<content.fruits.count where content.fruits[index].isShort {
             following -= 1
-            append(fruits[content.fruits[place].fruit].listed(followedBy: following), into: &buffer)
+            append(fruits[content.fruits[index].fruit].listed(followedBy: following), into: &buffer)
         }
         append(phrases.outOfStock.after, into: &buffer)
     }
@@ -172,9 +172,9 @@ extension AnswerEncoder {
         appendFruits(of: content, by: { $0.level }, after: { $0.firstLeft }, into: &buffer)
         appendRevision(of: content, into: &buffer)
         append(phrases.restocked, into: &buffer)
-        for place in 0..<content.fruits.count {
-            let line = content.fruits[place]
-            if place > 0 { buffer.append("; ") }
+        for index in 0..<content.fruits.count {
+            let line = content.fruits[index]
+            if index > 0 { buffer.append("; ") }
             append(fruits[line.fruit].counted.before, into: &buffer)
             if line.amount != 0 {
                 if line.amount > 0 { buffer.append("+") }
@@ -195,9 +195,9 @@ extension AnswerEncoder {
         appendFruits(of: content, by: { $0.level }, after: { $0.firstLeftAfterAmounts }, into: &buffer)
         appendRevision(of: content, into: &buffer)
         append(phrases.cancelled.before, into: &buffer)
-        for place in 0..<content.fruits.count {
-            let line = content.fruits[place]
-            if place > 0 { buffer.append(", ") }
+        for index in 0..<content.fruits.count {
+            let line = content.fruits[index]
+            if index > 0 { buffer.append(", ") }
             append(fruits[line.fruit].counted.before, into: &buffer)
             buffer.append(decimal: line.amount)
             append(fruits[line.fruit].counted.after, into: &buffer)
@@ -212,7 +212,7 @@ extension AnswerEncoder {
     /// What all answers begin with, after the text up to the id.
     private func begin(_ beginning: StaticString, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         buffer.append(beginning)
-        buffer.append(idAndPlaceOf: head)
+        buffer.append(idAndOffsetOf: head)
     }
 
     /// Leaves the number of the only item open, or closes the items: a member may follow.
@@ -227,10 +227,10 @@ extension AnswerEncoder {
     }
 
     private func append(_ items: [OrderItem], into buffer: inout OutputBuffer) {
-        for place in items.indices {
-            let juice = juices[items[place].juice]
-            append(place == 0 ? juice.firstItem : juice.nextItem, into: &buffer)
-            buffer.append(decimal: items[place].quantity)
+        for index in items.indices {
+            let juice = juices[items[index].juice]
+            append(index == 0 ? juice.firstItem : juice.nextItem, into: &buffer)
+            buffer.append(decimal: items[index].quantity)
         }
         buffer.append("}]")
     }
@@ -250,9 +250,9 @@ extension AnswerEncoder {
         of content: AnswerContent, by number: (FruitTally.Line) -> Int, after first: (FruitFragments) -> Fragment,
         into buffer: inout OutputBuffer
     ) {
-        for place in 0..<content.fruits.count {
-            let line = content.fruits[place]
-            append(place == 0 ? first(fruits[line.fruit]) : fruits[line.fruit].next, into: &buffer)
+        for index in 0..<content.fruits.count {
+            let line = content.fruits[index]
+            append(index == 0 ? first(fruits[line.fruit]) : fruits[line.fruit].next, into: &buffer)
             buffer.append(decimal: number(line))
         }
     }
@@ -283,12 +283,12 @@ extension OutputBuffer {
 
     mutating func append(membersOf head: AnswerHead) {
         append(idFieldOf: head.command)
-        append(idAndPlaceOf: head)
+        append(idAndOffsetOf: head)
     }
 
-    mutating func append(idAndPlaceOf head: AnswerHead) {
+    mutating func append(idAndOffsetOf head: AnswerHead) {
         append(idAndStoreOf: head)
-        append(placeOf: head)
+        append(offsetOf: head)
     }
 
     private mutating func append(idAndStoreOf head: AnswerHead) {
@@ -298,7 +298,7 @@ extension OutputBuffer {
         append(#"","offset":"#)
     }
 
-    private mutating func append(placeOf head: AnswerHead) {
+    private mutating func append(offsetOf head: AnswerHead) {
         append(decimal: Int(head.offset))
         guard let from = head.from else { return }
         append(AnswerHead.sourceBeginning)
@@ -320,7 +320,7 @@ extension OutputBuffer {
         append(idAndStoreOf: head)
         // The same id and store take as many bytes there.
         var rest = first[type...].dropFirst(count - start).drop { $0.isDigit }
-        append(placeOf: head)
+        append(offsetOf: head)
         if UnsafeRawBufferPointer(rebasing: rest).begins(with: BorrowedText(AnswerHead.sourceBeginning).bytes) {
             rest = rest.dropFirst(AnswerHead.sourceBeginning.utf8CodeUnitCount)
             rest = rest.drop { $0 != UInt8(ascii: "\"") }.dropFirst()
@@ -396,7 +396,7 @@ private struct FruitFragments {
     let counted: (before: Fragment, after: Fragment)
     private let listed: (last: Fragment, beforeLast: Fragment, beforeOthers: Fragment)
 
-    init(_ fruit: Fruit, _ phrasebook: AnswerMessages, _ fragments: inout Fragments) {
+    init(_ fruit: Fruit, _ messages: AnswerMessages, _ fragments: inout Fragments) {
         let id = fruit.id
         firstUsed = fragments.add(#","used":{\#(id):"#)
         firstReturned = fragments.add(#","returned":{\#(id):"#)
@@ -405,8 +405,8 @@ private struct FruitFragments {
         next = fragments.add(#",\#(id):"#)
         firstShort = fragments.add(#","fruit":\#(id),"missing":[{"fruit":\#(id),"needed":"#)
         nextShort = fragments.add(#"},{"fruit":\#(id),"needed":"#)
-        counted = fragments.add(phrasebook.counted(fruit.name))
-        let texts = phrasebook.listed(fruit.name)
+        counted = fragments.add(messages.counted(fruit.name))
+        let texts = messages.listed(fruit.name)
         listed = (
             fragments.add(#"\#(escaped: texts.last)"#), fragments.add(#"\#(escaped: texts.beforeLast)"#),
             fragments.add(#"\#(escaped: texts.beforeOthers)"#)
@@ -434,14 +434,14 @@ private struct JuiceFragments {
     let one: Fragment
     let several: (before: Fragment, after: Fragment)
 
-    init(_ juice: Juice, _ phrasebook: AnswerMessages, _ fragments: inout Fragments) {
-        let (made, name) = (phrasebook.made, juice.name.text(in: phrasebook.language))
+    init(_ juice: Juice, _ messages: AnswerMessages, _ fragments: inout Fragments) {
+        let (made, name) = (messages.made, juice.name.text(in: messages.language))
         id = fragments.add(#","juice":\#(juice.id),"quantity":"#)
         firstItem = fragments.add(#","items":[{"juice":\#(juice.id),"quantity":"#)
         nextItem = fragments.add(#"},{"juice":\#(juice.id),"quantity":"#)
         madeOne = fragments.add(#","message":\#(made.before + name + made.after)}"#)
         one = fragments.add(#"\#(escaped: name)"#)
-        several = fragments.add(phrasebook.several(juice.name))
+        several = fragments.add(messages.several(juice.name))
     }
 }
 
@@ -456,18 +456,18 @@ private struct PhraseFragments {
     /// All the rest of a cancel's answer that returned nothing.
     let cancelledNothing: Fragment
 
-    init(_ phrasebook: AnswerMessages, _ fragments: inout Fragments) {
+    init(_ messages: AnswerMessages, _ fragments: inout Fragments) {
         /// The message, which ends the answer, around a list.
         func message(_ texts: TextPair) -> (before: Fragment, after: Fragment) {
             (fragments.add(#","message":"\#(escaped: texts.before)"#), fragments.add(#"\#(escaped: texts.after)"}"#))
         }
-        made = message(phrasebook.made)
+        made = message(messages.made)
         outOfStock = (
-            fragments.add(#"}],"message":"\#(escaped: phrasebook.outOfStock.before)"#), message(phrasebook.outOfStock).after
+            fragments.add(#"}],"message":"\#(escaped: messages.outOfStock.before)"#), message(messages.outOfStock).after
         )
-        restocked = message((phrasebook.restocked, "")).before
-        now = fragments.add(#"\#(escaped: phrasebook.now)"#)
-        cancelled = message(phrasebook.cancelled)
-        cancelledNothing = fragments.add(#","returned":{},"left":{},"message":\#(phrasebook.cancelledNothing)}"#)
+        restocked = message((messages.restocked, "")).before
+        now = fragments.add(#"\#(escaped: messages.now)"#)
+        cancelled = message(messages.cancelled)
+        cancelledNothing = fragments.add(#","returned":{},"left":{},"message":\#(messages.cancelledNothing)}"#)
     }
 }

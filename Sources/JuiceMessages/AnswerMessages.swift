@@ -77,8 +77,8 @@ extension Answer {
     /// what the other members of the answer say. Only the service can say why it rejects a command, so that stays in its language.
     /// A juice or fruit that the menu does not know is called by its id.
     public func message(in language: Language, menu: Menu) -> String {
-        let phrasebook = AnswerMessages(menu: menu, language: language)
-        return Language(of: message) == language ? message : phrasebook.message(for: self) ?? message
+        let messages = AnswerMessages(menu: menu, language: language)
+        return Language(of: message) == language ? message : messages.message(for: self) ?? message
     }
 }
 
@@ -99,9 +99,9 @@ extension AnswerMessages {
             made.before + juices.items.map(text).joined(separator: ", ") + made.after
         case .outOfStock(_, let missing):
             outOfStock.before
-                + missing.enumerated().map { place, short in
+                + missing.enumerated().map { index, short in
                     let name = listed(fruit(short.fruit))
-                    return switch missing.count - place {
+                    return switch missing.count - index {
                     case 1: name.last
                     case 2: name.beforeLast
                     default: name.beforeOthers

@@ -195,18 +195,12 @@ extension Dictionary where Key == InputPartition {
 extension JournalNote {
     /// Reads the value of a record; nil if it is not one of these notes.
     public init?(_ value: UnsafeRawBufferPointer) {
-        guard let note = Self.reading(value, { AnswerMembers(of: $0).isNote ? try? JournalNote($0) : nil }) else { return nil }
-        self = note
-    }
-
-    /// Whether the value is a note of any type, which a reader of answers skips.
-    public static func isNote(_ value: UnsafeRawBufferPointer) -> Bool {
-        reading(value) { AnswerMembers(of: $0).isNote } ?? false
-    }
-
-    private static func reading<Result>(_ value: UnsafeRawBufferPointer, _ read: (JSONObject) -> Result?) -> Result? {
         let reader = JSONReader(capacity: value.count)
-        return withExtendedLifetime(reader) { (try? reader.readObject(value)).flatMap(read) }
+        let note = withExtendedLifetime(reader) {
+            (try? reader.readObject(value)).flatMap { AnswerMembers(of: $0).isNote ? try? JournalNote($0) : nil }
+        }
+        guard let note else { return nil }
+        self = note
     }
 
     /// Reads an object that is no answer; nil if no note of this version has its type.

@@ -22,7 +22,7 @@ public enum MenuFile {
         /// It has, but the menu is invalid.
         case invalid(MenuError)
 
-        /// The place and the problem in English.
+        /// The path and the problem in English.
         public var description: String {
             switch self {
             case .malformed(let fault): fault.description
@@ -45,36 +45,36 @@ public enum MenuFile {
         do throws(MenuError) { return try Menu(fruits: fruits, juices: juices) } catch { throw .invalid(error) }
     }
 
-    private static func fruit(_ object: JSONObject, at place: String) throws(MalformedMessage) -> Fruit {
-        try object.check(fields: ["id", "name", "initialStock"], at: place)
-        let id = try object.text("id", in: "\(place).")
+    private static func fruit(_ object: JSONObject, at path: String) throws(MalformedMessage) -> Fruit {
+        try object.check(fields: ["id", "name", "initialStock"], at: path)
+        let id = try object.text("id", in: "\(path).")
         var initialStock = Fruit.defaultInitialStock
-        if object.has("initialStock") { initialStock = try object.integer("initialStock", in: "\(place).") }
-        return Fruit(id: id, name: try name(of: object, id: id, at: place), initialStock: initialStock)
+        if object.has("initialStock") { initialStock = try object.integer("initialStock", in: "\(path).") }
+        return Fruit(id: id, name: try name(of: object, id: id, at: path), initialStock: initialStock)
     }
 
-    private static func juice(_ object: JSONObject, at place: String) throws(MalformedMessage) -> JuiceSpec {
-        try object.check(fields: ["id", "name", "aliases", "recipe"], at: place)
-        let id = try object.text("id", in: "\(place).")
+    private static func juice(_ object: JSONObject, at path: String) throws(MalformedMessage) -> JuiceSpec {
+        try object.check(fields: ["id", "name", "aliases", "recipe"], at: path)
+        let id = try object.text("id", in: "\(path).")
         var recipe: [(fruit: String, amount: Int)] = []
-        for (fruit, value) in try object.object("recipe", in: "\(place).") {
+        for (fruit, value) in try object.object("recipe", in: "\(path).") {
             guard let amount = value.integer else {
-                throw MalformedMessage("\(place).recipe.\(fruit.clipped())", "must be a whole number")
+                throw MalformedMessage("\(path).recipe.\(fruit.clipped())", "must be a whole number")
             }
             recipe.append((String(fruit), amount))
         }
         return JuiceSpec(
-            id: id, name: try name(of: object, id: id, at: place),
-            aliases: object.has("aliases") ? try object.texts("aliases", in: "\(place).") : [],
+            id: id, name: try name(of: object, id: id, at: path),
+            aliases: object.has("aliases") ? try object.texts("aliases", in: "\(path).") : [],
             recipe: recipe)
     }
 
-    private static func name(of object: JSONObject, id: String, at place: String) throws(MalformedMessage) -> LocalizedName {
+    private static func name(of object: JSONObject, id: String, at path: String) throws(MalformedMessage) -> LocalizedName {
         guard object.has("name") else { return LocalizedName(english: id, korean: id) }
-        let name = try object.object("name", in: "\(place).")
-        try name.check(fields: ["en", "ko"], at: "\(place).name")
-        let english = name.has("en") ? try name.text("en", in: "\(place).name.") : id
-        let korean = name.has("ko") ? try name.text("ko", in: "\(place).name.") : english
+        let name = try object.object("name", in: "\(path).")
+        try name.check(fields: ["en", "ko"], at: "\(path).name")
+        let english = name.has("en") ? try name.text("en", in: "\(path).name.") : id
+        let korean = name.has("ko") ? try name.text("ko", in: "\(path).name.") : english
         return LocalizedName(english: english, korean: korean)
     }
 }
@@ -84,10 +84,10 @@ extension JSONObject {
     fileprivate func has(_ name: StaticString) -> Bool { !member(name).isAbsent }
 
     /// Makes sure that every member is one of the known fields.
-    fileprivate func check(fields: [String], at place: String) throws(MalformedMessage) {
+    fileprivate func check(fields: [String], at path: String) throws(MalformedMessage) {
         for (key, _) in self where !fields.contains(String(key)) {
-            let path = place.isEmpty ? key.clipped() : "\(place).\(key.clipped())"
-            throw MalformedMessage(path, "unknown field; the fields here are \(fields.joined(separator: ", "))")
+            let field = path.isEmpty ? key.clipped() : "\(path).\(key.clipped())"
+            throw MalformedMessage(field, "unknown field; the fields here are \(fields.joined(separator: ", "))")
         }
     }
 }

@@ -183,13 +183,13 @@ public final class AnswerCheck: InvariantCheck {
         let record: JournalRecord
         do throws(MalformedMessage) { record = try reader.read(value) } catch { return }
         guard let answer = record.answer else {
-            try require(decoded == nil && JournalNote.isNote(value), "a client takes a note for its answer")
+            try require(decoded == nil, "a client takes a note for its answer")
             return try check(record.note, value)
         }
         let head = answer.head
         try requireName(head.id)
         try requireName(head.store)
-        try require(!JournalNote.isNote(value) && JournalNote(value) == nil, "an answer taken for a note")
+        try require(JournalNote(value) == nil, "an answer taken for a note")
         if let decoded {
             try require(decoded.command == head.command, "another command: \(decoded)")
             try require(decoded.id.utf8.elementsEqual(head.id.bytes), "another id: \(decoded)")

@@ -10,8 +10,8 @@ struct AnswerValues {
         var next: Int { first + ends.count }
 
         func range(of number: Int) -> Range<Int> {
-            let place = number - first
-            return (place > 0 ? Int(ends[place - 1]) : 0)..<Int(ends[place])
+            let index = number - first
+            return (index > 0 ? Int(ends[index - 1]) : 0)..<Int(ends[index])
         }
     }
 

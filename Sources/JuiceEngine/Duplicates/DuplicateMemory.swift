@@ -30,13 +30,13 @@ package struct DuplicateMemory {
         /// When the command was sent, in units of `1 << droppedBits` milliseconds.
         let time: UInt32
         /// The lower half of the answer's offset; before the commit, its index among the transaction's journal records.
-        var place: UInt32
+        var offset: UInt32
 
-        static let none = Entry(low: 0, high: 0, was: .made, time: 0, place: 0)
+        static let none = Entry(low: 0, high: 0, was: .made, time: 0, offset: 0)
 
-        init(low: UInt64, high: UInt32, was: FormerOutcome, time: UInt32, place: UInt32) {
+        init(low: UInt64, high: UInt32, was: FormerOutcome, time: UInt32, offset: UInt32) {
             lows = (UInt32(truncatingIfNeeded: low), UInt32(truncatingIfNeeded: low >> 32))
-            (marked, self.time, self.place) = (high | was.rawValue, time, place)
+            (marked, self.time, self.offset) = (high | was.rawValue, time, offset)
         }
 
         var low: UInt64 { UInt64(lows.1) << 32 | UInt64(lows.0) }
@@ -109,7 +109,7 @@ package struct DuplicateMemory {
 
     private func answer(at position: Int) -> FirstAnswer {
         let (number, entry) = (number(at: position), ring[position])
-        let distance = entry.place &- UInt32(truncatingIfNeeded: firstOffset)
+        let distance = entry.offset &- UInt32(truncatingIfNeeded: firstOffset)
         return FirstAnswer(
             number: number, offset: number < uncommitted ? firstOffset + Offset(distance) : -1, was: entry.was)
     }
@@ -160,13 +160,13 @@ package struct DuplicateMemory {
     /// Remembers the first answer to a command that was sent at this time. It replaces one from before the window. A cancel
     /// replaces its order, and counts from the later of both times: otherwise the order could be made again within its own window.
     ///
-    /// - Parameter place: the answer's index among the journal records of this transaction.
+    /// - Parameter index: the answer's index among the journal records of this transaction.
     package mutating func remember(
-        _ kind: CommandKind, _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at place: Int,
+        _ kind: CommandKind, _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at index: Int,
         was: FormerOutcome, sentAt time: Timestamp
     ) {
         let time = kind == .cancel ? laterUnits(of: command, time) : units(time)
-        append(command, value, place: Offset(place), was, time)
+        append(command, value, at: Offset(index), was, time)
     }
 
     /// Restores an answer from the journal, which was written at this time. Its command was sent at an unknown earlier time, so a
@@ -179,7 +179,7 @@ package struct DuplicateMemory {
         let time = max(0, time)
         forgetFar(from: offset)
         if count == 0 { firstOffset = offset }
-        append(command, value, place: offset, was, units(time))
+        append(command, value, at: offset, was, units(time))
         makePermanent()
     }
 
@@ -188,7 +188,7 @@ package struct DuplicateMemory {
     ///
     /// - Parameter records: the offsets of the transaction's journal records, at least of all that were remembered.
     package mutating func commit(at time: Timestamp, _ records: [Range<Offset>]) {
-        place(in: records)
+        resolveOffsets(in: records)
         makePermanent()
         // Differences of times must fit into 32 bits.
         while first < uncommitted, !isBefore(units(time) &- 1 << 30, ring[position(of: first)].time) { forgetOldest() }
@@ -226,21 +226,21 @@ package struct DuplicateMemory {
     }
 
     /// Replaces indices in the transaction by offsets in the journal.
-    private mutating func place(in records: [Range<Offset>]) {
+    private mutating func resolveOffsets(in records: [Range<Offset>]) {
         guard uncommitted < next, var run = records.first else { return }
         var rest = records.dropFirst()
         // The index of the run's first record.
         var start = 0
         forgetFar(from: run.lowerBound)
         for number in uncommitted..<next {
-            let place = Int(ring[position(of: number)].place)
-            while place - start >= run.count, let following = rest.popFirst() {
+            let index = Int(ring[position(of: number)].offset)
+            while index - start >= run.count, let following = rest.popFirst() {
                 start += run.count
                 run = following
             }
-            let offset = run.lowerBound + Offset(place - start)
+            let offset = run.lowerBound + Offset(index - start)
             if number == first { firstOffset = offset }
-            ring[position(of: number)].place = UInt32(truncatingIfNeeded: offset)
+            ring[position(of: number)].offset = UInt32(truncatingIfNeeded: offset)
         }
     }
 
@@ -321,12 +321,12 @@ extension DuplicateMemory {
     }
 
     private mutating func append(
-        _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, place: Offset, _ was: FormerOutcome, _ time: UInt32
+        _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, _ was: FormerOutcome, _ time: UInt32
     ) {
         if count == ring.count { grow() }
         let position = position(of: next)
         ring[position] = Entry(
-            low: command.low, high: command.high, was: was, time: time, place: UInt32(truncatingIfNeeded: place))
+            low: command.low, high: command.high, was: was, time: time, offset: UInt32(truncatingIfNeeded: offset))
         noteTime(time, at: position)
         let (slot, isFound) = slot(of: command.low, command.high)
         if isFound { superseded.append(number(at: self.position(in: slot))) }
@@ -351,8 +351,8 @@ extension DuplicateMemory {
         forget(position: position(of: first))
         first += 1
         guard first < uncommitted else { return }
-        let place = ring[position(of: first)].place
-        firstOffset += Offset(place &- UInt32(truncatingIfNeeded: firstOffset))
+        let offset = ring[position(of: first)].offset
+        firstOffset += Offset(offset &- UInt32(truncatingIfNeeded: firstOffset))
     }
 
     private mutating func forget(position: Int) {

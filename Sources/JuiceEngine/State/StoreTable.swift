@@ -114,8 +114,8 @@ package struct StoreTable {
 
     /// Applies a change that the stock topic lacks, from its answer.
     mutating func restore(at index: Int, revision: Int, _ levels: (_ set: (_ fruit: Int, _ level: Int) -> Void) -> Void) {
-        let place = place(of: index)
-        levels { fruit, level in self.levels[place + fruit] = Int32(clamping: level) }
+        let first = firstLevel(of: index)
+        levels { fruit, level in self.levels[first + fruit] = Int32(clamping: level) }
         setRevision(revision, at: index)
         committedChanges = changes
         markUnwritten(index)
@@ -125,7 +125,7 @@ package struct StoreTable {
     func state(of name: BorrowedText) -> (store: FruitStore, revision: Int) {
         var store = initial
         guard let index = names.find(name.bytes) else { return (store, 0) }
-        store.restore(from: levels, at: place(of: index))
+        store.restore(from: levels, at: firstLevel(of: index))
         return (store, revisions[index])
     }
 
@@ -171,8 +171,8 @@ package struct StoreTable {
     mutating func undo() {
         writing = 0
         for (position, change) in changed.enumerated() {
-            let (place, saved) = (place(of: change.index), position * initial.fruitCount)
-            for fruit in 0..<initial.fruitCount { levels[place + fruit] = undoLevels[saved + fruit] }
+            let (first, saved) = (firstLevel(of: change.index), position * initial.fruitCount)
+            for fruit in 0..<initial.fruitCount { levels[first + fruit] = undoLevels[saved + fruit] }
             revisions[change.index] = change.revision
         }
         changes = committedChanges
@@ -185,17 +185,17 @@ package struct StoreTable {
         undoLevels.removeAll(keepingCapacity: true)
     }
 
-    private func place(of index: Int) -> Int { index * initial.fruitCount }
+    private func firstLevel(of index: Int) -> Int { index * initial.fruitCount }
 
-    private mutating func load(_ index: Int) { current.restore(from: levels, at: place(of: index)) }
+    private mutating func load(_ index: Int) { current.restore(from: levels, at: firstLevel(of: index)) }
 
-    private mutating func put(_ store: FruitStore, at index: Int) { store.save(to: &levels, at: place(of: index)) }
+    private mutating func put(_ store: FruitStore, at index: Int) { store.save(to: &levels, at: firstLevel(of: index)) }
 
     private mutating func saveForUndo(_ index: Int) {
         changed.append((index, revisions[index]))
         isChanged[index] = true
-        let place = place(of: index)
-        undoLevels.append(contentsOf: levels[place..<place + initial.fruitCount])
+        let first = firstLevel(of: index)
+        undoLevels.append(contentsOf: levels[first..<first + initial.fruitCount])
     }
 
     /// The index of a store, which is added if need be.

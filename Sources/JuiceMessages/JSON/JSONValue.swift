@@ -104,15 +104,15 @@ struct JSONObject: Sequence, IteratorProtocol {
 /// Why the value of a record is not the message it should be.
 public struct MalformedMessage: Error, Hashable, CustomStringConvertible {
     /// The path to the faulty part, such as `stock.kiwi`; empty when it is the value as a whole.
-    public let place: String
+    public let path: String
     /// What is wrong there, in English.
     public let problem: String
 
-    /// The place and the problem in English.
-    public var description: String { place.isEmpty ? problem : "\(place): \(problem)" }
+    /// The path and the problem in English.
+    public var description: String { path.isEmpty ? problem : "\(path): \(problem)" }
 
-    init(_ place: String, _ problem: String) {
-        self.place = place
+    init(_ path: String, _ problem: String) {
+        self.path = path
         self.problem = problem
     }
 }
@@ -136,41 +136,41 @@ extension JSONReader {
 extension JSONObject.Member {
     @inline(__always)
     private func value<Value>(
-        _ place: () -> String, _ kind: StaticString, _ read: (JSONValue) -> Value?
+        _ path: () -> String, _ kind: StaticString, _ read: (JSONValue) -> Value?
     ) throws(MalformedMessage) -> Value {
         switch self {
-        case .absent: throw MalformedMessage(place(), "missing")
-        case .repeated: throw MalformedMessage(place(), "given twice")
+        case .absent: throw MalformedMessage(path(), "missing")
+        case .repeated: throw MalformedMessage(path(), "given twice")
         case .value(let value):
-            guard let value = read(value) else { throw MalformedMessage(place(), "must be \(kind)") }
+            guard let value = read(value) else { throw MalformedMessage(path(), "must be \(kind)") }
             return value
         }
     }
 
-    func text(_ place: @autoclosure () -> String) throws(MalformedMessage) -> BorrowedText {
-        try value(place, "a string") { $0.string }
+    func text(_ path: @autoclosure () -> String) throws(MalformedMessage) -> BorrowedText {
+        try value(path, "a string") { $0.string }
     }
 
     /// A whole number within a range, so that callers can calculate with it without overflow.
-    func integer(_ place: @autoclosure () -> String, from range: ClosedRange<Int> = .min ... .max) throws(MalformedMessage) -> Int {
-        let number = try value(place, "a whole number") { $0.integer }
+    func integer(_ path: @autoclosure () -> String, from range: ClosedRange<Int> = .min ... .max) throws(MalformedMessage) -> Int {
+        let number = try value(path, "a whole number") { $0.integer }
         guard range.contains(number) else {
-            throw MalformedMessage(place(), "must be from \(range.lowerBound) to \(range.upperBound)")
+            throw MalformedMessage(path(), "must be from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
 
     /// Whether it is `true`; the other value is never written.
-    func isMarked(_ place: @autoclosure () -> String) throws(MalformedMessage) -> Bool {
-        isAbsent ? false : try value(place, "true") { $0.boolean == true ? true : nil }
+    func isMarked(_ path: @autoclosure () -> String) throws(MalformedMessage) -> Bool {
+        isAbsent ? false : try value(path, "true") { $0.boolean == true ? true : nil }
     }
 
-    func object(_ place: @autoclosure () -> String) throws(MalformedMessage) -> JSONObject {
-        try value(place, "an object") { $0.object }
+    func object(_ path: @autoclosure () -> String) throws(MalformedMessage) -> JSONObject {
+        try value(path, "an object") { $0.object }
     }
 
-    fileprivate func array(_ place: @autoclosure () -> String) throws(MalformedMessage) -> JSONArray {
-        try value(place, "an array") { $0.array }
+    fileprivate func array(_ path: @autoclosure () -> String) throws(MalformedMessage) -> JSONArray {
+        try value(path, "an array") { $0.array }
     }
 }
 
@@ -205,9 +205,9 @@ extension JSONObject {
     func objects<Element>(
         _ name: StaticString, _ element: (JSONObject, String) throws(MalformedMessage) -> Element
     ) throws(MalformedMessage) -> [Element] {
-        try elements(name, in: "", "an object") { (value, place) throws(MalformedMessage) in
+        try elements(name, in: "", "an object") { (value, path) throws(MalformedMessage) in
             guard let object = value.object else { return nil }
-            return try element(object, place)
+            return try element(object, path)
         }
     }
 
@@ -217,8 +217,8 @@ extension JSONObject {
     ) throws(MalformedMessage) -> [Element] {
         var elements: [Element] = []
         for value in try member(name).array("\(path)\(name)") {
-            let place = "\(path)\(name)[\(elements.count)]"
-            guard let element = try read(value, place) else { throw MalformedMessage(place, "must be \(kind)") }
+            let elementPath = "\(path)\(name)[\(elements.count)]"
+            guard let element = try read(value, elementPath) else { throw MalformedMessage(elementPath, "must be \(kind)") }
             elements.append(element)
         }
         return elements

@@ -181,7 +181,10 @@ extension SimulatedCluster {
 
     /// The committed answers, without the notes in between.
     func answerRecords(partition: Int32 = 0) -> [SimulatedPartition.Record] {
-        records(.results, partition: partition).filter { $0.value.map { !JournalNote.isNote($0.view) } ?? true }
+        let reader = JournalReader()
+        return records(.results, partition: partition).filter { record in
+            record.value.map { (try? reader.read($0.view))?.answer != nil } ?? true
+        }
     }
 
     /// Their values.

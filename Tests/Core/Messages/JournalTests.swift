@@ -7,14 +7,11 @@ import Testing
 @Suite struct JournalNoteTests {
     private func note(_ value: String) -> JournalNote? { value.asValue { JournalNote($0) } }
 
-    private func isNote(_ value: String) -> Bool { value.asValue { JournalNote.isNote($0) } }
-
     @Test(arguments: GoldenNotes.all.indices)
     func aNoteIsWrittenAndRead(index: Int) {
         let (note, value) = GoldenNotes.all[index]
         #expect(written { note.write(into: &$0) } == value)
         #expect(self.note(value) == note)
-        #expect(isNote(value))
         // No client takes it for its answer.
         #expect(throws: MalformedMessage.self) { try value.asValue { _ = try AnswerDecoder().decode($0) } }
     }
@@ -80,10 +77,6 @@ import Testing
     )
     func whatIsNoKnownNoteIsNone(value: String) {
         #expect(note(value) == nil)
-        #expect(
-            isNote(value)
-                == (value.hasPrefix("{") && !value.contains("orderId") && !value.contains("restockId"))
-        )
     }
 
     /// So that its reader can say that it has none.
