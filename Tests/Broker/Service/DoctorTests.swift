@@ -112,7 +112,7 @@ import Testing
         Case("a rebalance", [(1, "the group \"juice-maker\" is sharing out its partitions (PreparingRebalance)")]) {
             $0.group = group(members: ["shop-1-0": 0], state: "PreparingRebalance")
         },
-        Case("nobody reads a partition", [(1, "no member was assigned partition 1")]) {
+        Case("no member reads a partition", [(1, "no member was assigned partition 1")]) {
             $0.group = group(members: ["shop-1-0": 0])
         },
         Case("a takeover that does not succeed", [(1, "shop-3 was assigned partition 1, but has not taken")]) {

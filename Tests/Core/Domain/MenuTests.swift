@@ -149,7 +149,7 @@ func juice(_ id: String, _ recipe: [(fruit: String, amount: Int)], aliases: [Str
 
     // Such menus were valid before there were aliases.
     @Test(arguments: [
-        // An id as it stands, then an id in another form, then a name.
+        // An id as it is, then an id in another form, then a name.
         ("red", ["red"]), ("RED", ["RED"]), ("Red", ["red", "RED"]), ("r e d", ["red", "RED"]),
         ("blue", ["blue"]), ("green", ["red", "blue"]), ("초록", ["red"]),
     ])

@@ -139,7 +139,7 @@ import Testing
     private var cluster: SimulatedCluster { harness.cluster }
 
     /// A mango kiwi juice takes a kiwi, a kiwi juice three: of ten kiwis, three kiwi juices and a mango kiwi juice are made only
-    /// if nobody judges item by item and forgets the others.
+    /// if each item is judged alone.
     @Test(arguments: [(3, 1, "juiceMade a"), (3, 2, "outOfStock a"), (2, 4, "juiceMade a")])
     func itemsAreJudgedTogether(kiwi: Int, mangoKiwi: Int, answer: String) {
         cluster.basket("a", #"{"juice":"kiwi","quantity":\#(kiwi)},{"juice":"mangoKiwi","quantity":\#(mangoKiwi)}"#)

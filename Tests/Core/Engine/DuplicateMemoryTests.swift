@@ -7,7 +7,7 @@ import Testing
 /// A memory with the journal that its answers stand in.
 private final class JournalledMemory {
     var memory: DuplicateMemory
-    /// What stands in the journal, and what the open transaction adds to it.
+    /// What is in the journal, and what the open transaction adds to it.
     private var journal: [String] = []
     private var open: [String] = []
     private(set) var readBackCount = 0

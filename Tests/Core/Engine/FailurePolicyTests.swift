@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    /// What is owed precedes the batch's answers in their transaction, so nobody knows yet what was refused.
+    /// What is owed precedes the batch's answers in their transaction, so it is not known yet what was refused.
     @Test func whatIsOwedIsWrittenAloneBeforeACommandIsSuspected() {
         var failures = FailurePolicy(maxBatch: 1)
         failures.began(batch(1))

@@ -58,7 +58,7 @@ import Testing
                 for id in ["x", "y"] { cluster.order(id, "banana") }
             }, anchor: 2, answers: ["juiceMade x", "juiceMade y"]),
         Change(testDescription: "shorter than it was", change: { $0.truncate(.orders, 0, last: 2) }, anchor: 1),
-        // A record that was put aside is evidence, too.
+        // A dead letter is evidence, too.
         Change(
             testDescription: "recreated, after nothing but junk", served: [],
             change: { cluster in
@@ -182,7 +182,7 @@ import Testing
         #expect(stop(of: "third") == nil)
     }
 
-    /// After a restart nobody else knows how far the inputs were handled.
+    /// After a restart nothing else says how far the inputs were handled.
     @Test func theGroupIsToldWhatALostJournalSaid() {
         let harness = Harness(cluster)
         harness.order("a", "kiwi")
@@ -419,7 +419,7 @@ import Testing
         #expect(cluster.answers() == (isStopped ? [] : ["juiceMade a", "juiceMade b"]))
     }
 
-    /// Claims of its own, made in vain before the last one, are nobody else's.
+    /// Claims of its own, made in vain before the last one, are not another worker's.
     @Test func aWorkersEarlierClaimsAreItsOwn() {
         let harness = Harness(cluster)
         harness.loseReply(of: .commit, with: .startOver())

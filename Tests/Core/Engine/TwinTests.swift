@@ -55,7 +55,7 @@ import Testing
         #expect(cluster.answers() == ["juiceMade a"])
     }
 
-    /// Its writer has fenced the owner of the journal that it had read, and nobody in the new one.
+    /// Its writer has fenced the owner of the journal that it had read, and no one in the new one.
     @Test func aClaimThatArrivesInARecreatedJournalIsRepeated() {
         var isDue = true
         claim(["former/0/0/0/0"])

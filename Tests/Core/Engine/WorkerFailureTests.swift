@@ -155,7 +155,7 @@ import Testing
         #expect(harness.hasRecovered)
     }
 
-    /// The stock that is owed is refused while nobody sends anything, which must not become a loop without pauses.
+    /// The stock that is owed is refused while no client sends anything, which must not become a loop without pauses.
     @Test func stockThatIsRefusedIsTriedAgainAtIntervals() {
         harness.run()
         harness.refuse { $0.topic == .stock }
@@ -192,7 +192,7 @@ import Testing
         harness.order("a", "kiwi")
         var calls: [SimulatedPort.Call] = []
         harness.log.fault = { call in
-            // It stands still between the records that it gets and the transaction.
+            // It is paused between the records that it gets and the transaction.
             if calls.isEmpty { cluster.now += 31_000 }
             calls.append(call)
             return nil

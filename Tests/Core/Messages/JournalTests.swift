@@ -166,8 +166,8 @@ import Testing
     @Test func aLostAnswerTellsWhatBecameOfItsCommand() throws {
         for (was, kind, answer) in GoldenAnswers.lost {
             for value in answer.texts {
-                let (role, told, command) = try read(value) { ($0.role, $0.was, $0.head.command) }
-                #expect(role == .lost && told == was && command == kind)
+                let (role, former, command) = try read(value) { ($0.role, $0.was, $0.head.command) }
+                #expect(role == .lost && former == was && command == kind)
             }
         }
         let unknown = GoldenAnswers.lost[0].answer[.english].replacing(#""was":"made""#, with: #""was":"eaten""#)

@@ -56,7 +56,7 @@ struct Plan: ParsableArguments, Sendable {
             and go on after `juice anchor`. Then start a second group on the same topics: the first must end, and name it.
             """
     )
-    var topicsAnew = false
+    var recreateTopics = false
 
     @Flag(help: "Put a proxy in front of the brokers that injects faults into the instances' requests.") var network = false
 
@@ -79,8 +79,8 @@ struct Plan: ParsableArguments, Sendable {
         guard (0...100).contains(networkRate) else { throw ValidationError("--network-rate must be from 0 to 100") }
         guard network || networkKinds == nil else { throw ValidationError("--network-kinds requires --network") }
         _ = try faultyKinds
-        guard !topicsAnew || partitions >= 2 * (instances + 1) else {
-            throw ValidationError("--topics-anew requires a partition for each worker: raise --partitions")
+        guard !recreateTopics || partitions >= 2 * (instances + 1) else {
+            throw ValidationError("--recreate-topics requires a partition for each worker: raise --partitions")
         }
         guard sessionSeconds >= 6 else {
             throw ValidationError("--session must be at least 6: brokers allow no shorter one by default")

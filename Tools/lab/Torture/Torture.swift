@@ -23,7 +23,7 @@ struct Torture: ParsableCommand {
             Exit status: 0 the contract was kept, 1 it was violated, 70 the torture itself failed, 130 interrupted.
 
             Example:
-              lab torture --bootstrap-servers 127.0.0.1:9092 --rounds 20 --topics-anew \\
+              lab torture --bootstrap-servers 127.0.0.1:9092 --rounds 20 --recreate-topics \\
                 --broker-restart 'systemctl restart kafka'
               lab torture --bootstrap-servers 127.0.0.1:9092,127.0.0.1:9093 --rounds 20 --network \\
                 --network-kinds EndTxn,Produce
@@ -80,7 +80,7 @@ struct Torture: ParsableCommand {
         network?.pauseFaults()
         try bed.finish()
         let isSound = try bed.judge(summary, as: plan.rolling ? "rolling restart" : "torture: \(plan.rounds.counted("round"))")
-        return try (!plan.topicsAnew || RecreatedTopics(bed).run()) && isSound
+        return try (!plan.recreateTopics || RecreatedTopics(bed).run()) && isSound
     }
 }
 
@@ -159,7 +159,7 @@ final class TestBed {
         let counts = audit.counts
         Console.line(
             """
-            \(counts.records.counted("record")) of clients, \(counts.forwarded) forwarded, \(counts.deadLetters) put aside, \
+            \(counts.records.counted("record")) of clients, \(counts.forwarded) forwarded, \(counts.deadLetters) to the dead letters, \
             \(counts.stores.counted("store")), whose partitions had \(audit.owners.count.counted("owner")) one after the other
             \(counts.answers.counted("answer")): \(counts.juicesMade) juice made, \(counts.outOfStock) out of stock, \
             \(counts.restocked) restocked, \(counts.cancelled) cancelled, \(counts.rejected) rejected, \
