@@ -105,34 +105,34 @@ package final class PositionAnchor {
     ///
     /// - Parameter destination: nil, in a copy, for behind the last record that was handled.
     package func look(_ destination: Destination?) throws(ServiceError) -> Move {
-        let survey = try asking { () throws(LogError) in try anchoring.survey() }
+        let known = try asking { () throws(LogError) in try anchoring.inspect() }
         // A service takes a claim of another group for a second service on its topics, and stops.
-        if let group = survey.group, group != self.group {
+        if let group = known.owner?.group, group != self.group {
             throw .badConfiguration("the partition belongs to the group \"\(group)\": add --group \(group)")
         }
         // It writes stock.
-        if survey.hasOtherMenu { throw .badConfiguration("the partition's owner has another menu: add --menu FILE") }
-        var fault = survey.fault.flatMap { $0.missing > 0 ? $0 : nil }
-        let others = Anchoring<LibrdkafkaPort>.others(than: input, at: survey.positions, after: fault)
+        if known.hasOtherMenu { throw .badConfiguration("the partition's owner has another menu: add --menu FILE") }
+        var fault = known.fault.flatMap { $0.missing > 0 ? $0 : nil }
+        let others = Anchoring<LibrdkafkaPort>.others(than: input, at: known.positions, after: fault)
         fault?.reason += others.map { ". With it, \($0.topic) [\($0.partition)] goes on at offset \($0.offset)" }.joined()
-        var move = try move(to: destination, survey)
+        var move = try move(to: destination, known)
         move.fault = fault
         return move
     }
 
-    private func move(to destination: Destination?, _ survey: Anchoring<LibrdkafkaPort>.Survey) throws(ServiceError) -> Move {
-        let log = survey.extents.inputs[input] ?? 0..<0
-        let from = survey.positions.first { $0.topic == input.topic && $0.partition == input.partition }?.offset
+    private func move(to destination: Destination?, _ known: InspectedPartition) throws(ServiceError) -> Move {
+        let log = known.extents?.inputs[input] ?? 0..<0
+        let from = known.positions.first { $0.topic == input.topic && $0.partition == input.partition }?.offset
         let target: Offset
         switch destination {
         case .offset(let offset): target = offset
         case .earliest: target = log.lowerBound
         case .latest: target = log.upperBound
         case .after(let id):
-            let move = try move(upTo: id, survey.extents, log)
+            let move = try move(upTo: id, known.extents?.results ?? 0..<0, log)
             if isCopy || move.to != move.copied { return move }
             target = move.to
-        case nil: return try move(upTo: nil, survey.extents, log)
+        case nil: return try move(upTo: nil, known.extents?.results ?? 0..<0, log)
         }
         guard target >= log.lowerBound, target <= log.upperBound else {
             throw .badConfiguration(
@@ -144,11 +144,11 @@ package final class PositionAnchor {
 
     /// The move behind a command, or behind all that was handled. That is looked up in the input itself: in a copy, the offset in
     /// an answer is that of another cluster.
-    private func move(upTo id: String?, _ extents: PartitionExtents, _ log: Range<Offset>) throws(ServiceError) -> Move {
+    private func move(upTo id: String?, _ answered: Range<Offset>, _ log: Range<Offset>) throws(ServiceError) -> Move {
         var handled = CopyAlignment(of: input, in: partition, upTo: id, menu: menu, partitionCount: storePartitions)
         let (journal, results) = (JournalReader(menu: menu), topics[.results, partition])
         do throws(KafkaError) {
-            for (place, range) in [(results, extents.results), (topics[input], log)] {
+            for (place, range) in [(results, answered), (topics[input], log)] {
                 // In parts, each within the timeout.
                 for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(Self.readAtOnce)) {
                     try reader.read([place: start..<min(start + Self.readAtOnce, range.upperBound)], timeout: timeout) {

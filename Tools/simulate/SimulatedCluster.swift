@@ -207,7 +207,7 @@ final class SimulatedCluster {
         for _ in 0..<20 {
             do throws(LogError) {
                 if accepted == nil {
-                    let lost = try anchoring.survey().fault?.missing ?? 0
+                    let lost = try anchoring.inspect().fault?.missing ?? 0
                     if lost > 0 { tryAnchor(position, accepting: flaw == .anchorWithoutAccept ? lost : lost + 1) }
                     accepted = lost
                 }

@@ -5,19 +5,6 @@ import JuiceMessages
 ///
 /// An anchor is an accounting point: its transaction ends with a position note that begins the account with what is there.
 package struct Anchoring<Log: KafkaPort> {
-    /// A partition before anything is changed.
-    package struct Survey {
-        /// The next offset of each input, as far as the journal says.
-        package let positions: [InputPosition]
-        package let extents: PartitionExtents
-        /// The consumer group of the last owner; nil if there was none.
-        package let group: String?
-        /// What a worker would not go on with, unless the anchor accepts it; nil if nothing is wrong with journal and stock.
-        package let fault: PartitionFault?
-        /// Whether the last owner had another menu.
-        package let hasOtherMenu: Bool
-    }
-
     private let log: Log
     private let assignment: InputAssignment
     private let context: WorkerContext
@@ -42,16 +29,12 @@ package struct Anchoring<Log: KafkaPort> {
     ///
     /// - Throws: ``LogError``; after ``LogError/Remedy/retry`` the same call goes on, after ``LogError/Remedy/startOver`` it does
     ///   so once ``startOver()`` was called.
-    package mutating func survey() throws(LogError) -> Survey {
+    package mutating func inspect() throws(LogError) -> InspectedPartition {
         try checkTransactions()
         let (target, _) = try restore(isInspection: true)
         defer { takeover = nil }
-        guard let extents = target.extents, let accepted = takeover?.accepted else { throw unavailable }
-        let menu = target.tail.note?.position.account?.menu
-        return Survey(
-            positions: target.tail.positions.all, extents: extents, group: target.tail.owners.lastClaim?.group,
-            fault: accepted.fault,
-            hasOtherMenu: menu.map { $0 != context.settings.menuDigest } ?? false)
+        guard let accepted = takeover?.accepted else { throw unavailable }
+        return InspectedPartition(target, menu: context.settings.menuDigest, fault: accepted.fault)
     }
 
     /// How long a transaction of the service may stay open, in milliseconds, and some more.
@@ -77,7 +60,7 @@ package struct Anchoring<Log: KafkaPort> {
         takeover = nil
     }
 
-    /// Takes the partition over and writes the note, after ``survey()``. Throws as that does.
+    /// Takes the partition over and writes the note, after ``inspect()``. Throws as that does.
     ///
     /// - Parameters:
     ///   - copied: what the offset was in the cluster that the topics were copied from; nil if they were not.

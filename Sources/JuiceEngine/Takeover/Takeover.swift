@@ -85,8 +85,8 @@ final class Takeover {
 
     var isDone: Bool { stage == .done }
 
-    /// Whether all that there is to know before the claim is known.
-    var isSurveyed: Bool { ![.extents, .tail, .claims].contains(stage) }
+    /// Whether owners and positions are known, and all else that comes before a claim.
+    var knowsPositions: Bool { ![.extents, .tail, .claims].contains(stage) }
 
     /// What is being read, for people; nil if nothing is.
     var unread: String? {

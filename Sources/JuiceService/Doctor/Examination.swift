@@ -255,7 +255,7 @@ package final class Examiner {
             timeout: AdaptiveTimeout(shortest: step, longest: step), watch: watch, hooks: hooks)
 
         let first = Inspection(log: log, settings: settings, assignment: inputs)
-        if let reason = drive(first, until: { first.isSurveyed }) {
+        if let reason = drive(first, until: { first.knowsPositions }) {
             return seen.failures.append(.init(part: "owners and positions", reason: reason))
         }
         let (before, start, end) = (first.partitions, Date.now, ContinuousClock.now + Self.pause)
@@ -264,7 +264,7 @@ package final class Examiner {
 
         if end < deadline - .seconds(1) { Thread.sleep(forTimeInterval: max(.zero, end - .now) / .seconds(1)) }
         let second = Inspection(log: log, settings: settings, assignment: inputs)
-        let hasTwoLooks = drive(second, until: { second.isSurveyed }) == nil
+        let hasTwoLooks = drive(second, until: { second.knowsPositions }) == nil
         if hasTwoLooks { seen.watched = Date.now.timeIntervalSince(start) }
         let after = hasTwoLooks ? second.partitions : before
         // An owner that wrote between two calls of the first look makes it see what never was. Only what stays is reported.
@@ -357,10 +357,10 @@ package final class Examiner {
 extension Examination.Input {
     /// What two looks at a partition show of one of its inputs.
     fileprivate init(
-        _ input: InputPartition, _ place: TopicPartition, _ known: Inspection<LogReader>.Partition,
-        before: Inspection<LogReader>.Partition?
+        _ input: InputPartition, _ place: TopicPartition, _ known: InspectedPartition,
+        before: InspectedPartition?
     ) {
-        func next(_ known: Inspection<LogReader>.Partition) -> Offset? {
+        func next(_ known: InspectedPartition) -> Offset? {
             known.positions.first { $0.topic == input.topic && $0.partition == input.partition }?.offset
         }
         self.init(place)
