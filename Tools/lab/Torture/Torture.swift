@@ -159,7 +159,7 @@ final class TestBed {
         let counts = audit.counts
         Console.line(
             """
-            \(counts.records.counted("record")) of clients, \(counts.forwarded) forwarded, \(counts.deadLetters) to the dead letters, \
+            \(counts.records.counted("record")) of clients, \(counts.forwarded) forwarded, \(counts.deadLetters) dead letters, \
             \(counts.stores.counted("store")), whose partitions had \(audit.owners.count.counted("owner")) one after the other
             \(counts.answers.counted("answer")): \(counts.juicesMade) juice made, \(counts.outOfStock) out of stock, \
             \(counts.restocked) restocked, \(counts.cancelled) cancelled, \(counts.rejected) rejected, \
