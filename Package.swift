@@ -72,7 +72,7 @@ let package = Package(
         .executableTarget(
             name: "lab",
             dependencies: [
-                "CLab", "CRdKafka", "FaultyNetwork", "JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "JuiceService",
+                "CLab", "CRdKafka", "FaultyNetwork", "JuiceDomain", "JuiceEngine", "JuiceMessages", "JuiceService",
                 "Kafka", "MessageSamples", argumentParser, lifecycle, logging,
             ],
             path: "Tools/lab"),
@@ -116,7 +116,7 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "FaultyNetwork", "JuiceAudit", "JuiceDomain", "JuiceMessages", "Kafka", "TestSupport", "lab", nio,
+                "FaultyNetwork", "JuiceDomain", "JuiceMessages", "Kafka", "TestSupport", "lab", nio,
             ],
             path: "Tests/Tools"),
     ],

@@ -10,8 +10,7 @@ struct AccountAudit {
     /// The latest position notes, by their offsets.
     private var notes = Recent<Int64, Bool>(65_536)
     private var lastNote: Int64?
-    /// Whether a note may begin an account: the first one may, and the next one after an anchor.
-    private var mayBegin = true
+    /// Whether there is an anchor since the last note, which accepts what is missing before it.
     private var isAnchored = false
     /// Whether the last note is an anchor's, and has other changes than the journal.
     private(set) var acceptsLoss = false
@@ -19,20 +18,18 @@ struct AccountAudit {
     /// - Parameter isWhole: whether nothing of the journal has expired.
     init(isWhole: Bool) { counted = isWhole ? (0, StockChanges()) : nil }
 
-    /// Counts a record of the journal that is about a record of an input.
-    mutating func countRecord() { counted?.records &+= 1 }
-
-    /// Counts what an answer has changed.
-    mutating func countChange(_ answer: JournalAnswer) {
-        guard answer.revision > 0, !answer.head.isDuplicate else { return }
+    /// Counts a record of the journal that is about a record of an input, and what it has changed if it is an answer.
+    mutating func count(_ answer: JournalAnswer?) {
+        counted?.records &+= 1
+        guard let answer, answer.revision > 0, !answer.head.isDuplicate else { return }
         counted?.changes.add(ofWeight: StockChanges.weight(of: answer.head.store.bytes))
     }
 
-    /// There is an unreadable record. The next note says what there is.
+    /// There are unreadable records. The next note says what there is.
     mutating func lose() { counted = nil }
 
-    /// There is an anchor, which accepts what is missing before it. The next note says what that leaves.
-    mutating func anchor() { (mayBegin, isAnchored) = (true, true) }
+    /// There is an anchor. The next note begins an account.
+    mutating func anchor() { isAnchored = true }
 
     /// The account that a position note should have: its own, unless that is wrong. The next note is compared with what this one
     /// says.
@@ -41,8 +38,8 @@ struct AccountAudit {
     ///   - first: the first offset of the journal that has not expired. Earlier places are not looked for.
     ///   - needed: the place of the oldest answer that a repeat may ask for, as far as is known.
     mutating func expected(_ said: JournalAccount?, at offset: Int64, first: Int64, needed: Int64?) -> JournalAccount? {
-        let (there, begins, isAccepted) = (counted, mayBegin, isAnchored)
-        (counted, mayBegin, isAnchored, acceptsLoss) = (said.map { ($0.records, $0.changes) }, false, false, false)
+        let (there, isAccepted) = (counted, isAnchored)
+        (counted, isAnchored, acceptsLoss) = (said.map { ($0.records, $0.changes) }, false, false)
         defer {
             notes[offset] = true
             lastNote = offset
@@ -55,7 +52,7 @@ struct AccountAudit {
         var right = said
         if !isAccepted, let there { (right.records, right.changes) = there }
         // Writers name the last note that they know of, so it is never one that this audit has forgotten.
-        let isKnown = said.before.map { $0 < first || notes[$0] != nil } ?? begins
+        let isKnown = said.before.map { $0 < first || notes[$0] != nil } ?? (isAccepted || lastNote == nil)
         if !isKnown { right.before = lastNote }
         let isBefore = said.oldest.map { $0 < max(offset, first) } ?? true
         if !isBefore || needed.map({ said.oldest ?? .max > $0 }) ?? false { right.oldest = needed }

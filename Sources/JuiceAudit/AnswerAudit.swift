@@ -1,197 +1,190 @@
 import JuiceDomain
 import JuiceMessages
 
-/// Checks the answers of one partition: replays each command in the state that the answers before it left its store in.
+/// An answer in the journal.
+struct JournalledAnswer {
+    let answer: JournalAnswer
+    /// All that it says; nil if it lacks something.
+    let whole: Answer?
+    let value: UnsafeRawBufferPointer
+    let offset, timestamp: Int64
+
+    var head: AnswerHead { answer.head }
+}
+
+/// Checks the answers of one partition: replays each command in the state that the answers before it left its store in. By the same
+/// states it checks the stock.
+///
+/// The stock is a view of the journal: it may skip states, and be late. So its records are read ahead, and each waits for the
+/// journal to reach its revision.
 struct AnswerAudit {
     /// What is wrong with an answer.
     typealias Problem = (text: String, category: Fault.Category)
 
+    /// A store that a record named.
+    private struct Store {
+        var state: StoreState
+        /// The revision of the last stock record that was read.
+        var lastWritten = Int.min
+        /// The stock records that the journal has not reached.
+        var waiting: ArraySlice<(offset: Int64, revision: Int, value: [UInt8])> = []
+    }
+
+    private let partition: Int32
     private let rules: AuditRules
     private let replays: [Replay]
-    private let decoder = AnswerDecoder()
     /// The menus that the present owner may have, the likeliest first; none if it has one that is not given.
     private var menus: [Replay]
+    /// Whether any owner had a menu that is not given. Then the fruits of a stock record may be those of that menu.
+    private var hasHadOtherMenu = false
     var memory: AnswerMemory
-    private(set) var stores: Stores
-    private var states: [StoreState] = []
-    private var stock: StockAudit
-    /// Whether stores that were not named yet have their initial stock.
-    private var isWhole: Bool
+    private var names = ByteKeyTable()
+    private var stores: [Store] = []
+    /// The state of a store that no record has named yet.
+    private var unnamed: StoreState
+    private var stock: RecordCursor
+    private let decoder = StockDecoder()
+    private var waitingCount = 0
+    private var audit = Audit()
+
+    private static let mostWaiting = 65_536
 
     init(_ partition: Int32, by rules: AuditRules, stock: RecordCursor, isWhole: Bool) {
-        (self.rules, self.isWhole) = (rules, isWhole)
+        (self.partition, self.rules, self.stock) = (partition, rules, stock)
         replays = rules.menus.map(Replay.init)
         menus = replays
-        (memory, stores) = (AnswerMemory(rules), Stores(of: partition, rules.partitionCount))
-        self.stock = StockAudit(stock, replays)
+        memory = AnswerMemory(rules)
+        unnamed = isWhole ? .untouched : .unknown
     }
 
     // MARK: - What is known
 
-    /// Reads a record of an input as the present owner does.
-    func read(_ value: UnsafeRawBufferPointer?, _ topic: InputTopic) -> Replay.Decoded {
-        (menus.first ?? replays[0]).read(value, topic)
-    }
+    /// Reads the value of a record of an input, under the first menu.
+    func read(_ value: UnsafeRawBufferPointer?, _ topic: InputTopic) -> Replay.Decoded { replays[0].read(value, topic) }
+
+    /// The partition that a store belongs to.
+    func owner(of name: UnsafeRawBufferPointer) -> Int32 { Murmur2.partition(of: name, count: rules.partitionCount) }
 
     /// The number of a store; nil if it belongs to another partition.
-    mutating func number(of store: UnsafeRawBufferPointer) -> Int? { stores.number(of: store) }
-
-    /// It is unknown what was answered before.
-    ///
-    /// - Parameter keepsStates: whether the states of stores that were named are known all the same.
-    mutating func restart(at time: Int64, keepsStates: Bool) {
-        memory.forget(at: time)
-        isWhole = false
-        if !keepsStates { states = [] }
+    mutating func number(of name: UnsafeRawBufferPointer) -> Int? {
+        guard owner(of: name) == partition else { return nil }
+        let (number, isNew) = names.insert(name)
+        if isNew { stores.append(Store(state: unnamed)) }
+        return number
     }
 
-    /// Nothing is known of a store, or of any.
-    mutating func loseState(of store: Int? = nil) {
-        if let store { set(StoreState(isWhole: false), of: store) } else { states = states.map { _ in StoreState(isWhole: false) } }
+    /// The name of a store.
+    func name(of store: Int) -> [UInt8] { names.withKey(at: store) { Array($0) } }
+
+    /// Nothing is known of the stores any more.
+    mutating func forgetStores() {
+        unnamed = .unknown
+        for store in stores.indices { stores[store].state = .unknown }
     }
 
-    /// The next owner may have another menu.
-    mutating func changeOwner() { menus += replays.filter { replay in !menus.contains { $0 === replay } } }
-
-    /// The present owner has a menu with this digest.
+    /// The present owner has a menu with this digest; nil if that is not known.
     ///
-    /// - Returns: whether it is one of those that are given.
-    mutating func setMenu(_ digest: UInt64) -> Bool {
-        menus = replays.filter { $0.digest == digest }
-        if menus.isEmpty { stock.hasUnknownMenu = true }
+    /// - Returns: whether it may be one of those that are given.
+    @discardableResult
+    mutating func setMenu(_ digest: UInt64?) -> Bool {
+        menus = digest.map { digest in replays.filter { $0.digest == digest } } ?? replays
+        if menus.isEmpty { hasHadOtherMenu = true }
         return !menus.isEmpty
-    }
-
-    /// Reads the stock ahead.
-    mutating func readStock() throws { try stock.read(&stores) }
-
-    /// What is wrong with the stock, at the end.
-    ///
-    /// - Parameter isEndKnown: whether no later answers may be missing.
-    mutating func finishStock(isEndKnown: Bool) throws -> Audit {
-        let (states, unnamed) = (states, unnamed)
-        try stock.finish({ isEndKnown ? ($0 < states.count ? states[$0] : unnamed).revision : nil }, &stores)
-        return stock.audit
-    }
-
-    /// The state of a store that no answer has named yet.
-    private var unnamed: StoreState { StoreState(isWhole: isWhole, revision: isWhole ? 0 : nil) }
-
-    private func state(of store: Int) -> StoreState { store < states.count ? states[store] : unnamed }
-
-    private mutating func set(_ state: StoreState, of store: Int) {
-        while states.count <= store { states.append(unnamed) }
-        states[store] = state
-        stock.reached(state, of: store, stores)
     }
 
     // MARK: - The verdict
 
     /// Checks the answer to a command.
-    ///
-    /// - Parameters:
-    ///   - value: the answer's bytes, in a record at an offset and a time.
-    ///   - original: the command's record.
-    mutating func check(
-        _ answer: JournalAnswer, _ value: UnsafeRawBufferPointer, _ record: AuditRecord, _ command: Command,
-        _ original: AuditRecord, at times: SendTimes, _ counts: inout AuditCounts
-    ) -> [Problem] {
-        let head = answer.head
-        if answer.role == .lost {
-            counts.duplicates += 1
+    mutating func check(_ given: JournalledAnswer, to command: Command) -> [Problem] {
+        let head = given.head
+        if given.answer.role == .lost {
+            audit.counts.duplicates += 1
             guard let was = memory.formerOutcome(of: command) else {
-                counts.unjudged += 1
+                audit.counts.unjudged += 1
                 return []
             }
             // Otherwise the order is rejected, and the cancel carried out.
             let isPossible = was != (command.kind == .cancel ? .notMade : .cancelled)
-            let right = replays[0].answer(lost: was, head)
-            if isPossible, let right, value.beforeMessage?.isSame(as: right) ?? false { return [] }
+            if isPossible, let said = given.value.beforeMessage, said.isSame(as: replays[0].answer(lost: was, head)) { return [] }
             return [("is answered as lost, not as of a command that was \(was.name)", .wrong)]
         }
-        let first = memory.firstAnswer(to: command)
+        let known = memory.firstAnswer(to: command)
+        let first = known?.kind == command.kind ? known : nil
         if head.isDuplicate {
-            counts.duplicates += 1
-            if let first, first.kind == command.kind {
-                let isSame = replays[0].contents(of: value, head) == first.contents
+            audit.counts.duplicates += 1
+            if let first {
+                let isSame = replays[0].contents(of: given.value, head) == first.contents
                 return isSame ? [] : [("is answered otherwise than at \(first.offset)", .wrong)]
             }
-            guard memory.mayHaveExpired(times) else { return [("is answered as a duplicate, and was not answered before", .wrong)] }
-            counts.unjudged += 1
+            guard memory.mayHaveExpired(command.times) else {
+                return [("is answered as a duplicate, and was not answered before", .wrong)]
+            }
+            audit.counts.unjudged += 1
             return []
         }
         var problems: [Problem] = []
-        let difference = difference(of: answer, value, from: command, original, at: times, &counts)
-        if let first, first.kind == command.kind, memory.isRemembered(first, times) {
+        let difference = difference(of: given, from: command)
+        if let first, memory.isRemembered(first, command.times) {
             problems.append(("is carried out again, after \(first.offset)", .doubled))
             // The first answer repeated, only not marked as a duplicate, changed nothing.
-            if difference != nil, replays[0].contents(of: value, head) == first.contents { return problems }
+            if difference != nil, replays[0].contents(of: given.value, head) == first.contents { return problems }
         }
         if let difference { problems.append((difference, .wrong)) }
-        adopt(answer, value, record, command.store, sent: times, &counts)
+        adopt(given, of: command.store, sent: command.times)
         return problems
     }
 
     /// What is wrong with a first answer. A menu that explains it counts as that of the owner.
-    private mutating func difference(
-        of answer: JournalAnswer, _ value: UnsafeRawBufferPointer, from command: Command, _ original: AuditRecord,
-        at times: SendTimes, _ counts: inout AuditCounts
-    ) -> String? {
+    private mutating func difference(of given: JournalledAnswer, from command: Command) -> String? {
         if menus.isEmpty {
-            counts.unjudged += 1
+            audit.counts.unjudged += 1
             return nil
         }
-        guard let said = value.beforeMessage else { return "has an answer that does not end with a message" }
-        var before = state(of: command.store)
-        if before.revision == nil, answer.revision > 0 {
-            before =
-                answer.revision == 1
-                ? StoreState(isWhole: true, revision: 0)
-                : StoreState(levels: before.levels, isWhole: before.isWhole, revision: answer.revision - 1)
+        guard let said = given.value.beforeMessage else { return "has an answer that does not end with a message" }
+        let revision = given.answer.revision
+        var state = stores[command.store].state
+        if state.revision == nil, revision > 0 {
+            state = revision == 1 ? .untouched : StoreState(levels: state.levels, revision: revision - 1)
         }
-        let store = stores[command.store]
-        let isKnown = rules.stores?.contains(store)
-        let unknownStore = isKnown == true ? nil : store.withUnsafeBytes { Rejection.unknown(store: BorrowedText($0)) }
+        let isKnownStore = rules.stores?.contains(name(of: command.store))
         var returned: [FruitAmount] = []
-        if answer.role == .cancel, case .cancelled(let amounts, _) = (try? decoder.decode(value))?.outcome { returned = amounts }
-        var right: [UInt8]?
+        if given.answer.role == .cancel, case .cancelled(let amounts, _) = given.whole?.outcome { returned = amounts }
+        var right: [UInt8] = []
         for (place, menu) in menus.enumerated() {
-            let content = place == 0 ? command.content : content(of: command, original, by: menu)
-            let tasks = memory.tasks(of: command, content, at: times, unknownStore: unknownStore, returned: returned)
-            for task in tasks {
-                guard let expected = menu.answer(to: task, answer.head, on: before) else {
-                    counts.unjudged += 1
+            let content = menu === replays[0] ? command.content : menu.content(of: command)
+            for task in memory.tasks(of: command, content, isKnownStore: isKnownStore, returned: returned) {
+                guard let expected = menu.answer(to: task, given.head, on: state) else {
+                    audit.counts.unjudged += 1
                     return nil
                 }
                 if said.isSame(as: expected) {
                     if place > 0 { menus.swapAt(0, place) }
                     return nil
                 }
-                right = right ?? expected
+                if right.isEmpty { right = expected }
             }
         }
-        return "is \(answer.head.shown(in: said)), should be \(answer.head.shown(in: right ?? []))"
+        return "is \(given.head.shown(in: said)), should be \(given.head.shown(in: right))"
     }
 
-    /// What a command asks for by another menu than the owner's.
-    private func content(of command: Command, _ original: AuditRecord, by menu: Replay) -> CommandContent {
-        let read = original.value.withBytes { menu.read($0, command.kind.inputTopic) }
-        return if case .success(let read) = read { read.content } else { command.content }
+    /// Takes over what an answer says that cannot be checked.
+    ///
+    /// - Parameter ifNew: whether only the next changes count, as those do not of a record that is there twice.
+    mutating func adopt(_ given: JournalledAnswer, ifNew: Bool) {
+        guard let store = number(of: given.head.store.bytes) else { return }
+        if ifNew, given.answer.revision <= stores[store].state.revision ?? -1 { return }
+        adopt(given, of: store, sent: nil)
     }
 
     /// Takes what an answer says for true, whether it is right or not: it should be one fault, and not one more for each answer
     /// after it.
     ///
     /// - Parameter times: when its command was sent; nil if that is not known. Then it is not remembered for repeats.
-    private mutating func adopt(
-        _ answer: JournalAnswer, _ value: UnsafeRawBufferPointer, _ record: AuditRecord, _ store: Int, sent times: SendTimes?,
-        _ counts: inout AuditCounts
-    ) {
-        let head = answer.head
+    private mutating func adopt(_ given: JournalledAnswer, of store: Int, sent times: SendTimes?) {
+        let (answer, head) = (given.answer, given.head)
         var (left, taken): ([FruitAmount], [FruitAmount]) = ([], [])
-        let said = try? decoder.decode(value)
         let count: WritableKeyPath<AuditCounts, Int>?
-        switch said?.outcome {
+        switch given.whole?.outcome {
         case .juiceMade(_, let amounts, let after): (count, taken, left) = (\.juicesMade, amounts, after)
         case .outOfStock: count = \.outOfStock
         case .restocked(let after): (count, left) = (\.restocked, after)
@@ -200,37 +193,91 @@ struct AnswerAudit {
         case .answerLost, nil: count = nil
         }
         if answer.revision > 0, !head.isDuplicate {
-            var state = state(of: store)
-            if let menu = menus.first?.menu, said != nil {
+            var state = stores[store].state
+            if let menu = menus.first?.menu {
                 // Fruits that are not on the menu leave the store.
                 let known = menu.fruits.compactMap { fruit in state.level(of: fruit).map { (fruit.id, $0) } }
                 state.levels = Dictionary(known) { $1 }
             }
             for part in left { state.levels[part.fruit] = part.amount }
             state.revision = answer.revision
-            set(said == nil ? StoreState(isWhole: false) : state, of: store)
+            set(given.whole == nil ? .unknown : state, of: store)
         }
         guard let times else { return }
-        if let count { counts[keyPath: count] += 1 }
+        if let count { audit.counts[keyPath: count] += 1 }
         guard answer.role != .unremembered else { return }
-        let identity = RecordDigest(of: head)
         let order = head.command == .cancel ? AnswerHead(.order, id: head.id, store: head.store, offset: 0) : head
         memory.remember(
             AnswerMemory.FirstAnswer(
-                offset: record.offset, contents: replays[0].contents(of: value, head), kind: head.command, was: answer.was,
-                taken: taken, sent: times.earliest, answered: record.timestamp),
-            identity, order: RecordDigest(of: order), times)
+                offset: given.offset, contents: replays[0].contents(of: given.value, head), kind: head.command, was: answer.was,
+                taken: taken, sent: times.earliest, answered: given.timestamp),
+            RecordDigest(of: head), order: RecordDigest(of: order), times)
     }
 
-    /// Takes over what an answer says that cannot be checked.
+    /// The journal has reached a state of a store: compares the stock with it.
+    private mutating func set(_ state: StoreState, of store: Int) {
+        stores[store].state = state
+        guard let revision = state.revision else { return }
+        while let written = stores[store].waiting.first, written.revision <= revision {
+            stores[store].waiting.removeFirst()
+            waitingCount -= 1
+            guard written.revision == revision, !hasHadOtherMenu else { continue }
+            let name = name(of: store)
+            // Each owner writes the fruits of its own menu.
+            let right = replays.compactMap { replay in name.withUnsafeBytes { replay.stock(of: $0, state) } }
+            guard let first = right.first, !right.contains(written.value) else { continue }
+            report(written.offset, store, revision, "it should be \(String(decoding: first, as: UTF8.self))")
+        }
+    }
+
+    // MARK: - The stock
+
+    /// Reads the stock ahead.
+    mutating func readStock() throws {
+        while waitingCount < Self.mostWaiting, let record = try stock.next() {
+            if let problem = read(record) { audit.add(Fault(.wrong, stock.place(record.offset), problem)) }
+        }
+    }
+
+    private mutating func read(_ record: AuditRecord) -> String? {
+        guard let value = record.value, let key = record.key else { return "it has no key or no value" }
+        guard let stock = try? value.withUnsafeBytes(decoder.decode) else { return "it is not the stock of a store" }
+        let subject = "store \(quoted(stock.store.utf8)), revision \(stock.revision)"
+        guard let store = BorrowedText.withText(stock.store, { number(of: $0.bytes) }) else {
+            return "\(subject): the store belongs to another partition"
+        }
+        let last = stores[store].lastWritten
+        if last > stock.revision { return "\(subject): it comes after revision \(last)" }
+        stores[store].lastWritten = stock.revision
+        stores[store].waiting.append((record.offset, stock.revision, value))
+        waitingCount += 1
+        return key == name(of: store) ? nil : "\(subject): its key is another store"
+    }
+
+    /// Checks the rest of the stock, when no record of the journal is left.
     ///
-    /// - Parameter ifNew: whether only the next changes count, as those do not of a record that is there twice.
-    mutating func adopt(
-        _ answer: JournalAnswer, _ value: UnsafeRawBufferPointer, _ record: AuditRecord, ifNew: Bool, _ counts: inout AuditCounts
-    ) {
-        guard let store = stores.number(of: answer.head.store.bytes) else { return }
-        if ifNew, answer.revision <= state(of: store).revision ?? -1 { return }
-        adopt(answer, value, record, store, sent: nil, &counts)
+    /// - Parameter isEndKnown: whether no later answers may be missing.
+    /// - Returns: what is wrong with the stock, and what the answers were.
+    mutating func finish(isEndKnown: Bool) throws -> Audit {
+        repeat {
+            for store in stores.indices {
+                for written in stores[store].waiting {
+                    guard isEndKnown, let last = stores[store].state.revision, written.revision > last else { continue }
+                    let problem = last == 0 ? "the store was never changed" : "its last change was the one numbered \(last)"
+                    report(written.offset, store, written.revision, problem)
+                }
+                stores[store].waiting = []
+            }
+            waitingCount = 0
+            try readStock()
+        } while waitingCount > 0
+        for fault in stock.faults { audit.add(fault) }
+        audit.counts.stores = stores.count
+        return audit
+    }
+
+    private mutating func report(_ offset: Int64, _ store: Int, _ revision: Int, _ problem: String) {
+        audit.add(Fault(.wrong, stock.place(offset), "store \(quoted(name(of: store))), revision \(revision): \(problem)"))
     }
 }
 
@@ -242,4 +289,11 @@ extension AnswerHead {
         let type = text.dropFirst(#"{"type":""#.count).prefix { $0 != "\"" }
         return "\(type)\(text.firstRange(of: place).map { text[$0.upperBound...] } ?? "")"
     }
+}
+
+/// Text from records as faults show it: quoted, and cut after 64 bytes.
+func quoted(_ bytes: some Collection<UInt8>) -> String {
+    let longest = 64
+    let text = String(decoding: bytes.prefix(longest), as: UTF8.self)
+    return "\"\(text)\(bytes.count > longest ? "…" : "")\""
 }

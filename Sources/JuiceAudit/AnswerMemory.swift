@@ -61,23 +61,23 @@ struct AnswerMemory {
     ///
     /// - Parameters:
     ///   - content: what the command asks for, under a menu.
-    ///   - unknownStore: the rejection if the service may not know the store.
+    ///   - isKnownStore: whether the service knows the store; nil if that is not known.
     ///   - returned: what the answer to a cancel says it returned.
     func tasks(
-        of command: Command, _ content: CommandContent, at moment: SendTimes, unknownStore: Rejection?, returned: [FruitAmount]
+        of command: Command, _ content: CommandContent, isKnownStore: Bool?, returned: [FruitAmount]
     ) -> [Command.Task] {
-        let contents = (rules.stores != nil && unknownStore != nil ? [] : [content]) + (unknownStore.map { [.reject($0)] } ?? [])
-        let tasks = contents.map { Command.Task($0, []) }
+        // Of a rejection only the reason counts.
+        let tasks: [Command.Task] =
+            (isKnownStore ?? true ? [(content, [])] : []) + (isKnownStore ?? false ? [] : [(.reject(.unknownStore("")), [])])
         guard let known = answers[command.remembered] else {
-            guard mayHaveExpired(moment) else { return tasks }
+            guard mayHaveExpired(command.times) else { return tasks }
             switch command.kind {
             case .order: return tasks + [(.reject(.cancelled), [])]
-            // The reason is all that counts of a rejection.
             case .cancel: return [(.cancel, returned), (.reject(.wouldOverflow(fruit: 0, inStock: 0)), [])] + tasks
             case .restock: return tasks
             }
         }
-        let isKnown = isRemembered(known, moment)
+        let isKnown = isRemembered(known, command.times)
         switch (command.kind, known.kind) {
         case (.order, .cancel): return (isKnown ? [] : tasks) + [(.reject(.cancelled), [])]
         case (.cancel, _): return [(.cancel, known.taken)] + (isKnown ? [] : tasks)

@@ -174,12 +174,13 @@ package struct AuditAnchor: Sendable, Hashable, Encodable {
 
     /// Whether the anchor moved the input that has a place.
     func moved(_ place: Place) -> Bool { topic == place.topic.name && partition == place.partition }
+
+    /// Whether the record at a place is read after the anchor, be it once more or for the first time.
+    func reaches(_ place: Place) -> Bool { moved(place) && to <= place.offset }
 }
 
 /// What the topics held.
 package struct AuditCounts: Sendable, Hashable, Encodable {
-    /// Records that clients wrote to orders and restocks: all but forwarded copies.
-    package internal(set) var records = 0
     /// Records that had to be answered, each where its store lives.
     package internal(set) var commands = 0
     /// Answers, including duplicates.
@@ -201,8 +202,8 @@ package struct AuditCounts: Sendable, Hashable, Encodable {
 
     mutating func add(_ other: AuditCounts) {
         for count: WritableKeyPath<AuditCounts, Int> in [
-            \.records, \.commands, \.answers, \.duplicates, \.forwarded, \.deadLetters, \.open, \.skipped, \.unjudged, \.stores,
-            \.juicesMade, \.outOfStock, \.restocked, \.cancelled, \.rejected,
+            \.commands, \.answers, \.duplicates, \.forwarded, \.deadLetters, \.open, \.skipped, \.unjudged, \.stores, \.juicesMade,
+            \.outOfStock, \.restocked, \.cancelled, \.rejected,
         ] { self[keyPath: count] += other[keyPath: count] }
     }
 }

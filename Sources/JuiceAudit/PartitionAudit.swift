@@ -21,9 +21,6 @@ struct PartitionAudit {
         /// The last record that was handled, since the last anchor.
         var last: HandledRecord?
         var isLastKnown: Bool
-        /// Faults about places and, apart from them, about answers. Where an operator moves the position back, the places are
-        /// checked again. If they were wrong, it may be another log by now, and then no earlier fault counts.
-        var faults: [(offset: Int64, answer: Int64?, fault: Fault)] = []
 
         init(_ cursor: RecordCursor, _ partition: InputPartition, isNew: Bool) {
             (self.cursor, self.partition, isLastKnown) = (cursor, partition, isNew)
@@ -40,13 +37,13 @@ struct PartitionAudit {
         }
 
         let record: AuditRecord
-        let input: Input
-        let times: SendTimes
+        let place: Place
         let verdict: Verdict
-        /// Where it was forwarded from, by its header.
-        let source: ForwardSource?
+        /// Where it was forwarded from, by its header, and the copy that it is then.
+        let origin: Place?
+        let copy: TransferAudit.Received
 
-        var place: Place { input.cursor.place(record.offset) }
+        var source: ForwardSource? { origin.map { ForwardSource(partition: $0.partition, offset: $0.offset) } }
 
         /// The record for people.
         var description: String {
@@ -73,13 +70,17 @@ struct PartitionAudit {
     private var owner = OwnerAudit()
     private var account: AccountAudit
     private var answers: AnswerAudit
-    /// The latest places that handled records were forwarded from.
-    private var sources = Recent<Place, Bool>(65_536)
+    /// The latest handled records that were forwarded from a place, by that place.
+    private var copies = Recent<Place, TransferAudit.Received>(65_536)
+    /// Faults about records of inputs and, apart from them, about the answers at these offsets. Where an operator moves the
+    /// position back, the records are checked again. If they were wrong, it may be another log by now, and then no earlier fault
+    /// counts.
+    private var findings: [(place: Place, answer: Int64?, fault: Fault)] = []
     private var hasPosition = false
     /// Whether the journal has more than claims.
     private var hasRecords = false
-    /// Whether the check began after the journal's first record: at an anchor, or after records that cannot be read.
-    private var isRestarted = false
+    /// Whether nothing of the journal is unknown: the check did not begin at an anchor, or after records that cannot be read.
+    private var isWhole: Bool
     /// When the last record of an input was handled.
     private var handled = Int64.min / 2
     /// When the last record before the present transaction was written, and when the last one was handled. There are offsets
@@ -94,15 +95,15 @@ struct PartitionAudit {
         let copied = rules.copies.lazy.filter { $0.at.partition == partition }.map(\.at.offset).max()
         journal = RecordCursor(source, .results, partition, from: copied ?? 0)
         deadLetters = RecordCursor(source, .deadLetters, partition)
-        account = AccountAudit(isWhole: journal.first == 0)
-        answers = AnswerAudit(
-            partition, by: rules, stock: RecordCursor(source, .stock, partition), isWhole: journal.first == 0)
+        isWhole = journal.first == 0
+        account = AccountAudit(isWhole: isWhole)
+        answers = AnswerAudit(partition, by: rules, stock: RecordCursor(source, .stock, partition), isWhole: isWhole)
         guard partition < rules.partitionCount else { return }
         let count = max(source.partitionCount(of: .orders), source.partitionCount(of: .restocks), partition + 1)
         for number in stride(from: partition, to: count, by: Int(rules.partitionCount)) {
             for topic in InputTopic.allCases {
                 let cursor = RecordCursor(source, topic.topic, number)
-                inputs.append(Input(cursor, InputPartition(topic: topic, partition: number), isNew: journal.first == 0))
+                inputs.append(Input(cursor, InputPartition(topic: topic, partition: number), isNew: isWhole))
             }
         }
     }
@@ -110,11 +111,11 @@ struct PartitionAudit {
     /// Checks all records.
     mutating func run() throws -> Audit {
         while let record = try journal.next() {
-            if !isWhole, audit.starts.isEmpty { begin(at: record, keepsStates: true) }
+            if !isWhole, audit.starts.isEmpty { begin(at: record) }
             if let last, last.offset + 1 < record.offset { before = (last.timestamp, handled) }
             if journal.lacks((last?.offset ?? journal.first)..<record.offset) {
                 // It is unknown what the journal said just before.
-                begin(at: record, keepsStates: false)
+                begin(at: record)
                 (owner, hasPosition) = (OwnerAudit(), false)
                 account.lose()
                 for input in inputs { (input.next, input.since, input.sources, input.isLastKnown) = (nil, nil, nil, false) }
@@ -124,12 +125,12 @@ struct PartitionAudit {
             try check(record)
         }
         for input in inputs { try finish(input) }
+        for finding in findings { audit.add(finding.fault) }
         for cursor in [journal, deadLetters] + inputs.map(\.cursor) { cursor.faults.forEach { audit.add($0) } }
-        audit.add(try answers.finishStock(isEndKnown: !journal.lacks((last?.offset ?? 0)..<Int64.max)))
+        audit.add(try answers.finish(isEndKnown: !journal.lacks((last?.offset ?? 0)..<Int64.max)))
         while try readDeadLetter() != nil {}
         if deadLetters.lacks(nextDeadLetter..<Int64.max) { transfers.audit.withLock { $0.deadLettersSince = .max } }
         audit.owners = owner.owners
-        audit.counts.stores = answers.stores.count
         return audit
     }
 
@@ -138,28 +139,42 @@ struct PartitionAudit {
         try (record.value ?? []).withUnsafeBytes { value in
             let entry: JournalRecord
             do throws(MalformedMessage) { entry = try reader.read(value, partition: partition) } catch {
-                // It may be about any input, and may have changed its store.
-                loseAccount()
-                if let store = record.key?.withUnsafeBytes({ answers.number(of: $0) }) { answers.loseState(of: store) }
                 return report(record, "it is no record of the journal: \(error)")
             }
             if entry.answer == nil, record.key != nil || !record.headers.isEmpty { report(record, "the note has a key or headers") }
             guard let handled = entry.handled else { return try check(entry.note, record) }
             guard let input = input(handled.input, handled.offset, by: record) else { return }
-            var (isCopy, isUnknown) = (false, false)
-            switch entry.content {
-            case .answer(let answer): account.countChange(answer)
-            case .note(let note): if case .copy = note { isCopy = true }
-            case .unknown: isUnknown = true
-            }
+            let place = input.cursor.place(handled.offset)
+            account.count(entry.answer)
+            let isUnknown = if case .unknown = entry.content { true } else { false }
+            let isCopy = if case .note(.copy) = entry.content { true } else { false }
             if !isUnknown {
                 input.last = entry.digest.map { HandledRecord(offset: handled.offset, digest: $0) }
                 input.isLastKnown = input.last != nil
             }
-            let found = try take(handled.offset, of: input, by: record, isCopy: isCopy)
+            if isWhole, let problem = owner.checkClaimed() { report(record, problem) }
+            (hasRecords, self.handled) = (true, max(self.handled, record.timestamp))
+            var found: InputRecord?
+            if handled.offset < input.next ?? 0 {
+                report(record, "\(place) is handled once more", .doubled)
+            } else {
+                // Between the two were only records that must be in the journal.
+                try move(input, to: handled.offset, record)
+                found = try take(place, of: input, by: record)
+            }
+            if let found, let origin = found.origin, !isCopy {
+                if entry.answer != nil, let first = copies[origin], first.isRepeated(by: found.copy) {
+                    report(place, nil, "it was forwarded from \(origin), and handled before as \(first.place)", .doubled)
+                }
+                copies[origin] = found.copy
+            }
             switch entry.content {
-            case .answer(let answer): check(answer, value, record, to: found, of: input)
-            case .note(let note): try check(note, about: found, input.cursor.place(handled.offset), record)
+            case .answer(let answer):
+                let given = JournalledAnswer(
+                    answer: answer, whole: try? reader.wholeAnswer(), value: value, offset: record.offset,
+                    timestamp: record.timestamp)
+                check(given, record, to: found, of: input)
+            case .note(let note): try check(note, about: found, place, of: input, record)
             case .unknown: break
             }
         }
@@ -168,24 +183,16 @@ struct PartitionAudit {
     /// An input that is journalled here; nil if a record of the journal names another one, which is reported.
     private mutating func input(_ partition: InputPartition, _ offset: Int64, by record: AuditRecord) -> Input? {
         if offset < .max, let input = inputs.first(where: { $0.partition == partition }) { return input }
-        loseAccount()
         report(record, "it is about no place that is journalled here")
         return nil
     }
 
-    private mutating func loseAccount() {
-        account.lose()
-        for input in inputs { input.isLastKnown = false }
-    }
-
-    /// Whether nothing of the journal is unknown.
-    private var isWhole: Bool { journal.first == 0 && !isRestarted }
-
     /// Checks from here on, without knowing what was before.
-    private mutating func begin(at record: AuditRecord, keepsStates: Bool) {
-        isRestarted = true
+    private mutating func begin(at record: AuditRecord) {
+        isWhole = false
         audit.starts = [moment(record)]
-        answers.restart(at: record.timestamp, keepsStates: keepsStates)
+        answers.memory.forget(at: record.timestamp)
+        answers.forgetStores()
     }
 
     private func moment(_ record: AuditRecord) -> AuditMoment {
@@ -196,52 +203,45 @@ struct PartitionAudit {
         audit.add(Fault(category, journal.place(record.offset), problem))
     }
 
-    /// Reports a fault about a place of an input, which may no longer count if an operator moves the position back to before it.
+    /// Reports a fault about a record of an input, which may no longer count if an operator moves the position back to before it.
     ///
-    /// - Parameter record: the record of the journal that shows it; nil if none does.
-    private mutating func reportLater(
-        _ input: Input, _ offset: Int64, _ record: AuditRecord?, _ problem: String, _ category: Fault.Category = .wrong,
-        isAnswer: Bool = false
+    /// - Parameters:
+    ///   - record: the record of the journal that shows it; nil if none does.
+    ///   - isAnswer: whether what an answer says is wrong.
+    private mutating func report(
+        _ place: Place, _ record: AuditRecord?, _ problem: String, _ category: Fault.Category = .wrong, isAnswer: Bool = false
     ) {
-        let fault = Fault(category, record.map { journal.place($0.offset) } ?? input.cursor.place(offset), problem)
-        guard input.faults.count < Audit.mostListed else { return audit.add(fault) }
-        input.faults.append((offset, isAnswer ? record?.offset : nil, fault))
+        let fault = Fault(category, record.map { journal.place($0.offset) } ?? place, problem)
+        guard findings.count < Audit.mostListed else { return audit.add(fault) }
+        findings.append((place, isAnswer ? record?.offset : nil, fault))
     }
 
-    private mutating func reportLater(
-        _ found: InputRecord, _ record: AuditRecord?, _ problem: String, _ category: Fault.Category = .wrong
-    ) {
-        reportLater(found.input, found.record.offset, record, problem, category)
+    /// Faults no longer count.
+    private mutating func withdraw(where isVoid: (_ place: Place, _ answer: Int64?) -> Bool) {
+        let count = findings.count
+        findings.removeAll { isVoid($0.place, $0.answer) }
+        audit.counts.unjudged += count - findings.count
     }
 }
 
 // MARK: - The merge
 
 extension PartitionAudit {
-    /// The record that a record of the journal is about; nil if there is none, which is counted or reported.
-    private mutating func take(_ offset: Int64, of input: Input, by record: AuditRecord, isCopy: Bool) throws -> InputRecord? {
-        if isWhole, let problem = owner.checkClaimed() { report(record, problem) }
-        (hasRecords, handled) = (true, max(handled, record.timestamp))
-        account.countRecord()
-        guard offset >= input.next ?? 0 else {
-            report(record, "\(input.cursor.place(offset)) is handled once more", .doubled)
-            return nil
-        }
-        // Between the two were only records that must be in the journal.
-        try move(input, to: offset, record)
-        input.next = offset + 1
-        guard try input.cursor.nextOffset() == offset, let found = try input.cursor.next() else {
+    /// The next record of an input, about which a record of the journal is; nil if there is none, which is counted or reported.
+    private mutating func take(_ place: Place, of input: Input, by record: AuditRecord) throws -> InputRecord? {
+        input.next = place.offset + 1
+        guard try input.cursor.nextOffset() == place.offset, let found = try input.cursor.next() else {
             answers.memory.forget(at: record.timestamp)
-            if input.cursor.lacks(offset..<offset + 1) {
+            if input.cursor.lacks(place.offset..<place.offset + 1) {
                 audit.counts.unjudged += 1
                 (input.sources, input.since) = (nil, nil)
             } else {
-                reportLater(input, offset, record, "\(input.cursor.place(offset)) is not there")
+                report(place, record, "\(place) is not there")
             }
             return nil
         }
         input.since = input.since ?? record.timestamp
-        return read(found, input, handledAt: record.timestamp, isHandled: !isCopy)
+        return read(found, input, handledAt: record.timestamp)
     }
 
     /// Moves on to an offset. Records in between were missed.
@@ -261,47 +261,43 @@ extension PartitionAudit {
     private mutating func pass(_ input: Input, to offset: Int64, handledAt time: Int64, isMissing: Bool) throws -> Int {
         var count = 0
         while let record = try input.cursor.next(before: offset) {
-            let found = read(record, input, handledAt: time, isHandled: false)
+            let found = read(record, input, handledAt: time)
             count += 1
             guard isMissing else { continue }
             if case .answer = found.verdict { audit.counts.commands += 1 }
-            reportLater(found, nil, "\(found.description) is not in the journal", .missing)
+            report(found.place, nil, "\(found.description) is not in the journal", .missing)
         }
         return count
     }
 
-    private mutating func read(_ record: AuditRecord, _ input: Input, handledAt time: Int64, isHandled: Bool) -> InputRecord {
-        audit.counts.records += 1
-        let source = record.source
-        if let source {
-            let place = Place(topic: input.cursor.topic, partition: source.partition, offset: source.offset)
-            let copy = TransferAudit.Received(
-                place: input.cursor.place(record.offset), contents: record.contents(without: 1), timestamp: record.timestamp,
-                isHandled: isHandled)
-            transfers.audit.withLock { $0.receive(copy, from: place, isDeadLetter: false) }
-            if isHandled { sources[place] = true }
-        }
+    private mutating func read(_ record: AuditRecord, _ input: Input, handledAt time: Int64) -> InputRecord {
+        let place = input.cursor.place(record.offset)
+        let origin = record.source.map { Place(topic: place.topic, partition: $0.partition, offset: $0.offset) }
+        let copy = TransferAudit.Received(
+            place: place, contents: origin == nil ? 0 : record.contents(without: 1), timestamp: record.timestamp)
+        if let origin { transfers.audit.withLock { $0.receive(copy, from: origin, isDeadLetter: false) } }
         let verdict: InputRecord.Verdict = record.key.withBytes { key in
             guard let store = StoreID.read(key: key) else { return .deadLetter(.badStore) }
             switch record.value.withBytes({ answers.read($0, input.partition.topic) }) {
             case .failure(let reason): return .deadLetter(reason)
             case .success(let read):
                 guard input.partition.partition == partition, let number = answers.number(of: store.bytes) else {
-                    return record.isForwarded ? .deadLetter(.misplaced) : .forward(to: answers.stores.owner(of: store.bytes))
+                    return record.isForwarded ? .deadLetter(.misplaced) : .forward(to: answers.owner(of: store.bytes))
                 }
                 return BorrowedText.withText(read.id) { id in
-                    let identity = RecordDigest(of: AnswerHead(read.kind, id: id, store: store, offset: 0))
-                    let isCancel = read.kind == .cancel
-                    let order = isCancel ? RecordDigest(of: AnswerHead(.order, id: id, store: store, offset: 0)) : identity
+                    func identity(_ kind: CommandKind) -> RecordDigest {
+                        RecordDigest(of: AnswerHead(kind, id: id, store: store, offset: 0))
+                    }
                     return .answer(
                         Command(
-                            kind: read.kind, store: number, id: read.id, identity: identity, remembered: order,
-                            content: read.content))
+                            kind: read.kind, store: number, id: read.id, identity: identity(read.kind),
+                            remembered: identity(read.kind == .cancel ? .order : read.kind), content: read.content,
+                            value: record.value,
+                            times: SendTimes(record, answeredAt: time, after: before.written, handledBefore: before.handled)))
                 }
             }
         }
-        let times = SendTimes(record, answeredAt: time, after: before.written, handledBefore: before.handled)
-        return InputRecord(record: record, input: input, times: times, verdict: verdict, source: source)
+        return InputRecord(record: record, place: place, verdict: verdict, origin: origin, copy: copy)
     }
 
     /// Checks what the journal has not come to.
@@ -311,12 +307,10 @@ extension PartitionAudit {
             isWhole && !input.cursor.lacks(0..<Int64.max) ? .min : input.since.map { $0 &+ AnswerMemory.longestDelay } ?? .max
         audit.checked[input.partition] = Audit.Checked(offsets: start..<max(start, input.next ?? start), since: since)
         // If nothing is known of the position, all may have been handled.
-        if input.next != nil || isWhole {
-            let isOpen = rules.allowsOpen || journal.lacks((last?.offset ?? 0)..<Int64.max)
-            let rest = try pass(input, to: .max, handledAt: .max, isMissing: !isOpen)
-            audit.counts.open += isOpen ? rest : 0
-        }
-        for (_, _, fault) in input.faults { audit.add(fault) }
+        guard input.next != nil || isWhole else { return }
+        let isOpen = rules.allowsOpen || journal.lacks((last?.offset ?? 0)..<Int64.max)
+        let rest = try pass(input, to: .max, handledAt: .max, isMissing: !isOpen)
+        audit.counts.open += isOpen ? rest : 0
     }
 }
 
@@ -330,7 +324,7 @@ extension PartitionAudit {
             let former = owner.claim
             let problem = owner.add(claim, at: moment(record), partitionCount: rules.partitionCount)
             if let problem { report(record, problem) }
-            if owner.claim != former { answers.changeOwner() }
+            if owner.claim != former { answers.setMenu(nil) }
         case .position(let position): try check(position, record)
         case .anchored(let place, let by, let reason, let copied):
             guard let input = input(place.input(in: partition), place.offset, by: record) else { return }
@@ -345,15 +339,15 @@ extension PartitionAudit {
     /// Checks a note about a record of an input.
     ///
     /// - Parameter found: the record at the place; nil if it cannot be checked.
-    private mutating func check(_ note: JournalNote, about found: InputRecord?, _ place: Place, _ record: AuditRecord) throws {
-        if let found, found.input.last?.digest != found.record.digest {
-            reportLater(found, record, "its digest is not that of \(place)")
-        }
+    private mutating func check(
+        _ note: JournalNote, about found: InputRecord?, _ place: Place, of input: Input, _ record: AuditRecord
+    ) throws {
+        if let found, input.last?.digest != found.record.digest { report(place, record, "its digest is not that of \(place)") }
         switch note {
         case .forwarded(_, let to):
             guard let found else { return }
             guard case .forward(let owner) = found.verdict else {
-                return reportLater(found, record, "it forwards \(place): \(found.description)")
+                return report(place, record, "it forwards \(place): \(found.description)")
             }
             if to != owner { report(record, "\(place) belongs to partition \(owner)") }
             let sent = TransferAudit.Sent(
@@ -364,15 +358,12 @@ extension PartitionAudit {
         case .copy:
             // A record is a second copy only if one that was forwarded from the same place was handled here.
             guard let found else { return }
-            guard let source = found.source else {
-                return reportLater(found, record, "it takes \(place) for a copy: \(found.description)")
+            guard let origin = found.origin else {
+                return report(place, record, "it takes \(place) for a copy: \(found.description)")
             }
-            let origin = InputPartition(topic: found.input.partition.topic, partition: source.partition)
-            let first = Place(topic: place.topic, partition: source.partition, offset: source.offset)
-            let last = found.input.sources.map { $0[origin] ?? (hasPosition ? -1 : .max) } ?? .max
-            guard sources[first] == nil, isWhole && !sources.hasForgotten || source.offset > last else { return }
-            let problem = "\(found.description) is taken for a second copy of \(first), and there was no first"
-            reportLater(found, nil, problem, .missing)
+            let last = input.sources.map { $0[origin.input] ?? (hasPosition ? -1 : .max) } ?? .max
+            guard copies[origin] == nil, isWhole && !copies.hasForgotten || origin.offset > last else { return }
+            report(place, nil, "\(found.description) is taken for a second copy of \(origin), and there was no first", .missing)
         default: break
         }
     }
@@ -391,7 +382,7 @@ extension PartitionAudit {
             if isRight || code == DeadLetterReason.badHeaders.code && found.record.mayHaveBadHeaders {
                 contents = found.record.deadLetters(code)
             } else {
-                reportLater(found, record, "it makes \(place) a dead letter, \(quoted(code.utf8)): \(found.description)")
+                report(place, record, "it makes \(place) a dead letter, \(quoted(code.utf8)): \(found.description)")
             }
         }
         let sent = TransferAudit.Sent(contents: contents, notedAt: record.timestamp)
@@ -414,7 +405,7 @@ extension PartitionAudit {
                 continue
             }
             let deadLetter = TransferAudit.Received(
-                place: place, contents: record.contents(without: 5, code), timestamp: record.timestamp, isHandled: true)
+                place: place, contents: record.contents(without: 5, code), timestamp: record.timestamp)
             transfers.audit.withLock { $0.receive(deadLetter, from: source, isDeadLetter: true) }
             return source
         }
@@ -428,17 +419,15 @@ extension PartitionAudit {
         // An anchor of a copy names the place in the copy, and what is before it those in the other cluster.
         if !anchor.isOfCopy, let next = input.next ?? (isWhole ? input.cursor.first : nil), next <= anchor.to {
             anchor.skipped = try pass(input, to: anchor.to, handledAt: record.timestamp, isMissing: false)
+            audit.counts.skipped += anchor.skipped
         } else {
             input.cursor.move(to: anchor.to)
         }
-        audit.counts.skipped += anchor.skipped
-        if anchor.copied != nil { inputs[input.partition.topic == .orders ? 0 : 1].sources = [:] }
-        let before = input.faults.count
-        let isOtherLog = input.faults.contains { $0.offset >= anchor.to && $0.answer == nil }
-        input.faults.removeAll { $0.offset >= anchor.to && (isOtherLog || $0.answer == nil) }
-        audit.counts.unjudged += before - input.faults.count
+        if anchor.copied != nil { inputs[input.partition.topic.rawValue].sources = [:] }
+        let isOtherLog = findings.contains { anchor.reaches($0.place) && $0.answer == nil }
+        withdraw { place, answer in anchor.reaches(place) && (isOtherLog || answer == nil) }
         (input.start, input.next) = (min(input.start ?? anchor.to, anchor.to), anchor.to)
-        if !hasRecords && isWhole { begin(at: record, keepsStates: true) }
+        if !hasRecords && isWhole { begin(at: record) }
         hasRecords = true
         audit.anchors.append(anchor)
     }
@@ -451,7 +440,7 @@ extension PartitionAudit {
         let now = SendTimes(record, answeredAt: record.timestamp, after: before.written, handledBefore: before.handled)
         let first = max(journal.first, audit.starts.first?.offset ?? 0)
         right.account = account.expected(note.account, at: record.offset, first: first, needed: answers.memory.oldest(at: now))
-        if account.acceptsLoss { answers.loseState() }
+        if account.acceptsLoss { answers.forgetStores() }
         for (number, input) in inputs.enumerated() {
             let topic = input.partition.topic
             if let position = number < 2 ? note.next[topic] : note.added[input.partition], position > input.next ?? -1 {
@@ -478,12 +467,7 @@ extension PartitionAudit {
         }
         (hasPosition, hasRecords) = (true, true)
         // Its owner has had this menu since its claim.
-        guard let menu = note.account?.menu, !answers.setMenu(menu) else { return }
-        for input in inputs {
-            let before = input.faults.count
-            input.faults.removeAll { $0.answer ?? -1 > claim }
-            audit.counts.unjudged += before - input.faults.count
-        }
+        if let menu = note.account?.menu, !answers.setMenu(menu) { withdraw { $1 ?? -1 > claim } }
     }
 }
 
@@ -493,33 +477,28 @@ extension PartitionAudit {
     /// Checks an answer to the record of an input.
     ///
     /// - Parameter found: that record; nil if it cannot be checked.
-    private mutating func check(
-        _ answer: JournalAnswer, _ value: UnsafeRawBufferPointer, _ record: AuditRecord, to found: InputRecord?, of input: Input
-    ) {
-        let head = answer.head
+    private mutating func check(_ given: JournalledAnswer, _ record: AuditRecord, to found: InputRecord?, of input: Input) {
         audit.counts.answers += 1
-        guard let found else { return answers.adopt(answer, value, record, ifNew: true, &audit.counts) }
+        guard let found else { return answers.adopt(given, ifNew: true) }
         guard case .answer(let command) = found.verdict, command.identity == input.last?.digest else {
             answers.memory.forget(at: record.timestamp)
-            reportLater(found, record, "it answers \(found.place), which is \(found.description)")
-            return answers.adopt(answer, value, record, ifNew: false, &audit.counts)
+            report(found.place, record, "it answers \(found.place), which is \(found.description)")
+            return answers.adopt(given, ifNew: false)
         }
         audit.counts.commands += 1
-        if let from = found.source {
-            input.sources?[InputPartition(topic: input.partition.topic, partition: from.partition)] = from.offset
-        }
+        if let origin = found.origin { input.sources?[origin.input] = origin.offset }
         var problems: [AnswerAudit.Problem] = []
-        if record.key != answers.stores[command.store] { problems.append(("has an answer whose key is not its store", .wrong)) }
+        if record.key != answers.name(of: command.store) { problems.append(("has an answer whose key is not its store", .wrong)) }
         if record.traces != found.record.traces {
             problems.append(("has an answer whose trace headers are not the command's", .wrong))
         }
-        if head.from != found.source {
-            let (said, right) = (head.from?.text ?? "nowhere", found.source?.text ?? "nowhere")
+        if given.head.from != found.source {
+            let (said, right) = (given.head.from?.text ?? "nowhere", found.source?.text ?? "nowhere")
             problems.append(("is answered as from \(said), should be \(right)", .wrong))
         }
-        problems += answers.check(answer, value, record, command, found.record, at: found.times, &audit.counts)
-        for problem in problems {
-            reportLater(input, head.offset, record, "\(found.description) \(problem.text)", problem.category, isAnswer: true)
+        problems += answers.check(given, to: command)
+        for (text, category) in problems {
+            report(found.place, record, "\(found.description) \(text)", category, isAnswer: true)
         }
     }
 }

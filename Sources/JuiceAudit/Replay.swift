@@ -1,4 +1,3 @@
-import Foundation
 import JuiceDomain
 import JuiceMessages
 
@@ -12,7 +11,11 @@ struct Command {
     let identity: RecordDigest
     /// The identity under which its answer is remembered: its own, or for a cancel that of its order.
     let remembered: RecordDigest
+    /// What it asks for, under the first menu.
     let content: CommandContent
+    /// Its record's value.
+    let value: [UInt8]?
+    let times: SendTimes
 
     /// What the service may do with it, and what a cancel puts back, which its record does not say.
     typealias Task = (content: CommandContent, returned: [FruitAmount])
@@ -23,9 +26,12 @@ struct StoreState {
     /// The known levels, by the fruits' ids.
     var levels: [String: Int] = [:]
     /// Whether all other fruits have their initial stock. Otherwise their levels are unknown.
-    let isWhole: Bool
+    var isWhole = false
     /// Nil while no record has said it.
     var revision: Int?
+
+    static let unknown = StoreState()
+    static let untouched = StoreState(isWhole: true, revision: 0)
 
     func level(of fruit: Fruit) -> Int? { levels[fruit.id] ?? (isWhole ? fruit.initialStock : nil) }
 }
@@ -56,6 +62,12 @@ final class Replay {
         case .command(let kind, let id, let content): .success((kind, String(id), content))
         case .undecodable(let reason): .failure(reason)
         }
+    }
+
+    /// What a command asks for.
+    func content(of command: Command) -> CommandContent {
+        let read = command.value.withBytes { self.read($0, command.kind.inputTopic) }
+        return if case .success(let read) = read { read.content } else { command.content }
     }
 
     /// The answer to a task, up to the message; nil if it depends on levels that are not known.
@@ -96,15 +108,17 @@ final class Replay {
         } catch {
             encoder.write(error, head, into: &buffer)
         }
-        return buffer.unsafeBytes.beforeMessage.map { Array($0) }
+        return withoutMessage
     }
 
     /// The answer to a command whose first answer is lost, up to the message.
-    func answer(lost was: FormerOutcome, _ head: AnswerHead) -> [UInt8]? {
+    func answer(lost was: FormerOutcome, _ head: AnswerHead) -> [UInt8] {
         buffer.removeAll()
         encoder.write(lost: was, head, into: &buffer)
-        return buffer.unsafeBytes.beforeMessage.map { Array($0) }
+        return withoutMessage
     }
+
+    private var withoutMessage: [UInt8] { buffer.unsafeBytes.beforeMessage.map { Array($0) } ?? [] }
 
     /// The stock record of a store in a state; nil if not all of it is known.
     func stock(of store: UnsafeRawBufferPointer, _ state: StoreState) -> [UInt8]? {
@@ -150,12 +164,7 @@ extension UnsafeRawBufferPointer {
         return end > start && end == count - 2 && self[end + 1] == UInt8(ascii: "}") ? before : nil
     }
 
-    func isSame(as other: [UInt8]) -> Bool {
-        other.withUnsafeBytes { other in
-            guard let first = baseAddress, let second = other.baseAddress else { return isEmpty && other.isEmpty }
-            return count == other.count && memcmp(first, second, count) == 0
-        }
-    }
+    func isSame(as other: [UInt8]) -> Bool { other.withUnsafeBytes { BorrowedText(self) == BorrowedText($0) } }
 }
 
 extension [UInt8]? {

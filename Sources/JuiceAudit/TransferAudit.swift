@@ -6,9 +6,8 @@ final class Transfers: Sendable { let audit = Mutex(TransferAudit()) }
 
 /// Checks that what the journal says left a partition is there: the copy of each command that was forwarded, and each dead letter.
 ///
-/// Either may be there twice: written, and then its transaction was aborted or an operator moved the position back. Only one copy
-/// may be handled, the others must have the note `copy`. Copies are read at other times than their originals, so what has no match
-/// yet is held.
+/// Either may be there twice: written, and then its transaction was aborted or an operator moved the position back. Copies are read
+/// at other times than their originals, so what has no match yet is held. That a copy is handled once is checked where it is read.
 struct TransferAudit {
     /// What the journal says left its partition.
     struct Sent {
@@ -27,8 +26,6 @@ struct TransferAudit {
         let place: Place
         let contents: Int
         let timestamp: Int64
-        /// Whether it was answered or became a dead letter, and was not taken for a second copy.
-        let isHandled: Bool
 
         func isRight(for sent: Sent) -> Bool {
             guard sent.contents?.contains(contents) ?? true else { return false }
@@ -38,6 +35,9 @@ struct TransferAudit {
                 && (contents != sent.contents?.first
                     || sent.timestamp.map { timestamp == SendTimes.effective($0, readAt: timestamp) } ?? true)
         }
+
+        /// Whether the other one is a second copy of the same record.
+        func isRepeated(by other: Received) -> Bool { place != other.place && contents == other.contents }
     }
 
     /// The record that left, and whether as a dead letter.
@@ -48,12 +48,10 @@ struct TransferAudit {
 
     private var faults: [(origin: Origin, timestamp: Int64, fault: Fault)] = []
     private var forwarded = 0
-    /// How many records are copies of clients' records.
-    private var copies = 0
     private var sent: [Origin: Sent] = [:]
     private var received: [Origin: [Received]] = [:]
-    /// The latest that were matched, and what was handled.
-    private var matched = Recent<Origin, (sent: Sent, handled: Place)>(65_536)
+    /// The latest that were matched.
+    private var matched = Recent<Origin, Sent>(65_536)
     /// From when on all dead letters are there: older ones have expired.
     var deadLettersSince = Int64.min
 
@@ -68,42 +66,30 @@ struct TransferAudit {
     /// A record says that it is the copy of the one at a place.
     mutating func receive(_ record: Received, from place: Place, isDeadLetter: Bool) {
         let origin = Origin(place: place, isDeadLetter: isDeadLetter)
-        if let match = matched[origin] { return check(record, match.sent, origin, match.handled) }
+        if let sent = matched[origin] { return check(record, sent, origin) }
         received[origin, default: []].append(record)
         match(origin)
     }
 
     private mutating func match(_ origin: Origin) {
-        guard let sent = sent[origin], let received = received[origin],
-            let handled = received.first(where: { $0.isHandled && $0.isRight(for: sent) })?.place
+        guard let sent = sent[origin], let received = received[origin], received.contains(where: { $0.isRight(for: sent) })
         else { return }
-        matched[origin] = (sent, handled)
+        matched[origin] = sent
         (self.sent[origin], self.received[origin]) = (nil, nil)
-        for record in received { check(record, sent, origin, handled) }
+        for record in received { check(record, sent, origin) }
     }
 
-    private mutating func check(_ record: Received, _ sent: Sent, _ origin: Origin, _ handled: Place) {
-        let isRight = record.isRight(for: sent)
-        if origin.isDeadLetter {
-            if !isRight { report(.wrong, record, origin, "it is not the dead letter that \(origin.place) must have") }
-        } else if isRight {
-            copies += 1
-            guard record.isHandled, record.place != handled else { return }
-            report(.doubled, record, origin, "it was forwarded from \(origin.place), and handled before as \(handled)")
-        }
-    }
-
-    private mutating func report(_ category: Fault.Category, _ record: Received, _ origin: Origin, _ problem: String) {
-        faults.append((origin, record.timestamp, Fault(category, record.place, problem)))
+    /// In an input, what is not right may be a client's.
+    private mutating func check(_ record: Received, _ sent: Sent, _ origin: Origin) {
+        guard origin.isDeadLetter, !record.isRight(for: sent) else { return }
+        let fault = Fault(.wrong, record.place, "it is not the dead letter that \(origin.place) must have")
+        faults.append((origin, record.timestamp, fault))
     }
 
     /// Reports what has no counterpart in any partition.
     mutating func finish(_ audit: inout Audit) {
-        let anchors = audit.anchors
-        for (origin, sent) in sent.sorted(by: { $0.key.place < $1.key.place }) {
-            let received = received.removeValue(forKey: origin) ?? []
-            for record in received { check(record, sent, origin, record.place) }
-            guard sent.contents != nil, !received.contains(where: { $0.isRight(for: sent) }) else { continue }
+        for (origin, sent) in sent.sorted(by: { $0.key.place < $1.key.place }) where sent.contents != nil {
+            for record in received.removeValue(forKey: origin) ?? [] { check(record, sent, origin) }
             let owner = sent.owner.map { Place(topic: origin.place.topic, partition: $0, offset: 0).input }
             if sent.notedAt <= owner.map({ audit.checked[$0]?.since ?? .max }) ?? deadLettersSince {
                 audit.counts.unjudged += 1
@@ -115,25 +101,24 @@ struct TransferAudit {
         for (origin, received) in received.sorted(by: { $0.key.place < $1.key.place }) where origin.isDeadLetter {
             let place = origin.place
             guard audit.checked[place.input]?.offsets.contains(place.offset) ?? true else { continue }
-            // Its note may have been in a part of the journal that was lost, before an operator went on after it.
-            let isSkipped = anchors.contains { $0.moved(place) && ($0.from ?? .max)..<max($0.from ?? .max, $0.to) ~= place.offset }
             for deadLetter in received {
                 let fault = Fault(.wrong, deadLetter.place, "the journal does not say that \(place) is a dead letter")
-                if isSkipped { audit.counts.unjudged += 1 } else { faults.append((origin, deadLetter.timestamp, fault)) }
+                faults.append((origin, deadLetter.timestamp, fault))
             }
         }
         for (origin, timestamp, fault) in faults {
-            let isVoid = anchors.contains { anchor in
-                guard anchor.moved(origin.place) else { return false }
+            let offset = origin.place.offset
+            let isVoid = audit.anchors.lazy.filter { $0.moved(origin.place) }.contains { anchor in
                 // Where an operator moved the position back, another record may be at the place by now.
-                let isMovedBack = anchor.to <= min(origin.place.offset, anchor.from ?? 0) && fault.category != .doubled
+                let isMovedBack = anchor.to <= min(offset, anchor.from ?? 0)
+                // Where it was moved on, the note may have been in a part of the journal that was lost.
+                let isSkipped = offset < anchor.to && offset >= anchor.from ?? .max
                 // A dead letter that was copied from another cluster names its record by the offset there.
-                return isMovedBack || anchor.isOfCopy && origin.isDeadLetter && timestamp < anchor.at.timestamp
+                return isMovedBack || isSkipped || anchor.isOfCopy && origin.isDeadLetter && timestamp < anchor.at.timestamp
             }
             if isVoid { audit.counts.unjudged += 1 } else { audit.add(fault) }
         }
         audit.counts.forwarded += forwarded
-        audit.counts.records -= copies
     }
 }
 

@@ -2,6 +2,7 @@ import JuiceMessages
 import Testing
 
 @testable import JuiceAudit
+@testable import simulate
 
 /// Topics that were copied from another cluster: the story without markers, which take offsets, and with the anchors with which an
 /// operator goes on. What is before the anchors counts as expired.

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import JuiceAudit
+@testable import simulate
 
 /// Topics whose beginning has expired, and whose latest commands are not handled yet.
 @Suite struct ExpiryTests {

@@ -3,6 +3,7 @@ import JuiceMessages
 import Testing
 
 @testable import JuiceAudit
+@testable import simulate
 
 /// The places that the journal names, its notes, and whose it is.
 @Suite struct JournalTests {

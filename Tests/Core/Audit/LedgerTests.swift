@@ -3,6 +3,7 @@ import JuiceMessages
 import Testing
 
 @testable import JuiceAudit
+@testable import simulate
 
 /// Baskets, cancels and revisions.
 @Suite struct LedgerTests {
@@ -155,7 +156,9 @@ import Testing
             19, again: 27, #""revision":3"#, #""revision":9223372036854775807"#, #""revision":9223372036854775807, should be"#,
             "results 0@11"),
         edit(21, #","revision":4,"message":"m""#, #","message":"m","revision":4"#, "does not end with a message"),
-        edit(21, #""revision":4"#, #""revision":"4""#, "no record of the journal: revision", "missing: restocks 0@0"),
+        edit(
+            21, #""revision":4"#, #""revision":"4""#, "no record of the journal: revision", "missing: restocks 0@0",
+            #"results 0@12: cancel "c""#, "stock 0@0"),
         edit(3, #","message""#, #","revision":1,"message""#, "no record of the journal: left", "missing: orders 0@1"),
     ]
 

@@ -4,6 +4,7 @@ import JuiceMessages
 import Testing
 
 @testable import JuiceAudit
+@testable import simulate
 
 /// Values of the records of a store. An answer has no offset before ``Swift/String/at(_:from:store:)``.
 enum Line {

@@ -3,6 +3,7 @@ import JuiceMessages
 import Testing
 
 @testable import JuiceAudit
+@testable import simulate
 
 /// The window in which repeats must be recognised: its edges, and what is right beyond it.
 @Suite struct WindowTests {

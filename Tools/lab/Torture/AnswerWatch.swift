@@ -24,18 +24,12 @@ final class AnswerWatch: Sendable {
         fileprivate var gaps = ArrivalGaps()
         /// The number of answers read.
         fileprivate(set) var count = 0
-        /// The transactional ids under which each partition was written to last.
-        fileprivate(set) var ids: [Int32: [String]] = [:]
         /// Why reading failed, if it did.
         fileprivate(set) var failure: String?
 
         fileprivate mutating func add(_ record: ConsumedRecord, at now: ContinuousClock.Instant) {
             // Only answers have a key: a claim does not show that anything is answered.
-            guard record.key != nil else {
-                let note = record.value.map { Data($0) } ?? Data()
-                if let owner = try? JSONDecoder().decode(Owner.self, from: note) { ids[record.partition] = owner.ids }
-                return
-            }
+            guard record.key != nil else { return }
             count += 1
             gaps.record(arrivalFrom: record.partition, at: now)
             guard expectation.partitions.contains(record.partition), record.timestamp ?? 0 > expectation.madeAfter,
@@ -44,9 +38,6 @@ final class AnswerWatch: Sendable {
             expectation.arrivals[record.partition] = now
         }
     }
-
-    /// What a claim and a position note say of their writer.
-    private struct Owner: Decodable { let ids: [String] }
 
     private let current = Mutex(State())
     private let mayGoOn = Atomic(true)

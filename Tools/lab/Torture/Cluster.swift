@@ -1,8 +1,6 @@
 import CRdKafka
 import Foundation
-import JuiceAudit
 import JuiceDomain
-import JuiceMessages
 import Kafka
 
 /// The topics and the consumer group of a run, and what an operator can do to them.
@@ -68,36 +66,17 @@ extension Cluster {
         try wait(for: Self.timeout) { try (try? createTopics()) != nil && count() == names.count }
     }
 
-    /// All committed records of the five topics.
-    ///
-    /// All writers must have stopped: an open transaction would block reading.
-    func readTopics() throws -> AuditTopics {
-        let topics = try Topic.allCases.map { ($0, try read($0.name)) }
-        return AuditTopics(Dictionary(uniqueKeysWithValues: topics))
-    }
-
-    private func read(_ topic: String) throws -> [[AuditRecord]] {
-        let partitions = plan.partitions(of: topic)
-        // The ends of the logs, beyond decided transactions whose markers are not written yet.
-        let uncommitted = try consumer(["isolation.level": "read_uncommitted"])
-        let ranges = try uncommitted.watermarks(of: partitions, timeout: Self.timeout)
-        uncommitted.close()
-        var records: [[AuditRecord]] = Array(repeating: [], count: plan.partitions)
-        let consumer = try consumer()
+    /// The values of all records of a topic, by partition and offset.
+    func values(of topic: String) throws(KafkaError) -> [[Offset: [UInt8]?]] {
+        let consumer = try consumer(["isolation.level": "read_uncommitted"])
         defer { consumer.close() }
+        var values: [[Offset: [UInt8]?]] = Array(repeating: [:], count: plan.partitions)
+        let ranges = try consumer.watermarks(of: plan.partitions(of: topic), timeout: Self.timeout)
         try consumer.read(ranges, timeout: .seconds(600)) { partition, record in
-            records[Int(partition.partition)].append(AuditRecord(record))
+            values[Int(partition.partition)][record.offset] = .some(record.value.map(Array.init))
             return true
         }
-        return records
-    }
-}
-
-extension AuditRecord {
-    fileprivate init(_ record: ConsumedRecord) {
-        self.init(
-            offset: record.offset, timestamp: record.timestamp ?? 0, key: record.key.map(Array.init),
-            value: record.value.map(Array.init), headers: record.headers.map { AuditHeader($0.name, $0.value) })
+        return values
     }
 }
 

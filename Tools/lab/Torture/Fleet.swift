@@ -90,9 +90,7 @@ final class Instance {
                 "--group", group, "--instance-id", id, "--workers", "\(workers)",
                 "--kafka-property", "session.timeout.ms=\(plan.session.milliseconds)",
                 "--log-level", "debug", "--ready-file", readyFile,
-            ]
-            + (plan.duplicateWindow.map { ["--duplicate-window", "\($0)s"] } ?? [])
-            + (plan.duplicateIds.map { ["--duplicate-ids", "\($0)"] } ?? [])
+            ] + plan.windowArguments
     }
 
     var isRunning: Bool { child?.isRunning ?? false }

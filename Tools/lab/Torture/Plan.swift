@@ -1,7 +1,6 @@
 import ArgumentParser
 import FaultyNetwork
 import Foundation
-import JuiceAudit
 import Kafka
 
 /// The options of a run, and what follows from them.
@@ -128,12 +127,10 @@ extension Plan {
     /// How long an instance may take to end on SIGTERM.
     var stopTimeout: Duration { network ? recoveryTimeout : .seconds(20) }
 
-    /// The service's settings, for the audit.
-    var rules: AuditRules {
-        var rules = AuditRules(partitionCount: Int32(partitions), topicPrefix: prefix)
-        if let duplicateWindow { rules.memoryWindow = Int64(duplicateWindow) * 1_000 }
-        if let duplicateIds { rules.memoryCount = duplicateIds }
-        return rules
+    /// The duplicate window, for the service and the audit.
+    var windowArguments: [String] {
+        (duplicateWindow.map { ["--duplicate-window", "\($0)s"] } ?? [])
+            + (duplicateIds.map { ["--duplicate-ids", "\($0)"] } ?? [])
     }
 
     func topic(_ name: String) -> String { prefix + name }
