@@ -47,99 +47,31 @@ extension String {
     }
 }
 
-/// Any bytes are a command, a rejection or a dead letter, and each keeps its promises.
+/// Any bytes are a command, a rejection or a dead letter. What answers them is an answer for every reader.
 public final class CommandCheck: InvariantCheck {
     private let shop = Shop(store: "강남 \"1\"")
-    // The results of a decoder are invalid once it decodes again.
-    private let second = CommandDecoder(menu: .standard)
     private let answers = AnswerCheck()
 
     /// A check by the built-in menu.
     public init() {}
 
-    /// Checks the bytes both as an order and as a restock.
+    /// Checks the bytes both as an order and as a restock, and the answer to the cancel of an order that was made. There is enough
+    /// for some orders and not for others.
     public func check(_ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
-        for topic in InputTopic.allCases {
-            switch shop.decoder.decode(value, of: topic) {
-            case .command(_, let id, let content):
-                try requireName(id)
-                try check(content, id: String(id), of: topic)
-            case .undecodable(let reason): try check(reason, of: value)
+        for kind in [CommandKind.order, .restock] {
+            if case .command(_, let id, _) = shop.decoder.decode(value, of: kind.inputTopic) { try requireName(id) }
+            shop.restart()
+            guard let answered = shop.answer(kind, value, at: (.max, nil)) else { continue }
+            try answers.check(answered, of: shop)
+            guard answered.command == .order, answered.revision != nil else { continue }
+            let cancel = OutgoingCommand.cancel(id: answered.id, store: "").value
+            guard let cancelled = shop.answer(.cancel, String(decoding: cancel, as: UTF8.self)) else {
+                throw InvariantViolation(description: "a cancel is no command")
             }
+            try answers.check(cancelled, of: shop)
+            let isUndone = cancelled.revision == 2 && shop.fruits == FruitStore(menu: shop.menu)
+            try require(isUndone, "not what was taken: \(shop.fruits.levels)")
         }
-        for kind in [CommandKind.order, .restock] { try checkAnswer(to: kind, value) }
-    }
-
-    // A client that sends the same is understood.
-    private func check(_ content: CommandContent, id: String, of topic: InputTopic) throws(InvariantViolation) {
-        let sent: OutgoingCommand
-        switch content {
-        case .make(let order):
-            try check(order)
-            sent = outgoing(order, id: id)
-        case .cancel: sent = .cancel(id: id, store: shop.store)
-        case .apply(let edit):
-            try check(edit)
-            let amounts = edit.entries.map { FruitAmount(fruit: shop.menu.fruits[$0.fruit].id, amount: $0.amount) }
-            sent = .restock(id: id, store: shop.store, edit.kind, amounts)
-        case .reject: return
-        }
-        let isSame = sent.value.withUnsafeBytes {
-            if case .command(_, let sameID, content) = second.decode($0, of: topic) { String(sameID) == id } else { false }
-        }
-        try require(isSame, "not the same command: \(String(decoding: sent.value, as: UTF8.self))")
-    }
-
-    private func check(_ order: JuiceOrder) throws(InvariantViolation) {
-        let quantities = if case .single = order { JuiceOrder.quantities } else { JuiceOrder.basketQuantities }
-        try require((1...JuiceOrder.mostItems).contains(order.items.count), "\(order.items.count) items")
-        try require(Set(order.items.map(\.juice)).count == order.items.count, "a juice twice: \(order)")
-        for item in order.items {
-            try require(shop.menu.juices.indices.contains(item.juice), "juice \(item.juice)")
-            try require(quantities.contains(item.quantity), "quantity \(item.quantity)")
-        }
-    }
-
-    /// The order as a client sends it. It asks for at most 100 of a juice at once.
-    private func outgoing(_ order: JuiceOrder, id: String) -> OutgoingCommand {
-        let most = JuiceOrder.quantities.upperBound
-        let pieces = order.items.flatMap { item in
-            stride(from: 0, to: item.quantity, by: most).map { sent in
-                OrderedJuice(juice: shop.menu.juices[item.juice].id, quantity: min(most, item.quantity - sent))
-            }
-        }
-        if case .basket = order { return .basket(id: id, store: shop.store, pieces) }
-        return .order(id: id, store: shop.store, pieces)
-    }
-
-    private func check(_ edit: StockEdit) throws(InvariantViolation) {
-        let entries = edit.entries
-        try require(!entries.isEmpty, "no fruits")
-        let isInMenuOrder = zip(entries, entries.dropFirst()).allSatisfy { $0.fruit < $1.fruit }
-        try require(isInMenuOrder, "fruits out of order: \(entries)")
-        try require(entries.allSatisfy { shop.menu.fruits.indices.contains($0.fruit) }, "unknown fruits: \(entries)")
-    }
-
-    private func check(_ reason: DeadLetterReason, of value: UnsafeRawBufferPointer) throws(InvariantViolation) {
-        switch reason {
-        case .emptyValue: try require(value.isEmpty, "\(value.count) bytes are no value")
-        case .tooLarge: try require(value.count > CommandKind.maximumLength, "\(value.count) bytes are too large")
-        case .notJSON, .tooDeep, .missingID, .badID:
-            try require((1...CommandKind.maximumLength).contains(value.count), "\(value.count) bytes: \(reason)")
-        case .badStore, .misplaced, .unanswerable, .badHeaders: try require(false, "\(reason) of a value")
-        }
-    }
-
-    /// Its answer, and that to its cancel. There is enough for some orders and not for others.
-    private func checkAnswer(to kind: CommandKind, _ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
-        shop.restart()
-        guard let answered = shop.answer(kind, value, at: (.max, nil)) else { return }
-        try answers.check(answered, of: shop)
-        guard answered.command == .order, answered.revision != nil else { return }
-        let cancel = shop.answer(.cancel, String(decoding: OutgoingCommand.cancel(id: answered.id, store: "").value, as: UTF8.self))
-        guard let cancel else { throw InvariantViolation(description: "a cancel is no command") }
-        try answers.check(cancel, of: shop)
-        try require(cancel.revision == 2 && shop.fruits == FruitStore(menu: shop.menu), "not what was taken: \(shop.fruits.levels)")
     }
 }
 
