@@ -38,16 +38,23 @@ final class SimulatedJournal {
             let isAnchor = note["type"] as? String == "anchored"
             positions[place(noted.topic, noted.partition)] = isAnchor ? noted.offset : noted.offset + 1
         } else if note["type"] as? String == "position" {
-            for topic in InputTopic.allCases {
-                if let next = note["\(topic)"] as? Int { positions[place(topic, nil)] = Offset(next) }
-            }
-            for (input, next) in note["added"] as? [String: Int] ?? [:] {
-                let parts = input.split(separator: "/")
-                positions[place(parts[0] == "orders" ? .orders : .restocks, Int32(parts[1]))] = Offset(next)
-            }
+            positions.merge(Self.positions(in: note, of: partition)) { $1 }
         } else if let ids = note["ids"] as? [String] {
             claimer = ids
         }
+    }
+
+    /// The next offsets that a position note of a partition names.
+    static func positions(in note: [String: Any], of partition: Int32) -> [Place: Offset] {
+        var positions: [Place: Offset] = [:]
+        for topic in InputTopic.allCases {
+            positions[Place(topic: topic.topic, partition: partition)] = (note["\(topic)"] as? Int).map { Offset($0) }
+        }
+        for (input, next) in note["added"] as? [String: Int] ?? [:] {
+            let parts = input.split(separator: "/")
+            positions[Place(topic: parts[0] == "orders" ? .orders : .restocks, partition: Int32(parts[1]) ?? 0)] = Offset(next)
+        }
+        return positions
     }
 
     /// The members of a note.

@@ -1,4 +1,3 @@
-import Foundation
 import JuiceEngine
 import JuiceMessages
 
@@ -21,49 +20,30 @@ struct SimulatedTruth {
     init(_ cluster: SimulatedCluster, _ partition: Int32) {
         (self.cluster, self.partition) = (cluster, partition)
         for (offset, record) in cluster[.results, partition].read(ignoringDamage: true).records {
-            guard let members = Self.members(record) else {
-                faults.append("truth: results[\(partition)]@\(offset) is not JSON")
-                continue
+            guard let value = record.value?.view else { continue }
+            let members = SimulatedJournal.members(of: value)
+            if members.isEmpty { faults.append("truth: results[\(partition)]@\(offset) is not JSON") }
+            if let handled = SimulatedJournal.handled(value) {
+                handle(Place(topic: handled.topic.topic, partition: handled.partition ?? partition), handled.offset)
             }
-            if let store = members["store"] as? String {
-                handle(members, members["orderId"] == nil ? "restocks" : "orders")
-                if members["revision"] != nil, members["duplicate"] == nil { change(store, members, at: offset) }
-            } else if members["type"] as? String == "position" {
-                follow(members)
-            } else if let topic = members["topic"] as? String {
-                handle(members, topic)
+            if let store = members["store"] as? String, members["revision"] != nil, members["duplicate"] == nil {
+                change(store, members, at: offset)
             }
+            if members["type"] as? String == "position" { follow(SimulatedJournal.positions(in: members, of: partition)) }
         }
         checkStock()
     }
 
-    private static func members(_ record: SimulatedPartition.Record) -> [String: Any]? {
-        let value = record.value.map { Data($0.bytes) } ?? Data()
-        return (try? JSONSerialization.jsonObject(with: value)) as? [String: Any]
-    }
-
-    private func place(_ topic: String, _ number: Int32) -> Place {
-        Place(topic: topic == "orders" ? .orders : .restocks, partition: number)
-    }
-
     /// A record of an input is handled: the next one.
-    private mutating func handle(_ members: [String: Any], _ topic: String) {
-        let place = place(topic, (members["partition"] as? Int).map { Int32($0) } ?? partition)
-        guard let offset = (members["offset"] as? Int).map({ Offset($0) }) else { return }
+    private mutating func handle(_ place: Place, _ offset: Offset) {
         let due = cluster[place].read(from: next[place] ?? 0, max: 1).records.first?.offset
         if due != offset { faults.append("truth: \(place)@\(offset) is handled, and \(due ?? -1) is the next one") }
         next[place] = max(next[place] ?? 0, offset + 1)
     }
 
     /// A position note passes over transaction markers at most.
-    private mutating func follow(_ members: [String: Any]) {
-        var said: [Place: Offset] = [:]
-        for topic in ["orders", "restocks"] { said[place(topic, partition)] = (members[topic] as? Int).map { Offset($0) } }
-        for (name, offset) in members["added"] as? [String: Int] ?? [:] {
-            let parts = name.split(separator: "/")
-            said[place(String(parts[0]), Int32(parts[1]) ?? 0)] = Offset(offset)
-        }
-        for (place, offset) in said {
+    private mutating func follow(_ noted: [Place: Offset]) {
+        for (place, offset) in noted {
             let passed = cluster[place].read(from: next[place] ?? 0, max: 1).records.first?.offset ?? .max
             if passed < offset || offset < next[place] ?? 0 { faults.append("truth: \(place)@\(passed) is passed over") }
             next[place] = max(next[place] ?? 0, offset)
@@ -93,7 +73,8 @@ struct SimulatedTruth {
     private mutating func checkStock() {
         var last: [String: [String: Any]] = [:]
         for (_, record) in cluster[.stock, partition].read(ignoringDamage: true).records {
-            if let members = Self.members(record), let store = members["store"] as? String { last[store] = members }
+            let members = record.value.map { SimulatedJournal.members(of: $0.view) } ?? [:]
+            if let store = members["store"] as? String { last[store] = members }
         }
         for (store, members) in last where members["revision"] as? Int == revisions[store] {
             for (fruit, level) in members["stock"] as? [String: Int] ?? [:]
