@@ -51,14 +51,9 @@ package struct Audit: Sendable {
     package internal(set) var owners: [AuditOwner] = []
     /// Where operators moved positions, in the order of partitions and times.
     package internal(set) var anchors: [AuditAnchor] = []
-    /// What was checked of each partition of an input.
-    var checked: [InputPartition: Checked] = [:]
-
-    struct Checked: Sendable {
-        var offsets: Range<Int64>
-        /// When the first of them may have been written, in milliseconds since 1970: what is older has expired.
-        let since: Int64
-    }
+    /// Of each partition of an input, since when the check has known what was handled, in milliseconds since 1970, and up to which
+    /// offset all is handled.
+    var checked: [InputPartition: (since: Int64, next: Int64)] = [:]
 
     static let mostListed = 10_000
 

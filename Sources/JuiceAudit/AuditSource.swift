@@ -50,33 +50,34 @@ package struct Place: Sendable, Hashable, Comparable, Encodable, CustomStringCon
     }
 }
 
-/// Where an audit reads the five topics. Different partitions may be read at the same time.
+/// Where an audit reads the five topics.
 package protocol AuditSource: Sendable {
     func partitionCount(of topic: Topic) -> Int32
 
     /// The first offset of a partition that has not expired.
     func firstOffset(of topic: Topic, partition: Int32) -> Int64
 
-    /// The first committed records of a partition at or after an offset, in their order.
-    ///
-    /// An audit reads on from where it was, with few exceptions: where an operator moved a position, for example.
-    ///
-    /// - Returns: as many as are at hand; none at the end.
-    /// - Throws: what keeps the source from reading, which ends the audit.
-    func records(of topic: Topic, partition: Int32, from offset: Int64) throws -> [AuditRecord]
+    /// A reader of a partition from an offset on; nil if nothing is there. It is used on one thread, different ones at the same time.
+    func reader(of topic: Topic, partition: Int32, from offset: Int64) throws -> (any AuditReader)?
+}
 
-    /// What could not be read of a partition so far, though it was there when the audit began.
-    func gaps(of topic: Topic, partition: Int32) -> [AuditGap]
+/// Reads the committed records of a partition, in their order.
+package protocol AuditReader: AnyObject {
+    /// The next records, as many as are at hand; none at the end.
+    ///
+    /// - Throws: what keeps the source from reading, which ends the audit.
+    func next() throws -> [AuditRecord]
+
+    /// What could not be read so far, though it was there when the audit began.
+    var gaps: [AuditGap] { get }
 }
 
 extension AuditSource {
-    package func gaps(of topic: Topic, partition: Int32) -> [AuditGap] { [] }
-
     /// How many partitions hold stores, as the first claims say; the partition count of the stock topic, if they have expired.
     package func storePartitionCount() throws -> Int32 {
         for partition in 0..<partitionCount(of: .results) {
             let first = firstOffset(of: .results, partition: partition)
-            for record in try records(of: .results, partition: partition, from: first) {
+            for record in try reader(of: .results, partition: partition, from: first)?.next() ?? [] {
                 if case .claim(let claim) = record.value?.withUnsafeBytes({ JournalNote($0) }) { return claim.partitions }
             }
         }
@@ -100,12 +101,14 @@ struct RecordCursor {
     /// The first offset that has not expired.
     let first: Int64
     private let source: any AuditSource
+    private var offset: Int64
+    /// Nil before the first record is read, and at the end.
+    private var reader: (any AuditReader)?
     private var records: [AuditRecord] = []
     private var position = 0
-    private var offset: Int64
     private var isAtEnd: Bool
     /// What could not be read before the records at hand.
-    private var gaps: [AuditGap] = []
+    private var gaps: Set<AuditGap> = []
 
     /// - Parameter start: where to begin; what is before it counts as expired.
     init(_ source: any AuditSource, _ topic: Topic, _ partition: Int32, from start: Int64 = 0) {
@@ -119,10 +122,11 @@ struct RecordCursor {
     /// The offset of the next record; nil at the end.
     mutating func nextOffset() throws -> Int64? {
         if position == records.count, !isAtEnd {
-            (records, position) = (try source.records(of: topic, partition: partition, from: offset), 0)
-            gaps = source.gaps(of: topic, partition: partition)
+            reader = try reader ?? source.reader(of: topic, partition: partition, from: offset)
+            (records, position) = (try reader?.next() ?? [], 0)
+            gaps.formUnion(reader?.gaps ?? [])
             isAtEnd = records.isEmpty
-            if let last = records.last { offset = last.offset + 1 }
+            if isAtEnd { reader = nil }
         }
         return position < records.count ? records[position].offset : nil
     }
@@ -136,7 +140,7 @@ struct RecordCursor {
 
     /// Continues at this offset.
     mutating func move(to offset: Int64) {
-        (records, position, self.offset) = ([], 0, offset)
+        (self.offset, reader, records, position) = (offset, nil, [], 0)
         isAtEnd = partition >= source.partitionCount(of: topic)
     }
 
@@ -149,7 +153,7 @@ struct RecordCursor {
 
     /// What is wrong with records that cannot be read.
     var faults: [Fault] {
-        gaps.compactMap { gap in
+        gaps.sorted { $0.offsets.lowerBound < $1.offsets.lowerBound }.compactMap { gap in
             gap.problem.map { Fault(.wrong, place(gap.offsets.lowerBound), "up to offset \(gap.offsets.upperBound - 1): \($0)") }
         }
     }

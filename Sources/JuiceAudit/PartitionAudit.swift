@@ -12,8 +12,7 @@ struct PartitionAudit {
         let partition: InputPartition
         /// The next offset, by the journal; nil as long as that is unknown.
         var next: Int64?
-        /// Where the check began: the offset, and when the journal named the first record that there is.
-        var start: Int64?
+        /// When the journal named the first record that there is.
         var since: Int64?
         /// The offset that the last answered record was forwarded from, by partition. Nil if an answered record has expired, up to
         /// the next position note.
@@ -246,10 +245,7 @@ extension PartitionAudit {
 
     /// Moves on to an offset. Records in between were missed.
     private mutating func move(_ input: Input, to offset: Int64, _ record: AuditRecord) throws {
-        if input.next == nil {
-            input.start = isWhole ? input.cursor.first : offset
-            if !isWhole { input.cursor.move(to: offset) }
-        }
+        if input.next == nil, !isWhole { input.cursor.move(to: offset) }
         try pass(input, to: offset, handledAt: record.timestamp, isMissing: true)
         input.next = offset
     }
@@ -302,10 +298,9 @@ extension PartitionAudit {
 
     /// Checks what the journal has not come to.
     private mutating func finish(_ input: Input) throws {
-        let start = input.start ?? input.cursor.first
         let since =
             isWhole && !input.cursor.lacks(0..<Int64.max) ? .min : input.since.map { $0 &+ AnswerMemory.longestDelay } ?? .max
-        audit.checked[input.partition] = Audit.Checked(offsets: start..<max(start, input.next ?? start), since: since)
+        audit.checked[input.partition] = (since, input.next ?? 0)
         // If nothing is known of the position, all may have been handled.
         guard input.next != nil || isWhole else { return }
         let isOpen = rules.allowsOpen || journal.lacks((last?.offset ?? 0)..<Int64.max)
@@ -426,7 +421,7 @@ extension PartitionAudit {
         if anchor.copied != nil { inputs[input.partition.topic.rawValue].sources = [:] }
         let isOtherLog = findings.contains { anchor.reaches($0.place) && $0.answer == nil }
         withdraw { place, answer in anchor.reaches(place) && (isOtherLog || answer == nil) }
-        (input.start, input.next) = (min(input.start ?? anchor.to, anchor.to), anchor.to)
+        input.next = anchor.to
         if !hasRecords && isWhole { begin(at: record) }
         hasRecords = true
         audit.anchors.append(anchor)
@@ -446,7 +441,6 @@ extension PartitionAudit {
             if let position = number < 2 ? note.next[topic] : note.added[input.partition], position > input.next ?? -1 {
                 if input.next == nil, isWhole, !hasRecords {
                     // Where a journal begins, the group may have said how far the input was handled.
-                    input.start = position
                     audit.counts.skipped += try pass(input, to: position, handledAt: record.timestamp, isMissing: false)
                     input.next = position
                 } else {

@@ -1,5 +1,3 @@
-import CRdKafka
-
 /// Decides from the traffic when each late request is forwarded.
 struct LateRequests: Sendable {
     typealias ID = Int
@@ -72,7 +70,7 @@ struct LateRequests: Sendable {
     /// A late request was answered, or not if there is no response.
     mutating func ended(_ id: ID, _ response: Response?) {
         guard let late = late.removeValue(forKey: id) else { return }
-        power.record(late.request.key, response, hasMet: late.hasMet, isSameEpoch: late.isSameEpoch)
+        power.record(response, hasMet: late.hasMet, isSameEpoch: late.isSameEpoch)
         if let response { record(response, to: late.request) }
     }
 
@@ -120,43 +118,24 @@ private struct Transactions {
 
 /// The statistical power of a run: whether it could have detected clients that are not protected from late requests.
 struct LatePower: Sendable {
-    /// A late request that arrived while a later transaction of the same transactional id was open.
-    private struct Meeting {
-        let key: ApiKey
-        /// Kafka's error code, 0 for none; nil if there was no response.
-        let error: Int16?
-        /// Whether it had the producer id and epoch of that transaction.
-        let isSameEpoch: Bool
-    }
-
-    /// The number of late requests.
-    private var late = 0
-    private var met: [Meeting] = []
+    /// How many late requests there were; how many met a later transaction of their transactional id, and how many of these had its
+    /// producer id and epoch; how many of those that met one the brokers carried out, and refused.
+    private var (late, met, ofSameEpoch, done, refused) = (0, 0, 0, 0, 0)
 
     /// Records a late request and its response, if there was one.
-    mutating func record(_ key: ApiKey, _ response: Response?, hasMet: Bool, isSameEpoch: Bool) {
+    mutating func record(_ response: Response?, hasMet: Bool, isSameEpoch: Bool) {
         late += 1
-        if hasMet { met.append(Meeting(key: key, error: response?.error, isSameEpoch: isSameEpoch)) }
+        guard hasMet else { return }
+        met += 1
+        if isSameEpoch { ofSameEpoch += 1 }
+        guard let response else { return }
+        if response.error == 0 { done += 1 } else { refused += 1 }
     }
 
     var line: String {
-        guard !met.isEmpty else {
-            return "power: \(late) late requests, and no late request met a later transaction: "
-                + "this run proves nothing about late requests"
-        }
-        /// How many there are, and of each number with its name.
-        func text(_ numbers: [Int16], _ name: (Int16) -> String) -> String {
-            let counts = numbers.reduce(into: [:]) { $0[$1, default: 0] += 1 }.sorted { $0.key < $1.key }
-            let parts = counts.map { "\(name($0.key)) \($0.value)" }.joined(separator: ", ")
-            return "\(numbers.count)" + (counts.isEmpty ? "" : " (\(parts))")
-        }
-        let done = text(met.filter { $0.error == 0 }.map(\.key.rawValue)) { ApiKey(rawValue: $0)?.name ?? "" }
-        let refused = text(met.compactMap(\.error).filter { $0 != 0 }) { code in
-            "\(code) \(String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(Int32(code))))):"
-        }
-        let unanswered = met.count { $0.error == nil }
-        return "power: \(late) late requests, \(met.count) met a later transaction of their transactional id, "
-            + "\(met.count(where: \.isSameEpoch)) of these in its own epoch; of the \(met.count), brokers carried out \(done), "
-            + "refused \(refused)" + (unanswered > 0 ? ", left unanswered \(unanswered)" : "")
+        met == 0
+            ? "power: \(late) late requests, and no late request met a later transaction: this run proves nothing about late requests"
+            : "power: \(late) late requests, \(met) met a later transaction of their transactional id, \(ofSameEpoch) of these in its "
+                + "own epoch; of the \(met), brokers carried out \(done) and refused \(refused)"
     }
 }

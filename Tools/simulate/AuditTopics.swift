@@ -21,15 +21,30 @@ struct AuditTopics: AuditSource {
 
     func firstOffset(of topic: Topic, partition: Int32) -> Int64 { starts[topic]?[Int(partition)] ?? 0 }
 
-    func records(of topic: Topic, partition: Int32, from offset: Int64) -> [AuditRecord] {
-        let (records, first) = (self[topic][Int(partition)], max(offset, firstOffset(of: topic, partition: partition)))
-        var (low, high) = (0, records.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if records[middle].offset < first { low = middle + 1 } else { high = middle }
-        }
-        return low == 0 ? records : Array(records[low...])
+    func reader(of topic: Topic, partition: Int32, from offset: Int64) -> (any AuditReader)? {
+        MemoryReader(records(of: topic, partition: partition, from: offset))
     }
+
+    func records(of topic: Topic, partition: Int32, from offset: Int64) -> ArraySlice<AuditRecord> {
+        let first = max(offset, firstOffset(of: topic, partition: partition))
+        return self[topic][Int(partition)].drop { $0.offset < first }
+    }
+}
+
+/// Reads records that are in memory, all at once or a few at a time.
+final class MemoryReader: AuditReader {
+    private var rest: ArraySlice<AuditRecord>
+    private let most: Int
+
+    init(_ records: ArraySlice<AuditRecord>, most: Int = .max) { (rest, self.most) = (records, most) }
+
+    func next() -> [AuditRecord] {
+        let records = Array(rest.prefix(most))
+        rest = rest.dropFirst(most)
+        return records
+    }
+
+    var gaps: [AuditGap] { [] }
 }
 
 extension AuditTopics {

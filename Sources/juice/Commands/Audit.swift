@@ -70,7 +70,9 @@ struct AuditCommand: ParsableCommand {
             partitionCount: try source.storePartitionCount(), memoryWindow: window.age, memoryCount: window.count,
             topicPrefix: topicPrefix, menus: try settings.menus(), allowsOpen: true,
             keepsTimes: Self.keepsTimes(clients, timeout: try settings[.timeout]))
-        return AuditReport(try Audit(of: source, by: rules, lanes: source.laneCount))
+        // More lanes than this would only take memory: reading and judging keep a core busy each.
+        let lanes = min(4, ProcessInfo.processInfo.activeProcessorCount)
+        return AuditReport(try Audit(of: source, by: rules, lanes: lanes))
     }
 
     /// Whether the topics let a forwarded command keep its time. Without the right to describe them it is unknown.
@@ -80,31 +82,15 @@ struct AuditCommand: ParsableCommand {
     }
 }
 
-/// Reads the five topics of a cluster for an audit, up to the ends that they had at its start.
-///
-/// It joins no group and writes nothing. Partitions are read in lanes, at the same time: partition p in lane p modulo their
-/// number.
+/// Reads the five topics of a cluster for an audit, up to the ends that they had at its start. It joins no group and writes nothing.
 private final class KafkaAuditSource: AuditSource {
-    private struct Reading {
-        let reader: PartitionReader
-        /// The offset that the next records are read from.
-        var next: Offset
-    }
-
-    private final class Lane: Sendable { let readings = Mutex<[TopicPartition: Reading]>([:]) }
-
-    /// More lanes than this would only take memory: reading and judging keep a core busy each.
-    private static let mostLanes = 4
-
     private let clients: KafkaClients
     private let topicPrefix: String
     private let watermarks: [TopicPartition: Range<Offset>]
-    private let lanes: [Lane]
     private let timeout: Duration
     /// How far partitions were read. Some records are read again.
     private let ends = Mutex<[TopicPartition: Offset]>([:])
     private let onProgress: @Sendable (_ done: Int, _ total: Int) -> Void
-    private let unreadable = Mutex<[TopicPartition: Set<AuditGap>]>([:])
 
     /// Looks up the ends of the topics.
     ///
@@ -127,12 +113,9 @@ private final class KafkaAuditSource: AuditSource {
             }
             watermarks.merge(found) { $1 }
         }
-        lanes = (0..<min(Self.mostLanes, ProcessInfo.processInfo.activeProcessorCount)).map { _ in Lane() }
         (self.clients, self.topicPrefix, self.watermarks) = (clients, topicPrefix, watermarks)
         (self.timeout, self.onProgress) = (timeout, onProgress)
     }
-
-    var laneCount: Int { lanes.count }
 
     func partitionCount(of topic: Topic) -> Int32 {
         let name = topicPrefix + topic.name
@@ -141,48 +124,56 @@ private final class KafkaAuditSource: AuditSource {
 
     func firstOffset(of topic: Topic, partition: Int32) -> Int64 { watermarks[place(topic, partition)]?.lowerBound ?? 0 }
 
-    func gaps(of topic: Topic, partition: Int32) -> [AuditGap] {
-        unreadable.withLock { Array($0[place(topic, partition)] ?? []) }
-    }
-
     private func place(_ topic: Topic, _ partition: Int32) -> TopicPartition {
         TopicPartition(topic: topicPrefix + topic.name, partition: partition)
     }
 
-    func records(of topic: Topic, partition: Int32, from offset: Int64) throws -> [AuditRecord] {
+    func reader(of topic: Topic, partition: Int32, from offset: Int64) throws -> (any AuditReader)? {
         let place = place(topic, partition)
-        guard let log = watermarks[place] else { return [] }
-        let start = max(offset, log.lowerBound)
-        let records = try lanes[Int(partition) % lanes.count].readings.withLock { readings in
-            guard start < log.upperBound else { return [AuditRecord]() }
-            var reading =
-                try readings[place]
-                ?? Reading(
-                    reader: PartitionReader(
-                        try clients.consumer(reset: "error"), gaps: .pass, onTransientError: clients.watch.noticed), next: -1)
-            if reading.next != start { try clients.call(try reading.reader.start([place: start..<log.upperBound])) }
-            var found: [AuditRecord] = []
+        guard let log = watermarks[place], offset < log.upperBound, !log.isEmpty else { return nil }
+        let reader = PartitionReader(
+            try clients.consumer(reset: "error"), gaps: .pass, onTransientError: clients.watch.noticed)
+        try clients.call(try reader.start([place: max(offset, log.lowerBound)..<log.upperBound]))
+        return Reader(source: self, reader: reader, place: place)
+    }
+
+    /// Reads one partition.
+    private final class Reader: AuditReader {
+        private let source: KafkaAuditSource
+        private let reader: PartitionReader
+        private let place: TopicPartition
+
+        init(source: KafkaAuditSource, reader: PartitionReader, place: TopicPartition) {
+            (self.source, self.reader, self.place) = (source, reader, place)
+        }
+
+        func next() throws -> [AuditRecord] {
             do throws(KafkaError) {
-                if let records = try reading.reader.next(until: .now + timeout) { found = records.map { AuditRecord($0) } }
+                let records = try reader.next(until: .now + source.timeout).map { $0.map { AuditRecord($0) } } ?? []
+                source.wasRead(place, upTo: records.last.map { $0.offset + 1 })
+                return records
             } catch {
-                guard error.code == .timedOut else { throw clients.failure(error) }
+                guard error.code == .timedOut else { throw source.clients.failure(error) }
+                let offset = reader.positions[place] ?? 0
                 throw Failure(
-                    .unavailable, "\(place) cannot be read from offset \(start) to its end at \(log.upperBound)",
+                    .unavailable, "\(place) cannot be read from offset \(offset) to its end",
                     hint: "a transaction may still be open: try again, or wait longer with --timeout")
             }
-            let gaps = reading.reader.gaps.map { AuditGap($0.offsets, $0.error.code.isDamage ? $0.error.message : nil) }
-            if !gaps.isEmpty { unreadable.withLock { $0[place, default: []].formUnion(gaps) } }
-            reading.next = found.last.map { $0.offset + 1 } ?? log.upperBound
-            readings[place] = found.isEmpty ? nil : reading
-            return found
         }
+
+        var gaps: [AuditGap] {
+            reader.gaps.map { AuditGap($0.offsets, $0.error.code.isDamage ? $0.error.message : nil) }
+        }
+    }
+
+    /// Reports how far a partition was read: up to the next offset, or to its end.
+    private func wasRead(_ place: TopicPartition, upTo next: Offset?) {
+        let log = watermarks[place] ?? 0..<0
         ends.withLock { ends in
-            let next = records.last.map { $0.offset + 1 } ?? log.upperBound
-            ends[place] = max(ends[place] ?? log.lowerBound, min(next, log.upperBound))
+            ends[place] = max(ends[place] ?? log.lowerBound, min(next ?? log.upperBound, log.upperBound))
             let done = ends.reduce(0) { $0 + Int($1.value - (watermarks[$1.key]?.lowerBound ?? 0)) }
             onProgress(done, watermarks.values.reduce(0) { $0 + $1.count })
         }
-        return records
     }
 }
 

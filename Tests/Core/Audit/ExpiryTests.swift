@@ -1,6 +1,5 @@
 import JuiceDomain
 import JuiceMessages
-import Synchronization
 import Testing
 
 @testable import JuiceAudit
@@ -23,8 +22,8 @@ import Testing
 
         func firstOffset(of topic: Topic, partition: Int32) -> Int64 { topics.firstOffset(of: topic, partition: partition) }
 
-        func records(of topic: Topic, partition: Int32, from offset: Int64) -> [AuditRecord] {
-            Array(topics.records(of: topic, partition: partition, from: offset).prefix(3))
+        func reader(of topic: Topic, partition: Int32, from offset: Int64) -> (any AuditReader)? {
+            MemoryReader(topics.records(of: topic, partition: partition, from: offset), most: 3)
         }
     }
 
@@ -75,28 +74,38 @@ import Testing
     }
 
     /// Topics of which records become unreadable when the audit comes near them: they expire, or their batch is damaged.
-    private final class FailingSource: AuditSource {
-        private let topics: AuditTopics
-        private let gaps: [Topic: AuditGap]
-        private let known = Mutex<[Topic: AuditGap]>([:])
-
-        init(_ topics: AuditTopics, _ gaps: [Topic: AuditGap]) { (self.topics, self.gaps) = (topics, gaps) }
+    private struct FailingSource: AuditSource {
+        let topics: AuditTopics
+        let gaps: [Topic: AuditGap]
 
         func partitionCount(of topic: Topic) -> Int32 { topics.partitionCount(of: topic) }
 
         func firstOffset(of topic: Topic, partition: Int32) -> Int64 { 0 }
 
-        func records(of topic: Topic, partition: Int32, from offset: Int64) -> [AuditRecord] {
-            let records = topics.records(of: topic, partition: partition, from: offset).prefix(3)
-            guard let gap = gaps[topic], records.contains(where: { gap.offsets.contains($0.offset) }) else { return Array(records) }
-            known.withLock { $0[topic] = gap }
-            let before = records.filter { $0.offset < gap.offsets.lowerBound }
-            return before.isEmpty
-                ? self.records(of: topic, partition: partition, from: max(offset, gap.offsets.upperBound)) : Array(before)
+        func reader(of topic: Topic, partition: Int32, from offset: Int64) -> (any AuditReader)? {
+            FailingReader(topics.records(of: topic, partition: partition, from: offset), gaps[topic])
         }
+    }
 
-        func gaps(of topic: Topic, partition: Int32) -> [AuditGap] {
-            known.withLock { $0[topic].map { [$0] } ?? [] }
+    private final class FailingReader: AuditReader {
+        private var rest: ArraySlice<AuditRecord>
+        private let gap: AuditGap?
+        private(set) var gaps: [AuditGap] = []
+
+        init(_ records: ArraySlice<AuditRecord>, _ gap: AuditGap?) { (rest, self.gap) = (records, gap) }
+
+        func next() -> [AuditRecord] {
+            var records = rest.prefix(3)
+            if let gap, records.contains(where: { gap.offsets.contains($0.offset) }) {
+                gaps = [gap]
+                records = records.prefix { $0.offset < gap.offsets.lowerBound }
+                if records.isEmpty {
+                    rest = rest.drop { $0.offset < gap.offsets.upperBound }
+                    records = rest.prefix(3)
+                }
+            }
+            rest = rest.dropFirst(records.count)
+            return Array(records)
         }
     }
 
@@ -107,7 +116,8 @@ import Testing
         ] as [[Topic: Range<Int64>]], [nil, "failed CRC32C check"])
     func whatBecomesUnreadableIsNoFault(ranges: [Topic: Range<Int64>], problem: String?) throws {
         let topics = AuditTopics(Self.lines).completed()
-        let audit = try Audit(of: FailingSource(topics, ranges.mapValues { AuditGap($0, problem) }), by: Line.rules)
+        let audit = try Audit(
+            of: FailingSource(topics: topics, gaps: ranges.mapValues { AuditGap($0, problem) }), by: Line.rules)
         let named = ranges.sorted { $0.key.name < $1.key.name }.map { "wrong: \($0.key.name) 0@\($0.value.lowerBound)" }
         expect(audit, problem == nil ? [] : named)
         if ranges[.results] == 5..<10 { #expect(audit.starts.map(\.offset) == [10]) }
