@@ -57,7 +57,7 @@ package protocol AuditSource: Sendable {
     /// The first offset of a partition that has not expired.
     func firstOffset(of topic: Topic, partition: Int32) -> Int64
 
-    /// A reader of a partition from an offset on; nil if nothing is there. It is used on one thread, different ones at the same time.
+    /// A reader of a partition from an offset on; nil if nothing is there. Each is used on one thread, all at the same time.
     func reader(of topic: Topic, partition: Int32, from offset: Int64) throws -> (any AuditReader)?
 }
 

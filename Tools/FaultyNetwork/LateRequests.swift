@@ -133,9 +133,11 @@ struct LatePower: Sendable {
     }
 
     var line: String {
-        met == 0
-            ? "power: \(late) late requests, and no late request met a later transaction: this run proves nothing about late requests"
-            : "power: \(late) late requests, \(met) met a later transaction of their transactional id, \(ofSameEpoch) of these in its "
-                + "own epoch; of the \(met), brokers carried out \(done) and refused \(refused)"
+        let proof =
+            met == 0
+            ? "none met a later transaction: this run proves nothing about late requests"
+            : "\(met) met a later transaction of their transactional id, \(ofSameEpoch) of these in its own epoch; of the \(met), "
+                + "brokers carried out \(done) and refused \(refused)"
+        return "power: \(late) late requests, \(proof)"
     }
 }

@@ -82,7 +82,8 @@ struct AuditCommand: ParsableCommand {
     }
 }
 
-/// Reads the five topics of a cluster for an audit, up to the ends that they had at its start. It joins no group and writes nothing.
+/// Reads the five topics of a cluster for an audit, up to the ends that they had at its start. It joins no group, and writes
+/// nothing.
 private final class KafkaAuditSource: AuditSource {
     private let clients: KafkaClients
     private let topicPrefix: String
