@@ -211,7 +211,7 @@ package struct Fault: Sendable, Encodable, CustomStringConvertible {
     /// What is wrong, in English.
     package let problem: String
 
-    package enum Category: String, Sendable, Encodable, CaseIterable {
+    package enum Category: String, Sendable, Encodable {
         /// A record that must exist does not.
         case missing
         /// A record exists once too often, or a command was carried out once too often.

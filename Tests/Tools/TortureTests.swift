@@ -2,25 +2,6 @@ import Testing
 
 @testable import lab
 
-@Suite("What was acknowledged must be in the topics") struct LostRecordTests {
-    private static let value = Array("an order".utf8)
-
-    /// There is one order, at offset 7 of partition 0.
-    @Test(
-        arguments: [
-            (0, 7, value, nil), (0, 8, value, "orders 0@8"), (0, 7, nil, "orders 0@7"),
-            // A broker that had the record already acknowledges it without its offset.
-            (0, nil, value, nil), (1, nil, value, "orders 1"), (0, nil, nil, "orders 0"),
-        ] as [(Int32, Int64?, [UInt8]?, String?)]
-    )
-    func isFound(_ partition: Int32, _ offset: Int64?, _ value: [UInt8]?, _ lost: String?) {
-        let topics: [String: [[Int64: [UInt8]?]]] = ["orders": [[7: Self.value], [:]], "restocks": [[:], [:]]]
-        let acknowledged = Load.Acknowledged(topic: "orders", partition: partition, offset: offset, value: value)
-        let expected = lost.map { ["missing: \($0): it was acknowledged and is not there"] } ?? []
-        #expect(findLost([acknowledged], in: topics) == expected)
-    }
-}
-
 @Suite struct InstanceTests {
     @Test func stoppedPartitionsAreFoundInTheLog() {
         let log = """

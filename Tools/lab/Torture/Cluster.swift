@@ -22,9 +22,7 @@ struct Cluster {
         return try Child.run(plan.juice, arguments + place)
     }
 
-    private func consumer(_ properties: [String: String] = [:]) throws(KafkaError) -> Consumer {
-        try Consumer(configuration: plan.reader.merging(properties), hooks: .silent)
-    }
+    private func consumer() throws(KafkaError) -> Consumer { try Consumer(configuration: plan.reader, hooks: .silent) }
 }
 
 // MARK: - Topics
@@ -64,19 +62,6 @@ extension Cluster {
         try wait(for: Self.timeout) { try count() == 0 }
         // Brokers may be deleting still.
         try wait(for: Self.timeout) { try (try? createTopics()) != nil && count() == names.count }
-    }
-
-    /// The values of all records of a topic, by partition and offset.
-    func values(of topic: String) throws(KafkaError) -> [[Offset: [UInt8]?]] {
-        let consumer = try consumer(["isolation.level": "read_uncommitted"])
-        defer { consumer.close() }
-        var values: [[Offset: [UInt8]?]] = Array(repeating: [:], count: plan.partitions)
-        let ranges = try consumer.watermarks(of: plan.partitions(of: topic), timeout: Self.timeout)
-        try consumer.read(ranges, timeout: .seconds(600)) { partition, record in
-            values[Int(partition.partition)][record.offset] = .some(record.value.map(Array.init))
-            return true
-        }
-        return values
     }
 }
 

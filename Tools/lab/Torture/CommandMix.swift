@@ -17,7 +17,6 @@ struct CommandMix {
     private var commands: RandomCommands
     private let client: Int
     private let stores: Int
-    private let isPlain: Bool
     private var count = 0
     /// Commands that cancel the latest orders: at most ``mostRecent``.
     private var cancels: [Command] = []
@@ -31,7 +30,6 @@ struct CommandMix {
         commands = RandomCommands(seed: plan.seed &* 37 &+ UInt64(client))
         self.client = client
         stores = plan.stores
-        isPlain = plan.plain
     }
 
     mutating func next() -> Command {
@@ -73,7 +71,7 @@ struct CommandMix {
 
     private mutating func key() -> [UInt8]? {
         // The default partitioner may place a record without a key on any partition.
-        if !isPlain, random.chance(3) { return random.chance(50) ? nil : [] }
+        if random.chance(3) { return random.chance(50) ? nil : [] }
         return Array("store-\(Int.random(in: 0..<stores, using: &random))".utf8)
     }
 
@@ -81,7 +79,7 @@ struct CommandMix {
 
     /// Makes a command invalid in a random way.
     private mutating func poison(_ command: inout Command) {
-        switch Int.random(in: 0..<(isPlain ? 10 : 11), using: &random) {
+        switch random.number(0...10) {
         case 0: command.value = nil
         case 1: command.value = Array("order a juice, please".utf8)
         case 2: command.value = Array(#"{"juice":"kiwi"}"#.utf8)

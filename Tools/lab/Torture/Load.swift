@@ -6,19 +6,9 @@ import Synchronization
 
 /// The clients and their shared state.
 final class Load: Sendable {
-    /// A record that a broker acknowledged.
-    struct Acknowledged: Sendable {
-        let topic: String
-        let partition: Int32
-        /// Nil if the broker did not report it.
-        let offset: Offset?
-        let value: [UInt8]?
-    }
-
     fileprivate struct State {
         /// The commands to repeat, and the number of the client that does.
         var repeats: [(due: ContinuousClock.Instant, client: Int, command: Command)] = []
-        var acknowledged: [Acknowledged] = []
         var gaps = ArrivalGaps()
         var sent = 0
         var running = 0
@@ -42,8 +32,6 @@ final class Load: Sendable {
     }
 
     var sent: Int { state.withLock { $0.sent } }
-
-    var acknowledged: [Acknowledged] { state.withLock { $0.acknowledged } }
 
     /// Why a client failed, if one did.
     var failure: String? { state.withLock { $0.failure } }
@@ -92,7 +80,7 @@ private final class Client {
     private static func producer(number: Int, plan: Plan) throws(KafkaError) -> Producer {
         try Producer(
             configuration: plan.client.merging([
-                "partitioner": plan.plain ? "murmur2_random" : partitioners[number % partitioners.count],
+                "partitioner": partitioners[number % partitioners.count],
                 "linger.ms": "2", "message.timeout.ms": "120000",
                 // Only some clients are idempotent.
                 "enable.idempotence": number % 2 == 0 ? "true" : "false",
@@ -109,7 +97,7 @@ private final class Client {
             for _ in due..<max(due, target) where outstanding < Self.mostOutstanding {
                 let command = mix.next()
                 try send(command)
-                if !plan.plain, random.chance(12) { repeatLater(command, &mix, &random) }
+                if random.chance(12) { repeatLater(command, &mix, &random) }
             }
             due = max(due, target)
             try sendRepeats()
@@ -151,15 +139,9 @@ private final class Client {
         let topic = plan.topic(command.topic)
         try producer.produce(topic: topic, key: command.key, value: command.value, headers: command.headers) { [self] result in
             outstanding -= 1
-            // What is not acknowledged may have been written all the same.
-            guard case .success(let delivery) = result else { return }
-            load.state.withLock {
-                $0.acknowledged.append(
-                    Load.Acknowledged(
-                        topic: command.topic, partition: delivery.partition, offset: delivery.offset, value: command.value))
-                // Restocks are too few to be steady.
-                if command.topic == "orders" { $0.gaps.record(arrivalFrom: delivery.partition) }
-            }
+            // Restocks are too few to be steady.
+            guard case .success(let delivery) = result, command.topic == "orders" else { return }
+            load.state.withLock { $0.gaps.record(arrivalFrom: delivery.partition) }
         }
         outstanding += 1
         load.state.withLock { $0.sent += 1 }

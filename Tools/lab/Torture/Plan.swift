@@ -39,8 +39,6 @@ struct Plan: ParsableArguments, Sendable {
         help: ArgumentHelp("The `juice` to run. (default: the one beside this executable)", valueName: "path"))
     var juicePath: String?
 
-    @Flag(help: "Send no repeats, and every record to its store's partition, to isolate faults.") var plain = false
-
     @Flag(
         help: """
             Run a rolling restart instead: restart each instance in turn, add one, and report the longest gaps in the \

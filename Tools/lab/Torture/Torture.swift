@@ -3,7 +3,6 @@ import CLab
 import FaultyNetwork
 import Foundation
 import JuiceDomain
-import Kafka
 
 /// The command line.
 struct Torture: ParsableCommand {
@@ -155,18 +154,14 @@ final class TestBed {
         guard let audit = try? JSONDecoder().decode(AuditReport.self, from: Data(audited.output.utf8)) else {
             throw ToolError("juice audit fails: \(audited.output)")
         }
-        Console.status("looking for what was acknowledged")
-        let topics = ["orders": try cluster.values(of: "orders"), "restocks": try cluster.values(of: "restocks")]
-        let lost = findLost(load.acknowledged, in: topics)
         for line in summary + (network.map { table($0.faultTable) + [$0.power] } ?? []) { Console.line(line) }
         Console.line(audit.counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))
         Console.line("the partitions had \(audit.owners.count.counted("owner")) one after the other")
-        let faults = lost + audit.violations.map(\.description)
-        faults.prefix(Self.mostShown).forEach(Console.line)
-        if faults.count > Self.mostShown { Console.line("and \(faults.count - Self.mostShown) more") }
+        for violation in audit.violations.prefix(Self.mostShown) { Console.line(violation.description) }
+        if audit.violations.count > Self.mostShown { Console.line("and \(audit.violations.count - Self.mostShown) more") }
         problems.forEach(Console.line)
         // All instances have stopped, so what an audit takes for open is never answered.
-        let missing = audit.missing + lost.count + audit.counts["open", default: 0]
+        let missing = audit.missing + audit.counts["open", default: 0]
         Console.line(
             "\(title), \(audit.counts["commands", default: 0].counted("command")), \(missing) missing, "
                 + "\(audit.doubled) doubled, \(audit.wrong) wrong"
@@ -195,16 +190,4 @@ private struct AuditReport: Decodable {
     let violations: [Violation]
     let counts: [String: Int]
     let owners: [Owner]
-}
-
-/// The acknowledged records that are missing from the topics, which have values by partition and offset. The audit itself sees only
-/// what is in the topics.
-func findLost(_ acknowledged: [Load.Acknowledged], in topics: [String: [[Offset: [UInt8]?]]]) -> [String] {
-    acknowledged.compactMap { record in
-        let partition = topics[record.topic]?[Int(record.partition)] ?? [:]
-        let isThere = record.offset.map { partition[$0] == .some(record.value) } ?? partition.values.contains(record.value)
-        guard !isThere else { return nil }
-        let place = "\(record.topic) \(record.partition)" + (record.offset.map { "@\($0)" } ?? "")
-        return "missing: \(place): it was acknowledged and is not there"
-    }
 }
