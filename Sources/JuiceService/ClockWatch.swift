@@ -34,8 +34,7 @@ final class ClockWatch: Sendable {
     private let state = Mutex(State())
 
     init(metrics: (any MetricsFactory)?, logger: Logger) {
-        gauge = metrics?.gauge(.clockDifference, [])
-        gauge?.record(0)
+        gauge = metrics?.gauge(.clockDifference)
         self.logger = logger
     }
 

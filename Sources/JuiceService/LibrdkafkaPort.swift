@@ -40,13 +40,13 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
             ids: { configuration.transactionalIDs(worker: worker, set: $0) }, setCount: ServiceConfiguration.producerSets,
             topics: Topic.allCases.map { (configuration.topics[$0], configuration.producerProperties(of: $0)) },
             inactivityTimeout: .seconds(2)
-        ) { (configuration.producer, metrics?.measuring(hooks, producer: $0) ?? hooks) }
+        ) { _ in (configuration.producer, hooks) }
         // An anchor may be there only to look, and then must not take the ids of another one that writes.
         if assignment == nil {
             transactions.prepare()
             input = try CommandConsumer(
                 configuration: configuration, worker: worker, partitions: partitions, watch: watch,
-                hooks: metrics?.measuring(hooks) ?? hooks)
+                hooks: hooks)
         } else {
             input = nil
         }
@@ -73,6 +73,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         serve()
         guard let input else { return .records([], ends: []) }
         let result = try input.poll(maxRecords: maxRecords, wait: wait)
+        metrics?.measureLag { input.consumer.lastKnownEnd(of: topics[$0]) }
         switch result {
         case .records(let records, _):
             metrics?.polled(records)
@@ -96,13 +97,13 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         try LogError.rethrowing { () throws(KafkaError) in
             try input?.start(at: Dictionary(uniqueKeysWithValues: positions.map { (topics[$0.input], $0.offset) }))
         }
-        metrics?.started(at: positions)
+        metrics?.published(positions.map { ($0.input, $0.offset) })
     }
 
     func publish(_ offsets: [InputPartition: GroupOffset]) {
         let (places, metadata) = topics.commits(offsets)
         input?.consumer.publish(places, metadata: metadata)
-        metrics?.published(offsets.mapValues(\.offset))
+        metrics?.published(offsets.map { ($0, $1.offset) })
     }
 
     // MARK: - Taking over

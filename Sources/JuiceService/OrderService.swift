@@ -73,11 +73,13 @@ package struct OrderService: Service {
         health.started(workers: configuration.workers)
         defer { health.ended() }
         let clocks = ClockWatch(metrics: metrics, logger: logger)
-        let names = (0..<configuration.workers).map { "worker-\($0)" } + ["brokers", "settings"]
+        let names = (0..<configuration.workers).map { "worker-\($0)" } + ["cluster"]
         let ended: [Void] = try await DedicatedThread.runAll(names, until: stop, stopTimeout: Self.stopTimeout) { number in
-            if number == configuration.workers { return try watchBrokers(topics.brokers, watch, stop) }
-            if number > configuration.workers { return try watchSettings(stop) }
-            try runWorker(number, topics, watch, clocks, stop)
+            if number == configuration.workers {
+                try watchCluster(topics.brokers, watch, stop)
+            } else {
+                try runWorker(number, topics, watch, clocks, stop)
+            }
         }
         if ended.count < names.count {
             // Nothing is lost: the broker completes or aborts the transactions it knows.
@@ -151,32 +153,28 @@ package struct OrderService: Service {
 
     // MARK: - What is watched
 
-    /// Looks at the topics' settings every five seconds. A look that fails, for want of brokers or of a right, is made again at the
-    /// next turn.
-    private func watchSettings(_ stop: StopSignal) throws(ServiceError) {
-        var watch = SettingsWatch(metrics: metrics, logger: logger)
-        guard configuration.capabilities.managesTopics else { return }
+    /// Probes the brokers every second, and looks at the topics' settings every five. By themselves clients notice a broker that hangs
+    /// only when their requests time out. That says nothing of rebalances and transactions, which may take long while brokers answer.
+    private func watchCluster(_ brokers: [String], _ watch: BrokerWatch, _ stop: StopSignal) throws(ServiceError) {
         let admin = try making { () throws(KafkaError) in
-            try Admin(configuration: configuration.client, hooks: ClientHooks(logger: logger, logCeiling: .debug))
+            let hooks = ClientHooks(logger: logger, logCeiling: .debug)
+            return try Admin(configuration: configuration.knowing(brokers: brokers).client, hooks: hooks)
         }
+        let roundTrip = metrics?.gauge(.kafkaRoundTrip)
+        var settings = SettingsWatch(metrics: metrics, logger: logger)
+        var round = 0
         while !stop.isRequested {
-            if let found = try? configuration.topicCheck.wrongSettings(admin, timeout: .seconds(2)) { watch.found(found) }
-            stop.wait(for: .seconds(5))
-        }
-    }
-
-    /// Probes the brokers every second. By themselves clients notice a broker that hangs only when their requests time out. That
-    /// says nothing of rebalances and transactions, which may take long while brokers answer.
-    private func watchBrokers(_ brokers: [String], _ watch: BrokerWatch, _ stop: StopSignal) throws(ServiceError) {
-        let consumer = try making { () throws(KafkaError) in
-            try Consumer(
-                configuration: configuration.knowing(brokers: brokers).logEndConsumer,
-                hooks: ClientHooks(logger: logger, logCeiling: .debug))
-        }
-        defer { consumer.close() }
-        while !stop.isRequested {
+            let start = ContinuousClock.now
             // Brokers are asked twice, within the time in which a process has to stop.
-            watch.probe(consumer, timeout: .milliseconds(1500))
+            let isReached = watch.probe(admin, timeout: .milliseconds(1500))
+            roundTrip?.record(isReached ? (.now - start) / .seconds(1) : 0)
+            // A look that fails, perhaps for want of a right, is made again at the next turn.
+            if round.isMultiple(of: 5), isReached, configuration.capabilities.managesTopics,
+                let found = try? configuration.topicCheck.wrongSettings(admin, timeout: .seconds(2))
+            {
+                settings.found(found)
+            }
+            round += 1
             stop.wait(for: .seconds(1))
         }
     }
@@ -188,7 +186,7 @@ package struct OrderService: Service {
     private func runWorker(
         _ number: Int, _ topics: TopicCheck.Findings, _ watch: BrokerWatch, _ clocks: ClockWatch, _ stop: StopSignal
     ) throws(ServiceError) {
-        let configuration = (metrics == nil ? configuration : configuration.withStatistics).knowing(brokers: topics.brokers)
+        let configuration = configuration.knowing(brokers: topics.brokers)
         let metrics = metrics.map { WorkerMetrics(worker: number, topics: configuration.topics, factory: $0) }
         var logger = logger
         logger[metadataKey: "worker"] = "\(number)"

@@ -75,10 +75,10 @@ package final class PositionAnchor {
                 let reason = "\(names[topic]) has no partition \(number), only \(count(topic.topic))"
                 throw KafkaError(code: .unknownPartition, message: reason)
             }
-            let stores = StorePartitions(reader: uncommitted, timeout: timeout)
-            var claimed: Int32?
-            try retrying(while: Self.until(timeout)) { () throws(KafkaError) in
-                claimed = try stores.claimed(in: names.results, partitionCount: count(.results))
+            let claimed = try retrying(while: Self.until(timeout)) { () throws(KafkaError) in
+                try metadata[names.results].flatMap { journal throws(KafkaError) in
+                    try uncommitted.claimedPartitions(in: journal, timeout: timeout)
+                }
             }
             storePartitions = claimed ?? Int32(clamping: count(.stock))
             partition = number % storePartitions

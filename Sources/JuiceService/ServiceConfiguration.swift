@@ -54,13 +54,6 @@ package struct ServiceConfiguration: Sendable {
 
     // MARK: - Clients
 
-    /// The same configuration, with clients that report statistics every few seconds.
-    var withStatistics: ServiceConfiguration {
-        var configuration = self
-        configuration.kafkaProperties.merge(["statistics.interval.ms": "5000"]) { own, _ in own }
-        return configuration
-    }
-
     /// The same configuration, with clients that also try the brokers that the cluster has named, as `host:port`: those in
     /// ``bootstrapServers`` may be the ones that fail.
     func knowing(brokers: [String]) -> ServiceConfiguration {

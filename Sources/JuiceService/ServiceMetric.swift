@@ -24,8 +24,7 @@ package enum ServiceMetric: String, CaseIterable {
     case restoreDuration = "juice_restore_duration_seconds"
     case restoredRecords = "juice_restored_records_total"
     case restoreRemaining = "juice_restore_remaining_records"
-    case kafkaRoundTripMedian = "juice_kafka_round_trip_p50_seconds"
-    case kafkaRoundTripTail = "juice_kafka_round_trip_p99_seconds"
+    case kafkaRoundTrip = "juice_kafka_round_trip_seconds"
 
     /// What it counts or measures, in one sentence.
     package var help: String {
@@ -54,9 +53,7 @@ package enum ServiceMetric: String, CaseIterable {
         case .restoreDuration: "Time from an assignment to the first command that can be read under it."
         case .restoredRecords: "Stock records and answers read to restore state."
         case .restoreRemaining: "Offsets still to be read by the restore that is under way, markers and gaps included."
-        case .kafkaRoundTripMedian: "Median time that the slowest broker took to answer; a consumer's includes waiting for records."
-        case .kafkaRoundTripTail:
-            "99th percentile of the time that the slowest broker took to answer; a consumer's includes waiting for records."
+        case .kafkaRoundTrip: "Time in which a broker answered the last probe, one a second; 0 if none answered."
         }
     }
 
@@ -75,8 +72,11 @@ extension MetricsFactory {
         Counter(label: metric.rawValue, dimensions: dimensions, factory: self)
     }
 
-    func gauge(_ metric: ServiceMetric, _ dimensions: [(String, String)]) -> Gauge {
-        Gauge(label: metric.rawValue, dimensions: dimensions, factory: self)
+    /// A gauge, which is 0 from the start.
+    func gauge(_ metric: ServiceMetric, _ dimensions: [(String, String)] = []) -> Gauge {
+        let gauge = Gauge(label: metric.rawValue, dimensions: dimensions, factory: self)
+        gauge.record(0)
+        return gauge
     }
 
     func timer(_ metric: ServiceMetric) -> Timer {

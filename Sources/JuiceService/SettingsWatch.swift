@@ -10,8 +10,7 @@ struct SettingsWatch {
     private var problems: [TopicCheck.Problem] = []
 
     init(metrics: (any MetricsFactory)?, logger: Logger) {
-        gauge = metrics?.gauge(.wrongSettings, [])
-        gauge?.record(0)
+        gauge = metrics?.gauge(.wrongSettings)
         self.logger = logger
     }
 

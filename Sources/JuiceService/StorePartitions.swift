@@ -1,28 +1,28 @@
 import JuiceMessages
 import Kafka
 
-/// Finds out how many partitions stores live in. The number decides where each store lives, so it must never change, whatever is
-/// done to the topics.
-struct StorePartitions {
-    /// Sees past undecided transactions. It has no assignment afterwards.
-    let reader: Consumer
-    /// How long to wait for each answer.
-    let timeout: Duration
+/// A store whose stock is not in its home partition.
+struct MisplacedStore: Equatable {
+    let store: String
+    let partition: Int32
+    let home: Int32
+}
 
-    /// There is a position note in this many offsets, unless transactions were large.
-    private static let spans: [Int] = [4_096, 65_536, .max]
-
+/// How many partitions stores live in. The number decides where each store lives, so it must never change, whatever is done to the
+/// topics. The consumer sees past undecided transactions, and has no assignment afterwards.
+extension Consumer {
     /// The number by the claims in the journal; nil without a claim.
     ///
     /// - Throws: ``KafkaError``, also if claims differ: the stores would be split in two.
-    func claimed(in results: String, partitionCount: Int) throws(KafkaError) -> Int32? {
-        let logs = try extents(of: results, partitionCount)
+    func claimedPartitions(in journal: ClusterMetadata.Topic, timeout: Duration) throws(KafkaError) -> Int32? {
+        let logs = try logs(of: journal, timeout: timeout)
         var unread = logs
         var counts: Set<Int32> = []
         /// The claims that position notes name.
         var claims: [TopicPartition: Range<Offset>] = [:]
-        for span in Self.spans where !unread.isEmpty {
-            try reader.read(unread.mapValues { $0.suffix(span) }, timeout: timeout) { partition, record in
+        // There is a position note in so many offsets, unless transactions were large.
+        for span in [4_096, 65_536, Int.max] where !unread.isEmpty {
+            try read(unread.mapValues { $0.suffix(span) }, timeout: timeout) { partition, record in
                 // An answer has its store for a key.
                 guard record.key == nil, let note = record.value.flatMap(JournalNote.init) else { return true }
                 switch note {
@@ -40,7 +40,7 @@ struct StorePartitions {
         }
         // A claim that has expired says nothing.
         let kept = claims.filter { partition, claim in logs[partition]?.overlaps(claim) ?? false }
-        try reader.read(kept, timeout: timeout) { _, record in
+        try read(kept, timeout: timeout) { _, record in
             if case .claim(let claim) = record.value.flatMap(JournalNote.init) { counts.insert(claim.partitions) }
             return true
         }
@@ -54,25 +54,15 @@ struct StorePartitions {
         return counts.first
     }
 
-    /// A store whose stock is not in its home partition.
-    struct MisplacedStore: Equatable {
-        let store: String
-        let partition: Int32
-        let home: Int32
-    }
-
-    /// How many records of each partition to look at. An enlargement moves at least every other store, so that nearly any shows in
-    /// a hundred.
-    private static let sampleSize = 100
-
     /// The first store found in the wrong partition of the stock topic: the topic was enlarged since its record was written.
-    func misplaced(in stock: String, partitionCount: Int) throws(KafkaError) -> MisplacedStore? {
-        let samples = try extents(of: stock, partitionCount).mapValues { $0.prefix(Self.sampleSize) }
+    func misplacedStore(in stock: ClusterMetadata.Topic, timeout: Duration) throws(KafkaError) -> MisplacedStore? {
+        // An enlargement moves at least every other store, so that nearly any shows in a hundred records of a partition.
+        let samples = try logs(of: stock, timeout: timeout).mapValues { $0.prefix(100) }
         var found: MisplacedStore?
-        try reader.read(samples, timeout: timeout) { _, record in
+        try read(samples, timeout: timeout) { _, record in
             // A tombstone is no store's stock.
             guard found == nil, let key = record.key, record.value != nil else { return found == nil }
-            let home = Murmur2.partition(of: key, count: Int32(clamping: partitionCount))
+            let home = Murmur2.partition(of: key, count: Int32(clamping: stock.partitionCount))
             guard home != record.partition else { return true }
             found = MisplacedStore(store: String(decoding: key, as: UTF8.self), partition: record.partition, home: home)
             return false
@@ -80,8 +70,8 @@ struct StorePartitions {
         return found
     }
 
-    private func extents(of topic: String, _ partitionCount: Int) throws(KafkaError) -> [TopicPartition: Range<Offset>] {
-        let partitions = (0..<Int32(clamping: partitionCount)).map { TopicPartition(topic: topic, partition: $0) }
-        return try reader.watermarks(of: partitions, timeout: timeout).filter { !$0.value.isEmpty }
+    private func logs(of topic: ClusterMetadata.Topic, timeout: Duration) throws(KafkaError) -> [TopicPartition: Range<Offset>] {
+        let partitions = topic.partitions.map { TopicPartition(topic: topic.name, partition: $0.number) }
+        return try watermarks(of: partitions, timeout: timeout).filter { !$0.value.isEmpty }
     }
 }

@@ -72,57 +72,15 @@ package struct TopicCheck: Sendable {
         let deadLetters: Int32
     }
 
-    /// What the cluster says about the topics.
+    /// What the cluster says about the topics, and the topics say about where stores live.
     struct Cluster {
-        var brokers: [String] = []
-        /// The topics that exist, by name.
-        var topics: [String: Description]
+        var metadata: ClusterMetadata
         /// How many partitions stores live in by the claims in the journal; nil if there are none.
         var claimedPartitions: Int?
         /// A store in the wrong partition of the stock topic; looked for if there are no claims.
-        var misplaced: StorePartitions.MisplacedStore?
+        var misplaced: MisplacedStore?
 
-        init(topics: [String: Description] = [:]) { self.topics = topics }
-
-        /// What metadata says.
-        init(_ metadata: ClusterMetadata) {
-            brokers = metadata.brokers.map(\.address)
-            let described = metadata.topics.filter { $0.error == nil }.map {
-                ($0.name, Description(partitionCount: $0.partitionCount, replicationFactor: $0.replicationFactor))
-            }
-            topics = Dictionary(uniqueKeysWithValues: described)
-        }
-
-        subscript(name: String) -> Description? {
-            get { topics[name] }
-            set { topics[name] = newValue }
-        }
-    }
-
-    /// One topic as the cluster describes it.
-    struct Description {
-        var partitionCount: Int
-        var replicationFactor = 1
-        /// Nil if the broker cannot describe it.
-        var configuration: [String: String]?
-
-        var cleanupPolicy: String? { configuration.map { $0["cleanup.policy"] ?? "delete" } }
-        var maxMessageBytes: Int? { number("max.message.bytes") }
-        var minInsyncReplicas: Int? { number("min.insync.replicas") }
-        /// In milliseconds; nil for ever.
-        var retention: Int? { number("retention.ms").flatMap { $0 >= 0 ? $0 : nil } }
-        var setsTimes: Bool { configuration?["message.timestamp.type"] == "LogAppendTime" }
-        /// By how many milliseconds a record's time may lie behind or ahead of a broker's; nil for any.
-        var longestBehind: Int? { timeLimit("message.timestamp.before.max.ms") }
-        var longestAhead: Int? { timeLimit("message.timestamp.after.max.ms") }
-
-        /// Up to Kafka 3.9 an older setting limits both.
-        private func timeLimit(_ name: String) -> Int? {
-            guard !setsTimes else { return nil }
-            return [name, "message.timestamp.difference.max.ms"].lazy.compactMap(number).first { $0 < .max }
-        }
-
-        private func number(_ name: String) -> Int? { configuration?[name].flatMap(Int.init) }
+        subscript(topic: String) -> ClusterMetadata.Topic? { metadata[topic] }
     }
 
     private let names: TopicNames
@@ -151,40 +109,39 @@ package struct TopicCheck: Sendable {
     ///   - timeout: how long to wait for each answer.
     /// - Throws: `KafkaError` when the cluster does not answer.
     package func findings(_ admin: Admin, reader: Consumer?, timeout: Duration) throws(KafkaError) -> Findings {
-        let metadata = try admin.metadata(topics: names.all, timeout: timeout)
-        let missing: [KafkaError.Code] = [.unknownTopicOrPartition, .unknownTopic]
-        for error in metadata.topics.compactMap(\.error) where !missing.contains(error.code) { throw error }
-        var cluster = Cluster(metadata)
-        try describe(&cluster, admin, timeout: timeout)
+        var cluster = try cluster(admin, timeout: timeout)
         if let reader { try lookForStores(reader, timeout: timeout, in: &cluster) }
         return findings(of: cluster)
     }
 
-    private func describe(_ cluster: inout Cluster, _ admin: Admin, timeout: Duration) throws(KafkaError) {
-        guard capabilities.managesTopics, !cluster.topics.isEmpty else { return }
-        let configurations = try admin.configurations(ofTopics: cluster.topics.keys.sorted(), timeout: timeout)
-        for (name, configuration) in configurations { cluster[name]?.configuration = configuration }
+    /// The topics and, if brokers describe them, their settings.
+    private func cluster(_ admin: Admin, timeout: Duration) throws(KafkaError) -> Cluster {
+        var metadata = try admin.metadata(topics: names.all, timeout: timeout)
+        let missing: [KafkaError.Code] = [.unknownTopicOrPartition, .unknownTopic]
+        for error in metadata.topics.compactMap(\.error) where !missing.contains(error.code) { throw error }
+        let existing = names.all.filter { metadata[$0] != nil }
+        if capabilities.managesTopics, !existing.isEmpty {
+            metadata.add(settings: try admin.configurations(ofTopics: existing, timeout: timeout))
+        }
+        return Cluster(metadata: metadata)
     }
 
     /// The settings of the topics that exist with which answers may be lost or given twice. Throws `KafkaError` when the cluster
     /// does not answer, or the right to describe settings is missing.
     func wrongSettings(_ admin: Admin, timeout: Duration) throws(KafkaError) -> [Problem] {
-        var cluster = Cluster(try admin.metadata(topics: names.all, timeout: timeout))
-        try describe(&cluster, admin, timeout: timeout)
-        return wrongSettings(of: cluster)
+        wrongSettings(of: try cluster(admin, timeout: timeout))
     }
 
     func wrongSettings(of cluster: Cluster) -> [Problem] { faults(of: neededSettings(cluster) + [cleanElection], in: cluster) }
 
     /// Asks in how many partitions stores live: the claims in the journal or, without any, the stock.
     func lookForStores(_ reader: Consumer, timeout: Duration, in cluster: inout Cluster) throws(KafkaError) {
-        let stores = StorePartitions(reader: reader, timeout: timeout)
         do throws(KafkaError) {
-            if let count = cluster[names.results]?.partitionCount {
-                cluster.claimedPartitions = try stores.claimed(in: names.results, partitionCount: count).map(Int.init)
+            if let journal = cluster[names.results] {
+                cluster.claimedPartitions = try reader.claimedPartitions(in: journal, timeout: timeout).map(Int.init)
             }
-            if cluster.claimedPartitions == nil, let count = cluster[names.stock]?.partitionCount {
-                cluster.misplaced = try stores.misplaced(in: names.stock, partitionCount: count)
+            if cluster.claimedPartitions == nil, let stock = cluster[names.stock] {
+                cluster.misplaced = try reader.misplacedStore(in: stock, timeout: timeout)
             }
         } catch {
             guard error.code.isDenial || error.code.isDamage else { throw error }
@@ -200,7 +157,8 @@ package struct TopicCheck: Sendable {
             partitions: PartitionCounts(
                 stores: Int32(clamping: storePartitions(cluster)),
                 deadLetters: Int32(clamping: cluster[names.deadLetters]?.partitionCount ?? 0)),
-            noteInterval: max(1_000, min((retention - duplicateWindow.retention) / 4, 24 * 3_600_000)), brokers: cluster.brokers,
+            noteInterval: max(1_000, min((retention - duplicateWindow.retention) / 4, 24 * 3_600_000)),
+            brokers: cluster.metadata.brokers.map(\.address),
             // A transaction takes some seconds, and clocks differ a little.
             oldestForward: inputs.compactMap { $0.setsTimes ? 0 : $0.longestBehind.map { max(0, Timestamp($0) - 60_000) } }.min())
     }
@@ -208,7 +166,7 @@ package struct TopicCheck: Sendable {
     private func problems(of cluster: Cluster) -> [Problem] {
         let missing = names.all.filter { cluster[$0] == nil }
         guard missing.isEmpty else {
-            let count = cluster.claimedPartitions ?? cluster.topics.values.map(\.partitionCount).max() ?? 4
+            let count = cluster.claimedPartitions ?? names.all.compactMap { cluster[$0]?.partitionCount }.max() ?? 4
             let fix = createCommand(prefix: names.prefix, partitions: count)
             return [Problem(fault: "missing topics: \(missing.joined(separator: ", "))", fix: fix)]
         }
@@ -294,9 +252,9 @@ package struct TopicCheck: Sendable {
         let topics: [String]
         let setting: String
         /// What is wrong with a topic that has another; nil if nothing is.
-        let fault: (Description) -> String?
+        let fault: (ClusterMetadata.Topic) -> String?
 
-        init(_ topics: [String], _ setting: String, _ fault: @escaping (Description) -> String?) {
+        init(_ topics: [String], _ setting: String, _ fault: @escaping (ClusterMetadata.Topic) -> String?) {
             (self.topics, self.setting, self.fault) = (topics, setting, fault)
         }
 
@@ -310,7 +268,7 @@ package struct TopicCheck: Sendable {
 
         /// A setting that is at least a number; nil is any.
         init(
-            _ topics: [String], _ name: String, atLeast least: Int, _ value: @escaping (Description) -> Int?,
+            _ topics: [String], _ name: String, atLeast least: Int, _ value: @escaping (ClusterMetadata.Topic) -> Int?,
             _ fault: @escaping (Int) -> String
         ) {
             self.init(topics, "\(name)=\(least)") { value($0).flatMap { $0 < least ? fault($0) : nil } }
@@ -363,7 +321,7 @@ package struct TopicCheck: Sendable {
 
     private var cleanElection: Rule {
         Rule(names.all, "unclean.leader.election.enable=false") {
-            guard $0.replicationFactor > 1, $0.configuration?["unclean.leader.election.enable"] == "true" else { return nil }
+            guard $0.replicationFactor > 1, $0.settings?["unclean.leader.election.enable"] == "true" else { return nil }
             return "unclean.leader.election.enable=true: a copy that lacks records may become the leader, and they are lost"
         }
     }
@@ -417,4 +375,24 @@ package struct TopicCheck: Sendable {
         "juice topics create --bootstrap-servers \(bootstrapServers)"
             + (prefix == TopicNames.standardPrefix ? "" : " --topic-prefix \(prefix)") + " --partitions \(partitions)"
     }
+}
+
+extension ClusterMetadata.Topic {
+    fileprivate var cleanupPolicy: String? { settings.map { $0["cleanup.policy"] ?? "delete" } }
+    fileprivate var maxMessageBytes: Int? { number("max.message.bytes") }
+    fileprivate var minInsyncReplicas: Int? { number("min.insync.replicas") }
+    /// In milliseconds; nil for ever.
+    fileprivate var retention: Int? { number("retention.ms").flatMap { $0 >= 0 ? $0 : nil } }
+    fileprivate var setsTimes: Bool { settings?["message.timestamp.type"] == "LogAppendTime" }
+    /// By how many milliseconds a record's time may lie behind or ahead of a broker's; nil for any.
+    fileprivate var longestBehind: Int? { timeLimit("message.timestamp.before.max.ms") }
+    fileprivate var longestAhead: Int? { timeLimit("message.timestamp.after.max.ms") }
+
+    /// Up to Kafka 3.9 an older setting limits both (KIP-937).
+    private func timeLimit(_ name: String) -> Int? {
+        guard !setsTimes else { return nil }
+        return [name, "message.timestamp.difference.max.ms"].lazy.compactMap(number).first { $0 < .max }
+    }
+
+    private func number(_ name: String) -> Int? { settings?[name].flatMap(Int.init) }
 }

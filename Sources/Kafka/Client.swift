@@ -19,18 +19,13 @@ public struct ClientHooks: Sendable {
     /// The most severe level for such a line. Much of what librdkafka logs as an error heals by itself or is returned by the next
     /// call; an owner that reports errors itself lowers this.
     public var logCeiling: Logger.Level
-    /// Called every `statistics.interval.ms` with librdkafka's statistics, a JSON document.
-    public var onStatistics: (@Sendable (String) -> Void)?
     /// Called for errors in the background, for example that all brokers are down. Most heal by themselves; a fatal one is also
     /// thrown by the next call.
     public var onError: (@Sendable (KafkaError) -> Void)?
 
-    /// Hooks that only log, unless closures are given.
-    public init(
-        logger: Logger, logCeiling: Logger.Level = .critical, onStatistics: (@Sendable (String) -> Void)? = nil,
-        onError: (@Sendable (KafkaError) -> Void)? = nil
-    ) {
-        (self.logger, self.logCeiling, self.onStatistics, self.onError) = (logger, logCeiling, onStatistics, onError)
+    /// Hooks that only log, unless a closure is given.
+    public init(logger: Logger, logCeiling: Logger.Level = .critical, onError: (@Sendable (KafkaError) -> Void)? = nil) {
+        (self.logger, self.logCeiling, self.onError) = (logger, logCeiling, onError)
     }
 }
 
@@ -54,10 +49,10 @@ package final class ClientHandle {
         context.hooks = hooks
         var configuration = configuration.completed(for: type)
         // librdkafka queues statistics even for a client without a callback, until it is polled.
-        if hooks.onStatistics == nil { configuration["statistics.interval.ms"] = "0" }
+        configuration["statistics.interval.ms"] = "0"
         let handle = try configuration.makeHandle()
         rd_kafka_conf_set_opaque(handle, Unmanaged.passUnretained(context).toOpaque())
-        Self.setCallbacks(handle, reportsStatistics: hooks.onStatistics != nil)
+        Self.setCallbacks(handle)
         prepare(handle)
 
         var reason = ErrorText()
@@ -116,7 +111,7 @@ package final class ClientHandle {
         return KafkaError(code: .init(code), message: reason.text, isFatal: true)
     }
 
-    private static func setCallbacks(_ handle: OpaquePointer, reportsStatistics: Bool) {
+    private static func setCallbacks(_ handle: OpaquePointer) {
         rd_kafka_conf_set_log_cb(handle) { client, level, facility, line in
             guard let client, let context = ClientContext.of(client), let facility, let line else { return }
             context.log(level: level, facility: String(cString: facility), line: String(cString: line))
@@ -130,14 +125,6 @@ package final class ClientHandle {
         rd_kafka_conf_set_closesocket_cb(handle) { socket, opaque in
             if let opaque { ClientContext.of(opaque).closedConnections.add(1, ordering: .releasing) }
             return close(socket)
-        }
-        if reportsStatistics {
-            rd_kafka_conf_set_stats_cb(handle) { client, json, length, _ in
-                guard let client, let context = ClientContext.of(client), let json else { return 0 }
-                let bytes = UnsafeRawBufferPointer(start: json, count: length)
-                context.hooks?.onStatistics?(String(decoding: bytes, as: UTF8.self))
-                return 0
-            }
         }
         // Observes why OpenSSL rejects a broker's certificate, without changing its verdict.
         var value = ErrorText()

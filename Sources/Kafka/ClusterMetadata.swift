@@ -3,21 +3,29 @@ import CRdKafka
 /// Brokers and topics as the cluster describes them.
 public struct ClusterMetadata: Sendable {
     /// One broker.
-    public struct Broker: Sendable, Hashable {
+    public struct Broker: Sendable, Hashable, Encodable {
         /// Its number in the cluster.
         public let id: Int32
         /// `host:port`, as it is advertised to clients.
         public let address: String
+
+        package init(id: Int32, address: String) { (self.id, self.address) = (id, address) }
     }
 
     /// One topic.
-    public struct Topic: Sendable {
+    public struct Topic: Sendable, Encodable {
         /// The name.
         public let name: String
         /// Empty if there is an `error`.
-        public let partitions: [Partition]
+        public package(set) var partitions: [Partition] = []
+        /// The settings in effect, by Kafka's names. Metadata does not have them: see ``Admin/configurations(ofTopics:timeout:)``.
+        package var settings: [String: String]?
         /// Why the topic cannot be described, for example because it does not exist.
-        public let error: KafkaError?
+        public internal(set) var error: KafkaError?
+
+        private enum CodingKeys: CodingKey { case name, partitions, settings }
+
+        package init(name: String) { self.name = name }
 
         /// The number of partitions.
         public var partitionCount: Int { partitions.count }
@@ -44,12 +52,19 @@ public struct ClusterMetadata: Sendable {
     }
 
     /// Those that the cluster counts as alive.
-    public let brokers: [Broker]
+    public package(set) var brokers: [Broker] = []
     /// The requested topics, in the order of the request.
-    public let topics: [Topic]
+    public package(set) var topics: [Topic] = []
+
+    package init(brokers: [Broker] = [], topics: [Topic] = []) { (self.brokers, self.topics) = (brokers, topics) }
 
     /// The topic of that name; nil if it does not exist or may not be described.
     public subscript(topic: String) -> Topic? { topics.first { $0.name == topic && $0.error == nil } }
+
+    /// Adds the settings of topics, by their names.
+    package mutating func add(settings: [String: [String: String]]) {
+        for index in topics.indices { topics[index].settings = settings[topics[index].name] ?? topics[index].settings }
+    }
 }
 
 extension ClientHandle {
@@ -83,7 +98,7 @@ extension ClientHandle {
 
 extension ClusterMetadata.Topic {
     fileprivate init(_ topic: rd_kafka_metadata_topic) {
-        name = String(cString: topic.topic)
+        self.init(name: String(cString: topic.topic))
         partitions = UnsafeBufferPointer(start: topic.partitions, count: Int(topic.partition_cnt)).map {
             ClusterMetadata.Partition(
                 number: $0.id, leader: $0.leader < 0 ? nil : $0.leader,

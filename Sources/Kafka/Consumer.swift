@@ -350,6 +350,13 @@ public final class Consumer {
 
     // MARK: - Offsets in the log
 
+    /// Where a partition ended when it was fetched last, records of open transactions included; nil if it was not fetched yet.
+    package func lastKnownEnd(of partition: TopicPartition) -> Offset? {
+        var (low, high): (Offset, Offset) = (0, 0)
+        let code = rd_kafka_get_watermark_offsets(handle.pointer, partition.topic, partition.partition, &low, &high)
+        return code == RD_KAFKA_RESP_ERR_NO_ERROR && high >= 0 ? high : nil
+    }
+
     /// The extent of each partition's log: from its oldest record to the end, as in ``endOffsets(of:timeout:)``.
     public func watermarks(of partitions: [TopicPartition], timeout: Duration) throws(KafkaError) -> [TopicPartition: Range<Offset>]
     {

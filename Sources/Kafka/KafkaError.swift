@@ -84,7 +84,10 @@ public struct KafkaError: Error, Sendable, CustomStringConvertible {
 }
 
 /// Repeats a call while its error says ``KafkaError/Remedy/retry`` and `isWorthWaiting` returns true.
-public func retrying(while isWorthWaiting: () -> Bool, _ call: () throws(KafkaError) -> Void) throws(KafkaError) {
+@discardableResult
+public func retrying<Success>(
+    while isWorthWaiting: () -> Bool, _ call: () throws(KafkaError) -> Success
+) throws(KafkaError) -> Success {
     while true {
         do throws(KafkaError) {
             return try call()

@@ -100,8 +100,7 @@ public final class TransactionSession {
         _ = ends.wait(timeout: ClientEnd.patience.fromNow)
     }
 
-    /// Serves the producers' hooks. Call it now and then while there is nothing to write: unserved events, such as statistics, pile
-    /// up without limit.
+    /// Serves the producers' hooks. Call it now and then while there is nothing to write: errors that are not served pile up.
     public func poll() { for producer in producers + next { producer.handle.poll(timeout: .zero) } }
 
     // MARK: - Sets of producers

@@ -25,7 +25,7 @@ against running ones, and `make deploy-check ARGS=--write-metrics` writes it. Al
 
 - Counters start at 0 with each process, so look at their `rate`. They count only what was committed.
 - A histogram has the series `_bucket` (label `le`), `_sum` and `_count`.
-- Lag and Kafka's metrics come from librdkafka's statistics, every 5 s.
+- Lag is measured once a second, against the end of the log at the last fetch.
 - Latency histograms leave out commands whose timestamp lies more than a minute ahead or more than 7 days back.
 - `juice_clock_difference_seconds` is the median of 15 commands, one a second. Each was written after the instance last looked where
   its partition ends, so none waited in a backlog. Without new commands the value stays.

@@ -91,8 +91,7 @@ class Juice(Process):
 
 def service(juice, env):
     """`juice serve` with a broker of its own."""
-    # More frequent librdkafka statistics than usual: lag and other metrics come from them.
-    return Juice(juice, env, "serve", "--http", "127.0.0.1:0", "--kafka-property", "statistics.interval.ms=500")
+    return Juice(juice, env, "serve", "--http", "127.0.0.1:0")
 
 
 def kiosk(juice, env):

@@ -13,24 +13,6 @@ package struct Examination: Sendable, Encodable {
         package var isDenial = false
     }
 
-    /// A broker that the cluster counts as alive.
-    package struct Broker: Sendable, Encodable {
-        package let id: Int32
-        package let address: String
-        /// Why it does not answer this machine; nil if it does.
-        package var silence: String?
-        /// Such as `3.9-IV0`; nil if it does not say. Kafka has no request for the version: it is the default of a setting.
-        package var version: String?
-    }
-
-    /// A topic that exists: one of the service's, or one in which Kafka keeps groups and transactions.
-    package struct Topic: Sendable, Encodable {
-        package let name: String
-        package var partitions: [ClusterMetadata.Partition] = []
-        /// By Kafka's names; nil if the brokers do not say.
-        package var settings: [String: String]?
-    }
-
     /// A place in a log, and when what is there was written.
     package struct Record: Sendable, Encodable {
         package let offset: Offset
@@ -51,8 +33,6 @@ package struct Examination: Sendable, Encodable {
         package var firstWaiting, firstUndecided: Record?
         /// When the last record that was handled was answered.
         package var lastAnswered: Date?
-        /// Where the log ended at the first look, and how many offsets have been handled since; nil if it looked only once.
-        package var formerEnd, handled: Offset?
 
         package init(_ place: TopicPartition) { (topic, partition) = (place.topic, place.partition) }
 
@@ -75,20 +55,20 @@ package struct Examination: Sendable, Encodable {
     package var outage: String?
     package var failures: [Failure] = []
     package var clusterID: String?
-    package var brokers: [Broker] = []
-    package var topics: [Topic] = []
+    /// Those that the cluster counts as alive.
+    package var brokers: [ClusterMetadata.Broker] = []
+    /// Why a broker does not answer this machine, by its address.
+    package var silence: [String: String] = [:]
+    /// Those that exist: the service's, and those in which Kafka keeps groups and transactions.
+    package var topics: [ClusterMetadata.Topic] = []
     package var problems: [TopicCheck.Problem] = []
     package var warnings: [TopicCheck.Problem] = []
     package var group: ConsumerGroup?
     package var partitions: [Partition] = []
-    /// Partitions of the other topics with transactions that are undecided.
-    package var outputs: [Input] = []
     /// Why the partitions are not checked to the end; nil if they are.
     package var unread: String?
     /// When it was done, by this machine's clock.
     package var time: Date
-    /// How long the two looks at the partitions were apart, in seconds; 0 if it looked only once.
-    package var watched: TimeInterval = 0
 
     package init(time: Date) { self.time = time }
 
@@ -117,8 +97,6 @@ package final class Examiner {
     private let deadline: ContinuousClock.Instant
     private var seen = Examination(time: .now)
 
-    /// How far the two looks at the partitions are apart at least: long enough to see whether commands are answered.
-    private static let pause = Duration.seconds(2)
     /// Where brokers keep groups and transactions: if these cannot be written, no transaction is committed.
     private static let internalTopics = ["__consumer_offsets", "__transaction_state"]
 
@@ -187,48 +165,42 @@ package final class Examiner {
             try admin.metadata(topics: names, timeout: timeout)
         }
         guard let metadata else { return nil }
-        seen.brokers = metadata.brokers.sorted { $0.id < $1.id }.map { .init(id: $0.id, address: $0.address) }
-        seen.topics = metadata.topics.filter { $0.error == nil }.map { .init(name: $0.name, partitions: $0.partitions) }
+        seen.brokers = metadata.brokers.sorted { $0.id < $1.id }
+        seen.topics = metadata.topics.filter { $0.error == nil }
         seen.clusterID = admin.clusterID(timeout: .seconds(1))
-        guard configuration.capabilities.managesTopics else { return TopicCheck.Cluster(metadata) }
+        guard configuration.capabilities.managesTopics else { return TopicCheck.Cluster(metadata: metadata) }
         let end = ContinuousClock.now + step
-        for index in seen.brokers.indices {
+        for broker in seen.brokers {
             do throws(KafkaError) {
-                let limit = max(.milliseconds(500), end - .now)
-                let settings = try admin.configuration(ofBroker: seen.brokers[index].id, timeout: limit)
-                seen.brokers[index].version = settings["inter.broker.protocol.version"]
+                _ = try admin.configuration(ofBroker: broker.id, timeout: max(.milliseconds(500), end - .now))
             } catch {
                 // An error from a broker is an answer, too: a right is missing.
                 guard !error.code.isFromBroker else { continue }
                 // Serves the client's hooks: what it reports to the watch says more than a timeout.
                 _ = try? admin.metadata(topics: [], timeout: .zero)
-                let fault = watch.fault.flatMap { $0.broker == seen.brokers[index].address ? $0.message : nil }
-                seen.brokers[index].silence = fault ?? (error.code == .timedOut ? "no answer in time" : error.message)
+                let fault = watch.fault.flatMap { $0.broker == broker.address ? $0.message : nil }
+                seen.silence[broker.address] = fault ?? (error.code == .timedOut ? "no answer in time" : error.message)
             }
         }
-        return TopicCheck.Cluster(metadata)
+        return TopicCheck.Cluster(metadata: metadata)
     }
 
     /// - Returns: how many partitions stores live in; nil if the journal's claims were not asked, so that it is not known what
     ///   belongs where.
     private func lookAtTopics(_ cluster: TopicCheck.Cluster) -> Int32? {
         var cluster = cluster
-        let (own, kafkas) = (
-            cluster.topics.keys.filter(topics.all.contains), cluster.topics.keys.filter(Self.internalTopics.contains)
-        )
+        let own = topics.all.filter { cluster[$0] != nil }
         if configuration.capabilities.managesTopics, !own.isEmpty {
-            var settings =
-                ask("the topics' settings") { timeout throws(KafkaError) in
-                    try admin.configurations(ofTopics: own, timeout: timeout)
-                } ?? [:]
+            let settings = ask("the topics' settings") { timeout throws(KafkaError) in
+                try admin.configurations(ofTopics: own, timeout: timeout)
+            }
+            cluster.metadata.add(settings: settings ?? [:])
             // Many have no right to these, and need none.
-            if !kafkas.isEmpty, let more = try? admin.configurations(ofTopics: kafkas, timeout: step) {
-                settings.merge(more) { $1 }
+            let kafkas = Self.internalTopics.filter { cluster[$0] != nil }
+            if !kafkas.isEmpty, let settings = try? admin.configurations(ofTopics: kafkas, timeout: step) {
+                cluster.metadata.add(settings: settings)
             }
-            for index in seen.topics.indices {
-                seen.topics[index].settings = settings[seen.topics[index].name]
-                cluster[seen.topics[index].name]?.configuration = settings[seen.topics[index].name]
-            }
+            seen.topics = cluster.metadata.topics.filter { $0.error == nil }
         }
         let check = configuration.topicCheck
         let isKnown: Void? = ask("where stores live") { timeout throws(KafkaError) in
@@ -249,40 +221,39 @@ package final class Examiner {
         let inputs = InputAssignment(
             orders: Array(0..<storeCount), partitionCount: storeCount, orderCount: count(.orders), restockCount: count(.restocks))
         let settings = configuration.workerSettings(partitionCount: storeCount)
-        let silent = Set(seen.brokers.filter { $0.silence != nil }.map(\.id))
         let log = try LogReader(
-            configuration: configuration, assignment: inputs, silent: silent,
+            configuration: configuration, assignment: inputs,
+            silent: Set(seen.brokers.filter { seen.silence[$0.address] != nil }.map(\.id)),
             timeout: AdaptiveTimeout(shortest: step, longest: step), watch: watch, hooks: hooks)
 
         let first = Inspection(log: log, settings: settings, assignment: inputs)
         if let reason = drive(first, until: { first.knowsPositions }) {
             return seen.failures.append(.init(part: "owners and positions", reason: reason))
         }
-        let (before, start, end) = (first.partitions, Date.now, ContinuousClock.now + Self.pause)
         if stores != nil, let reason = drive(first, until: { first.isDone }) { seen.unread = first.unread ?? reason }
-        let faults = first.partitions.map(\.fault)
-
-        if end < deadline - .seconds(1) { Thread.sleep(forTimeInterval: max(.zero, end - .now) / .seconds(1)) }
+        var faults = first.partitions.map(\.fault)
+        // An owner that wrote between two calls of the first look makes it see what never was. Only what stays is reported. And
+        // positions are newer after the second look.
+        let hasFaults = faults.contains { $0 != nil }
+        if hasFaults { Thread.sleep(forTimeInterval: 1) }
         let second = Inspection(log: log, settings: settings, assignment: inputs)
-        let hasTwoLooks = drive(second, until: { second.knowsPositions }) == nil
-        if hasTwoLooks { seen.watched = Date.now.timeIntervalSince(start) }
-        let after = hasTwoLooks ? second.partitions : before
-        // An owner that wrote between two calls of the first look makes it see what never was. Only what stays is reported.
-        var confirmed = faults
-        if hasTwoLooks, !faults.allSatisfy({ $0 == nil }), drive(second, until: { second.isDone }) == nil {
-            confirmed = zip(faults, second.partitions).map { $0 == nil ? nil : $1.fault }
+        let isSeenTwice = drive(second, until: { second.knowsPositions }) == nil
+        if hasFaults, isSeenTwice, drive(second, until: { second.isDone }) == nil {
+            faults = zip(faults, second.partitions).map { $0 == nil ? nil : $1.fault }
         }
-        seen.partitions = zip(zip(before, confirmed), after).map { former, latter in
-            var partition = Examination.Partition(number: latter.partition, isServed: latter.extents != nil)
-            (partition.group, partition.instance) = (latter.owner?.group, latter.owner?.instance)
-            partition.fault = former.1 ?? latter.fault
-            partition.inputs = inputs.inputs(of: latter.partition).map {
-                Examination.Input($0, topics[$0], latter, before: hasTwoLooks ? former.0 : nil)
+        seen.partitions = zip(isSeenTwice ? second.partitions : first.partitions, faults).map { known, fault in
+            var partition = Examination.Partition(number: known.partition, isServed: known.extents != nil)
+            (partition.group, partition.instance) = (known.owner?.group, known.owner?.instance)
+            partition.fault = fault ?? known.fault
+            partition.inputs = inputs.inputs(of: known.partition).map { place in
+                var input = Examination.Input(topics[place])
+                let log = known.extents?.inputs[place] ?? 0..<0
+                input.next = known.positions.first { $0.input == place }?.offset
+                (input.start, input.end, input.decidedEnd) = (log.lowerBound, log.upperBound, log.upperBound)
+                input.lastAnswered = known.lastHandled[place]?.at.map { Date(timeIntervalSince1970: Double($0) / 1000) }
+                return input
             }
             return partition
-        }
-        seen.outputs = [Topic.results, .stock, .deadLetters].flatMap { topic in
-            (0..<count(topic)).map { Examination.Input(topics[topic, $0]) }
         }
         lookAtRecords(log)
     }
@@ -301,35 +272,14 @@ package final class Examiner {
         return nil
     }
 
-    private func update(_ change: (inout Examination.Input) -> Void) {
-        for partition in seen.partitions.indices where seen.partitions[partition].isServed {
-            for input in seen.partitions[partition].inputs.indices { change(&seen.partitions[partition].inputs[input]) }
-        }
-        for output in seen.outputs.indices { change(&seen.outputs[output]) }
-    }
-
     /// Reads the first record that waits in each input, and the first of an undecided transaction. Offsets alone do not show what
-    /// waits, since transaction markers have some. Of the outputs only undecided transactions matter.
+    /// waits, since transaction markers have some.
     private func lookAtRecords(_ log: LogReader) {
-        let (inputs, outputs) = (seen.inputs.map(\.place), seen.outputs.map(\.place))
         let decided = ask("where undecided transactions begin") { timeout throws(KafkaError) in
-            try log.committed.endOffsets(of: inputs, timeout: timeout)
+            try log.committed.endOffsets(of: seen.inputs.map(\.place), timeout: timeout)
         }
-        guard let decided else { return seen.outputs = [] }
-        let written = ask("where transactions in the results begin") { timeout throws(KafkaError) in
-            let decided = try log.committed.endOffsets(of: outputs, timeout: timeout)
-            return (decided: decided, all: try log.uncommitted.endOffsets(of: outputs, timeout: timeout))
-        }
+        guard let decided else { return }
         update { $0.decidedEnd = min(decided[$0.place] ?? $0.end, $0.end) }
-        for index in seen.outputs.indices {
-            let place = seen.outputs[index].place
-            seen.outputs[index].decidedEnd = written?.decided[place] ?? 0
-            seen.outputs[index].end = max(seen.outputs[index].decidedEnd, written?.all[place] ?? 0)
-            // Nothing waits in an output.
-            seen.outputs[index].start = seen.outputs[index].decidedEnd
-        }
-        seen.outputs.removeAll { $0.decidedEnd == $0.end }
-
         let waiting = firstRecords(log.committed) { min(max($0.next ?? 0, $0.start), $0.decidedEnd)..<$0.decidedEnd }
         let undecided = firstRecords(log.uncommitted) { $0.decidedEnd..<$0.end }
         update { input in
@@ -338,10 +288,16 @@ package final class Examiner {
         }
     }
 
+    private func update(_ change: (inout Examination.Input) -> Void) {
+        for partition in seen.partitions.indices where seen.partitions[partition].isServed {
+            for input in seen.partitions[partition].inputs.indices { change(&seen.partitions[partition].inputs[input]) }
+        }
+    }
+
     private func firstRecords(
         _ consumer: Consumer, in range: (Examination.Input) -> Range<Offset>
     ) -> [TopicPartition: Examination.Record] {
-        let ranges = Dictionary(uniqueKeysWithValues: (seen.inputs + seen.outputs).map { ($0.place, range($0)) })
+        let ranges = Dictionary(uniqueKeysWithValues: seen.inputs.map { ($0.place, range($0)) })
         return ask("the records at hand") { timeout throws(KafkaError) in
             var found: [TopicPartition: Examination.Record] = [:]
             try consumer.read(ranges, timeout: timeout, gaps: .leave) { partition, record in
@@ -351,23 +307,5 @@ package final class Examiner {
             }
             return found
         } ?? [:]
-    }
-}
-
-extension Examination.Input {
-    /// What two looks at a partition show of one of its inputs.
-    fileprivate init(
-        _ input: InputPartition, _ place: TopicPartition, _ known: InspectedPartition,
-        before: InspectedPartition?
-    ) {
-        func next(_ known: InspectedPartition) -> Offset? {
-            known.positions.first { $0.topic == input.topic && $0.partition == input.partition }?.offset
-        }
-        self.init(place)
-        let log = known.extents?.inputs[input] ?? 0..<0
-        (self.next, start, end, decidedEnd) = (next(known), log.lowerBound, log.upperBound, log.upperBound)
-        lastAnswered = known.lastHandled[input]?.at.map { Date(timeIntervalSince1970: Double($0) / 1000) }
-        formerEnd = before?.extents?.inputs[input]?.upperBound
-        if let before = before.flatMap(next), let next = self.next { handled = next - before }
     }
 }

@@ -92,7 +92,7 @@ private struct Diagnosis {
     private mutating func judgeBrokers() {
         let alive = Set(seen.brokers.map(\.id))
         let copies = seen.topics.flatMap { topic in topic.partitions.map { (topic: topic, partition: $0) } }
-        func names(where isMeant: ((topic: Examination.Topic, partition: ClusterMetadata.Partition)) -> Bool) -> String? {
+        func names(where isMeant: ((topic: ClusterMetadata.Topic, partition: ClusterMetadata.Partition)) -> Bool) -> String? {
             let meant = copies.filter(isMeant)
             return meant.isEmpty ? nil : short(meant.map { "\($0.topic.name) [\($0.partition.number)]" })
         }
@@ -114,7 +114,7 @@ private struct Diagnosis {
                 fix: "start \(list("broker", lost)) again, under the same id; until then copies are missing")
         }
         for broker in seen.brokers {
-            guard let silence = broker.silence else { continue }
+            guard let silence = seen.silence[broker.address] else { continue }
             let led = names { $0.partition.leader == broker.id }
             add(
                 led == nil ? .warning : .unavailable,
@@ -210,24 +210,21 @@ private struct Diagnosis {
 
     private mutating func judgeWaiting() {
         let inputs = seen.partitions.filter { $0.fault == nil && $0.isServed }.flatMap(\.inputs)
-        // The commands of an unread or stopped partition wait anyway.
-        if !(seen.group?.members.isEmpty ?? false) {
-            report(
-                inputs.filter { input in
-                    guard let first = input.firstWaiting, let end = input.formerEnd, input.handled == 0 else { return false }
-                    // What was sent in the future says nothing of how long it waits.
-                    return first.offset < end && !(0...Self.patience).contains(seen.time.timeIntervalSince(first.time))
-                }, "none was answered in the \(spanText(seen.watched)) that this looked", guide: "juicepartitionstuck")
-            report(
-                inputs.filter { input in
-                    guard let handled = input.handled, let end = input.formerEnd, handled > 0, input.end - end > handled else {
-                        return false
-                    }
-                    // As in the alert JuiceLagGrowing: it takes more than half a minute to work off.
-                    return Double(input.waiting) * seen.watched > Double(handled) * 30
-                }, "more come than are answered", guide: "juicelaggrowing")
+        // What was sent in the future says nothing of how long it waits.
+        let late = inputs.filter { input in
+            input.firstWaiting.map { abs(seen.time.timeIntervalSince($0.time)) > Self.patience } ?? false
         }
-        for input in inputs.filter({ $0.next ?? 0 >= $0.decidedEnd }) + seen.outputs {
+        // The commands of an unread or stopped partition wait anyway.
+        if !(seen.group?.members.isEmpty ?? false), let oldest = late.compactMap(\.firstWaiting?.time).min() {
+            add(
+                .warning,
+                "commands wait in \(short(late.map(\.place.description))) (\(late.reduce(0) { $0 + $1.waiting }) at most), the first for"
+                    + " \(spanText(seen.time.timeIntervalSince(oldest)))",
+                fix:
+                    "look again. If fewer wait, the owner is working them off: docs/OPERATIONS.md#juicelaggrowing. Otherwise, what do"
+                    + " its /health/ready and the end of its log say? docs/OPERATIONS.md#juicepartitionstuck")
+        }
+        for input in inputs where input.next ?? 0 >= input.decidedEnd {
             guard let open = input.firstUndecided, seen.time.timeIntervalSince(open.time) > Self.longestTransaction else {
                 continue
             }
@@ -240,15 +237,6 @@ private struct Diagnosis {
                     + " (docs/OPERATIONS.md#a-stuck-transaction)"
             )
         }
-    }
-
-    private mutating func report(_ inputs: [Examination.Input], _ what: String, guide: String) {
-        guard let oldest = inputs.compactMap(\.firstWaiting?.time).min() else { return }
-        add(
-            .warning,
-            "commands wait in \(short(inputs.map(\.place.description))) (\(inputs.reduce(0) { $0 + $1.waiting }) at most), the first for"
-                + " \(spanText(seen.time.timeIntervalSince(oldest))), and \(what)",
-            fix: "what do the owner's /health/ready and the end of its log say? docs/OPERATIONS.md#\(guide)")
     }
 }
 

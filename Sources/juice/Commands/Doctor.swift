@@ -97,11 +97,11 @@ struct DoctorReport: Encodable {
 
     private var brokers: TitledTable {
         let rows = seen.brokers.map { broker -> [Table.Cell] in
-            let answers = broker.silence == nil ? Table.Cell("yes") : Table.Cell("no", .red)
-            return [.init("\(broker.id)", .bold), .init(broker.address), answers, .init(broker.version ?? "unknown")]
+            let answers = seen.silence[broker.address] == nil ? Table.Cell("yes") : Table.Cell("no", .red)
+            return [.init("\(broker.id)", .bold), .init(broker.address), answers]
         }
         let title = seen.brokers.count.counted("broker") + (seen.clusterID.map { " of the cluster \($0)" } ?? "")
-        return (rows.isEmpty ? nil : title, Table(["broker", "address", "answers", "version"], rows))
+        return (rows.isEmpty ? nil : title, Table(["broker", "address", "answers"], rows))
     }
 
     private var topics: TitledTable {

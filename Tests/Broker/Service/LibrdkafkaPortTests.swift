@@ -121,32 +121,6 @@ import Testing
         }
     }
 
-    /// The events of a client that is never polled pile up.
-    @Test func theReadersClientsAreServedWhileNothingIsRead() async throws {
-        let cluster = try await TestCluster.embedded { try $0.leaveSomeStock() }
-        try await onThread {
-            let reports = Mutex<[String: Int]>([:])
-            var hooks = ClientHooks(logger: quietLogger)
-            hooks.onStatistics = { text in
-                let client = text.prefix { $0 != "," }
-                reports.withLock { $0[String(client), default: 0] += 1 }
-            }
-            var configuration = cluster.serviceConfiguration()
-            configuration.kafkaProperties["statistics.interval.ms"] = "10"
-            let reader = try Self.makeReader(configuration, hooks)
-            for isolation in [Isolation.committed, .uncommitted] {
-                try reader.openChangelog([Self.journal], isolation: isolation)
-                try reader.openChangelog([], isolation: isolation)
-                reports.withLock { $0 = [:] }
-                wait {
-                    reader.serve()
-                    return reports.withLock { $0.count == 2 && $0.values.allSatisfy { $0 > 1 } }
-                }
-                #expect(reports.withLock(\.count) == 2)
-            }
-        }
-    }
-
     /// Records that are written together are damaged together, and what is damaged further on is no part of it.
     @Test(arguments: [1, 3, 300]) func aDamagedBatchIsMeasured(size: Int) async throws {
         let order = String(repeating: "x", count: 40)

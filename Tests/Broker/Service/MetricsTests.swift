@@ -79,38 +79,20 @@ extension TestMetrics {
         #expect(factory.gauge(.stoppedPartitions) == 0)
     }
 
-    // MARK: - Clients
-
-    private static func statistics(end: Int = 20) -> String {
-        """
-        {"name":"test","msg_cnt":2,
-         "brokers":{"a:1/1":{"rtt":{"p50":700,"p99":1500},"disconnects":3},"a:2/2":{"rtt":{"p50":0,"p99":0}}},
-         "topics":{"juice.orders":{"partitions":{
-            "0":{"fetchq_cnt":5,"hi_offset":\(end),"ls_offset":12}, "-1":{"fetchq_cnt":0,"hi_offset":-1001,"ls_offset":-1001}}}}}
-        """
-    }
-
-    @Test func aClientsRoundTripsAreThoseOfTheSlowestBroker() {
-        let hooks = metrics.measuring(ClientHooks(logger: quietLogger), producer: 1)
-        for text in ["", "{}", Self.statistics()] { hooks.onStatistics?(text) }
-        let client = [("worker", "0"), ("client", "producer-1")]
-        #expect(factory.gauge(.kafkaRoundTripMedian, client) == 0.0007)
-        #expect(factory.gauge(.kafkaRoundTripTail, client) == 0.0015)
-    }
-
-    /// Records held up by another program's open transaction count as lag, too.
-    @Test func lagIsUpToTheEnd() throws {
-        let hooks = metrics.measuring(ClientHooks(logger: quietLogger))
-        func gauges(end: Int = 20) -> [Double?] {
-            hooks.onStatistics?(Self.statistics(end: end))
+    @Test func lagIsUpToTheEndOfTheLog() {
+        let orders = InputPartition(topic: .orders, partition: 0)
+        func gauges(end: Offset? = 20, after time: Duration) -> [Double?] {
+            metrics.measureLag(at: .now + time) { $0 == orders ? end : nil }
             return [.consumerLag, .committedOffset].map { factory.gauge($0, [("topic", "juice.orders"), ("partition", "0")]) }
         }
-        #expect(gauges() == [nil, nil], "nothing is known of what is committed")
-        metrics.started(at: [InputTopic.orders, .restocks].map { InputPosition(topic: $0, partition: 0, offset: 4) })
-        #expect(gauges() == [16, 4])
-        #expect(gauges(end: -1001) == [16, 4], "what is not known changes nothing")
-        metrics.published([InputPartition(topic: .orders, partition: 0): 20])
-        #expect(gauges() == [0, 20])
+        #expect(gauges(after: .zero) == [nil, nil], "nothing is known of what is committed")
+        let started: [InputPartition: Offset] = [orders: 4, InputPartition(topic: .restocks, partition: 0): 4]
+        metrics.published(started.map { ($0, $1) })
+        #expect(gauges(after: .milliseconds(500)) == [nil, nil], "it is not due")
+        #expect(gauges(after: .seconds(2)) == [16, 4])
+        #expect(gauges(end: nil, after: .seconds(4)) == [16, 4], "what is not known changes nothing")
+        metrics.published([(orders, Offset(20))])
+        #expect(gauges(after: .seconds(6)) == [0, 20])
         metrics.record(.revoked)
         for metric in [ServiceMetric.consumerLag, .committedOffset] { #expect(factory.recorders(label: metric.rawValue).isEmpty) }
     }

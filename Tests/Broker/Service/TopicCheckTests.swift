@@ -1,36 +1,55 @@
 import JuiceEngine
 import JuiceMessages
+import Kafka
 import TestSupport
 import Testing
 
 @testable import JuiceService
 
+extension ClusterMetadata.Topic {
+    /// A topic with these numbers of partitions and copies.
+    init(_ name: String, partitions: Int, copies: Int, settings: [String: String]? = nil) {
+        self.init(name: name)
+        (self.partitions, self.settings) = (Self.partitions(partitions, copies: copies), settings)
+    }
+
+    fileprivate static func partitions(_ count: Int, copies: Int = 3) -> [ClusterMetadata.Partition] {
+        let brokers = Array(0..<Int32(copies))
+        return (0..<Int32(count)).map { .init(number: $0, leader: 0, replicas: brokers, inSyncReplicas: brokers) }
+    }
+}
+
 extension TopicCheck.Cluster {
     /// Topics without problems.
     fileprivate static var fit: Self {
+        let settings = [
+            "cleanup.policy": "delete", "max.message.bytes": "1048588", "min.insync.replicas": "2",
+            "unclean.leader.election.enable": "false",
+        ]
         let names = TopicNames()
-        var cluster = Self(topics: [:])
-        for name in names.all {
-            cluster[name] = .init(
-                partitionCount: 4, replicationFactor: 3,
-                configuration: [
-                    "cleanup.policy": "delete", "max.message.bytes": "1048588", "min.insync.replicas": "2",
-                    "unclean.leader.election.enable": "false",
-                ])
-        }
-        cluster[names.stock]?.configuration?["cleanup.policy"] = "compact"
-        cluster[names.deadLetters]?.configuration?["max.message.bytes"] = "1114124"
+        var cluster = Self(
+            metadata: ClusterMetadata(
+                topics: names.all.map { ClusterMetadata.Topic($0, partitions: 4, copies: 3, settings: settings) }))
+        cluster.set("cleanup.policy=compact", of: names.stock)
+        cluster.set("max.message.bytes=1114124", of: names.deadLetters)
         return cluster
+    }
+
+    /// Changes topics: those of these names, or all.
+    fileprivate mutating func change(_ names: [String]? = nil, _ change: (inout ClusterMetadata.Topic) -> Void) {
+        for index in metadata.topics.indices where names?.contains(metadata.topics[index].name) ?? true {
+            change(&metadata.topics[index])
+        }
     }
 
     /// Changes one setting, for example `retention.ms=60000`, of one topic or all.
     fileprivate mutating func set(_ setting: String, of topic: String? = nil) {
         let parts = setting.split(separator: "=", maxSplits: 1).map(String.init)
-        for name in topic.map({ [$0] }) ?? TopicNames().all { self[name]?.configuration?[parts[0]] = parts[1] }
+        change(topic.map { [$0] }) { $0.settings?[parts[0]] = parts[1] }
     }
 
-    fileprivate mutating func enlarge(_ topics: [String] = TopicNames().all) {
-        for name in topics { self[name]?.partitionCount = 8 }
+    fileprivate mutating func resize(_ topics: [String]? = nil, to count: Int = 8) {
+        change(topics) { $0.partitions = ClusterMetadata.Topic.partitions(count) }
     }
 }
 
@@ -71,12 +90,12 @@ extension TopicCheck.Cluster {
                     "cleanup.policy": "delete", "max.message.bytes": "\(TopicPlan.defaultMaxMessageBytes)",
                     "min.insync.replicas": "1",
                 ]
-                cluster[topic.name]?.configuration = defaults.merging(topic.configuration) { _, new in new }
+                cluster.change([topic.name]) { $0.settings = defaults.merging(topic.configuration) { _, new in new } }
             }
         },
-        "not described": { cluster in for name in cluster.topics.keys { cluster[name]?.configuration = nil } },
-        "fewer dead-letter partitions": { $0["juice.dead-letters"]?.partitionCount = 1 },
-        "more dead-letter partitions": { $0["juice.dead-letters"]?.partitionCount = 9 },
+        "not described": { $0.change { $0.settings = nil } },
+        "fewer dead-letter partitions": { $0.resize(["juice.dead-letters"], to: 1) },
+        "more dead-letter partitions": { $0.resize(["juice.dead-letters"], to: 9) },
         // The first is what Kafka 3.9 has by default, the second Kafka 4. Older times than of a week count as now in any case.
         "any time": { cluster in
             for name in ["before", "after", "difference"] { cluster.set("message.timestamp.\(name).max.ms=\(Int.max)") }
@@ -115,7 +134,7 @@ extension TopicCheck.Cluster {
         func lines(_ changes: [(String, String)]) -> [String] {
             var cluster = TopicCheck.Cluster.fit
             // Topics whose partitions were added to are as fit as before.
-            cluster.enlarge(["juice.stock"])
+            cluster.resize(["juice.stock"])
             for (topic, setting) in changes { cluster.set(setting, of: topic) }
             let before = recorder.all.count
             watch.found(check.wrongSettings(of: cluster))
@@ -137,27 +156,27 @@ extension TopicCheck.Cluster {
 
     private static let problems: [Case] = [
         Case("missing topics: juice.stock", "juice topics create --bootstrap-servers broker:9092 --partitions 4") {
-            $0["juice.stock"] = nil
+            $0.metadata.topics.removeAll { $0.name == "juice.stock" }
         },
         Case(
             "topic juice.orders has 3", "kafka-topics.sh --bootstrap-server broker:9092 --alter --topic juice.orders --partitions 4"
         ) {
-            $0["juice.orders"]?.partitionCount = 3
+            $0.resize(["juice.orders"], to: 3)
         },
         Case("topic juice.restocks has 3", "--alter --topic juice.restocks --partitions 4") {
-            $0["juice.restocks"]?.partitionCount = 3
+            $0.resize(["juice.restocks"], to: 3)
         },
         // If the stock topic decided, every other store would get the menu's initial stock again. Adding partitions to the others,
         // too, would only hide the problem.
         Case("store gangnam is in partition 1 of juice.stock", "docs/OPERATIONS.md#stock-in-the-wrong-partitions shows") {
             $0.misplaced = .init(store: "gangnam", partition: 1, home: 5)
-            $0.enlarge(["juice.stock"])
+            $0.resize(["juice.stock"])
         },
         // Adding the missing partitions to the others would split the stores in two.
         Case("topic juice.orders has 2", "--topic juice.orders --partitions 4") {
             $0.claimedPartitions = 4
-            $0.enlarge(["juice.stock"])
-            $0["juice.orders"]?.partitionCount = 2
+            $0.resize(["juice.stock"])
+            $0.resize(["juice.orders"], to: 2)
         },
     ]
 
@@ -191,24 +210,24 @@ extension TopicCheck.Cluster {
     private static let move = "juice topics create --bootstrap-servers broker:9092 --topic-prefix NEW. --partitions 8 "
 
     private static let warnings: [Case] = [
-        Case("stores live in 4 partitions, but juice.orders has 8", move) { $0.enlarge(["juice.orders"]) },
+        Case("stores live in 4 partitions, but juice.orders has 8", move) { $0.resize(["juice.orders"]) },
         Case("stores live in 4 partitions, but juice.orders has 8, juice.restocks has 8", move) {
-            $0.enlarge(["juice.orders", "juice.restocks"])
-        }, Case("stores live in 4 partitions, but juice.results has 8", move) { $0.enlarge(["juice.results"]) },
+            $0.resize(["juice.orders", "juice.restocks"])
+        }, Case("stores live in 4 partitions, but juice.results has 8", move) { $0.resize(["juice.results"]) },
         // The claims decide, not the stock topic: enlarging that one moves no store.
         Case(
             "stores live in 4 partitions, but juice.orders has 8, juice.restocks has 8, juice.results has 8, juice.stock has 8",
             move
         ) {
             $0.claimedPartitions = 4
-            $0.enlarge()
+            $0.resize()
         },
         // It may well be a broker for experiments: one line.
         Case(
             "topics juice.orders, juice.restocks, juice.results, juice.stock, juice.dead-letters with a replication factor of 1",
             "docs/OPERATIONS.md#durability shows"
         ) {
-            for name in TopicNames().all { $0[name]?.replicationFactor = 1 }
+            $0.change { $0.partitions = ClusterMetadata.Topic.partitions(4, copies: 1) }
             $0.set("min.insync.replicas=1")
             $0.set("unclean.leader.election.enable=true")
         },
@@ -257,7 +276,7 @@ extension TopicCheck.Cluster {
 
     @Test func thePrefixIsPartOfTheMend() {
         let check = TopicCheck(names: TopicNames(prefix: "eu."), bootstrapServers: "broker:9092")
-        let fixes = check.findings(of: .init(topics: [:])).problems.map(\.fix)
+        let fixes = check.findings(of: .init(metadata: ClusterMetadata())).problems.map(\.fix)
         #expect(fixes == ["juice topics create --bootstrap-servers broker:9092 --topic-prefix eu. --partitions 4"])
     }
 

@@ -17,7 +17,7 @@ struct DoctorCommandTests {
             let report = try DoctorCommand.report(on: clients, given(["timeout": "60s"]))
             #expect(report.status == 0)
             #expect(report.lines(.none).first == "all is well", "\(report.lines(.none))")
-            #expect(report.seen.brokers.map { $0.silence == nil } == [true])
+            #expect(report.seen.brokers.count == 1 && report.seen.silence.isEmpty)
             #expect(report.seen.topics.map(\.name) == clients.topics.all)
             #expect(report.seen.partitions.map(\.instance) == ["test", "test"])
             let inputs = report.seen.partitions.flatMap(\.inputs).filter { $0.end > 0 }
