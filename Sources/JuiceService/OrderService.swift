@@ -48,15 +48,11 @@ package struct OrderService: Service {
     /// - Throws: ``ServiceError`` when it cannot start or continue.
     package func run() async throws {
         let stop = StopSignal()
-        try await withTaskCancellationHandler {
-            try await withGracefulShutdownHandler {
-                try await run(until: stop)
-            } onGracefulShutdown: {
-                logger.notice("stopping: finishing the transactions at hand")
-                health.stopping()
-                stop.request()
-            }
-        } onCancel: {
+        try await withTaskCancellationOrGracefulShutdownHandler {
+            try await run(until: stop)
+        } onCancelOrGracefulShutdown: {
+            logger.notice("stopping: finishing the transactions at hand")
+            health.stopping()
             stop.request()
         }
     }

@@ -56,15 +56,6 @@ package enum ServiceMetric: String, CaseIterable {
         case .kafkaRoundTrip: "Time in which a broker answered the last probe, one a second; 0 if none answered."
         }
     }
-
-    /// The upper bounds of a histogram's buckets, in seconds; nil if the metric is not a histogram.
-    package var buckets: [Double]? {
-        switch self {
-        case .transactionDuration, .answerLatency: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
-        case .restoreDuration: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
-        default: nil
-        }
-    }
 }
 
 extension MetricsFactory {

@@ -12,12 +12,8 @@ package final class PrometheusRegistry: MetricsFactory {
         package let name: String
         /// What it counts or measures, in one sentence.
         let help: String
-        /// The upper bounds of a histogram's buckets, ascending, without infinity; by default from 1 ms to 10 s.
-        let buckets: [Double]?
 
-        package init(_ name: String, help: String, buckets: [Double]? = nil) {
-            (self.name, self.help, self.buckets) = (name, help, buckets)
-        }
+        package init(_ name: String, help: String) { (self.name, self.help) = (name, help) }
     }
 
     private struct State {
@@ -26,7 +22,8 @@ package final class PrometheusRegistry: MetricsFactory {
         var collectors: [@Sendable () -> Void] = []
     }
 
-    private static let usualBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+    /// The upper bounds of a histogram's buckets, in seconds, without infinity.
+    private static let buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
     private let descriptions: [String: Description]
     private let state = Mutex(State())
@@ -58,7 +55,7 @@ package final class PrometheusRegistry: MetricsFactory {
         let labels = dimensions.sorted { $0.0 < $1.0 }.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
         return state.withLock { state in
             if let series = state.families[name]?[labels], series.kind == kind { return series }
-            let series = Series(kind, bounds: kind == .histogram ? descriptions[name]?.buckets ?? Self.usualBuckets : [])
+            let series = Series(kind, bounds: kind == .histogram ? Self.buckets : [])
             state.families[name, default: [:]][labels] = series
             return series
         }

@@ -29,9 +29,7 @@ public final class Admin {
 
     /// The cluster's brokers and the partitions of the named topics, waiting up to `timeout` for each topic.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
-        // Serves the error hook: a background error says more than a timeout.
-        defer { handle.poll(timeout: .zero) }
-        return try handle.metadata(topics: topics, timeout: timeout)
+        try handle.metadata(topics: topics, timeout: timeout, serving: true)
     }
 
     /// Creates topics, waits until the brokers know them and returns their names. A topic that exists is left as it is.

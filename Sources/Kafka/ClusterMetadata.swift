@@ -68,7 +68,9 @@ public struct ClusterMetadata: Sendable {
 }
 
 extension ClientHandle {
-    func metadata(topics names: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
+    /// - Parameter serving: whether to serve the hooks, too: a background error says more than a timeout.
+    func metadata(topics names: [String], timeout: Duration, serving: Bool = false) throws(KafkaError) -> ClusterMetadata {
+        defer { if serving { poll(timeout: .zero) } }
         // librdkafka describes one topic or all of them, and callers need only a few.
         guard !names.isEmpty else {
             return ClusterMetadata(brokers: try describe(topic: nil, timeout: timeout).brokers, topics: [])

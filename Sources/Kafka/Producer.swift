@@ -80,9 +80,7 @@ public final class Producer {
 
     /// The cluster's brokers and the partitions of the named topics, waiting up to `timeout` for each topic.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
-        // Serves the error hook: a background error says more than a timeout.
-        defer { handle.poll(timeout: .zero) }
-        return try handle.metadata(topics: topics, timeout: timeout)
+        try handle.metadata(topics: topics, timeout: timeout, serving: true)
     }
 
     /// Purges undelivered records and calls all outstanding completions.

@@ -5,14 +5,6 @@ import Synchronization
 /// Runs work that blocks, as librdkafka's calls do, on new threads. Swift has as many cooperative threads as cores, and a blocked
 /// one stalls tasks that have nothing to do with Kafka.
 package enum DedicatedThread {
-    package static func run<Success: Sendable>(
-        _ name: String, _ work: @escaping @Sendable () throws -> Success
-    ) async throws -> Success {
-        try await withCheckedThrowingContinuation { continuation in
-            start(name) { continuation.resume(with: Result(catching: work)) }
-        }
-    }
-
     /// Runs `work` once for each name, on threads of these names, until all have ended. If one fails, the others are asked to stop.
     ///
     /// Some of librdkafka's calls wait for a broker whatever their timeout. Work that has not ended `stopTimeout` after the request
@@ -73,7 +65,7 @@ package final class StopSignal: Sendable {
     }
 
     /// Calls `handler` once when threads are asked to stop, or at once if they already are.
-    func onRequest(_ handler: @escaping @Sendable () -> Void) {
+    package func onRequest(_ handler: @escaping @Sendable () -> Void) {
         let isRequested = state.withLock { state in
             if !state.isRequested { state.handlers.append(handler) }
             return state.isRequested

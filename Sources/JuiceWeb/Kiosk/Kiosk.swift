@@ -57,24 +57,19 @@ package struct Kiosk: Service {
     package func run() async throws {
         let stop = StopSignal()
         let feed = KafkaFeed(configuration: configuration, hub: hub, stop: stop, steps: steps, logger: logger)
-        let end: @Sendable () -> Void = { [hub] in
-            stop.request()
-            hub.close()
-        }
+        stop.onRequest { [hub] in hub.close() }
+        let threads: [(name: String, work: @Sendable () throws -> Void)] = [
+            ("kiosk-feed", feed.readTopics), ("kiosk-watch", feed.watchBrokers),
+            ("kiosk-orders", { [producer, steps] in try producer.run(until: stop, steps: steps) }),
+        ]
         try await withTaskCancellationOrGracefulShutdownHandler {
-            try await withThrowingTaskGroup(of: Void.self) { tasks in
-                tasks.addTask { try await DedicatedThread.run("kiosk-feed") { feed.readTopics() } }
-                tasks.addTask { try await DedicatedThread.run("kiosk-watch") { try feed.watchBrokers() } }
-                tasks.addTask { [producer, steps] in
-                    try await DedicatedThread.run("kiosk-orders") { try producer.run(until: stop, steps: steps) }
-                }
-                defer { end() }
-                // The first task to fail ends the others.
-                while try await tasks.next() != nil {}
+            // They end within seconds.
+            _ = try await DedicatedThread.runAll(threads.map(\.name), until: stop, stopTimeout: .seconds(10)) { number in
+                try threads[number].work()
             }
         } onCancelOrGracefulShutdown: {
             logger.notice("stopping: ending what is sent to pages")
-            end()
+            stop.request()
         }
     }
 

@@ -117,7 +117,7 @@ struct ServeCommand: AsyncParsableCommand {
             ])
         let health = ServiceHealth { readyFile?.set(isReady: $0) }
         let metrics = plan.http.map { _ in
-            Metrics(ServiceMetric.allCases.map { .init($0.rawValue, help: $0.help, buckets: $0.buckets) })
+            Metrics(ServiceMetric.allCases.map { .init($0.rawValue, help: $0.help) })
         }
         let service = OrderService(
             configuration: configuration, topicPlan: configuration.capabilities.managesTopics ? plan.topicPlan : nil,
