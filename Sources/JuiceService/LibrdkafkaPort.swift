@@ -4,21 +4,20 @@ import JuiceMessages
 import Kafka
 import Logging
 
-/// The engine's log on Kafka: a member of the consumer group, transactional producers, and readers of logs. One for an anchor is no
+/// The engine's port to Kafka: a member of the consumer group, transactional producers, and readers of logs. One for an anchor is no
 /// member, and reads no commands.
 ///
 /// It belongs to one worker thread. Where librdkafka honours its timeouts, a call waits for about a second at most, and each lookup
 /// of a takeover for up to eight. A call that takes longer ends with ``LogError/Remedy/retry``, and the same call resumes it.
 final class LibrdkafkaPort: LogReader, KafkaPort {
     private let configuration: ServiceConfiguration
+    private let worker: Int
     private let hooks: ClientHooks
     private let partitions: TopicCheck.PartitionCounts
     private let watch: BrokerWatch
     private let metrics: WorkerMetrics?
     private let clocks: ClockWatch?
 
-    /// Nil for an anchor.
-    private let input: CommandConsumer?
     private let transactions: TransactionSession
     private var fence: ProducerFence?
     /// Whether the group's member is asked for its offsets, or a client that is no member.
@@ -26,13 +25,36 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
     /// Since when a topic is missing.
     private var missingSince: ContinuousClock.Instant?
 
+    /// The member of the group; nil for an anchor. If the membership is lost for good, it is another one from then on.
+    private var member: PartitionReader?
+    /// What the group has assigned, until the topics' partition counts are known.
+    private var given: [TopicPartition]?
+    /// Since when an assignment waits for topics that are missing.
+    private var waitingSince: ContinuousClock.Instant?
+    private var ordersShare = OrdersShare()
+    /// How long to wait for the topics' partition counts.
+    private var metadataTimeout = AdaptiveTimeout()
+    /// When each of the group's errors last occurred, by code.
+    private var errors: [KafkaError.Code: ContinuousClock.Instant] = [:]
+    /// When it last joined again without knowing why it was fenced.
+    private var rejoinedAt: ContinuousClock.Instant?
+    /// The commands that were polled last; kept to reuse their memory.
+    private var spareCommands: [CommandRecord] = []
+
+    /// An error that recurs after this long is logged again.
+    private static let errorLogInterval = Duration.seconds(60)
+    /// If the member is fenced twice within this time, another process uses its instance id.
+    private static let fencingWindow = Duration.seconds(60)
+    /// How long a topic may be missing. One that was recreated, or that a broker does not know yet, is there again by then.
+    private static let longestAbsence = Duration.seconds(30)
+
     /// Joins the consumer group, unless a share of the partitions is given.
     init(
         configuration: ServiceConfiguration, worker: Int, partitions: TopicCheck.PartitionCounts,
         assignment: InputAssignment? = nil, watch: BrokerWatch, metrics: WorkerMetrics? = nil, clocks: ClockWatch? = nil,
         logger: Logger
     ) throws(KafkaError) {
-        (self.configuration, self.partitions, self.watch) = (configuration, partitions, watch)
+        (self.configuration, self.worker, self.partitions, self.watch) = (configuration, worker, partitions, watch)
         (self.metrics, self.clocks) = (metrics, clocks)
         let hooks = ClientHooks(logger: logger, logCeiling: .info)
         self.hooks = hooks
@@ -42,67 +64,195 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
             inactivityTimeout: .seconds(2)
         ) { _ in (configuration.producer, hooks) }
         // An anchor may be there only to look, and then must not take the ids of another one that writes.
-        if assignment == nil {
-            transactions.prepare()
-            input = try CommandConsumer(
-                configuration: configuration, worker: worker, partitions: partitions, watch: watch,
-                hooks: hooks)
-        } else {
-            input = nil
-        }
+        if assignment == nil { transactions.prepare() }
         try super.init(
             configuration: configuration, assignment: assignment, timeout: AdaptiveTimeout(shortest: configuration.callTimeout),
             watch: watch, hooks: hooks)
+        if assignment == nil { try join() }
     }
 
     func name(of topic: InputTopic) -> String { configuration.topics[topic] }
 
-    override var closedConnections: Int { (input?.consumer ?? uncommitted).closedConnections }
+    override var closedConnections: Int { (member?.consumer ?? uncommitted).closedConnections }
+
+    private var logger: Logger { hooks.logger }
+
+    // MARK: - The consumer group
+
+    private func join() throws(KafkaError) {
+        var hooks = hooks
+        // Only this client is polled all the time. The others would report events long after they are over.
+        hooks.onError = watch.noticed
+        let consumer = try Consumer(configuration: configuration.groupConsumer(worker: worker), hooks: hooks)
+        try consumer.subscribe(to: topics.inputs)
+        (member, given, waitingSince, ordersShare) = (PartitionReader(consumer, gaps: .leave), nil, nil, OrdersShare())
+    }
 
     func leave() {
         metrics?.abandoned()
         transactions.drop()
         fence = nil
-        input?.close()
+        member?.consumer.close()
     }
-
-    // MARK: - Input
 
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
         transactions.poll()
         serve()
-        guard let input else { return .records([], ends: []) }
-        let result = try input.poll(maxRecords: maxRecords, wait: wait)
-        metrics?.measureLag { input.consumer.lastKnownEnd(of: topics[$0]) }
-        switch result {
-        case .records(let records, _):
-            metrics?.polled(records)
-            if let last = records.last { clocks?.compare(last, at: now) { input.headers(of: last) ?? [] } }
-        case .assigned(let assigned):
-            assignment = assigned
-            // The takeover needs them in a moment, and a new client takes long to connect.
-            transactions.prepare()
-        case .revoked: assignment = nil
-        case .damaged: break
+        guard let member else { return .records([], ends: []) }
+        if let assigned = try resolveAssignment(member.consumer) { return .assigned(assigned) }
+        if let gap = member.gaps.popLast() {
+            guard gap.error.code.isDamage, let topic = topics.input(named: gap.partition.topic) else {
+                // The position is outside of the log. The client may be wrong; starting over asks the broker.
+                throw LogError(.startOver, gap.error.description)
+            }
+            // Batches that were damaged together are passed over together.
+            let last = member.consumer.lastDamaged(of: gap.partition, from: gap.error.offset ?? 0, timeout: .seconds(5))
+            return .damaged(
+                InputPosition(topic: topic, partition: gap.partition.partition, offset: last), gap.error.message)
         }
-        return result
+        // A rebalance does not end a poll that waits for records, so polls are short until the first assignment.
+        let waitingTime = Duration.milliseconds(member.consumer.hasAssignment ? 100 : 10)
+        let batch: PartitionReader.Records
+        do throws(KafkaError) {
+            batch = try member.poll(maxRecords: maxRecords, timeout: wait == .briefly ? waitingTime : .zero)
+        } catch {
+            try rejoin(after: error)
+            assignment = nil
+            return .revoked
+        }
+        metrics?.measureLag { member.consumer.lastKnownEnd(of: topics[$0]) }
+        for (partition, error) in batch.errors {
+            if error.code == .unknownTopicOrPartition, partition?.topic == topics.orders { ordersShare.areMissing = true }
+            try report(error)
+        }
+        switch batch.rebalance {
+        case .assigned(let partitions):
+            given = partitions
+            return try resolveAssignment(member.consumer).map { .assigned($0) } ?? .records([], ends: [])
+        case .revoked(let error):
+            (given, assignment) = (nil, nil)
+            if let error { try report(error) }
+            return .revoked
+        case nil: break
+        }
+        // librdkafka pauses fetching while its queue holds `queued.min.messages`. Resuming it here keeps the queue smaller than a
+        // second's worth of records, at some 500 bytes each.
+        if wait == .briefly, batch.count == maxRecords { member.consumer.fetchOn(from: Array(member.positions.keys)) }
+        let commands = engineRecords(of: batch, reusing: &spareCommands) { topics.input(named: $0.topic) }
+        metrics?.polled(commands)
+        if let last = commands.last { clocks?.compare(last, at: now) { headers(of: last) ?? [] } }
+        return .records(
+            commands,
+            ends: batch.ends.compactMap { place, next in
+                topics.input(named: place.topic).map { InputPosition(topic: $0, partition: place.partition, offset: next) }
+            })
     }
 
-    func headers(of record: CommandRecord) -> [MessageHeader]? { input?.headers(of: record) }
+    func headers(of record: CommandRecord) -> [MessageHeader]? {
+        member?.records.headers(at: record.index, of: record.value)?.map { MessageHeader(name: $0.name, value: $0.value) }
+    }
+
+    /// Joins the group again after the membership was lost for good.
+    ///
+    /// If a member is fenced twice without a session timeout, another process has the same instance id (KIP-345). After a session
+    /// timeout, since the coordinator was gone for too long, it may be fenced by its own earlier membership, as often as brokers
+    /// fail.
+    private func rejoin(after error: KafkaError) throws(LogError) {
+        guard error.code == .fencedInstanceID else { throw LogError(.stop, error.description) }
+        if member?.consumer.sessionTimedOut ?? false {
+            logger.notice("fenced by its own earlier membership after the session timed out; rejoining the group")
+        } else {
+            guard rejoinedAt.map({ .now - $0 > Self.fencingWindow }) ?? true else {
+                throw LogError(
+                    .stop,
+                    "another process has joined the group \(configuration.group) as instance"
+                        + " \"\(configuration.instanceID)\"; give each its own --instance-id")
+            }
+            logger.notice("fenced by another member of the same id; rejoining the group")
+            rejoinedAt = .now
+        }
+        do throws(KafkaError) { try join() } catch { throw LogError(.stop, error.description) }
+    }
+
+    /// Throws an error that will never go away, and reports any other to the watch and the log. librdkafka may report an error
+    /// only once.
+    private func report(_ error: KafkaError) throws(LogError) {
+        if error.code == .inconsistentGroupProtocol {
+            throw LogError(
+                .stop,
+                "a member of the group \(configuration.group) has another assignor; every member must have"
+                    + " partition.assignment.strategy=range (\(error.code.name))")
+        }
+        let logError = LogError(error)
+        if logError.remedy == .stop { throw logError }
+        watch.noticed(error)
+        guard error.remedy != .retry else { return }
+        let before = errors.updateValue(.now, forKey: error.code)
+        if before.map({ .now - $0 > Self.errorLogInterval }) ?? true { logger.warning("\(error)") }
+    }
+
+    /// Turns what the group has assigned into this worker's share, once the topics' partition counts are known. They are looked
+    /// up each time: a static member that comes back gets its earlier assignment even if partitions were added in between.
+    private func resolveAssignment(_ consumer: Consumer) throws(LogError) -> InputAssignment? {
+        guard let given else { return nil }
+        let metadata: ClusterMetadata
+        do throws(KafkaError) {
+            metadata = try metadataTimeout.waiting { timeout throws(KafkaError) in
+                try consumer.metadata(topics: topics.inputs, timeout: timeout)
+            }
+        } catch {
+            try report(error)
+            return nil
+        }
+        guard let orders = metadata[topics.orders]?.partitionCount, let restocks = metadata[topics.restocks]?.partitionCount else {
+            let reason = metadata.topics.lazy.compactMap(\.error).first?.description ?? "topics are missing"
+            if waitingSince == nil { logger.warning("waiting for another assignment: \(reason)") }
+            let since = waitingSince ?? .now
+            waitingSince = since
+            if .now - since > Self.longestAbsence { throw LogError(.stop, reason) }
+            return nil
+        }
+        watch.reached()
+        let givenOrders = given.filter { $0.topic == topics.orders }.map(\.partition)
+        switch ordersShare.assigned(isDue: !given.isEmpty && orders >= restocks, hasOrders: !givenOrders.isEmpty) {
+        case .accept: break
+        case .wait: return nil
+        case .rejoin:
+            logger.notice("joining the group again: \(topics.orders) did not exist when this member joined")
+            try LogError.rethrowing { () throws(KafkaError) in try consumer.subscribe(to: topics.inputs) }
+            (self.given, waitingSince) = (nil, nil)
+            return nil
+        case .warnOfOthers:
+            logger.warning(
+                """
+                the group \(configuration.group) has members that are not this service, and orders in their partitions of \
+                \(topics.orders) are not answered; `juice doctor` names them
+                """)
+        }
+        (self.given, waitingSince) = (nil, nil)
+        let resolved = InputAssignment(
+            orders: givenOrders, partitionCount: partitions.stores, orderCount: Int32(clamping: orders),
+            restockCount: Int32(clamping: restocks))
+        assignment = resolved
+        // The takeover needs them in a moment, and a new client takes long to connect.
+        transactions.prepare()
+        return resolved
+    }
 
     func start(at positions: [InputPosition]) throws(LogError) {
         metrics?.abandoned()
         (fence, watermarks) = (nil, [:])
         try openChangelog([], isolation: .committed)
+        member?.gaps = []
         try LogError.rethrowing { () throws(KafkaError) in
-            try input?.start(at: Dictionary(uniqueKeysWithValues: positions.map { (topics[$0.input], $0.offset) }))
+            try member?.start(at: Dictionary(uniqueKeysWithValues: positions.map { (topics[$0.input], $0.offset) }))
         }
         metrics?.published(positions.map { ($0.input, $0.offset) })
     }
 
     func publish(_ offsets: [InputPartition: GroupOffset]) {
         let (places, metadata) = topics.commits(offsets)
-        input?.consumer.publish(places, metadata: metadata)
+        member?.consumer.publish(places, metadata: metadata)
         metrics?.published(offsets.map { ($0, $1.offset) })
     }
 
@@ -133,13 +283,10 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         return found
     }
 
-    /// How long a topic may be missing. One that was recreated, or that a broker does not know yet, is there again by then.
-    static let longestAbsence = Duration.seconds(30)
-
     override func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset] {
         // A client that is no member does not look for another coordinator once its own is gone. But a member that reads committed
         // records waits for offsets in other programs' transactions (KIP-447). So each of the two is asked in turn.
-        let consumer = asksMember ? input?.consumer : nil
+        let consumer = asksMember ? member?.consumer : nil
         asksMember.toggle()
         let offsets = try groupOffsets(of: partitions, from: consumer ?? uncommitted)
         asksMember = true
@@ -147,10 +294,10 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
     }
 
     func confirmMembership(_ offsets: [InputPartition: GroupOffset]) throws(LogError) {
-        guard let input else { return }
+        guard let member else { return }
         let (places, metadata) = topics.commits(offsets)
         do throws(KafkaError) {
-            try input.consumer.commit(places, metadata: metadata)
+            try member.consumer.commit(places, metadata: metadata)
             watch.reached()
         } catch {
             if error.code.isHopeless { throw LogError(error) }
@@ -202,7 +349,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
             try transactions.produce(
                 to: record.topic.rawValue, partition: partition, key: record.key, value: record.value,
                 headers: record.headers.map { RecordHeader(name: $0.name, value: $0.value) },
-                copying: record.original.flatMap { input?.headerList(at: $0) }, timestamp: record.timestamp)
+                copying: record.original.flatMap { member?.records[$0].headerList }, timestamp: record.timestamp)
         } catch { throw LogError(error, topics: topics) }
     }
 

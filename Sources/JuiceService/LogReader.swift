@@ -224,12 +224,26 @@ class LogReader: KafkaReadPort {
     func readChangelog() throws(LogError) -> ChangelogBatch {
         guard let changelog else { return ChangelogBatch(records: [], ends: []) }
         let batch = try LogError.rethrowing { () throws(KafkaError) in try changelog.poll(timeout: .milliseconds(100)) }
-        var records: [ChangelogBatch.Record] = []
+        let records = engineRecords(of: batch, reusing: &spare) { changelogTopic(of: $0) }
+        var damages: [ChangelogPosition: String] = [:]
+        for gap in changelog.gaps {
+            guard gap.error.code.isDamage else { throw LogError(gap.error) }
+            damages[position(in: gap.partition, at: gap.error.offset ?? 0)] = gap.error.message
+        }
+        changelog.gaps = []
+        return ChangelogBatch(records: records, ends: batch.ends.map { position(in: $0, at: $1) }, damages: damages)
+    }
+
+    /// The engine's form of records, whose bytes still belong to the batch.
+    final func engineRecords<Source>(
+        of batch: PartitionReader.Records, reusing spare: inout [LogRecord<Source>], topic: (TopicPartition) -> Source?
+    ) -> [LogRecord<Source>] {
+        var records: [LogRecord<Source>] = []
         swap(&records, &spare)
         records.removeAll(keepingCapacity: true)
         defer { spare = records }
         for (partition, indices) in batch.runs {
-            let topic = changelogTopic(of: partition)
+            guard let topic = topic(partition) else { continue }
             for index in indices {
                 let record = batch[index]
                 records.append(
@@ -238,13 +252,7 @@ class LogReader: KafkaReadPort {
                         key: record.key, value: record.value, index: index))
             }
         }
-        var damages: [ChangelogPosition: String] = [:]
-        for gap in changelog.gaps {
-            guard gap.error.code.isDamage else { throw LogError(gap.error) }
-            damages[position(in: gap.partition, at: gap.error.offset ?? 0)] = gap.error.message
-        }
-        changelog.gaps = []
-        return ChangelogBatch(records: records, ends: batch.ends.map { position(in: $0, at: $1) }, damages: damages)
+        return records
     }
 
     /// How many offsets of the open changelogs are still to be read, markers and gaps included.

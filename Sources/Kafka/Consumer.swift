@@ -34,21 +34,19 @@ public final class Consumer {
     /// Those of the group.
     private var subscription: [String] = []
 
-    /// What to read, and from where; for ``detours``, the position.
+    /// What to read, and from where.
     private var assigned: [TopicPartition: Offset] = [:]
-    /// Partitions that are read by a client of their own first, since one of them may have stopped the former client.
-    private var detours: Set<TopicPartition> = []
-    private var detour: (place: TopicPartition, consumer: Consumer, end: ContinuousClock.Instant, isOver: Bool)?
-    /// The damage that detours have found.
-    private var damages: [TopicPartition: Offset] = [:]
-    /// Whether the damage that stopped the former client is not found yet.
-    private var isSearching = false
-    private var failure: (TopicPartition, KafkaError)?
+    /// Whether the client fetches one batch of records at a time.
+    private var isBatchwise: Bool
+    /// Where batches begin that stop any client which parses them. They are not fetched again.
+    private var unparsable: [TopicPartition: Offset] = [:]
+    /// The assigned partitions that begin with such a batch, and are not reported yet.
+    private var unreported: [TopicPartition] = []
 
     /// A consumer that reads nothing yet. It needs the property `group.id`, even if it joins no group. Throws ``KafkaError`` when
     /// librdkafka refuses a property.
     public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
-        (self.configuration, self.hooks) = (configuration, hooks)
+        (self.configuration, self.hooks, isBatchwise) = (configuration, hooks, configuration.isBatchwise)
         (handle, context, queue) = try Self.makeClient(configuration, hooks)
         messages = .allocate(capacity: 1)
     }
@@ -75,6 +73,9 @@ public final class Consumer {
         rd_kafka_queue_destroy(queue)
     }
 
+    /// Whether it has subscribed to topics of a group.
+    var isMember: Bool { !subscription.isEmpty }
+
     /// Whether the group has assigned partitions, perhaps none, and not revoked them.
     public private(set) var hasAssignment = false
 
@@ -96,13 +97,8 @@ public final class Consumer {
             guard subscription.isEmpty else { return }
         }
         topics = Set(offsets.keys.lazy.map(\.topic))
-        (assigned, detour, failure) = (offsets, nil, nil)
-        detours = Set(offsets.filter { isSearching || damages[$0] ?? -1 >= $1 }.keys)
-        try beginReading(detours.isEmpty ? offsets : [:])
-    }
-
-    private func beginReading(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
-        let list = PartitionList(offsets: offsets)
+        (assigned, unreported) = (offsets, offsets.keys.filter { unparsable[$0] == offsets[$0] })
+        let list = PartitionList(offsets: offsets.filter { unparsable[$0] != $1 })
         let code = list.withPointer { rd_kafka_assign(handle.pointer, $0) }
         if let error = KafkaError(code) { throw error }
         awaitStops()
@@ -139,7 +135,6 @@ public final class Consumer {
     ///   `group.instance.id`. An error that concerns one partition is an element of the batch.
     public func poll(maxRecords: Int, timeout: Duration) throws(KafkaError) -> RecordBatch {
         releaseMessages()
-        failure = nil
         if let rebalance = nextRebalance() { return RecordBatch(rebalance: rebalance) }
         // Records that were fetched before the client stopped come first.
         if handle.hasStopped, rd_kafka_queue_length(queue) == 0 { try recover() }
@@ -150,7 +145,7 @@ public final class Consumer {
         }
         // librdkafka's batch call waits until it has as many records as it was asked for. So one is asked for with the timeout, and
         // the rest without.
-        held = receive(into: 0, count: min(1, maxRecords), timeout: detours.isEmpty && failure == nil ? timeout : .zero)
+        held = receive(into: 0, count: min(1, maxRecords), timeout: unreported.isEmpty ? timeout : .zero)
         if held == 1, maxRecords > 1 { held += receive(into: 1, count: maxRecords - 1, timeout: .zero) }
         // If the same call brought a revocation, its records are now another member's to process.
         if !context.rebalances.withLock(\.isEmpty) {
@@ -165,35 +160,41 @@ public final class Consumer {
                 }
             }
             held = kept
-            (assigned, detours, detour) = ([:], [], nil)
+            (assigned, unreported) = ([:], [])
         }
         if let error = handle.fatalError { throw error }
-        let detoured = held == 0 ? try pollDetour(maxRecords: maxRecords, timeout: timeout) : nil
-        batch = detoured ?? RecordBatch(messages: UnsafeBufferPointer(rebasing: messages[..<held]), failure: failure)
+        var batch = RecordBatch(
+            messages: UnsafeBufferPointer(rebasing: messages[..<held]),
+            failure: unreported.popLast().map { ($0, KafkaError.unparsable($0, at: unparsable[$0])) })
         // librdkafka reports some errors only once, so they come before a rebalance that the same poll brought.
         if batch.isEmpty, let rebalance = nextRebalance() { batch.rebalance = rebalance }
         return batch
     }
 
-    /// What the last poll returned, valid until the next one.
-    public private(set) var batch = RecordBatch.none
-
     // MARK: - After a failed assertion
 
     /// Behind a batch with a wrong checksum librdkafka (2.0.2 to 2.16) parses on at a wrong byte, and may fail an assertion. That
-    /// stops the thread that reads from a broker, and does not say which partition it was. So another client takes over, and each
-    /// partition is first read by a client of its own, one batch a fetch: to its end, or to the batch that stops this client, too.
+    /// stops the thread that reads from a broker, and does not say which partition it was. So another client takes over, which
+    /// fetches one batch at a time: nothing is behind a batch then, and most damage is an error of its partition. A batch that
+    /// stops this client, too, is the next one of a partition, so each is tried by a client of its own.
     private func recover() throws(KafkaError) {
-        let (positions, isBatchwise) = (positions, configuration.isBatchwise)
-        hooks.logger.log(level: isBatchwise ? .debug : .warning, "librdkafka failed an assertion, and its client is replaced")
-        let client = try Self.makeClient(configuration, hooks)
+        let positions = positions
+        let isProbe = configuration.isBatchwise
+        hooks.logger.log(
+            level: isProbe ? .debug : .warning,
+            "librdkafka failed an assertion, and its client is replaced by one that fetches one batch of records at a time")
+        let client = try Self.makeClient(configuration.batchwise, hooks)
         rd_kafka_queue_destroy(queue)
         (handle, context, queue) = client
-        (assigned, isSearching) = ([:], true)
-        if isBatchwise, let (place, offset) = positions.first {
-            let reason = "\(place): librdkafka fails an assertion when it parses the batch of records at offset \(offset)"
-            failure = (place, KafkaError(code: .unparsable, message: reason).with(\.offset, offset))
-        } else if subscription.isEmpty {
+        if isBatchwise {
+            let probe = isProbe ? nil : try makeProbe()
+            for (place, offset) in positions where unparsable[place] != offset {
+                let error = probe?.damage(of: place, at: offset, until: .now + .seconds(5))
+                if isProbe || error?.code == .unparsable { unparsable[place] = offset }
+            }
+        }
+        (assigned, isBatchwise) = ([:], true)
+        if subscription.isEmpty {
             try assign(positions)
         } else {
             context.rebalances.withLock { $0.append(.revoked(nil)) }
@@ -209,38 +210,6 @@ public final class Consumer {
         return assigned.merging(read.compactMapValues(\.self)) { max($0, $1) }
     }
 
-    /// Polls the client of a detour. Once the damage is found, or no detour is left, all other partitions are read together again.
-    /// No partition waits long for another one.
-    private func pollDetour(maxRecords: Int, timeout: Duration) throws(KafkaError) -> RecordBatch? {
-        if let last = detour, last.isOver || last.end < .now {
-            if assigned[last.place] != nil { assigned[last.place] = last.consumer.positions[last.place] }
-            detours.remove(last.place)
-            detour = nil
-            if detours.isEmpty {
-                isSearching = false
-                try beginReading(assigned)
-            }
-        }
-        if detour == nil, let place = detours.first, let offset = assigned[place] {
-            let consumer = try Consumer(configuration: configuration.batchwise, hooks: ClientHooks(logger: hooks.logger))
-            try consumer.assign([place: offset])
-            detour = (place, consumer, .now + .seconds(5), false)
-        }
-        guard let (place, consumer, _, _) = detour else { return nil }
-        let batch = try consumer.poll(maxRecords: maxRecords, timeout: timeout)
-        for element in batch {
-            switch element {
-            case .endOfPartition: detour?.isOver = true
-            case .failure(_, let error) where error.code.isDamage:
-                detour?.isOver = true
-                (assigned[place], damages[place]) = (nil, error.offset)
-                if error.code == .unparsable { detours = [] }
-            default: break
-            }
-        }
-        return batch
-    }
-
     private func receive(into start: Int, count: Int, timeout: Duration) -> Int {
         guard let base = messages.baseAddress else { return 0 }
         return max(0, rd_kafka_consume_batch_queue(queue, timeout.milliseconds, base + start, count))
@@ -248,7 +217,7 @@ public final class Consumer {
 
     private func releaseMessages() {
         for message in messages[..<held] { rd_kafka_message_destroy(message) }
-        (held, batch) = (0, .none)
+        held = 0
     }
 
     /// Makes librdkafka resume fetching at once after its queue was full, by a request that wakes all leaders' threads. Does

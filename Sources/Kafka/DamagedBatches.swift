@@ -4,15 +4,13 @@ extension Consumer {
     /// The last offset of the damaged batch that begins at an offset, and of those that follow it directly. If that takes longer
     /// than `timeout`, it is one of the batch. What this consumer reads is left alone.
     package func lastDamaged(of partition: TopicPartition, from offset: Offset, timeout: Duration) -> Offset {
-        let batchwise = configuration.batchwise.merging(["isolation.level": "read_uncommitted"])
-        let hooks = ClientHooks(logger: hooks.logger, logCeiling: .info)
-        guard let consumer = try? Consumer(configuration: batchwise, hooks: hooks) else { return offset }
-        defer { consumer.close() }
+        guard let probe = try? makeProbe() else { return offset }
+        defer { probe.close() }
         let deadline = ContinuousClock.now + timeout
         var (first, bad, step, isShrinking) = (offset, offset, Offset(1), false)
         // First in ever longer steps, then in ever shorter ones. What is damaged further on is another batch.
         while ContinuousClock.now < deadline {
-            let error = consumer.damage(of: partition, at: bad + step, until: deadline)
+            let error = probe.damage(of: partition, at: bad + step, until: deadline)
             // A failed assertion does not say where its batch begins. So steps only get shorter once one has found a record.
             let isUnparsable = error?.code == .unparsable && error?.offset == bad + step
             let damage = isUnparsable ? first : error?.offset
@@ -28,8 +26,18 @@ extension Consumer {
         return bad
     }
 
+    /// A consumer that looks at single batches.
+    func makeProbe() throws(KafkaError) -> Consumer {
+        let properties = [
+            "auto.offset.reset": "error", "enable.partition.eof": "true", "enable.auto.commit": "false",
+            "isolation.level": "read_uncommitted",
+        ]
+        let hooks = ClientHooks(logger: hooks.logger, logCeiling: .info)
+        return try Consumer(configuration: configuration.batchwise.merging(properties), hooks: hooks)
+    }
+
     /// Why the batch that holds an offset cannot be read; nil if the offset can be read, or is beyond the end of the log.
-    private func damage(of partition: TopicPartition, at offset: Offset, until deadline: ContinuousClock.Instant) -> KafkaError? {
+    func damage(of partition: TopicPartition, at offset: Offset, until deadline: ContinuousClock.Instant) -> KafkaError? {
         do throws(KafkaError) {
             try assign([partition: offset])
             while ContinuousClock.now < deadline {
@@ -47,14 +55,17 @@ extension Consumer {
 }
 
 extension KafkaConfiguration {
-    /// That of a consumer of one partition which fetches one batch at a time: brokers send the first batch of a fetch whole,
-    /// whatever its size (KIP-74).
+    /// For a consumer that fetches one batch at a time: brokers send the first batch of a fetch whole, whatever its size (KIP-74).
     var batchwise: KafkaConfiguration {
-        merging([
-            "fetch.message.max.bytes": "1", "max.partition.fetch.bytes": "1", "fetch.error.backoff.ms": "0",
-            "auto.offset.reset": "error", "enable.partition.eof": "true", "enable.auto.commit": "false",
-        ])
+        merging(["fetch.message.max.bytes": "1", "max.partition.fetch.bytes": "1", "fetch.error.backoff.ms": "0"])
     }
 
     var isBatchwise: Bool { self["fetch.message.max.bytes"] == "1" }
+}
+
+extension KafkaError {
+    static func unparsable(_ partition: TopicPartition, at offset: Offset?) -> KafkaError {
+        let reason = "\(partition): librdkafka fails an assertion when it parses the batch of records at offset \(offset ?? 0)"
+        return KafkaError(code: .unparsable, message: reason).with(\.offset, offset)
+    }
 }

@@ -2,7 +2,7 @@ import CRdKafka
 
 /// Reads ranges of partitions to their ends, or follows partitions without end.
 ///
-/// This is the one loop over a consumer that belongs to no group. It tracks the position of each partition, also past transaction
+/// This is the one loop over a consumer's records. It tracks the position of each partition, also past transaction
 /// markers and aborted records, which have offsets but are never returned (KIP-98). It ignores transient errors, and takes nothing
 /// of a partition behind a damaged batch of records.
 ///
@@ -23,10 +23,17 @@ import CRdKafka
 /// The consumer needs `enable.partition.eof`. With `read_committed`, a range that ends behind an open transaction is read once the
 /// transaction has ended. Set `auto.offset.reset=error` to get a ``Gap`` for expired offsets; otherwise the client skips them.
 ///
+/// The consumer may be a member of a group. Then ``start(at:)`` follows what the group has assigned, ``Records/rebalance`` says when that
+/// changes, and errors of the group are left to the owner: see ``Records/errors``.
+///
 /// It belongs to the consumer's thread, and nothing else may assign or poll that consumer while it reads.
 public final class PartitionReader {
     /// Records of some partitions, in order within each. Valid until the reader polls again.
     public struct Records: RandomAccessCollection {
+        /// A change of what the group has assigned. It comes alone.
+        public fileprivate(set) var rebalance: Rebalance?
+        /// Errors of a member of a group, except those that make a ``Gap``, each with the partition that it concerns if known.
+        public fileprivate(set) var errors: [(partition: TopicPartition?, error: KafkaError)] = []
         fileprivate var messages: [UnsafePointer<rd_kafka_message_t>] = []
         /// The records come in runs of one partition, and to ask each for the name of its topic would copy that.
         public fileprivate(set) var runs: [(partition: TopicPartition, indices: Range<Int>)] = []
@@ -39,6 +46,12 @@ public final class PartitionReader {
         public var endIndex: Int { messages.count }
         /// The record at an index.
         public subscript(index: Int) -> ConsumedRecord { ConsumedRecord(message: messages[index]) }
+
+        /// The headers of the record at an index, which has this value; nil if librdkafka cannot read them. If the value shows that
+        /// there are none, nothing else of the record is touched: in a large batch it is no longer in the processor's caches.
+        package func headers(at index: Int, of value: UnsafeRawBufferPointer?) -> [RecordHeader]? {
+            ConsumedRecord.mayHaveHeaders(after: value) ? self[index].readableHeaders : []
+        }
     }
 
     /// Offsets that cannot be read: their records are damaged, see ``KafkaError/Code/isDamage``, or have expired.
@@ -80,9 +93,9 @@ public final class PartitionReader {
     private var partitions: [TopicPartition: Progress] = [:]
     /// Nothing of these is returned: what librdkafka reports of a damaged partition comes from bytes that it took for records.
     private var left: Set<TopicPartition> = []
-    private var spare = Records()
+    /// What the last poll returned.
+    package private(set) var records = Records()
 
-    private static let mostRecords = 10_000
     /// By itself librdkafka takes some tenths of a second to look up a topic that is new to it, and to fetch on after its queue was
     /// full.
     private static let patience = Duration.milliseconds(10)
@@ -90,7 +103,7 @@ public final class PartitionReader {
     private static let timeout = Duration.seconds(10)
 
     /// - Parameters:
-    ///   - consumer: the consumer that reads. It belongs to no group.
+    ///   - consumer: the consumer that reads.
     ///   - gaps: what to do where records cannot be read.
     ///   - onTransientError: called with each transient error.
     public init(_ consumer: Consumer, gaps: GapPolicy = .fail, onTransientError: @escaping (KafkaError) -> Void = { _ in }) {
@@ -146,26 +159,23 @@ public final class PartitionReader {
         return nil
     }
 
-    /// Waits up to `timeout` for the first record, and returns it with all others that have already arrived.
+    /// Waits up to `timeout` for the first record, and returns it with all others that have already arrived, `maxRecords` at most.
     ///
     /// - Throws: ``KafkaError`` if the client is of no more use, or a partition cannot be read.
-    public func poll(timeout: Duration) throws(KafkaError) -> Records {
+    public func poll(maxRecords: Int = 10_000, timeout: Duration) throws(KafkaError) -> Records {
         let isCatchingUp = partitions.contains { !$0.value.isRead && !$0.value.hasCaughtUp }
-        var batch = try consumer.poll(maxRecords: Self.mostRecords, timeout: isCatchingUp ? min(timeout, Self.patience) : timeout)
-        if batch.isEmpty, isCatchingUp {
+        var batch = try consumer.poll(maxRecords: maxRecords, timeout: isCatchingUp ? min(timeout, Self.patience) : timeout)
+        if batch.isEmpty, batch.rebalance == nil, isCatchingUp {
             // A lookup makes librdkafka find topics and fetch on at once. Its answer is not needed.
             _ = try? consumer.endOffsets(of: Array(partitions.keys), timeout: .milliseconds(1))
-            batch = try consumer.poll(maxRecords: Self.mostRecords, timeout: timeout)
+            batch = try consumer.poll(maxRecords: maxRecords, timeout: timeout)
         }
-        return try take(batch)
-    }
-
-    private func take(_ batch: RecordBatch) throws(KafkaError) -> Records {
         var records = Records()
-        swap(&records, &spare)
+        swap(&records, &self.records)
         records.messages.removeAll(keepingCapacity: true)
-        (records.runs, records.ends) = ([], [:])
-        defer { spare = records }
+        (records.runs, records.ends, records.errors, records.rebalance) = ([], [:], [], batch.rebalance)
+        defer { self.records = records }
+        if batch.rebalance != nil { (partitions, left, gaps) = ([:], [], []) }
         var faults: [TopicPartition: (error: KafkaError, progress: Progress)] = [:]
         var index = 0
         while index < batch.count {
@@ -194,6 +204,7 @@ public final class PartitionReader {
                 guard policy != .fail else { throw error }
                 leave(place)
                 faults[place] = (error, progress)
+            case .failure(let place, let error) where consumer.isMember: records.errors.append((place, error))
             case .failure(_, let error) where error.remedy == .retry: onTransientError(error)
             // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
             case .failure(_, let error) where error.code == .groupAuthorizationFailed: break

@@ -136,20 +136,11 @@ public struct RecordBatch: RandomAccessCollection {
         case failure(TopicPartition?, KafkaError)
     }
 
-    static var none: Self { Self() }
-
     var messages = UnsafeBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>(start: nil, count: 0)
     /// The last element, if librdkafka has no message of it.
     var failure: (partition: TopicPartition, error: KafkaError)?
     /// A change of what the group has assigned. The batch is empty then.
     public internal(set) var rebalance: Rebalance?
-
-    /// The headers of the record at a position, which has this value; nil if librdkafka cannot read them. If the value shows that
-    /// there are none, nothing else of the record is touched: in a large batch it is no longer in the processor's caches.
-    public func headers(at position: Int, of value: UnsafeRawBufferPointer?) -> [RecordHeader]? {
-        guard ConsumedRecord.mayHaveHeaders(after: value), case .record(let record) = self[position] else { return [] }
-        return record.readableHeaders
-    }
 
     /// Always 0.
     public var startIndex: Int { 0 }
