@@ -61,8 +61,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         transactions = TransactionSession(
             ids: { configuration.transactionalIDs(worker: worker, set: $0) }, setCount: ServiceConfiguration.producerSets,
             topics: Topic.allCases.map { (configuration.topics[$0], configuration.producerProperties(of: $0)) },
-            inactivityTimeout: .seconds(2)
-        ) { _ in (configuration.producer, hooks) }
+            inactivityTimeout: .seconds(2), configuration: configuration.producer, hooks: hooks)
         // An anchor may be there only to look, and then must not take the ids of another one that writes.
         if assignment == nil { transactions.prepare() }
         try super.init(

@@ -2,6 +2,7 @@ import Foundation
 import JuiceDomain
 import JuiceEngine
 import JuiceMessages
+import Kafka
 import Logging
 
 /// Turns a worker's events into log lines: one for each change of state, none for a repetition.
@@ -152,9 +153,7 @@ extension ServiceConfiguration {
     func fix(_ fault: PartitionFault, of partition: Int32) -> String {
         switch fault.kind {
         case .record, .topic, .leader: "fix what the reason names"
-        case .transaction(let topic):
-            "kafka-transactions.sh --bootstrap-server \(bootstrapServers) abort --topic \(topics[topic.topic])"
-                + " --partition \(partition) --start-offset \(fault.offset ?? 0)"
+        case .transaction(let topic): abortCommand(topics[topic.topic, partition], from: fault.offset ?? 0)
         case .stock, .journal, .input:
             fault.anchors.isEmpty
                 ? "docs/OPERATIONS.md#recreated-topics says what can be done"
@@ -162,6 +161,12 @@ extension ServiceConfiguration {
                     + " (first with --dry-run, which shows what is skipped and what is read again). See docs/OPERATIONS.md#anchors."
                     + " In topics copied from another cluster run only juice anchor --copied: docs/OPERATIONS.md#another-cluster"
         }
+    }
+
+    /// Ends a transaction that another program left open.
+    func abortCommand(_ place: TopicPartition, from offset: Offset) -> String {
+        "kafka-transactions.sh --bootstrap-server \(bootstrapServers) abort --topic \(place.topic) --partition \(place.partition)"
+            + " --start-offset \(offset)"
     }
 
     private func anchorCommand(_ position: InputPosition, accepting missing: Int64) -> String {

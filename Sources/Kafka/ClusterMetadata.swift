@@ -8,8 +8,6 @@ public struct ClusterMetadata: Sendable {
         public let id: Int32
         /// `host:port`, as it is advertised to clients.
         public let address: String
-
-        package init(id: Int32, address: String) { (self.id, self.address) = (id, address) }
     }
 
     /// One topic.
@@ -24,8 +22,6 @@ public struct ClusterMetadata: Sendable {
         public internal(set) var error: KafkaError?
 
         private enum CodingKeys: CodingKey { case name, partitions, settings }
-
-        package init(name: String) { self.name = name }
 
         /// The number of partitions.
         public var partitionCount: Int { partitions.count }
@@ -43,20 +39,12 @@ public struct ClusterMetadata: Sendable {
         public let replicas: [Int32]
         /// Those in sync with the leader.
         public let inSyncReplicas: [Int32]
-
-        /// A partition as a cluster describes it.
-        package init(number: Int32, leader: Int32?, replicas: [Int32], inSyncReplicas: [Int32]) {
-            (self.number, self.leader) = (number, leader)
-            (self.replicas, self.inSyncReplicas) = (replicas, inSyncReplicas)
-        }
     }
 
     /// Those that the cluster counts as alive.
     public package(set) var brokers: [Broker] = []
     /// The requested topics, in the order of the request.
     public package(set) var topics: [Topic] = []
-
-    package init(brokers: [Broker] = [], topics: [Topic] = []) { (self.brokers, self.topics) = (brokers, topics) }
 
     /// The topic of that name; nil if it does not exist or may not be described.
     public subscript(topic: String) -> Topic? { topics.first { $0.name == topic && $0.error == nil } }

@@ -14,10 +14,6 @@ public struct ConsumerGroup: Sendable, Encodable {
         public let host: String
         /// What is assigned to it; empty unless the group is stable.
         public let partitions: [TopicPartition]
-
-        package init(clientID: String, instanceID: String?, host: String, partitions: [TopicPartition]) {
-            (self.clientID, self.instanceID, self.host, self.partitions) = (clientID, instanceID, host, partitions)
-        }
     }
 
     /// Kafka's word for it, such as `Stable`, `Empty` or `PreparingRebalance`; `Dead` if there is no such group.
@@ -28,10 +24,6 @@ public struct ConsumerGroup: Sendable, Encodable {
     public let coordinator: Int32?
     /// In no order.
     public let members: [Member]
-
-    package init(state: String, isStable: Bool, coordinator: Int32?, members: [Member]) {
-        (self.state, self.isStable, self.coordinator, self.members) = (state, isStable, coordinator, members)
-    }
 }
 
 extension Admin {

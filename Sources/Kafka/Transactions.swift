@@ -34,9 +34,8 @@ import Synchronization
 /// session wrote: see ``ProducerFence``. A session belongs to one thread.
 ///
 /// ```swift
-/// let session = TransactionSession(ids: { ["till-1/\($0)/0", "till-1/\($0)/1"] }, setCount: 8, topics: [("out", [:])]) { _ in
-///     (configuration, hooks)
-/// }
+/// let session = TransactionSession(
+///     ids: { ["till-1/\($0)/0", "till-1/\($0)/1"] }, setCount: 8, topics: [("out", [:])], configuration: configuration, hooks: hooks)
 /// try session.initTransactions(timeout: .seconds(1))
 /// try session.begin()
 /// try session.produce(to: 0, partition: 0, key: key, value: value, headers: [])
@@ -46,7 +45,8 @@ public final class TransactionSession {
     private let ids: (_ set: Int) -> [String]
     private let setCount: Int
     private let topics: [(name: String, properties: [String: String])]
-    private let client: (_ index: Int) -> (KafkaConfiguration, ClientHooks)
+    private let configuration: KafkaConfiguration
+    private let hooks: ClientHooks
 
     /// The number of the set that was made last.
     private var set: Int
@@ -84,12 +84,14 @@ public final class TransactionSession {
     ///   - topics: the topics' names and librdkafka's properties for each. Records refer to a topic by its index here.
     ///   - inactivityTimeout: after how long a transaction is given up if a connection broke and no broker confirms anything. It
     ///     doubles with each that is given up, until one commits. Nil waits as long as librdkafka does.
-    ///   - client: the configuration of each producer of a set, and what receives its events.
+    ///   - configuration: that of each producer, but for its id.
+    ///   - hooks: receive the events of all producers.
     public init(
         ids: @escaping (_ set: Int) -> [String], setCount: Int = 1, topics: [(name: String, properties: [String: String])],
-        inactivityTimeout: Duration? = nil, client: @escaping (_ index: Int) -> (KafkaConfiguration, ClientHooks)
+        inactivityTimeout: Duration? = nil, configuration: KafkaConfiguration, hooks: ClientHooks
     ) {
-        (self.ids, self.setCount, self.topics, self.client) = (ids, max(1, setCount), topics, client)
+        (self.ids, self.setCount, self.topics) = (ids, max(1, setCount), topics)
+        (self.configuration, self.hooks) = (configuration, hooks)
         inactivity = inactivityTimeout.map { InactivityTimeout(least: $0) }
         set = .random(in: 0..<self.setCount)
     }
@@ -153,9 +155,8 @@ public final class TransactionSession {
 
     private func makeNext() throws(KafkaError) {
         set = (set + 1) % setCount
-        next = try ids(set).enumerated().map { index, id throws(KafkaError) in
-            let (configuration, hooks) = client(index)
-            return try TransactionalProducer(
+        next = try ids(set).map { id throws(KafkaError) in
+            try TransactionalProducer(
                 id: id, configuration: configuration, hooks: hooks, decisionTimeout: setCount > 1 ? Self.decisionTimeout : nil,
                 ends: ends)
         }

@@ -44,20 +44,36 @@ extension Examination {
     ///
     /// - Parameter configuration: for the commands in the findings.
     package func findings(_ configuration: ServiceConfiguration) -> [Finding] {
-        var diagnosis = Diagnosis(seen: self, configuration: configuration)
-        diagnosis.judge()
+        var found = Diagnosis(seen: self, configuration: configuration)
+        if let outage {
+            found.add(.unavailable, outage, fix: "docs/OPERATIONS.md#juicekafkaunreachable")
+            return found.findings
+        }
+        found.lookAtBrokers()
+        for problem in problems { found.add(.stopped, problem.fault, fix: problem.fix) }
+        for warning in warnings { found.add(.notice, warning.fault, fix: warning.fix) }
+        found.lookAtPartitions()
+        if let group { found.look(at: group) }
+        found.lookAtWaitingCommands()
+        for isDenial in [true, false] {
+            let failures = failures.filter { $0.isDenial == isDenial }.map { "\($0.part) (\($0.reason))" }
+            guard !failures.isEmpty else { continue }
+            found.add(
+                .warning, "not known: \(failures.joined(separator: ", "))",
+                fix: isDenial ? "the rights that it needs are in docs/SECURITY.md" : "look again, or longer with --timeout 60s")
+        }
         // Stable within a severity.
-        return diagnosis.findings.enumerated().sorted {
+        return found.findings.enumerated().sorted {
             ($1.element.severity.rawValue, $0.offset) < ($0.element.severity.rawValue, $1.offset)
         }.map(\.element)
     }
 }
 
-/// Judges what was seen.
+/// Finds what is wrong in what was seen.
 private struct Diagnosis {
     let seen: Examination
     let configuration: ServiceConfiguration
-    private(set) var findings: [Finding] = []
+    var findings: [Finding] = []
 
     /// How long a command may wait, in seconds, before an operator should look: less is a rebalance.
     private static let patience: TimeInterval = 10
@@ -66,30 +82,13 @@ private struct Diagnosis {
 
     init(seen: Examination, configuration: ServiceConfiguration) { (self.seen, self.configuration) = (seen, configuration) }
 
-    private mutating func add(_ severity: Finding.Severity, _ fault: String, fix: String) {
+    mutating func add(_ severity: Finding.Severity, _ fault: String, fix: String) {
         findings.append(Finding(severity: severity, fault: fault, fix: fix))
-    }
-
-    mutating func judge() {
-        if let outage = seen.outage { return add(.unavailable, outage, fix: "docs/OPERATIONS.md#juicekafkaunreachable") }
-        judgeBrokers()
-        for problem in seen.problems { add(.stopped, problem.fault, fix: problem.fix) }
-        for warning in seen.warnings { add(.notice, warning.fault, fix: warning.fix) }
-        judgePartitions()
-        if let group = seen.group { judge(group) }
-        judgeWaiting()
-        for isDenial in [true, false] {
-            let failures = seen.failures.filter { $0.isDenial == isDenial }.map { "\($0.part) (\($0.reason))" }
-            guard !failures.isEmpty else { continue }
-            add(
-                .warning, "not known: \(failures.joined(separator: ", "))",
-                fix: isDenial ? "the rights that it needs are in docs/SECURITY.md" : "look again, or longer with --timeout 60s")
-        }
     }
 
     // MARK: - Brokers
 
-    private mutating func judgeBrokers() {
+    mutating func lookAtBrokers() {
         let alive = Set(seen.brokers.map(\.id))
         let copies = seen.topics.flatMap { topic in topic.partitions.map { (topic: topic, partition: $0) } }
         func names(where isMeant: ((topic: ClusterMetadata.Topic, partition: ClusterMetadata.Partition)) -> Bool) -> String? {
@@ -134,7 +133,7 @@ private struct Diagnosis {
 
     // MARK: - Partitions and members
 
-    private mutating func judgePartitions() {
+    mutating func lookAtPartitions() {
         for partition in seen.partitions {
             guard let fault = partition.fault else { continue }
             // It is among those without a leader, unless its topic is gone.
@@ -161,7 +160,7 @@ private struct Diagnosis {
         }
     }
 
-    private mutating func judge(_ group: ConsumerGroup) {
+    mutating func look(at group: ConsumerGroup) {
         let name = "the group \"\(configuration.group)\""
         guard !group.members.isEmpty else {
             let waiting = seen.inputs.reduce(0) { $0 + $1.waiting }
@@ -171,10 +170,10 @@ private struct Diagnosis {
                 fix: "start the instances again under their ids; the last lines of their logs say why they ended:"
                     + " docs/OPERATIONS.md#juicenoneready")
         }
-        for stranger in group.members where stranger.instanceID == nil {
+        for other in group.members where other.instanceID == nil {
             add(
                 .warning,
-                "\(stranger.clientID) at \(stranger.host) is in \(name), but is no instance of the service, and keeps partitions"
+                "\(other.clientID) at \(other.host) is in \(name), but is no instance of the service, and keeps partitions"
                     + " from those that are", fix: "stop that program, or give it another group")
         }
         guard group.isStable else {
@@ -208,7 +207,7 @@ private struct Diagnosis {
 
     // MARK: - Commands that wait
 
-    private mutating func judgeWaiting() {
+    mutating func lookAtWaitingCommands() {
         let inputs = seen.partitions.filter { $0.fault == nil && $0.isServed }.flatMap(\.inputs)
         // What was sent in the future says nothing of how long it waits.
         let late = inputs.filter { input in
@@ -232,10 +231,7 @@ private struct Diagnosis {
                 .warning,
                 "another program's transaction is open in \(input.place) from offset \(input.decidedEnd) on, for"
                     + " \(spanText(seen.time.timeIntervalSince(open.time))), and later records wait",
-                fix: "kafka-transactions.sh --bootstrap-server \(configuration.bootstrapServers) abort --topic \(input.topic)"
-                    + " --partition \(input.partition) --start-offset \(input.decidedEnd)"
-                    + " (docs/OPERATIONS.md#a-stuck-transaction)"
-            )
+                fix: configuration.abortCommand(input.place, from: input.decidedEnd) + " (docs/OPERATIONS.md#a-stuck-transaction)")
         }
     }
 }

@@ -120,8 +120,8 @@ extension KafkaClients {
         ]).merging(base.properties)
         // A record that arrived compressed may be too large without compression.
         return TransactionSession(
-            ids: { _ in [id] }, topics: topics.map { ($0, ["compression.type": "zstd"]) },
-            client: { [hooks] _ in (configuration, hooks) })
+            ids: { _ in [id] }, topics: topics.map { ($0, ["compression.type": "zstd"]) }, configuration: configuration,
+            hooks: hooks)
     }
 
     func admin() throws(Failure) -> Admin { try made(try Admin(configuration: base, hooks: hooks)) }

@@ -53,7 +53,7 @@ struct RealBrokerFenceTests {
         func session(_ owner: Int = 0) -> TransactionSession {
             TransactionSession(
                 ids: { [name] set in (0...2).map { "\(name)/\(owner)/\(set)/\($0)" } }, setCount: 3, topics: [(name, [:])],
-                client: { [client] _ in (client, quietHooks) })
+                configuration: client, hooks: quietHooks)
         }
 
         func fence() -> ProducerFence { ProducerFence(configuration: client, hooks: quietHooks) }

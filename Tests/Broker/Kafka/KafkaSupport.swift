@@ -77,7 +77,6 @@ extension EmbeddedBroker {
         _ properties: [String: String] = [:], names: [String] = ["one"], setCount: Int = 1, inactivityTimeout: Duration? = nil,
         hooks: ClientHooks = quietHooks
     ) -> TransactionSession {
-        let configuration = client(properties)
         var first: Int?
         return TransactionSession(
             ids: { set in
@@ -85,7 +84,7 @@ extension EmbeddedBroker {
                 first = start
                 return names.map { "\($0)/\((set - start + setCount) % setCount)" }
             }, setCount: setCount, topics: [("t", [:])], inactivityTimeout: inactivityTimeout,
-            client: { _ in (configuration, hooks) })
+            configuration: client(properties), hooks: hooks)
     }
 
     /// The same, with its ids taken over.

@@ -226,7 +226,7 @@ import Testing
         let broker = try EmbeddedBroker.start()
         let first = try (0..<12).map { _ in
             let session = TransactionSession(
-                ids: { ["\($0)"] }, setCount: 1_000_000, topics: [], client: { _ in (broker.client(), quietHooks) })
+                ids: { ["\($0)"] }, setCount: 1_000_000, topics: [], configuration: broker.client(), hooks: quietHooks)
             return try session.initTransactions(timeout: minute)[0]
         }
         #expect(Set(first).count > 1)

@@ -1,10 +1,10 @@
 import Foundation
 import JuiceEngine
 import JuiceMessages
-import Kafka
 import Testing
 
 @testable import JuiceService
+@testable import Kafka
 
 /// What follows from what was seen.
 @Suite struct DoctorTests {
@@ -112,7 +112,7 @@ import Testing
         Case("a rebalance", [(1, "the group \"juice-maker\" is sharing out its partitions (PreparingRebalance)")]) {
             $0.group = group(members: ["shop-1-0": 0], state: "PreparingRebalance")
         },
-        Case("no member reads a partition", [(1, "no member was assigned partition 1")]) {
+        Case("a partition without a reader", [(1, "no member was assigned partition 1")]) {
             $0.group = group(members: ["shop-1-0": 0])
         },
         Case("a takeover that does not succeed", [(1, "shop-3 was assigned partition 1, but has not taken")]) {

@@ -178,9 +178,9 @@ private final class OpenTransaction: @unchecked Sendable {
 
     init(_ cluster: TestCluster, id: String) throws {
         let configuration = KafkaConfiguration(["bootstrap.servers": cluster.bootstrapServers, "transaction.timeout.ms": "60000"])
-        session = TransactionSession(ids: { _ in [id] }, topics: cluster.topics.all.map { ($0, [:]) }) { _ in
-            (configuration, ClientHooks(logger: quietLogger))
-        }
+        session = TransactionSession(
+            ids: { _ in [id] }, topics: cluster.topics.all.map { ($0, [:]) }, configuration: configuration,
+            hooks: ClientHooks(logger: quietLogger))
         try session.initTransactions(timeout: .seconds(20))
         try session.begin()
     }

@@ -55,10 +55,7 @@ struct Transactions {
         let member = try Rebalances(broker: broker).join(group: "transactions")
         let session = TransactionSession(
             ids: { set in (0...1).map { "soak/\(set)/\($0)" } }, setCount: 8, topics: [("out", [:])],
-            client: { _ in
-                let properties = ["bootstrap.servers": broker.bootstrapServers, "linger.ms": "0"]
-                return (KafkaConfiguration(properties), Soak.hooks)
-            })
+            configuration: KafkaConfiguration(["bootstrap.servers": broker.bootstrapServers, "linger.ms": "0"]), hooks: Soak.hooks)
         try session.initTransactions(timeout: .seconds(10))
         let value = [UInt8](repeating: 1, count: 4096)
         func begin() throws {
