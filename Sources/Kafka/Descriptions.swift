@@ -16,10 +16,9 @@ public struct ConsumerGroup: Sendable, Encodable {
         public let partitions: [TopicPartition]
     }
 
-    /// Kafka's word for it, such as `Stable`, `Empty` or `PreparingRebalance`; `Dead` if there is no such group.
+    /// Kafka's word for it, such as `Empty` or `PreparingRebalance`; `Stable` if every member has its assignment and no rebalance is in
+    /// progress; `Dead` if there is no such group.
     public let state: String
-    /// Whether every member has its assignment and no rebalance is in progress.
-    public let isStable: Bool
     /// The id of the broker that coordinates the group.
     public let coordinator: Int32?
     /// In no order.
@@ -52,13 +51,11 @@ extension Admin {
         {
             throw error
         }
-        let state = rd_kafka_ConsumerGroupDescription_state(group)
         let members = (0..<rd_kafka_ConsumerGroupDescription_member_count(group)).compactMap {
             rd_kafka_ConsumerGroupDescription_member(group, $0).map(ConsumerGroup.Member.init)
         }
         return ConsumerGroup(
-            state: String(cString: rd_kafka_consumer_group_state_name(state)),
-            isStable: state == RD_KAFKA_CONSUMER_GROUP_STATE_STABLE,
+            state: String(cString: rd_kafka_consumer_group_state_name(rd_kafka_ConsumerGroupDescription_state(group))),
             coordinator: rd_kafka_ConsumerGroupDescription_coordinator(group).map(rd_kafka_Node_id), members: members)
     }
 

@@ -13,12 +13,6 @@ package struct Examination: Sendable, Encodable {
         package var isDenial = false
     }
 
-    /// A place in a log, and when what is there was written.
-    package struct Record: Sendable, Encodable {
-        package let offset: Offset
-        package let time: Date
-    }
-
     /// An input partition, and how far it is handled.
     package struct Input: Sendable, Encodable {
         package let topic: String
@@ -29,8 +23,8 @@ package struct Examination: Sendable, Encodable {
         package var start: Offset = 0, end: Offset = 0, decidedEnd: Offset = 0
         /// How many commands wait at most: markers of transactions count, too.
         package var waiting: Offset = 0
-        /// The first command that waits, and the first record of an undecided transaction.
-        package var firstWaiting, firstUndecided: Record?
+        /// When the first command that waits was sent, and the first record of an undecided transaction was written.
+        package var waitingSince, undecidedSince: Date?
         /// When the last record that was handled was answered.
         package var lastAnswered: Date?
 
@@ -280,11 +274,11 @@ package final class Examiner {
         }
         guard let decided else { return }
         update { $0.decidedEnd = min(decided[$0.place] ?? $0.end, $0.end) }
-        let waiting = firstRecords(log.committed) { min(max($0.next ?? 0, $0.start), $0.decidedEnd)..<$0.decidedEnd }
-        let undecided = firstRecords(log.uncommitted) { $0.decidedEnd..<$0.end }
+        let waiting = firstTimes(log.committed) { min(max($0.next ?? 0, $0.start), $0.decidedEnd)..<$0.decidedEnd }
+        let undecided = firstTimes(log.uncommitted) { $0.decidedEnd..<$0.end }
         update { input in
-            (input.firstWaiting, input.firstUndecided) = (waiting[input.place], undecided[input.place])
-            if input.firstWaiting != nil { input.waiting = input.decidedEnd - max(input.next ?? 0, input.start) }
+            (input.waitingSince, input.undecidedSince) = (waiting[input.place], undecided[input.place])
+            if input.waitingSince != nil { input.waiting = input.decidedEnd - max(input.next ?? 0, input.start) }
         }
     }
 
@@ -294,15 +288,13 @@ package final class Examiner {
         }
     }
 
-    private func firstRecords(
-        _ consumer: Consumer, in range: (Examination.Input) -> Range<Offset>
-    ) -> [TopicPartition: Examination.Record] {
+    /// The time of the first record in a range of each input.
+    private func firstTimes(_ consumer: Consumer, in range: (Examination.Input) -> Range<Offset>) -> [TopicPartition: Date] {
         let ranges = Dictionary(uniqueKeysWithValues: seen.inputs.map { ($0.place, range($0)) })
         return ask("the records at hand") { timeout throws(KafkaError) in
-            var found: [TopicPartition: Examination.Record] = [:]
+            var found: [TopicPartition: Date] = [:]
             try consumer.read(ranges, timeout: timeout, gaps: .leave) { partition, record in
-                let time = record.timestamp.map { Date(timeIntervalSince1970: Double($0) / 1000) } ?? .now
-                found[partition] = .init(offset: record.offset, time: time)
+                found[partition] = record.timestamp.map { Date(timeIntervalSince1970: Double($0) / 1000) } ?? .now
                 return false
             }
             return found

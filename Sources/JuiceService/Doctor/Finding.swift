@@ -176,7 +176,7 @@ private struct Diagnosis {
                 "\(other.clientID) at \(other.host) is in \(name), but is no instance of the service, and keeps partitions"
                     + " from those that are", fix: "stop that program, or give it another group")
         }
-        guard group.isStable else {
+        guard group.state == "Stable" else {
             return add(
                 .warning, "\(name) is sharing out its partitions (\(group.state))",
                 fix: "look again in 20 s. If it stays, an instance comes and goes or hangs: see the instances' logs")
@@ -211,10 +211,10 @@ private struct Diagnosis {
         let inputs = seen.partitions.filter { $0.fault == nil && $0.isServed }.flatMap(\.inputs)
         // What was sent in the future says nothing of how long it waits.
         let late = inputs.filter { input in
-            input.firstWaiting.map { abs(seen.time.timeIntervalSince($0.time)) > Self.patience } ?? false
+            input.waitingSince.map { abs(seen.time.timeIntervalSince($0)) > Self.patience } ?? false
         }
         // The commands of an unread or stopped partition wait anyway.
-        if !(seen.group?.members.isEmpty ?? false), let oldest = late.compactMap(\.firstWaiting?.time).min() {
+        if !(seen.group?.members.isEmpty ?? false), let oldest = late.compactMap(\.waitingSince).min() {
             add(
                 .warning,
                 "commands wait in \(short(late.map(\.place.description))) (\(late.reduce(0) { $0 + $1.waiting }) at most), the first for"
@@ -224,13 +224,13 @@ private struct Diagnosis {
                     + " its /health/ready and the end of its log say? docs/OPERATIONS.md#juicepartitionstuck")
         }
         for input in inputs where input.next ?? 0 >= input.decidedEnd {
-            guard let open = input.firstUndecided, seen.time.timeIntervalSince(open.time) > Self.longestTransaction else {
+            guard let since = input.undecidedSince, seen.time.timeIntervalSince(since) > Self.longestTransaction else {
                 continue
             }
             add(
                 .warning,
                 "another program's transaction is open in \(input.place) from offset \(input.decidedEnd) on, for"
-                    + " \(spanText(seen.time.timeIntervalSince(open.time))), and later records wait",
+                    + " \(spanText(seen.time.timeIntervalSince(since))), and later records wait",
                 fix: configuration.abortCommand(input.place, from: input.decidedEnd) + " (docs/OPERATIONS.md#a-stuck-transaction)")
         }
     }

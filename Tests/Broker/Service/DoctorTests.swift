@@ -39,7 +39,7 @@ import Testing
 
     private static func group(members: [String: Int32], state: String = "Stable") -> ConsumerGroup {
         ConsumerGroup(
-            state: state, isStable: state == "Stable", coordinator: 1,
+            state: state, coordinator: 1,
             members: members.map { name, partition in
                 .init(
                     clientID: name == "kcat" ? name : "juice", instanceID: name == "kcat" ? nil : name, host: "/10.0.0.1",
@@ -151,11 +151,11 @@ import Testing
             [(1, "another program's transaction is open in juice.orders [0] from offset 10")]
         ) {
             $0.partitions[0].inputs[0].end = 12
-            $0.partitions[0].inputs[0].firstUndecided = .init(offset: 10, time: now - 16)
+            $0.partitions[0].inputs[0].undecidedSince = now - 16
         },
         Case("a young transaction") {
             $0.partitions[0].inputs[0].end = 12
-            $0.partitions[0].inputs[0].firstUndecided = .init(offset: 10, time: now - 14)
+            $0.partitions[0].inputs[0].undecidedSince = now - 14
         },
         // MARK: What is not known
         Case("no right to describe the group", [(1, "not known: the group (denied)")]) { seen in
@@ -220,7 +220,7 @@ extension Examination {
     fileprivate mutating func setWaiting(_ count: Offset, since time: Date) {
         let end = 10 + count
         (partitions[0].inputs[0].end, partitions[0].inputs[0].decidedEnd, partitions[0].inputs[0].waiting) = (end, end, count)
-        partitions[0].inputs[0].firstWaiting = .init(offset: 10, time: time)
+        partitions[0].inputs[0].waitingSince = time
     }
 }
 

@@ -35,7 +35,7 @@ final class Fleet {
 
     /// The partitions that each instance reads; nil during a rebalance.
     func assignment() -> [String: Set<Int32>]? {
-        guard let group = cluster.group, group.isStable else { return nil }
+        guard let group = cluster.group, group.state == "Stable" else { return nil }
         return group.members.reduce(into: [:]) { assignment, member in
             // An instance has a member for each worker: `juice-1-0`, `juice-1-1`.
             guard let name = member.instanceID, let end = name.lastIndex(of: "-") else { return }
