@@ -46,11 +46,15 @@ struct JuiceCommand: AsyncParsableCommand {
     static func main() async {
         // A closed output pipe is detected where it is written. A broker that closes its connection must not end the process.
         signal(SIGPIPE, SIG_IGN)
+        var settings: Settings?
         do {
-            try checkName(CommandLine.arguments.dropFirst().first)
-            var command = try parseAsRoot()
+            let arguments = Array(CommandLine.arguments.dropFirst())
+            try checkName(arguments.first)
+            let completed = try Settings(arguments)
+            settings = completed
+            var command = try parseAsRoot(completed.arguments)
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
-        } catch { end(with: error) }
+        } catch { end(with: error, settings) }
     }
 
     /// Reports an unknown command, which ArgumentParser would call an unexpected argument.
@@ -61,7 +65,7 @@ struct JuiceCommand: AsyncParsableCommand {
         throw Failure(.usage, "there is no command \"\(name.printable)\"\(question)", hint: "See 'juice --help'.")
     }
 
-    private static func end(with error: any Error) -> Never {
+    private static func end(with error: any Error, _ settings: Settings?) -> Never {
         let code = exitCode(for: error)
         if code == .success {
             // A help text, or nothing.
@@ -71,7 +75,8 @@ struct JuiceCommand: AsyncParsableCommand {
         if code == .success || error is ExitCode { exit(withError: code) }
         // ArgumentParser's full message ends with the command that prints the help.
         let hint = fullMessage(for: error).split(separator: "\n").last { $0.contains("--help") }
-        let usage = Failure(.usage, message(for: error), hint: hint?.trimmingCharacters(in: .whitespaces))
+        let text = (message(for: error), hint?.trimmingCharacters(in: .whitespaces))
+        let usage = settings?.failure(text.0, hint: text.1) ?? Failure(.usage, text.0, hint: text.1)
         let failure = error as? Failure ?? (code == .validationFailure ? usage : Failure(.software, "\(error)"))
         StandardError.write(failure.report, isLast: true)
         exit(withError: ExitCode(failure.status.rawValue))

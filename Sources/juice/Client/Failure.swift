@@ -30,6 +30,11 @@ struct Failure: Error, Equatable {
         (self.status, self.message, self.hint) = (status, message, hint)
     }
 
+    /// The same, with one more line of what to do.
+    func with(_ hint: String) -> Failure {
+        Failure(status, message, hint: [self.hint, hint].compactMap(\.self).joined(separator: "\n"))
+    }
+
     /// The text for standard error: `juice: …`, then the hint.
     var report: String {
         let lines = (hint ?? "").split(separator: "\n").map { "  \($0)" }

@@ -1,4 +1,5 @@
 import Foundation
+import JuiceDomain
 import JuiceMessages
 import JuiceService
 import Kafka
@@ -22,6 +23,8 @@ struct KafkaClients: Sendable {
     let bootstrapServers: String
     var origin = Origin.configured
     var topics = TopicNames()
+    /// How long commands wait for brokers and answers.
+    var timeout: Duration
     /// The user's librdkafka properties, which may contain secrets.
     var properties: [String: String] = [:]
     /// Receives librdkafka's log at level debug.
@@ -31,18 +34,19 @@ struct KafkaClients: Sendable {
 
     init(
         bootstrapServers: String, origin: Origin = .configured, topics: TopicNames = TopicNames(),
-        properties: [String: String] = [:], logger: Logger
+        properties: [String: String] = [:], timeout: Duration = .seconds(10), logger: Logger
     ) {
-        (self.bootstrapServers, self.origin, self.topics) = (bootstrapServers, origin, topics)
+        (self.bootstrapServers, self.origin, self.topics, self.timeout) = (bootstrapServers, origin, topics, timeout)
         (self.properties, self.logger) = (properties, logger)
         // No line is logged: a command that needs brokers now ends with an error.
         watch = BrokerWatch(bootstrapServers: bootstrapServers, logger: .lines(level: .critical) { _ in })
     }
 
-    init(_ settings: Settings, runFiles: RunFiles = .ofThisUser()) throws(Failure) {
-        let running = runFiles.live()
-        let (configured, isRequired) = (try settings[.bootstrapServers], try settings[.requireBrokers])
-        if configured == nil, isRequired {
+    init(_ options: ClientOptions) throws(Failure) { try self.init(options.kafka, timeout: options.timeout) }
+
+    init(_ options: KafkaOptions, timeout: Duration = .seconds(10)) throws(Failure) {
+        let (configured, running) = (options.bootstrapServers, RunFiles.ofThisUser().live())
+        if configured == nil, options.requireBrokers {
             throw Failure(
                 .configuration, "no Kafka brokers are named",
                 hint: "set JUICE_BOOTSTRAP_SERVERS to yours, such as kafka1:9092,kafka2:9092")
@@ -51,12 +55,9 @@ struct KafkaClients: Sendable {
         self.init(
             bootstrapServers: configured ?? embedded?.bootstrapServers ?? "127.0.0.1:9092",
             origin: embedded.map { .embedded(processID: $0.processID) } ?? (configured == nil ? .fallback : .configured),
-            topics: TopicNames(prefix: try settings[.topicPrefix]), properties: try KafkaProperties.read(settings),
-            logger: try settings.logger(default: .warning))
+            topics: TopicNames(prefix: options.topicPrefix), properties: try KafkaProperties.read(options), timeout: timeout,
+            logger: options.general.logger(default: .warning))
     }
-
-    /// The same, with changes of the brokers' state in the log of a command that follows topics.
-    func watching(_ settings: Settings) throws(Failure) -> KafkaClients { watching(try settings.logger(default: .notice)) }
 
     /// The same, with changes of the brokers' state in the log of a command that waits for them.
     func watching(_ logger: Logger) -> KafkaClients {
@@ -66,11 +67,14 @@ struct KafkaClients: Sendable {
     }
 
     /// The configuration of a service on these brokers, as far as all commands that need one have it in common.
-    func service(_ settings: Settings, instanceID: String) throws(Failure) -> ServiceConfiguration {
+    func service(group: String, instanceID: String, menu: Menu) -> ServiceConfiguration {
         ServiceConfiguration(
-            bootstrapServers: bootstrapServers, group: try settings[.group], instanceID: instanceID, topics: topics,
-            menu: try settings.menu(), kafkaProperties: properties, capabilities: capabilities)
+            bootstrapServers: bootstrapServers, group: group, instanceID: instanceID, topics: topics, menu: menu,
+            kafkaProperties: properties, capabilities: capabilities)
     }
+
+    /// When a lookup that begins now has to be done.
+    var deadline: Deadline { Deadline(after: timeout) }
 
     var topicCheck: TopicCheck { TopicCheck(names: topics, bootstrapServers: bootstrapServers, capabilities: capabilities) }
 
@@ -127,7 +131,7 @@ extension KafkaClients {
     func admin() throws(Failure) -> Admin { try made(try Admin(configuration: base, hooks: hooks)) }
 
     /// Creates an admin client, and waits until a broker answers.
-    func admin(reachedUntil deadline: Deadline) throws(Failure) -> Admin {
+    func reachedAdmin() throws(Failure) -> Admin {
         let admin = try admin()
         try reach(admin, deadline: deadline)
         return admin

@@ -4,39 +4,51 @@ import JuiceDomain
 import JuiceMessages
 import Kafka
 
-/// Sends one command for a user or a script, and prints the outcome.
-struct Submission {
-    private let clients: KafkaClients
-    private let waits, printsJSON: Bool
-    private let timeout: Duration
-    /// Whether the store was given, and can be mistyped.
-    private let isStoreGiven: Bool
-    /// How answers are phrased, if a language was given: the service may speak another one.
-    private let phrasing: (language: Language, menu: Menu)?
+/// The options of commands that send something to a store.
+struct SubmissionOptions: ParsableArguments {
+    @Option("The store. A name that no command has used before is a new store.", .store) var store = StoreID.main
+    @Flag("Wait for the answer and print it.") var wait = false
+    @Flag("Print JSON: the place of the command, or with --wait the answer and its place.") var json = false
+    @Option("The language of the answer. Unless given, it is the service's.", .word) var language: Language?
+    @OptionGroup var menu: MenuOptions
+    @OptionGroup var client: ClientOptions
 
-    init(_ settings: Settings) throws(Failure) {
-        clients = try KafkaClients(settings)
-        (waits, printsJSON, timeout) = (try settings[.wait], try settings[.json], try settings[.timeout])
-        isStoreGiven = try settings[.store] != nil
-        phrasing = try settings.all(.language).isEmpty ? nil : (settings[.language], settings.menu())
-    }
-
-    /// The id of a command: the configured one, or a new one.
-    static func id(_ settings: Settings, _ setting: Setting<String?>) throws(Failure) -> String {
-        try settings[setting] ?? UUID().uuidString.lowercased()
-    }
-
-    /// Sends the command, and waits for the answer if asked to.
+    /// Sends a command for a user or a script, and prints the outcome.
     ///
     /// - Throws: `ExitCode` for an answer other than made, restocked or cancelled; ``Failure`` without an answer.
-    func run(_ command: OutgoingCommand) throws {
-        let found = try exchange(command)
-        guard waits else { return }
-        guard let (answer, line) = found else { throw Self.noAnswer(to: command, within: timeout) }
-        if printsJSON {
+    func submit(_ command: OutgoingCommand) throws {
+        let clients = try KafkaClients(client)
+        let (id, deadline) = (command.id.printable, clients.deadline)
+        let answers = wait ? try clients.newAnswers() : nil
+        let (delivery, timestamp): (Producer.Delivery, Int64)
+        do throws(Failure) {
+            (delivery, timestamp) = try clients.send(command, deadline: deadline)
+        } catch {
+            guard error.status == .unavailable else { throw error }
+            let again = command.kind == .cancel ? "for \(id)" : "with --\(command.kind)-id \(id)"
+            throw error.with("it may have been written all the same: send it again \(again), and it is carried out once")
+        }
+        let topic = clients.topics[command.kind.topic]
+        if !json {
+            let offset = delivery.offset.map { " offset \($0)" } ?? ""
+            let place = "\(topic) partition \(delivery.partition)\(offset)"
+            StandardOutput.line("sent \(command.kind) \(id) for store \(StoreID.visible(command.store)): \(place)")
+        } else if !wait {
+            // A broker that got the record twice does not report its offset.
+            let place = delivery.offset.map { RecordPlace(timestamp: timestamp, partition: delivery.partition, offset: $0) }
+            let names = [
+                ("topic", topic), ("store", command.store), (command.kind == .restock ? "restockId" : "orderId", command.id),
+            ]
+            StandardOutput.jsonLines([RecordLine.json(place, names.map { ($0, JSONText.line($1)) }, record: nil)])
+        }
+        guard let answers else { return }
+        guard let (answer, line) = try answers.answer(to: command, deadline: deadline) else {
+            throw Self.noAnswer(to: command, within: client.timeout)
+        }
+        if json {
             StandardOutput.jsonLines([line])
         } else {
-            let message = phrasing.map { answer.message(in: $0.language, menu: $0.menu) } ?? answer.message
+            let message = try language.map { answer.message(in: $0, menu: try menu.load()) } ?? answer.message
             StandardOutput.line(message.printable + (answer.isDuplicate ? " (repeated: answered before)" : ""))
         }
         switch answer.outcome {
@@ -47,47 +59,20 @@ struct Submission {
         }
     }
 
-    /// Sends the command, says where it was written, and returns the answer if there is one in time, and its line of JSON.
-    private func exchange(_ command: OutgoingCommand) throws(Failure) -> (answer: Answer, line: [UInt8])? {
-        let deadline = Deadline(after: timeout)
-        let answers = waits ? try clients.newAnswers(timeout: timeout) : nil
-        if isStoreGiven, let warning = clients.warning(aboutNew: command.store, deadline: deadline) {
-            StandardError.write("juice: \(warning)\n")
-        }
-        let (delivery, timestamp): (Producer.Delivery, Int64)
-        do throws(Failure) {
-            (delivery, timestamp) = try clients.send(command, deadline: deadline)
-        } catch  where error.status == .unavailable {
-            var failure = error
-            let id = command.id.printable
-            let again =
-                "it may have been written all the same: send it again "
-                + (command.kind == .cancel ? "for \(id)" : "with --\(command.kind)-id \(id)") + ", and it is carried out once"
-            failure.hint = [error.hint, again].compactMap(\.self).joined(separator: "\n")
-            throw failure
-        }
-        let topic = clients.topics[command.kind.topic]
-        if !printsJSON {
-            let (id, store) = (command.id.printable, StoreID.visible(command.store))
-            let offset = delivery.offset.map { " offset \($0)" } ?? ""
-            StandardOutput.line("sent \(command.kind) \(id) for store \(store): \(topic) partition \(delivery.partition)\(offset)")
-        } else if !waits {
-            // Without time and offset if the broker did not report the offset.
-            let place = delivery.offset.map { RecordPlace(timestamp: timestamp, partition: delivery.partition, offset: $0) }
-            let id = command.kind == .restock ? "restockId" : "orderId"
-            let names = [("topic", topic), ("store", command.store), (id, command.id)]
-            let partition: [(name: String, json: String)] = place == nil ? [("partition", "\(delivery.partition)")] : []
-            let line = RecordLine.json(place, partition + names.map { ($0, JSONText.line($1)) }, record: nil)
-            StandardOutput.jsonLines([line])
-        }
-        return try answers?.answer(to: command, deadline: deadline)
-    }
-
     static func noAnswer(to command: OutgoingCommand, within timeout: Duration) -> Failure {
         Failure(
             .unavailable, "no answer to \(command.kind) \(command.id.printable) within \(DurationText.text(timeout))",
             hint: "it is written and will be answered once the service runs: see `juice show`")
     }
+}
+
+/// The options of commands that send an order or a restock, whose names are looked up on the menu.
+struct CommandOptions: ParsableArguments {
+    @Flag("Send names that are not on this menu, because the service has another one.") var unchecked = false
+    @OptionGroup var submission: SubmissionOptions
+
+    /// Finds juices and fruits; nil leaves the names to the service.
+    func names() throws(Failure) -> MenuNames? { unchecked ? nil : MenuNames(menu: try submission.menu.load()) }
 }
 
 extension KafkaClients {
@@ -110,8 +95,8 @@ extension KafkaClients {
     }
 
     /// A reader of the answers from now on. Create it before sending a command, so that it misses no answer.
-    func newAnswers(timeout: Duration) throws(Failure) -> TopicReader {
-        let reader = try TopicReader(self, topic: topics.results, timeout: timeout)
+    func newAnswers() throws(Failure) -> TopicReader {
+        let reader = try TopicReader(self, topic: topics.results)
         try reader.startAtEnds()
         return reader
     }

@@ -7,21 +7,11 @@ typealias Logs = [TopicPartition: Range<Offset>]
 /// Reads all partitions of some topics for a command, without a consumer group. It reads committed records only, and passes over
 /// what cannot be read, with a warning on standard error.
 final class TopicReader {
-    /// Which offset counts as the end of a partition.
-    enum End {
-        /// The last stable offset: before the first record of an open transaction (KIP-98).
-        case lastStableOffset
-        /// The end of the log. Reading up to there waits for open transactions to end.
-        case highWatermark
-    }
-
     /// The start and end of each partition's log when the reader was created.
     let watermarks: Logs
 
     private let clients: KafkaClients
     private let reader: PartitionReader
-    /// How long to wait for brokers, and for the next records.
-    private let timeout: Duration
     private var reportedGaps = 0
 
     /// After a silence of this long it asks brokers whether they answer.
@@ -31,20 +21,19 @@ final class TopicReader {
     ///
     /// - Parameters:
     ///   - store: reads only the partition of the results that holds this store's answers; nil reads all partitions.
-    ///   - end: which offsets are the ends.
+    ///   - waitsForTransactions: whether the ends are those of the logs. To read up to there, the reader has to wait until open
+    ///     transactions have ended. Otherwise the ends are before the first record of an open transaction (KIP-98).
     init(
-        _ clients: KafkaClients, topic topics: String..., of store: String? = nil, upTo end: End = .lastStableOffset,
-        timeout: Duration
+        _ clients: KafkaClients, topic topics: String..., of store: String? = nil, waitsForTransactions: Bool = false
     ) throws(Failure) {
-        (self.clients, self.timeout) = (clients, timeout)
-        let deadline = Deadline(after: timeout)
+        self.clients = clients
+        let deadline = clients.deadline
         // Reports offsets that have expired, instead of skipping them in silence.
         let consumer = try clients.consumer(reset: "error")
         reader = PartitionReader(consumer, gaps: .pass, onTransientError: clients.watch.noticed)
         try clients.reach(consumer, deadline: deadline)
-        let isSeparate = end == .highWatermark
-        let asker = isSeparate ? try clients.consumer(isolation: "read_uncommitted") : consumer
-        defer { if isSeparate { asker.close() } }
+        let asker = waitsForTransactions ? try clients.consumer(isolation: "read_uncommitted") : consumer
+        defer { if waitsForTransactions { asker.close() } }
         watermarks = try clients.ask(asker, until: deadline) { () throws(KafkaError) in
             // Otherwise librdkafka looks up the leaders of the first partitions up to a second after they are assigned.
             var partitions = try asker.partitions(of: topics, timeout: deadline.remaining)
@@ -105,10 +94,10 @@ final class TopicReader {
 
     /// Reads ranges of offsets completely, in order within each partition.
     ///
-    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` if nothing arrives for the reader's timeout.
+    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` if nothing arrives for the clients' timeout.
     func read(_ ranges: Logs, _ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) {
         try clients.call(try reader.start(ranges))
-        while let records = try clients.call(try reader.next(until: .now + timeout)) {
+        while let records = try clients.call(try reader.next(until: .now + clients.timeout)) {
             for record in records { try body(record) }
             reportGaps()
         }
@@ -183,9 +172,7 @@ extension TopicReader {
         // If the broker finds offsets by time, all of the window is of the period.
         var timeline = Timeline<Found>(from: clients.capabilities.findsOffsetsByTime ? period.lowerBound : Self.always.lowerBound)
         try read(window) { record in
-            let time = timeline.time(of: record.timestamp ?? 0, partition: record.partition)
-            guard period.contains(time), let found = find(record) else { return }
-            timeline.add(found, at: time, partition: record.partition, offset: record.offset)
+            timeline.add(record.timestamp ?? 0, record.partition, record.offset) { period.contains($0) ? find(record) : nil }
         }
         return timeline.sorted
     }
@@ -193,7 +180,7 @@ extension TopicReader {
     /// The parts of some logs before each partition's first record at or after a time, and from it on.
     private func split(_ logs: Logs, at time: Int64) throws(Failure) -> (before: Logs, after: Logs) {
         let times = logs.filter { !$0.value.isEmpty }.mapValues { _ in time }
-        let deadline = Deadline(after: timeout)
+        let deadline = clients.deadline
         let found = try clients.ask(reader.consumer, until: deadline) { () throws(KafkaError) in
             try reader.consumer.offsets(since: times, timeout: deadline.remaining)
         }
@@ -212,15 +199,11 @@ struct Timeline<Found> {
     /// - Parameter start: no record counts as older, in milliseconds since 1970.
     init(from start: Int64) { self.start = start }
 
-    /// The time that the partition's next record counts as.
-    mutating func time(of timestamp: Int64, partition: Int32) -> Int64 {
+    /// Adds what `find` makes of the partition's next record and of the time that it counts as.
+    mutating func add(_ timestamp: Int64, _ partition: Int32, _ offset: Offset, _ find: (_ time: Int64) -> Found?) {
         let time = max(timestamp, latest[partition] ?? start)
         latest[partition] = time
-        return time
-    }
-
-    mutating func add(_ found: Found, at time: Int64, partition: Int32, offset: Offset) {
-        all.append(((time, partition, offset), found))
+        if let found = find(time) { all.append(((time, partition, offset), found)) }
     }
 
     var sorted: [Found] { all.sorted { $0.key < $1.key }.map(\.found) }

@@ -38,54 +38,52 @@ struct AnchorCommand: ParsableCommand {
             """
     )
 
-    @Option(.topic) var topic: String?
-    @Option(.partition) var partition: String?
-    @Option(.offset) var offset: String?
-    @Flag(.earliest) var earliest: Bool?
-    @Flag(.latest) var latest: Bool?
-    @Option(.after) var after: String?
-    @Flag(.copied) var copied: Bool?
-    @Option(.reason) var reason: String?
-    @Option(.accept) var accept: String?
-    @Flag(.dryRun) var dryRun: Bool?
+    @Option("Which input: orders or restocks.", .input) var topic: InputTopic?
+    @Option("The partition of that topic.", .number(in: 0...Int(Int32.max), "number")) var partition: Int?
+    @Option("Go on at this offset.", .number(in: 0 ... .max, "number")) var offset: Int?
+    @Flag("Go on at the oldest record.") var earliest = false
+    @Flag("Go on behind the newest record: skip all that waits.") var latest = false
+    @Option("Go on behind the order or restock with this id, which was answered.", .text("id")) var after: String?
+    @Flag("The topics were copied from another cluster: go on behind what was handled there.") var copied = false
+    @Option("Why, for whoever reads the journal.", .text("text")) var reason: String?
+    @Option(
+        "Accept that this many records and changes are missing, as the service says.", .number(in: 1 ... .max, "number"))
+    var accept: Int?
+    @Flag("Only show what would be skipped and what would be read again.") var dryRun = false
 
-    @Option(.group) var group: String?
-    @Option(.timeout) var timeout: String?
-    @Option(.menu) var menu: String?
-    @OptionGroup var kafka: KafkaOptions
+    @OptionGroup var group: GroupOptions
+    @OptionGroup var menu: MenuOptions
+    @OptionGroup var client: ClientOptions
 
     func run() throws {
-        let settings = try Settings(self)
-        let clients = try KafkaClients(settings)
-        let (isCopy, topic, partition) = (try settings[.copied], try settings[.topic], try settings[.partition])
-        if !isCopy, topic == nil || partition == nil { throw Failure(.usage, "--topic and --partition must say which input") }
+        if !copied, topic == nil || partition == nil { throw Failure(.usage, "--topic and --partition must say which input") }
         let destinations: [PositionAnchor.Destination] = [
-            try settings[.offset].map { .offset(Offset($0)) }, try settings[.earliest] ? .earliest : nil,
-            try settings[.latest] ? .latest : nil, try settings[.after].map { .after(id: $0) },
+            offset.map { .offset(Offset($0)) }, earliest ? .earliest : nil, latest ? .latest : nil, after.map { .after(id: $0) },
         ].compactMap(\.self)
-        guard destinations.count == 1 || destinations.isEmpty && isCopy else {
+        guard destinations.count == 1 || destinations.isEmpty && copied else {
             throw Failure(.usage, "give one of --offset, --earliest, --latest and --after, or --copied")
         }
-        let (timeout, accepted) = (try settings[.timeout], Int64(try settings[.accept] ?? 0))
-        let (reason, isDryRun) = (try settings[.reason], try settings[.dryRun])
-        let configuration = try clients.service(settings, instanceID: "anchor")
+        let clients = try KafkaClients(client)
+        let configuration = clients.service(group: group.group, instanceID: "anchor", menu: try menu.load())
         // Reports a broker that cannot be reached the way all commands do.
-        let admin = try clients.admin(reachedUntil: Deadline(after: timeout))
+        let admin = try clients.reachedAdmin()
         var refused = 0
         for topic in topic.map({ [$0] }) ?? InputTopic.allCases {
             let name = clients.topics[topic.topic]
             let numbers =
                 try partition.map { $0..<$0 + 1 }
-                ?? 0..<clients.partitionCount(of: name, asking: admin, until: Deadline(after: timeout))
+                ?? 0..<clients.partitionCount(of: name, asking: admin, until: clients.deadline)
             for number in numbers {
                 do throws(ServiceError) {
                     let anchor = try PositionAnchor(
                         configuration: configuration, topic: topic, partition: Int32(number),
-                        author: "\(NSUserName())@\(ProcessInfo.processInfo.hostName)", isCopy: isCopy, timeout: timeout,
+                        author: "\(NSUserName())@\(ProcessInfo.processInfo.hostName)", isCopy: copied, timeout: client.timeout,
                         logger: clients.logger)
                     let move = try anchor.look(destinations.first)
-                    if !isDryRun { try anchor.move(to: move.to, reason: reason, copied: move.copied, accepting: accepted) }
-                    StandardOutput.line("\(topic.name) [\(number)] \(isDryRun ? "would go on" : "goes on") \(Self.text(move))")
+                    if !dryRun {
+                        try anchor.move(to: move.to, reason: reason, copied: move.copied, accepting: Int64(accept ?? 0))
+                    }
+                    StandardOutput.line("\(topic.name) [\(number)] \(dryRun ? "would go on" : "goes on") \(Self.text(move))")
                 } catch {
                     guard case .badConfiguration = error, partition == nil else { throw Failure(error) }
                     StandardError.write(Failure(error).report)
@@ -115,36 +113,8 @@ struct AnchorCommand: ParsableCommand {
     }
 }
 
-extension Setting<InputTopic?> {
-    static var topic: Self {
-        Self("topic", "orders or restocks", value: "orders|restocks", help: "Which input: orders or restocks.") { name in
-            InputTopic.allCases.first { "\($0.name)" == name }
-        }
+extension OptionValue<InputTopic> {
+    fileprivate static var input: Self {
+        Self("orders|restocks", "orders or restocks") { name in InputTopic.allCases.first { "\($0.name)" == name } }
     }
-}
-
-extension Setting<Int?> {
-    static var partition: Self { Self("partition", in: 0...Int(Int32.max), value: "number", help: "The partition of that topic.") }
-    static var offset: Self { Self("offset", in: 0 ... .max, value: "number", help: "Go on at this offset.") }
-    static var accept: Self {
-        Self(
-            "accept", in: 1 ... .max, value: "number",
-            help: "Accept that this many records and changes are missing, as the service says.")
-    }
-}
-
-extension Setting<String?> {
-    static var after: Self {
-        Self("after", value: "id", help: "Go on behind the order or restock with this id, which was answered.")
-    }
-    static var reason: Self { Self("reason", help: "Why, for whoever reads the journal.") }
-}
-
-extension Setting<Bool> {
-    static var earliest: Self { Self("earliest", help: "Go on at the oldest record.") }
-    static var latest: Self { Self("latest", help: "Go on behind the newest record: skip all that waits.") }
-    static var copied: Self {
-        Self("copied", help: "The topics were copied from another cluster: go on behind what was handled there.")
-    }
-    static var dryRun: Self { Self("dry-run", help: "Only show what would be skipped and what would be read again.") }
 }

@@ -34,51 +34,41 @@ struct AuditCommand: ParsableCommand {
             """
     )
 
-    @Flag(inversion: .prefixedNo, help: "Print the report as JSON.") var json: Bool?
-    @Option(.duplicateWindow, help: "The service's duplicate window.") var duplicateWindow: String?
-    @Option(.duplicateIDs, help: "How many ids per partition the service remembers for that.") var duplicateIds: String?
-
+    @Flag("Print the report as JSON.") var json = false
+    @OptionGroup var repeats: WindowOptions
     @Option(
         help: ArgumentHelp(
-            "The menu's JSON file. Repeat it for menus that the service had before. (default: the built-in menu)", valueName: "file"
+            "The menu's JSON file. Repeat it for menus that the service had before. Unless given, it is the built-in menu.",
+            valueName: "file"
         ),
         completion: .file(extensions: ["json"]))
     var menu: [String] = []
-    @Option(.timeout) var timeout: String?
-    @OptionGroup var kafka: KafkaOptions
+    @OptionGroup var client: ClientOptions
 
     func run() throws {
-        let settings = try Settings(self)
-        let printsJSON = try settings[.json]
         let progress = ProgressLine()
-        let report = try Self.report(on: KafkaClients(settings), settings) { progress.show("auditing", $0, of: $1) }
+        let report = try report(on: KafkaClients(client)) { progress.show("auditing", $0, of: $1) }
         progress.clear()
-        StandardOutput.line(printsJSON ? try JSONText.indented(report) : report.lines.joined(separator: "\n"))
+        StandardOutput.line(json ? try JSONText.indented(report) : report.lines.joined(separator: "\n"))
         if !report.isClean { throw ExitCode.failure }
     }
 
     /// Reads the topics and judges them.
     ///
     /// - Parameter onProgress: called with how many records were read, of how many, by one thread at a time.
-    static func report(
-        on clients: KafkaClients, _ settings: Settings,
-        onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    func report(
+        on clients: KafkaClients, onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> AuditReport {
-        let (topicPrefix, window) = (try settings[.topicPrefix], try DuplicateWindow(settings))
-        let source = try KafkaAuditSource(clients, topicPrefix, timeout: settings[.timeout], onProgress: onProgress)
+        let source = try KafkaAuditSource(clients, onProgress: onProgress)
+        // Whether the topics let a forwarded command keep its time. Without the right to describe them it is unknown.
+        let findings = try? clients.topicCheck.findings(clients.admin(), reader: nil, timeout: clients.timeout)
         let rules = AuditRules(
-            partitionCount: try source.storePartitionCount(), memoryWindow: window.age, memoryCount: window.count,
-            topicPrefix: topicPrefix, menus: try settings.menus(), allowsOpen: true,
-            keepsTimes: Self.keepsTimes(clients, timeout: try settings[.timeout]))
+            partitionCount: try source.storePartitionCount(), memoryWindow: repeats.window.age, memoryCount: repeats.window.count,
+            topicPrefix: client.kafka.topicPrefix, menus: menu.isEmpty ? [.standard] : try menu.map(MenuOptions.menu),
+            allowsOpen: true, keepsTimes: findings.map { $0.oldestForward == nil } ?? false)
         // More lanes than this would only take memory: reading and judging keep a core busy each.
         let lanes = min(4, ProcessInfo.processInfo.activeProcessorCount)
         return AuditReport(try Audit(of: source, by: rules, lanes: lanes))
-    }
-
-    /// Whether the topics let a forwarded command keep its time. Without the right to describe them it is unknown.
-    private static func keepsTimes(_ clients: KafkaClients, timeout: Duration) -> Bool {
-        let findings = try? clients.topicCheck.findings(clients.admin(), reader: nil, timeout: timeout)
-        return findings.map { $0.oldestForward == nil } ?? false
     }
 }
 
@@ -86,21 +76,14 @@ struct AuditCommand: ParsableCommand {
 /// nothing.
 private final class KafkaAuditSource: AuditSource {
     private let clients: KafkaClients
-    private let topicPrefix: String
     private let watermarks: [TopicPartition: Range<Offset>]
-    private let timeout: Duration
     /// How far partitions were read. Some records are read again.
     private let ends = Mutex<[TopicPartition: Offset]>([:])
     private let onProgress: @Sendable (_ done: Int, _ total: Int) -> Void
 
     /// Looks up the ends of the topics.
-    ///
-    /// - Parameter timeout: how long to wait for the brokers, and for open transactions to end.
-    init(
-        _ clients: KafkaClients, _ topicPrefix: String, timeout: Duration,
-        onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void
-    ) throws(Failure) {
-        let deadline = Deadline(after: timeout)
+    init(_ clients: KafkaClients, onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void) throws(Failure) {
+        let deadline = clients.deadline
         let consumer = try clients.consumer(isolation: "read_uncommitted")
         defer { consumer.close() }
         try clients.reach(consumer, deadline: deadline)
@@ -109,24 +92,22 @@ private final class KafkaAuditSource: AuditSource {
         // before it, so those ends are looked up after.
         for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [Topic] {
             let found = try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
-                let partitions = try consumer.partitions(of: [topicPrefix + topic.name], timeout: deadline.remaining)
+                let partitions = try consumer.partitions(of: [clients.topics[topic]], timeout: deadline.remaining)
                 return try consumer.watermarks(of: partitions, timeout: deadline.remaining)
             }
             watermarks.merge(found) { $1 }
         }
-        (self.clients, self.topicPrefix, self.watermarks) = (clients, topicPrefix, watermarks)
-        (self.timeout, self.onProgress) = (timeout, onProgress)
+        (self.clients, self.watermarks, self.onProgress) = (clients, watermarks, onProgress)
     }
 
     func partitionCount(of topic: Topic) -> Int32 {
-        let name = topicPrefix + topic.name
-        return Int32(watermarks.keys.count { $0.topic == name })
+        Int32(watermarks.keys.count { $0.topic == clients.topics[topic] })
     }
 
     func firstOffset(of topic: Topic, partition: Int32) -> Int64 { watermarks[place(topic, partition)]?.lowerBound ?? 0 }
 
     private func place(_ topic: Topic, _ partition: Int32) -> TopicPartition {
-        TopicPartition(topic: topicPrefix + topic.name, partition: partition)
+        TopicPartition(topic: clients.topics[topic], partition: partition)
     }
 
     func reader(of topic: Topic, partition: Int32, from offset: Int64) throws -> (any AuditReader)? {
@@ -150,7 +131,7 @@ private final class KafkaAuditSource: AuditSource {
 
         func next() throws -> [AuditRecord] {
             do throws(KafkaError) {
-                let records = try reader.next(until: .now + source.timeout).map { $0.map { AuditRecord($0) } } ?? []
+                let records = try reader.next(until: .now + source.clients.timeout).map { $0.map { AuditRecord($0) } } ?? []
                 source.wasRead(place, upTo: records.last.map { $0.offset + 1 })
                 return records
             } catch {

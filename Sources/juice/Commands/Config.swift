@@ -16,14 +16,13 @@ struct ConfigCommand: AsyncParsableCommand {
             """
     )
 
-    @Flag(inversion: .prefixedNo, help: "Print a JSON array.") var json: Bool?
+    @Flag("Print a JSON array.") var json = false
     @OptionGroup var options: ServeOptions
 
     @MainActor
     func run() async throws {
-        let settings = try Settings(self)
-        let entries = try Self.entries(settings)
-        if try settings[.json] { return StandardOutput.line(try JSONText.indented(entries)) }
+        let entries = try entries(Settings(Array(CommandLine.arguments.dropFirst())))
+        if json { return StandardOutput.line(try JSONText.indented(entries)) }
         let rows = entries.map { entry -> [Table.Cell] in
             let source = Table.Cell(entry.source.printable, entry.source == "default" ? .faint : nil)
             return [.init(entry.name, .bold), .init(entry.value?.printable ?? "-"), source]
@@ -31,17 +30,21 @@ struct ConfigCommand: AsyncParsableCommand {
         Table(["setting", "value", "source"], rows).print()
     }
 
-    /// What serve reads for its plan, by name, and then the Kafka properties.
+    /// The settings of serve by name, and then the Kafka properties.
     ///
     /// - Throws: the ``Failure`` that `juice serve` would report.
-    static func entries(_ settings: Settings) throws(Failure) -> [Settings.Entry] {
-        _ = try ServicePlan(settings)
-        let properties = try KafkaProperties.given(settings).sorted { $0.key < $1.key }
-        return settings.read
+    func entries(_ settings: Settings) throws(Failure) -> [Settings.Entry] {
+        _ = try options.configuration()
+        let file = try options.kafka.kafkaPropertyFile.map { path throws(Failure) in
+            try KafkaProperties.read(file: path).mapValues { ($0, "file \(path)") }
+        }
+        let given = settings.kafkaProperties.mapValues { ($0.value, $0.source.name(of: "kafka-property")) }
+        let properties = (file ?? [:]).merging(given) { $1 }.sorted { $0.key < $1.key }
+        return settings.entries.filter { !["json", "kafka-property"].contains($0.name) }
             + properties.map { name, given in
                 Settings.Entry(
-                    name: "\(Setting<String?>.kafkaProperty.name) \(name)",
-                    value: KafkaConfiguration.isSecret(name) ? "********" : given.value, source: given.source)
+                    name: "kafka-property \(name)", value: KafkaConfiguration.isSecret(name) ? "********" : given.0, source: given.1
+                )
             }
     }
 }

@@ -25,16 +25,6 @@ extension LetterPosition {
         }
         self.init(partition: partition, offset: offset)
     }
-
-    /// Parses a position on the command line.
-    init(argument: String) throws(Failure) {
-        guard let position = LetterPosition(argument) else {
-            throw Failure(
-                .usage, "\"\(argument.printable)\" is not PARTITION@OFFSET, such as 3@42",
-                hint: "`juice dead-letters list` shows the positions")
-        }
-        self = position
-    }
 }
 
 /// A record of the dead-letter topic.
@@ -121,9 +111,8 @@ final class DeadLetterReader {
 
     private let reader: TopicReader
 
-    /// - Parameter end: where reading ends; the high watermark waits for open transactions.
-    init(_ clients: KafkaClients, upTo end: TopicReader.End = .lastStableOffset, timeout: Duration) throws(Failure) {
-        reader = try TopicReader(clients, topic: clients.topics.deadLetters, upTo: end, timeout: timeout)
+    init(_ clients: KafkaClients, waitsForTransactions: Bool = false) throws(Failure) {
+        reader = try TopicReader(clients, topic: clients.topics.deadLetters, waitsForTransactions: waitsForTransactions)
     }
 
     /// All matching dead letters, oldest first.

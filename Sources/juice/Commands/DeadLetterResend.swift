@@ -30,66 +30,90 @@ struct DeadLetterResend: ParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The positions, as in the list.", valueName: "partition@offset")) var positions: [String] = []
-    @Flag(inversion: .prefixedNo, help: "Send all that were not resent yet and match --code.") var all: Bool?
-    @Option(.code) var code: String?
-    @Option(
-        .value, value: "file", help: "A file with the value to send instead, or - for standard input.", completion: .file())
-    var value: String?
-    @Option(.key, value: "store", help: "The key to send instead: the store.") var key: String?
-    @Flag(inversion: .prefixedNo, help: "Also send records that would become dead letters again.") var unchecked: Bool?
-    @Flag(inversion: .prefixedNo, help: "Send more than one.") var yes: Bool?
+    @Argument(
+        help: ArgumentHelp("The positions, as in the list.", valueName: "partition@offset"),
+        transform: OptionValue.letterPosition.value)
+    var positions: [LetterPosition] = []
+    @Flag("Send all that were not resent yet and match --code.") var all = false
+    @Option("Only those with this reason, such as notJSON.", .deadLetterCode) var code: String?
+    @Option("A file with the value to send instead, or - for standard input.", .file) var value: String?
+    @Option("The key to send instead: the store. An empty one removes the key.", .text("store")) var key: String?
+    @Flag("Also send records that would become dead letters again.") var unchecked = false
+    @Flag("Send more than one.") var yes = false
+    @OptionGroup var client: ClientOptions
 
-    @Option(.timeout) var timeout: String?
-    @OptionGroup var kafka: KafkaOptions
+    func validate() throws {
+        guard positions.isEmpty == all else {
+            let choice = "name positions as PARTITION@OFFSET, or choose with --all and --code"
+            throw ValidationError("\(all ? "--all and positions exclude each other" : "which dead letters?"): \(choice)")
+        }
+        guard all || code == nil else { throw ValidationError("--code chooses among --all") }
+        guard positions.count == 1 || value == nil && key == nil else {
+            throw ValidationError("--value and --key are for one dead letter at a time")
+        }
+    }
 
     func run() throws {
-        let settings = try Settings(self)
-        let request = try ResendRequest(positions, settings)
-        var counts: [ResendOutcome: Int] = [:]
-        try request.run(KafkaClients(settings), timeout: settings[.timeout]) { outcome, line in
-            counts[outcome, default: 0] += 1
-            StandardOutput.line(line)
+        let counts = try resend(KafkaClients(client)) { StandardOutput.line($0) }
+        if counts.resent + counts.before + counts.refused != 1 {
+            StandardOutput.line("resent \(counts.resent), resent before \(counts.before), refused \(counts.refused)")
         }
-        let (resent, before, refused) = (counts[.resent] ?? 0, counts[.resentBefore] ?? 0, counts[.refused] ?? 0)
-        if resent + before + refused != 1 {
-            StandardOutput.line("resent \(resent), resent before \(before), refused \(refused)")
-        }
-        if refused > 0 { throw ExitCode(Failure.Status.rejected.rawValue) }
+        if counts.refused > 0 { throw ExitCode(Failure.Status.rejected.rawValue) }
     }
-}
 
-/// Which dead letters to resend, and as which records.
-struct ResendRequest {
-    /// Nil chooses by the filter.
-    let positions: Set<LetterPosition>?
-    let filter: (DeadLetter) -> Bool
-    /// What replaces the value and the key; nil keeps them, and an empty key removes the key.
-    var value, key: [UInt8]?
-    /// Whether to send records that are not valid commands.
-    var isUnchecked: Bool
-    /// Whether to send more than one.
-    let isConfirmed: Bool
-    private let decoder = CommandDecoder(menu: .standard)
-
-    init(_ arguments: [String], _ settings: Settings) throws(Failure) {
-        let isAll = try settings[.all]
-        guard arguments.isEmpty == isAll else {
+    /// Sends records for the letters that were asked for and have no note yet.
+    ///
+    /// - Parameter show: receives a line for each letter once its outcome is certain.
+    /// - Throws: ``Failure``, after which some letters may have been sent. The notes say which, so the command can run again.
+    func resend(
+        _ clients: KafkaClients, show: (_ line: String) -> Void
+    ) throws(Failure) -> (resent: Int, before: Int, refused: Int) {
+        let value = try value.map { path throws(Failure) in try Self.contents(of: path) }
+        let count = try clients.partitionCount(
+            of: clients.topics.orders, asking: clients.reachedAdmin(), until: clients.deadline)
+        // Created before the letters are read: it fences all other senders, so the notes are complete.
+        let sender = try DeadLetterSender(clients)
+        let letters: [DeadLetter]
+        do throws(Failure) {
+            let reader = try DeadLetterReader(clients, waitsForTransactions: true)
+            letters = try all ? reader.all { code == nil || $0.code == code } : reader.at(Set(positions))
+        } catch  where error.status == .unavailable {
             throw Failure(
-                .usage, isAll ? "--all and positions exclude each other" : "which dead letters?",
-                hint: "name them as PARTITION@OFFSET, or choose with --all and --code")
+                .unavailable, "the dead letters cannot be read to their end within \(DurationText.text(clients.timeout))",
+                hint: "a transaction of an instance that died may be undecided for some 20 s: try again")
         }
-        positions = isAll ? nil : Set(try arguments.map { text throws(Failure) in try LetterPosition(argument: text) })
-        let code = try settings[.code]
-        filter = { code == nil || $0.code == code }
-        guard isAll || code == nil else { throw Failure(.usage, "--code chooses among --all") }
-        let (path, newKey) = (try settings[.value], try settings[.key])
-        guard positions?.count == 1 || path == nil && newKey == nil else {
-            throw Failure(.usage, "--value and --key are for one dead letter at a time")
+        var (counts, records) = ((resent: 0, before: 0, refused: 0), [Record]())
+        for letter in letters {
+            if letter.isResent {
+                guard !all else { continue }
+                counts.before += 1
+                show("\(letter.position.text) was sent before")
+                continue
+            }
+            do throws(Failure) {
+                let partitionCount = Int32(clamping: max(1, count))
+                records.append(try record(for: letter, value: value, clients.topics, partitionCount: partitionCount))
+            } catch {
+                counts.refused += 1
+                show("\(letter.position.text) not sent: \(error.message)".printable)
+            }
         }
-        value = try path.map { path throws(Failure) in try Self.contents(of: path) }
-        key = newKey.map { Array($0.utf8) }
-        (isUnchecked, isConfirmed) = (try settings[.unchecked], try settings[.yes])
+        guard records.count <= 1 || yes else {
+            throw Failure(.usage, "sending \(records.count.counted("dead letter")) again needs --yes")
+        }
+        for start in stride(from: 0, to: records.count, by: DeadLetterSender.batchSize) {
+            let batch = records[start..<min(start + DeadLetterSender.batchSize, records.count)]
+            do throws(KafkaError) {
+                try sender.send(batch, deadline: clients.deadline)
+            } catch {
+                let fenced = Failure(.unavailable, "another process has started to resend dead letters")
+                let failure = error.code == .fenced ? fenced : clients.failure(error)
+                throw failure.with("run the command again: no letter is sent twice")
+            }
+            counts.resent += batch.count
+            for record in batch { show("\(record.letter.text) sent to \(record.topic) partition \(record.partition)") }
+        }
+        return counts
     }
 
     private static func contents(of path: String) throws(Failure) -> [UInt8] {
@@ -113,19 +137,23 @@ struct ResendRequest {
 
     /// The record to send for a dead letter.
     ///
-    /// - Parameter partitionCount: the number of partitions that own stores.
+    /// - Parameters:
+    ///   - replacement: the value to send; nil sends the letter's.
+    ///   - partitionCount: the number of partitions that own stores.
     /// - Throws: ``Failure`` of status ``Failure/Status/rejected``, which says why it is not sent.
-    func record(for letter: DeadLetter, _ topics: TopicNames, partitionCount: Int32) throws(Failure) -> Record {
+    func record(
+        for letter: DeadLetter, value replacement: [UInt8]?, _ topics: TopicNames, partitionCount: Int32
+    ) throws(Failure) -> Record {
         let source = letter.source.topic
         guard let input = topics.input(named: source) else {
             throw Failure(.rejected, "it came from \(source), which is not \(topics.orders) or \(topics.restocks)")
         }
-        guard letter.truncatedFrom == nil || value != nil else {
+        guard letter.truncatedFrom == nil || replacement != nil else {
             throw Failure(.rejected, "its value was truncated; give the whole value with --value")
         }
-        let value = self.value ?? letter.value
-        let key = self.key.map { $0.isEmpty ? nil : $0 } ?? letter.key
-        if !isUnchecked, let fault = fault(key: key, value: value, of: input) {
+        let value = replacement ?? letter.value
+        let key = self.key.map { $0.isEmpty ? nil : Array($0.utf8) } ?? letter.key
+        if !unchecked, let fault = Self.fault(key: key, value: value, of: input) {
             let fix = fault == .badStore ? "--key" : "--value"
             throw Failure(.rejected, "it would become a dead letter again, as \(fault.code); correct it with \(fix)")
         }
@@ -139,71 +167,10 @@ struct ResendRequest {
     }
 
     /// Why the service would make the record a dead letter; nil if it would not.
-    private func fault(key: [UInt8]?, value: [UInt8]?, of input: InputTopic) -> DeadLetterReason? {
+    private static func fault(key: [UInt8]?, value: [UInt8]?, of input: InputTopic) -> DeadLetterReason? {
         guard (key ?? []).withUnsafeBytes({ StoreID.read(key: $0) != nil }) else { return .badStore }
         return (value ?? []).withUnsafeBytes { bytes in
-            do throws(DeadLetterReason) {
-                _ = try decoder.command(in: bytes, of: input)
-                return nil
-            } catch { return error }
-        }
-    }
-}
-
-/// The outcome for a dead letter.
-enum ResendOutcome { case resent, resentBefore, refused }
-
-extension ResendRequest {
-    /// Sends records for the letters that were asked for and have no note yet.
-    ///
-    /// - Parameters:
-    ///   - timeout: how long to wait for the brokers at each step.
-    ///   - show: receives each outcome once it is certain, and a line that says it.
-    /// - Throws: ``Failure``, after which some letters may have been sent. The notes say which, so the command can run again.
-    func run(_ clients: KafkaClients, timeout: Duration, show: (ResendOutcome, _ line: String) -> Void) throws(Failure) {
-        let deadline = Deadline(after: timeout)
-        let count = try clients.partitionCount(
-            of: clients.topics.orders, asking: clients.admin(reachedUntil: deadline), until: deadline)
-        // Created before the letters are read: it fences all other senders, so the notes are complete.
-        let sender = try DeadLetterSender(clients, timeout: timeout)
-        var records: [Record] = []
-        let letters: [DeadLetter]
-        do throws(Failure) {
-            let reader = try DeadLetterReader(clients, upTo: .highWatermark, timeout: timeout)
-            if let positions { letters = try reader.at(positions) } else { letters = try reader.all(where: filter) }
-        } catch  where error.status == .unavailable {
-            throw Failure(
-                .unavailable, "the dead letters cannot be read to their end within \(DurationText.text(timeout))",
-                hint: "a transaction of an instance that died may be undecided for some 20 s: try again")
-        }
-        for letter in letters {
-            if letter.isResent {
-                if positions != nil { show(.resentBefore, "\(letter.position.text) was sent before") }
-                continue
-            }
-            do throws(Failure) {
-                records.append(try record(for: letter, clients.topics, partitionCount: Int32(clamping: max(1, count))))
-            } catch { show(.refused, "\(letter.position.text) not sent: \(error.message)".printable) }
-        }
-        guard records.count <= 1 || isConfirmed else {
-            throw Failure(.usage, "sending \(records.count.counted("dead letter")) again needs --yes")
-        }
-        for start in stride(from: 0, to: records.count, by: DeadLetterSender.batchSize) {
-            let batch = records[start..<min(start + DeadLetterSender.batchSize, records.count)]
-            do throws(KafkaError) {
-                try sender.send(batch, deadline: Deadline(after: timeout))
-            } catch {
-                let again = "run the command again: no letter is sent twice"
-                if error.code == .fenced {
-                    throw Failure(.unavailable, "another process has started to resend dead letters", hint: again)
-                }
-                var failure = clients.failure(error)
-                failure.hint = [failure.hint, again].compactMap(\.self).joined(separator: "\n")
-                throw failure
-            }
-            for record in batch {
-                show(.resent, "\(record.letter.text) sent to \(record.topic) partition \(record.partition)")
-            }
+            if case .undecodable(let reason) = CommandDecoder(menu: .standard).decode(bytes, of: input) { reason } else { nil }
         }
     }
 }
@@ -224,13 +191,12 @@ struct DeadLetterSender {
     private static let callTimeout = Duration.seconds(1)
 
     /// Fences any other sender of dead letters.
-    init(_ clients: KafkaClients, timeout: Duration) throws(Failure) {
-        let deadline = Deadline(after: timeout)
+    init(_ clients: KafkaClients) throws(Failure) {
         deadLetters = clients.topics.deadLetters
         topics = [clients.topics.orders, clients.topics.restocks, deadLetters]
         let session = clients.transactionSession(id: deadLetters + "/resend", topics: topics)
         self.session = session
-        try clients.ask(nil, until: deadline) { () throws(KafkaError) in
+        try clients.ask(nil, until: clients.deadline) { () throws(KafkaError) in
             _ = try session.initTransactions(timeout: Self.callTimeout)
         }
     }
@@ -239,7 +205,7 @@ struct DeadLetterSender {
     ///
     /// - Throws: ``KafkaError``, after which nothing more can be sent. Initialising the transactional id again could fence a sender
     ///   that started since.
-    func send(_ records: ArraySlice<ResendRequest.Record>, deadline: Deadline) throws(KafkaError) {
+    func send(_ records: ArraySlice<DeadLetterResend.Record>, deadline: Deadline) throws(KafkaError) {
         // A request that librdkafka gave up on may still arrive, and commit half a batch (KIP-890).
         guard !session.hasLostConnection else {
             throw KafkaError(code: .timedOut, message: "a connection was lost during the last batch", isRetriable: true)
@@ -249,7 +215,7 @@ struct DeadLetterSender {
     }
 
     /// Begins a transaction with these records, and notes that mark their letters as resent.
-    func begin(_ records: some Sequence<ResendRequest.Record>) throws(KafkaError) {
+    func begin(_ records: some Sequence<DeadLetterResend.Record>) throws(KafkaError) {
         try session.begin()
         for record in records {
             let from = RecordHeader(name: HeaderName.resentFrom, value: record.letter.headerText)

@@ -20,12 +20,18 @@ struct DeadLettersCommand: ParsableCommand {
     )
 }
 
-extension Setting<String?> {
-    static var code: Self {
+extension OptionValue<String> {
+    static var deadLetterCode: Self {
         let codes = DeadLetterReason.allCases.map(\.code)
-        return Self(
-            "code", "one of \(codes.joined(separator: ", "))", value: "code", help: "Only those with this reason, such as notJSON."
-        ) { codes.contains($0) ? $0 : nil }
+        return Self("code", "one of \(codes.joined(separator: ", "))") { codes.contains($0) ? $0 : nil }
+    }
+}
+
+extension OptionValue<LetterPosition> {
+    static var letterPosition: Self {
+        Self("partition@offset", "PARTITION@OFFSET, such as 3@42: `juice dead-letters list` shows the positions") {
+            LetterPosition($0)
+        }
     }
 }
 
@@ -43,22 +49,16 @@ struct DeadLetterList: ParsableCommand {
             """
     )
 
-    @Option(.code) var code: String?
-    @Flag(inversion: .prefixedNo, help: "Only those that were not resent.") var pending: Bool?
-    @Option(.last, value: "count", help: "How many of the last ones to show. (default: 50)") var last: Int?
-    @Flag(inversion: .prefixedNo, help: "Print each in full, as a line of JSON.") var json: Bool?
-
-    @Option(.timeout) var timeout: String?
-    @OptionGroup var kafka: KafkaOptions
+    @Option("Only those with this reason, such as notJSON.", .deadLetterCode) var code: String?
+    @Flag("Only those that were not resent.") var pending = false
+    @Option("How many of the last ones to show.", .number(in: 0...1_000_000)) var last = 50
+    @Flag("Print each in full, as a line of JSON.") var json = false
+    @OptionGroup var client: ClientOptions
 
     func run() throws {
-        let settings = try Settings(self)
-        let (code, isPendingOnly) = (try settings[.code], try settings[.pending])
-        let last = min(1_000_000, try settings[.last] ?? 50)
-        let printsJSON = try settings[.json]
-        let reader = try DeadLetterReader(KafkaClients(settings), timeout: settings[.timeout])
-        let letters = try reader.last(last) { (code == nil || $0.code == code) && !(isPendingOnly && $0.isResent) }
-        if printsJSON { return StandardOutput.jsonLines(letters.map(\.json)) }
+        let reader = try DeadLetterReader(KafkaClients(client))
+        let letters = try reader.last(last) { (code == nil || $0.code == code) && !(pending && $0.isResent) }
+        if json { return StandardOutput.jsonLines(letters.map(\.json)) }
         guard !letters.isEmpty else { return StandardError.write("no dead letters\n") }
         DeadLetter.table(letters).print()
     }
@@ -78,22 +78,19 @@ struct DeadLetterShow: ParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The position, as in the list.", valueName: "partition@offset")) var position: String
-    @Flag(inversion: .prefixedNo, help: "Write only the bytes of the value.") var raw: Bool?
-    @Flag(inversion: .prefixedNo, help: "Print it as a line of JSON.") var json: Bool?
-
-    @Option(.timeout) var timeout: String?
-    @OptionGroup var kafka: KafkaOptions
+    @Argument(
+        help: ArgumentHelp("The position, as in the list.", valueName: "partition@offset"),
+        transform: OptionValue.letterPosition.value)
+    var position: LetterPosition
+    @Flag("Write only the bytes of the value.") var raw = false
+    @Flag("Print it as a line of JSON.") var json = false
+    @OptionGroup var client: ClientOptions
 
     func run() throws {
-        let settings = try Settings(self)
-        let position = try LetterPosition(argument: position)
-        let (isRaw, printsJSON) = (try settings[.raw], try settings[.json])
-        let reader = try DeadLetterReader(KafkaClients(settings), timeout: settings[.timeout])
-        for letter in try reader.at([position]) {
-            if isRaw {
+        for letter in try DeadLetterReader(KafkaClients(client)).at([position]) {
+            if raw {
                 StandardOutput.write(letter.value ?? [])
-            } else if printsJSON {
+            } else if json {
                 StandardOutput.jsonLines([letter.json])
             } else {
                 StandardOutput.write(letter.sheet(paint: .forStandardOutput()))

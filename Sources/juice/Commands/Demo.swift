@@ -27,19 +27,16 @@ struct DemoCommand: ParsableCommand {
             """
     )
 
-    @OptionGroup var amount: TrafficOptions
-    @Flag(.kiosk) var kiosk: Bool?
+    @OptionGroup var traffic: TrafficOptions
+    @Flag("Serve the web page.") var kiosk = false
     @OptionGroup var page: KioskOptions
-    @Option(.menu) var menu: String?
-    @Option(.language) var language: String?
+    @OptionGroup var menu: MenuOptions
+    @Option("The language of names and messages.", .word) var language = Language.english
     @OptionGroup var general: GeneralOptions
 
     func run() throws {
-        let settings = try Settings(self)
-        let (plan, menu) = (try TrafficPlan(settings), try settings.menu())
-        let secrets = try KioskPlan.staffSecrets(settings)
-        let logger = try settings.logger(default: .warning)
-
+        let (stores, menu, secrets) = (try traffic.storeIDs(), try menu.load(), try page.staffSecrets())
+        let logger = general.logger(default: .warning)
         let interruption = StopSignal.onInterruption()
         let embedded = try EmbeddedKafka(topics: TopicNames(), partitions: 4, runFiles: .ofThisUser(), logger: logger)
         defer { embedded.stop() }
@@ -47,22 +44,21 @@ struct DemoCommand: ParsableCommand {
             bootstrapServers: embedded.bootstrapServers, origin: .embedded(processID: embedded.runFile.processID), logger: logger)
         let health = ServiceHealth()
         let service = ServiceConfiguration(
-            bootstrapServers: embedded.bootstrapServers, instanceID: "demo", menu: menu, language: try settings[.language],
+            bootstrapServers: embedded.bootstrapServers, instanceID: "demo", menu: menu, language: language,
             capabilities: .embedded)
         var services: [any Service] = [OrderService(configuration: service, health: health, logger: logger)]
-        let hasPage = try settings[.kiosk]
-        if hasPage {
+        if kiosk {
             // Without a secret of the user's, staff get a PIN for this run.
             let pin = (0..<6).map { _ in String(Int.random(in: 0...9)) }.joined()
             let own = secrets.isEmpty ? [StaffSecret(pin: pin)].compactMap(\.self) : secrets
-            services += try KioskPlan(clients, settings, stores: plan.stores, staffSecrets: own).services(logger: logger) {
-                address in
+            let plan = try KioskPlan(clients, page, menu: menu, stores: stores, staffSecrets: own)
+            services += plan.services(logger: logger) { address in
                 StandardOutput.line("the page: \(KioskPlan.url(address))" + (secrets.isEmpty ? "; the staff PIN is \(pin)" : ""))
             }
         }
         let group = BackgroundGroup(services)
         defer { group.stop() }
-        let session = try TrafficSession(clients, plan, menu: menu)
+        let session = try TrafficSession(clients, stores: stores, orders: traffic.orders, menu: menu)
         StandardError.write(
             "an embedded Kafka broker at \(clients.bootstrapServers); Ctrl-C ends it\n"
                 + "the service joins its consumer group, which takes some seconds\n")
@@ -74,11 +70,7 @@ struct DemoCommand: ParsableCommand {
                 return health.readiness.isEmpty
             },
             // The page shows the answers, and its address must not scroll away.
-            show: hasPage ? { _ in } : AnswerLine.write)
+            show: kiosk ? { _ in } : AnswerLine.write)
         StandardOutput.line(session.tally.summary)
     }
-}
-
-extension Setting<Bool> {
-    static var kiosk: Self { Self("kiosk", help: "Serve the web page.") }
 }

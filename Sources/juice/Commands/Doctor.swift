@@ -27,32 +27,26 @@ struct DoctorCommand: ParsableCommand {
             """
     )
 
-    @Flag(inversion: .prefixedNo, help: "Print a JSON object.") var json: Bool?
-
-    @Option(.group) var group: String?
-    @Option(.menu) var menu: String?
-    @Option(.timeout) var timeout: String?
-    @OptionGroup var kafka: KafkaOptions
+    @Flag("Print a JSON object.") var json = false
+    @OptionGroup var group: GroupOptions
+    @OptionGroup var menu: MenuOptions
+    @OptionGroup var client: ClientOptions
 
     func run() throws {
-        let settings = try Settings(self)
-        let report = try Self.report(on: KafkaClients(settings), settings)
-        let paint = Paint.forStandardOutput()
-        StandardOutput.line(
-            try settings[.json]
-                ? JSONText.indented(report) : report.lines(paint).joined(separator: "\n"))
+        let report = try report(on: KafkaClients(client))
+        let lines = report.lines(.forStandardOutput()).joined(separator: "\n")
+        StandardOutput.line(json ? try JSONText.indented(report) : lines)
         if report.status != 0 { throw ExitCode(report.status) }
     }
 
     /// Looks, and judges what it sees.
-    static func report(on clients: KafkaClients, _ settings: Settings) throws -> DoctorReport {
-        let timeout = try settings[.timeout]
-        let configuration = try clients.service(settings, instanceID: "doctor")
+    func report(on clients: KafkaClients) throws -> DoctorReport {
+        let configuration = clients.service(group: group.group, instanceID: "doctor", menu: try menu.load())
         var seen = Examination(time: .now)
         do throws(Failure) {
-            let admin = try clients.admin(reachedUntil: Deadline(after: timeout))
+            let admin = try clients.reachedAdmin()
             seen = Examiner(
-                configuration: configuration, admin: admin, watch: clients.watch, timeout: timeout, logger: clients.logger
+                configuration: configuration, admin: admin, watch: clients.watch, timeout: clients.timeout, logger: clients.logger
             ).examine()
         } catch {
             guard error.status == .unavailable else { throw error }

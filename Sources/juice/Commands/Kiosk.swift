@@ -1,6 +1,8 @@
 import ArgumentParser
 import CoreMetrics
 import Foundation
+import JuiceDomain
+import JuiceEngine
 import JuiceMessages
 import JuiceWeb
 import Kafka
@@ -9,46 +11,43 @@ import ServiceLifecycle
 
 /// The options of the page.
 struct KioskOptions: ParsableArguments {
+    @Option("The address of the page; by default it is reachable from this machine only.", .address)
+    var http = HTTPAddress(host: "127.0.0.1", port: 8081)
+    @Option("A file with the token that staff need to edit stock. Unless it or a PIN is given, editing is off.", .file)
+    var staffTokenFile: String?
+    @Option("The same with a PIN, 6 to 15 digits, for people.", .file) var staffPinFile: String?
     @Option(
-        .http, help: "The address of the page. (default: \(KioskPlan.standardAddress), reachable from this machine only)")
-    var http: String?
-    @Option(.staffTokenFile) var staffTokenFile: String?
-    @Option(.staffPINFile) var staffPinFile: String?
-    @Option(.hostNames) var hostNames: String?
-    @Option(.orderRate) var orderRate: String?
-}
+        "Host names of the page, besides localhost and IP addresses, separated by commas.",
+        .init("names", "names, separated by commas") { $0.split(separator: ",").map(String.init) })
+    var hostNames: [String]?
+    @Option("Orders and cancels per second; bursts of up to ten seconds' worth.", .number(in: 1...1_000_000)) var orderRate = 100
 
-extension Setting<String?> {
-    static var staffTokenFile: Self {
-        Self(
-            "staff-token-file", value: "file",
-            help: "A file with the token that staff need to edit stock. (default: editing is off)")
+    /// The secrets in the configured files.
+    func staffSecrets() throws(Failure) -> [StaffSecret] {
+        let (token, pin) = (StaffSecret.tokenLengths, StaffSecret.pinLengths)
+        let characters = "\(token.lowerBound) to \(token.upperBound) characters of ASCII, without spaces"
+        let digits = "\(pin.lowerBound) to \(pin.upperBound) digits"
+        return [
+            try secret(staffTokenFile, "token", of: characters, like: "openssl rand -hex 16", StaffSecret.init(token:)),
+            try secret(staffPinFile, "PIN", of: digits, like: "shuf -r -n 6 -i 0-9 | tr -d '\\n'", StaffSecret.init(pin:)),
+        ].compactMap(\.self)
     }
-    static var staffPINFile: Self {
-        Self("staff-pin-file", value: "file", help: "The same with a PIN, 6 to 15 digits, for people. (default: none)")
-    }
-}
 
-extension Setting<[String]?> {
-    static var hostNames: Self {
-        Self(
-            "host-names", "names, separated by commas", value: "names",
-            help: "Host names of the page, besides localhost and IP addresses, separated by commas."
-        ) { $0.split(separator: ",").map(String.init) }
-    }
-}
-
-extension Setting<Int> {
-    static var orderRate: Self {
-        Self(
-            "order-rate", in: 1...1_000_000, default: 100,
-            help: "Orders and cancels per second; bursts of up to ten seconds' worth.")
-    }
-}
-
-extension Setting<Bool> {
-    static var anyStore: Self {
-        Self("any-store", help: "Accept orders for any store, so that anyone who can reach the page can create stores.")
+    private func secret(
+        _ path: String?, _ name: String, of form: String, like command: String, _ parse: (String) -> StaffSecret?
+    ) throws(Failure) -> StaffSecret? {
+        guard let path else { return nil }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw Failure(.configuration, "the staff \(name)'s file \(path.printable) cannot be read")
+        }
+        // Some editors begin a file with a byte order mark.
+        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines.union(["\u{FEFF}"]))
+        guard let secret = parse(text) else {
+            throw Failure(
+                .configuration, "the staff \(name) in \(path.printable) must have \(form)",
+                hint: "make one with: \(command) > \(path.printable)")
+        }
+        return secret
     }
 }
 
@@ -83,66 +82,63 @@ struct KioskCommand: AsyncParsableCommand {
 
     @OptionGroup var options: KioskOptions
     @Option(
-        .stores, value: "names|@file",
-        help: "Only these stores, separated by commas, or one a line in a file. (default: main and all that have stock)")
-    var stores: String?
-    @Flag(.anyStore) var anyStore: Bool?
-    @Option(.duplicateWindow, help: "The service's duplicate window: how long after an order the page offers to cancel it.")
-    var duplicateWindow: String?
-    @Option(.adminHTTP) var adminHttp: String?
-    @Option(.menu) var menu: String?
-    @Option(
-        help: ArgumentHelp(
-            "The page's language until a visitor picks another: en or ko. (default: the browser's)", valueName: "en|ko"),
-        completion: .list(Language.allCases.map(\.rawValue)))
-    var language: String?
+        "Only these stores, separated by commas, or one a line in a file. Unless given: main and all that have stock.", .stores)
+    var stores: StoreList?
+    @Flag("Accept orders for any store, so that anyone who can reach the page can create stores.") var anyStore = false
+    @Option("The service's duplicate window: how long after an order the page offers to cancel it.", .duplicateWindow)
+    var duplicateWindow = Duration.milliseconds(DuplicateWindow.standard.age)
+    @Option("Serve /health/live, /health/ready and /metrics at this address. Unless given, it does not.", .address)
+    var adminHttp: HTTPAddress?
+    @OptionGroup var menu: MenuOptions
+    @Option("The page's language until a visitor picks another. Unless given, it is the browser's.", .word)
+    var language: Language?
     @OptionGroup var kafka: KafkaOptions
 
     @MainActor
     func run() async throws {
-        let settings = try Settings(self)
-        OutputQueue.startAll(try settings[.logFormat])
-        let clients = try KafkaClients(settings)
-        let plan = try KioskPlan(clients, settings, stores: settings.stores(), staffSecrets: KioskPlan.staffSecrets(settings))
-        let logger = try settings.logger(default: .notice)
-        try logger.started("kiosk", brokers: clients.bootstrapServers, settings, [:])
+        OutputQueue.startAll(kafka.general.logFormat)
+        let (clients, logger) = (try KafkaClients(kafka), kafka.general.logger(default: .notice))
+        let plan = try plan(clients)
+        logger.started("kiosk", brokers: clients.bootstrapServers, kafka, [:])
         let services = plan.services(logger: logger) { address in
             StandardOutput.serviceLine("The kiosk is at \(KioskPlan.url(address))")
         }
         try await ServiceGroup.of(services, signals: [.sigterm, .sigint]).runForUser()
     }
+
+    func plan(_ clients: KafkaClients) throws(Failure) -> KioskPlan {
+        let (menu, stores, secrets) = (try menu.load(), try stores?.names(), try options.staffSecrets())
+        var plan = try KioskPlan(clients, options, menu: menu, stores: stores, staffSecrets: secrets)
+        (plan.configuration.takesAnyStore, plan.configuration.language) = (anyStore, language)
+        (plan.configuration.duplicateWindow, plan.adminAddress) = (duplicateWindow, adminHttp)
+        return plan
+    }
 }
 
 /// What a kiosk runs, checked before anything starts.
 struct KioskPlan {
-    /// The default address of the page, reachable from this machine only.
-    static let standardAddress = HTTPAddress(host: "127.0.0.1", port: 8081)
-
-    let configuration: KioskConfiguration
+    var configuration: KioskConfiguration
     let address: HTTPAddress
     /// The address for health and metrics; nil does not serve them.
-    let adminAddress: HTTPAddress?
+    var adminAddress: HTTPAddress?
     let limits = ConnectionLimits.pages
 
     /// - Parameters:
     ///   - stores: the ids of the stores to show; nil shows `main` and every store that has stock.
     ///   - staffSecrets: each lets staff edit stock; without one staff cannot.
-    init(_ clients: KafkaClients, _ settings: Settings, stores: [String]?, staffSecrets: [StaffSecret]) throws(Failure) {
+    init(
+        _ clients: KafkaClients, _ page: KioskOptions, menu: Menu, stores: [String]?, staffSecrets: [StaffSecret]
+    ) throws(Failure) {
         // Creating a consumer reports invalid librdkafka properties before anything starts.
         _ = try clients.consumer()
-        var configuration = KioskConfiguration(
+        configuration = KioskConfiguration(
             kafka: clients.base.merging(["client.id": "juice-kiosk"]).merging(clients.properties).merging([
                 "bootstrap.servers": clients.bootstrapServers
             ]), topics: clients.topics, capabilities: clients.capabilities,
-            menu: try settings.menu(), stores: stores, takesAnyStore: try settings[.anyStore],
-            language: settings.all(.language).isEmpty ? nil : try settings[.language],
-            staffSecrets: staffSecrets, hostNames: try settings[.hostNames] ?? [], orderRate: try settings[.orderRate])
-        configuration.duplicateWindow = try settings[.duplicateWindow]
+            menu: menu, stores: stores, staffSecrets: staffSecrets, hostNames: page.hostNames ?? [], orderRate: page.orderRate)
         // Leave connections for the requests of open pages, and for loading the page's files.
         configuration.mostPages = min(configuration.mostPages, limits.connections * 3 / 4)
-        self.configuration = configuration
-        adminAddress = try settings[.adminHTTP]
-        address = try settings[.http] ?? Self.standardAddress
+        address = page.http
     }
 
     /// The kiosk and its servers.
@@ -167,37 +163,5 @@ struct KioskPlan {
     static func url(_ address: HTTPAddress) -> String {
         let isAnywhere = address.host == "0.0.0.0" || address.host == "::"
         return "http://\(isAnywhere ? HTTPAddress(host: "127.0.0.1", port: address.port) : address)/"
-    }
-
-    /// The secrets in the configured files.
-    static func staffSecrets(_ settings: Settings) throws(Failure) -> [StaffSecret] {
-        let (token, pin) = (StaffSecret.tokenLengths, StaffSecret.pinLengths)
-        let kinds: [(path: String?, name: String, form: String, make: String, parse: (String) -> StaffSecret?)] = [
-            (
-                try settings[.staffTokenFile], "token",
-                "\(token.lowerBound) to \(token.upperBound) characters of ASCII, without spaces", "openssl rand -hex 16",
-                StaffSecret.init(token:)
-            ),
-            (
-                try settings[.staffPINFile], "PIN", "\(pin.lowerBound) to \(pin.upperBound) digits",
-                "shuf -r -n 6 -i 0-9 | tr -d '\\n'", StaffSecret.init(pin:)
-            ),
-        ]
-        var secrets: [StaffSecret] = []
-        for kind in kinds {
-            guard let path = kind.path else { continue }
-            guard let data = FileManager.default.contents(atPath: path) else {
-                throw Failure(.configuration, "the staff \(kind.name)'s file \(path.printable) cannot be read")
-            }
-            // Some editors begin a file with a byte order mark.
-            let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines.union(["\u{FEFF}"]))
-            guard let secret = kind.parse(text) else {
-                throw Failure(
-                    .configuration, "the staff \(kind.name) in \(path.printable) must have \(kind.form)",
-                    hint: "make one with: \(kind.make) > \(path.printable)")
-            }
-            secrets.append(secret)
-        }
-        return secrets
     }
 }

@@ -16,14 +16,13 @@ struct MenuCommand: ParsableCommand {
             """
     )
 
-    @Flag(inversion: .prefixedNo, help: "Print the menu file.") var json: Bool?
-    @Option(.menu) var menu: String?
+    @Flag("Print the menu file.") var json = false
+    @OptionGroup var menu: MenuOptions
     @OptionGroup var general: GeneralOptions
 
     func run() throws {
-        let settings = try Settings(self)
-        let menu = try settings.menu()
-        if try settings[.json] {
+        let menu = try menu.load()
+        if json {
             var buffer = OutputBuffer()
             MenuFile.encode(menu, into: &buffer)
             return StandardOutput.write(buffer.bytes)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import JuiceDomain
 import JuiceMessages
 
@@ -29,17 +30,13 @@ struct OrderCommand: ParsableCommand {
             "A juice's id, name or alias, and how many of it, from 1 to 100; at most 20 of these. (default: 1)",
             valueName: "juice[:count]")) var juices: [String]
 
-    @Option(.orderID, value: "id", help: "The order's id, of 1 to 128 bytes. (default: a new one)") var orderId: String?
-
+    @Option("The order's id, of 1 to 128 bytes. Unless given, it is a new one.", .commandID) var orderId: String?
     @OptionGroup var options: CommandOptions
 
     func run() throws {
-        let settings = try Settings(self)
-        let names = try settings[.unchecked] ? nil : MenuNames(menu: settings.menu())
-        try Submission(settings).run(
-            .order(
-                id: Submission.id(settings, .orderID), store: settings[.store] ?? StoreID.main,
-                OrderedJuice.items(juices, names)))
+        let id = orderId ?? UUID().uuidString.lowercased()
+        try options.submission.submit(
+            .order(id: id, store: options.submission.store, OrderedJuice.items(juices, options.names())))
     }
 }
 
@@ -88,17 +85,9 @@ struct CancelCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The id of the order.", valueName: "order-id")) var orderID: String
+    @Argument(help: ArgumentHelp("The id of the order.", valueName: "order-id"), transform: OptionValue.commandID.value)
+    var orderID: String
     @OptionGroup var options: SubmissionOptions
 
-    func validate() throws {
-        guard (1...CommandKind.maximumIDLength).contains(orderID.utf8.count) else {
-            throw ValidationError("an order's id is 1 to \(CommandKind.maximumIDLength) bytes long")
-        }
-    }
-
-    func run() throws {
-        let settings = try Settings(self)
-        try Submission(settings).run(.cancel(id: orderID, store: settings[.store] ?? StoreID.main))
-    }
+    func run() throws { try options.submit(.cancel(id: orderID, store: options.store)) }
 }

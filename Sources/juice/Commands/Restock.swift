@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import JuiceDomain
 import JuiceMessages
 
@@ -22,16 +23,13 @@ struct RestockCommand: ParsableCommand {
     @Argument(
         help: ArgumentHelp("What to change: FRUIT=+N, FRUIT=-N or FRUIT=N.", valueName: "fruit=amount")) var amounts: [String]
 
-    @Option(.restockID, value: "id", help: "The restock's id, of 1 to 128 bytes. (default: a new one)") var restockId: String?
+    @Option("The restock's id, of 1 to 128 bytes. Unless given, it is a new one.", .commandID) var restockId: String?
     @OptionGroup var options: CommandOptions
 
     func run() throws {
-        let settings = try Settings(self)
-        let names = try settings[.unchecked] ? nil : MenuNames(menu: settings.menu())
-        let amounts = try RestockAmounts(amounts, names)
-        try Submission(settings).run(
-            .restock(
-                id: Submission.id(settings, .restockID), store: settings[.store] ?? StoreID.main, amounts.kind, amounts.amounts))
+        let (id, amounts) = (restockId ?? UUID().uuidString.lowercased(), try RestockAmounts(amounts, options.names()))
+        try options.submission.submit(
+            .restock(id: id, store: options.submission.store, amounts.kind, amounts.amounts))
     }
 }
 

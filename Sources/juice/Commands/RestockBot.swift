@@ -28,70 +28,51 @@ struct RestockBotCommand: ParsableCommand {
             """
     )
 
-    @Option(.low, value: "count", help: "Refill a fruit when this many or fewer are left.")
-    var low: Int?
-
-    @Option(.target, value: "count", help: "The level to refill up to; more than --low.")
-    var target: Int?
-
-    @Option(
-        .stores, value: "names|@file", help: "Only these stores, separated by commas, or one a line in a file. (default: all)")
-    var stores: String?
-
-    @Option(.botGroup, value: "name", help: "The group of bots that share the stores.")
-    var botGroup: String?
-
+    @Option("Refill a fruit when this many or fewer are left.", .number(in: 0...FruitStore.maximumLevel))
+    var low = RestockBotPlan.standard.low
+    @Option("The level to refill up to; more than --low.", .number(in: 0...FruitStore.maximumLevel))
+    var target = RestockBotPlan.standard.target
+    @Option("Only these stores, separated by commas, or one a line in a file. Unless given, all.", .stores) var stores: StoreList?
+    // What the 128 bytes of a refill's id leave for it, beside partition and offset.
+    @Option("The group of bots that share the stores.", .text("name", ofAtMost: CommandKind.maximumIDLength - 31))
+    var botGroup = RestockBotPlan.standard.group
+    @OptionGroup var service: GroupOptions
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
-        let settings = try Settings(self)
-        OutputQueue.startAll(try settings[.logFormat])
-        let (plan, interruption) = (try RestockBotPlan(settings), StopSignal.onInterruption())
-        let (clients, logger) = (try KafkaClients(settings), try settings.logger(default: .notice))
-        try logger.started("restock-bot", brokers: clients.bootstrapServers, settings, ["group": "\(plan.group)"])
+        OutputQueue.startAll(kafka.general.logFormat)
+        let (plan, interruption) = (try plan(), StopSignal.onInterruption())
+        let (clients, logger) = (try KafkaClients(kafka), kafka.general.logger(default: .notice))
+        logger.started("restock-bot", brokers: clients.bootstrapServers, kafka, ["group": "\(plan.group)"])
         try plan.run(clients, logger) { interruption.isRequested }
     }
-}
 
-extension Setting<Int> {
-    static var low: Self { Self("low", in: 0...FruitStore.maximumLevel, default: 5) }
-    static var target: Self { Self("target", in: 0...FruitStore.maximumLevel, default: 30) }
-}
-
-extension Setting<String> {
-    static var botGroup: Self {
-        // What the 128 bytes of a refill's id leave for it, beside partition and offset.
-        let longest = CommandKind.maximumIDLength - "/-".utf8.count - 10 - 19
-        return Self("bot-group", default: "juice-restock-bot", "1 to \(longest) bytes long") { text in
-            (1...longest).contains(text.utf8.count) ? text : nil
+    func plan() throws(Failure) -> RestockBotPlan {
+        guard low < target else {
+            let hint = "a fruit with LOW or fewer left is refilled up to TARGET"
+            throw Failure(.usage, "--low \(low) must be below --target \(target)", hint: hint)
         }
+        guard botGroup != service.group else {
+            throw Failure(.configuration, "--bot-group \(botGroup.printable) is the service's; bots need another")
+        }
+        let stores = try stores?.names()
+        return RestockBotPlan(low: low, target: target, stores: stores.map { Set($0.map(Name.init)) }, group: botGroup)
     }
 }
 
 /// What a restock bot does.
 struct RestockBotPlan: Sendable {
+    static let standard = RestockBotPlan()
+
     /// A fruit is short at this level and below, and is refilled up to that one.
-    var low = Setting<Int>.low.standard, target = Setting<Int>.target.standard
+    var low = 5, target = 30
     /// The only stores to refill; nil for all.
     var stores: Set<Name>?
     /// The consumer group of the bots that share the stores.
-    var group = Setting<String>.botGroup.standard
+    var group = "juice-restock-bot"
 }
 
 extension RestockBotPlan {
-    init(_ settings: Settings) throws(Failure) {
-        (low, target) = (try settings[.low], try settings[.target])
-        guard low < target else {
-            let hint = "a fruit with LOW or fewer left is refilled up to TARGET"
-            throw Failure(.usage, "--low \(low) must be below --target \(target)", hint: hint)
-        }
-        stores = try settings.stores().map { Set($0.map(Name.init)) }
-        group = try settings[.botGroup]
-        guard try group != settings[.group] else {
-            throw Failure(.configuration, "--bot-group \(group.printable) is the service's; bots need another")
-        }
-    }
-
     /// Runs a bot on this thread until it is asked to end. After an error that passes, another one reads again from the committed
     /// offsets, and makes the same decisions.
     func run(_ clients: KafkaClients, _ logger: Logger, until isEnded: () -> Bool) throws(Failure) {

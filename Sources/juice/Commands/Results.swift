@@ -26,31 +26,27 @@ struct ResultsCommand: ParsableCommand {
             """
     )
 
-    @Flag(inversion: .prefixedNo, help: "Print new answers as they arrive.") var follow: Bool?
-    @Option(.store, value: "store", help: "Only this store.") var store: String?
-    @Option(.orderID, value: "id", help: "Only answers to this order and its cancel.") var orderId: String?
-    @Option(.last, value: "count", help: "Start with this many of the last answers.") var last: Int?
+    @Flag("Print new answers as they arrive.") var follow = false
+    @Option("Only this store.", .store) var store: String?
+    @Option("Only answers to this order and its cancel.", .commandID) var orderId: String?
+    @Option("Start with this many of the last answers.", .number(in: 0 ... .max)) var last: Int?
     @OptionGroup var period: PeriodOptions
-    @Flag(inversion: .prefixedNo, help: "Also print the service's notes.") var notes: Bool?
-    @Flag(inversion: .prefixedNo, help: "Print each record as a line of JSON, with its time, partition and offset.") var json: Bool?
-
-    @Option(.timeout) var timeout: String?
-    @OptionGroup var kafka: KafkaOptions
+    @Flag("Also print the service's notes.") var notes = false
+    @Flag("Print each record as a line of JSON, with its time, partition and offset.") var json = false
+    @OptionGroup var client: ClientOptions
 
     func run() throws {
-        let settings = try Settings(self)
-        let (last, period, order) = (try settings[.last], try settings.period(), try settings[.orderID])
-        let (follows, store) = (try settings[.follow], try settings[.store])
-        guard !follows || period.upperBound == TopicReader.always.upperBound else {
+        let period = try period.period()
+        guard !follow || period.upperBound == TopicReader.always.upperBound else {
             throw Failure(.usage, "--follow and --until exclude each other")
         }
         // The revisions of one order have gaps.
-        let printer = AnswerPrinter(printsJSON: try settings[.json], findsGaps: order == nil)
+        let printer = AnswerPrinter(printsJSON: json, findsGaps: orderId == nil)
         defer { printer.flush() }
-        let interruption = follows ? StopSignal.onInterruption() : nil
-        let clients = try KafkaClients(settings).watching(settings)
-        let filter = AnswerFilter(store: store, order: order, showsNotes: try settings[.notes])
-        let reader = try TopicReader(clients, topic: clients.topics.results, of: store, timeout: settings[.timeout])
+        let interruption = follow ? StopSignal.onInterruption() : nil
+        let clients = try KafkaClients(client).watching(client.kafka.general.logger(default: .notice))
+        let filter = AnswerFilter(store: store, order: orderId, showsNotes: notes)
+        let reader = try TopicReader(clients, topic: clients.topics.results, of: store)
         if let last {
             try reader.last(last, in: period, filter.entry).forEach(printer.print)
         } else if interruption == nil || period != TopicReader.always {
@@ -85,42 +81,21 @@ struct HistoryCommand: ParsableCommand {
             """
     )
 
-    @Option(.store, value: "store", help: "The store. (default: main)") var store: String?
+    @Option("The store.", .store) var store = StoreID.main
     @OptionGroup var period: PeriodOptions
-    @Flag(inversion: .prefixedNo, help: "Print each answer's record as a line of JSON, with its time, partition and offset.")
-    var json: Bool?
-
-    @Option(.timeout) var timeout: String?
-    @OptionGroup var kafka: KafkaOptions
+    @Flag("Print each answer's record as a line of JSON, with its time, partition and offset.") var json = false
+    @OptionGroup var client: ClientOptions
 
     func run() throws {
-        let settings = try Settings(self)
-        let (period, store) = (try settings.period(), try settings[.store] ?? StoreID.main)
-        let printer = AnswerPrinter(printsJSON: try settings[.json], showsChanges: true)
+        let (clients, period) = (try KafkaClients(client), try period.period())
+        let printer = AnswerPrinter(printsJSON: json, showsChanges: true)
         defer { printer.flush() }
-        let clients = try KafkaClients(settings)
-        try TopicReader(clients, topic: clients.topics.results, of: store, timeout: settings[.timeout])
+        try TopicReader(clients, topic: clients.topics.results, of: store)
             .read(in: period, AnswerFilter(store: store).entry, printer.print)
         if printer.isEmpty {
             let then = period == TopicReader.always ? "yet" : "in that time"
             StandardError.write("the stock of \(StoreID.visible(store)) has not changed \(then)\n")
         }
-    }
-}
-
-/// The options for a period.
-struct PeriodOptions: ParsableArguments {
-    @Option(.since, value: "time", help: "Only what was written at or after this time.") var since: String?
-    @Option(.until, value: "time", help: "Only what was written before this time.") var until: String?
-}
-
-extension Settings {
-    /// The time between `--since` and `--until`.
-    func period() throws(Failure) -> TopicReader.Period {
-        let since = max(try self[.since] ?? 0, TopicReader.always.lowerBound)
-        let until = try self[.until] ?? TopicReader.always.upperBound
-        guard since < until else { throw Failure(.usage, "--since must be before --until") }
-        return since..<until
     }
 }
 
@@ -164,21 +139,25 @@ final class AnswerPrinter {
     private let printsJSON, findsGaps, showsChanges: Bool
     private let paint: Paint
     private var trackers: [Name: RevisionTracker] = [:]
-    private var output: BatchedOutput
+    /// One write per line would dominate the cost.
+    private var buffer: [UInt8] = []
+    private let output: ([UInt8]) -> Void
 
     /// - Parameters:
     ///   - printsJSON: whether to print the records instead of lines for people.
     ///   - findsGaps: whether all answers of a store are printed, so that missing revisions can be found.
     ///   - showsChanges: whether to print only answers that changed the stock, and how they did.
+    ///   - output: writes many lines.
     init(
         printsJSON: Bool, findsGaps: Bool = true, showsChanges: Bool = false, paint: Paint = .forStandardOutput(),
-        to output: BatchedOutput = BatchedOutput()
+        to output: @escaping ([UInt8]) -> Void = StandardOutput.write
     ) {
         (self.printsJSON, self.findsGaps, self.showsChanges) = (printsJSON, findsGaps, showsChanges)
         (self.paint, self.output) = (paint, output)
     }
 
     func print(_ entry: AnswerFilter.Entry) {
+        defer { if buffer.count > 65_536 { flush() } }
         let answer = entry.answer
         let gap = findsGaps ? answer.flatMap { trackers[Name($0.store), default: RevisionTracker()].gap(before: $0) } : nil
         guard !showsChanges || answer?.revision != nil && answer?.isDuplicate == false else { return }
@@ -190,28 +169,32 @@ final class AnswerPrinter {
             if printsJSON {
                 let store = JSONText.line(answer.store)
                 let missing = #"{"from":\#(from),"message":"\#(message)","store":\#(store),"to":\#(to)}"#
-                write(RecordLine.json(entry.place, [("missing", missing)], record: nil))
+                buffer += StandardOutput.jsonLine(RecordLine.json(entry.place, [("missing", missing)], record: nil))
             } else {
-                output.line(AnswerLine.text(time: time, answer.store, ("missing", .red), message, paint: paint))
+                line(AnswerLine.text(time: time, answer.store, ("missing", .red), message, paint: paint))
             }
         }
         let place = "partition \(entry.place.partition) offset \(entry.place.offset)"
         if printsJSON {
-            write(RecordLine.json(entry.place, record: entry.bytes, isJSON: answer != nil))
+            buffer += StandardOutput.jsonLine(RecordLine.json(entry.place, record: entry.bytes, isJSON: answer != nil))
         } else if let answer {
-            let line = AnswerLine.text(answer, time: time, paint: paint)
-            output.line(showsChanges ? line + "  revision \(answer.revision ?? 0)\(answer.amounts)" : line)
+            let text = AnswerLine.text(answer, time: time, paint: paint)
+            line(showsChanges ? text + "  revision \(answer.revision ?? 0)\(answer.amounts)" : text)
         } else if entry.isNote {
             let columns = [time, place, String(decoding: entry.bytes, as: UTF8.self).printable]
-            output.line(columns.compactMap { $0.map { paint(.faint, $0) } }.joined(separator: "  "))
+            line(columns.compactMap { $0.map { paint(.faint, $0) } }.joined(separator: "  "))
         } else {
-            output.line("(\(place) is no answer that this version knows)")
+            line("(\(place) is no answer that this version knows)")
         }
     }
 
-    func flush() { output.flush() }
+    /// Writes what was printed since the last call.
+    func flush() {
+        if !buffer.isEmpty { output(buffer) }
+        buffer.removeAll(keepingCapacity: true)
+    }
 
-    private func write(_ json: [UInt8]) { output.write(StandardOutput.jsonLine(json)) }
+    private func line(_ text: String) { buffer += Array(text.utf8) + [UInt8(ascii: "\n")] }
 }
 
 extension Answer {

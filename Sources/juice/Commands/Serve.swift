@@ -10,32 +10,29 @@ import ServiceLifecycle
 /// All options of the service.
 struct ServeOptions: ParsableArguments {
     @OptionGroup var kafka: KafkaOptions
-    @Option(.group) var group: String?
+    @OptionGroup var group: GroupOptions
+    @Option("The name of this instance in its group; keep it across restarts.", .text("name")) var instanceId = hostName
+    @Option("Workers in this process, each with its own thread.", .number(in: 1...1000)) var workers = 1
+    @OptionGroup var repeats: WindowOptions
     @Option(
-        help: ArgumentHelp(
-            "The name of this instance in its group; keep it across restarts. (default: the host name)", valueName: "name"))
-    var instanceId: String?
-    @Option(.workers) var workers: String?
-    @Option(.duplicateWindow) var duplicateWindow: String?
-    @Option(.duplicateIDs) var duplicateIds: String?
-    @Option(.answerBytes) var answerBytes: String?
+        """
+        How many bytes of each partition's latest answers are kept in memory, and as many of older ones that repeats asked for. \
+        Others are read from the results again.
+        """, .number(in: 0...1 << 40, "bytes"))
+    var answerBytes = ServiceConfiguration.standardAnswerBytes
     @OptionGroup var topics: TopicOptions
-    @Option(.menu) var menu: String?
+    @OptionGroup var menu: MenuOptions
     @Option(
-        .stores, value: "names|@file",
-        help: """
-            The only stores to serve, separated by commas, or one a line in a file. Commands to others are rejected. \
-            (default: all, so that a mistyped name is a new store)
-            """)
-    var stores: String?
-    @Option(.language) var language: String?
-    @Flag(.createTopics) var createTopics: Bool?
-    @Option(.http) var http: String?
-    @Option(.readyFile) var readyFile: String?
-}
-
-extension Setting<String> {
-    static var instanceID: Self { Self("instance-id", default: hostName) }
+        """
+        The only stores to serve, separated by commas, or one a line in a file. Commands to others are rejected. Unless given, it \
+        serves all, so that a mistyped name is a new store.
+        """, .stores)
+    var stores: StoreList?
+    @Option("The language of messages in answers.", .word) var language = Language.english
+    @Flag("Create the topics that are missing.") var createTopics = false
+    @Option("Serve /health/live, /health/ready and /metrics at this address. Unless given, it does not.", .address)
+    var http: HTTPAddress?
+    @Option("A file that exists while the service is ready, for health checks.", .file) var readyFile: String?
 
     /// The local host name, without a DNS lookup.
     private static var hostName: String {
@@ -44,30 +41,6 @@ extension Setting<String> {
         let bytes = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         return bytes.isEmpty ? "juice" : String(decoding: bytes, as: UTF8.self)
     }
-}
-
-extension Setting<String?> {
-    static var readyFile: Self {
-        Self("ready-file", value: "file", help: "A file that exists while the service is ready, for health checks. (default: none)")
-    }
-}
-
-extension Setting<Int> {
-    static var workers: Self {
-        Self("workers", in: 1...1000, default: 1, help: "Workers in this process, each with its own thread.")
-    }
-    static var answerBytes: Self {
-        Self(
-            "answer-bytes", in: 0...1 << 40, default: ServiceConfiguration.standardAnswerBytes, value: "bytes",
-            help: """
-                How many bytes of each partition's latest answers are kept in memory, and as many of older ones that \
-                repeats asked for. Others are read from the results again.
-                """)
-    }
-}
-
-extension Setting<Bool> {
-    static var createTopics: Self { Self("create-topics", help: "Create the topics that are missing.") }
 }
 
 /// `juice serve`: the service.
@@ -93,40 +66,41 @@ struct ServeCommand: AsyncParsableCommand {
 
     @MainActor
     func run() async throws {
-        let settings = try Settings(self)
-        OutputQueue.startAll(try settings[.logFormat])
-        var plan = try ServicePlan(settings)
-        do { try plan.configuration.validate() } catch { throw Failure(error) }
-        let readyFile = try plan.readyFile.map { path throws(Failure) in try ReadyFile(path: path) }
+        OutputQueue.startAll(options.kafka.general.logFormat)
+        let logger = options.kafka.general.logger(default: .notice)
+        var configuration = try options.configuration()
+        do { try configuration.validate() } catch { throw Failure(error) }
+        let readyFile = try options.readyFile.map { path throws(Failure) in try ReadyFile(path: path) }
         var embedded: EmbeddedKafka?
         defer { embedded?.stop() }
-        if plan.configuration.bootstrapServers.isEmpty {
+        if configuration.bootstrapServers.isEmpty {
             let broker = try EmbeddedKafka(
-                topics: plan.configuration.topics, partitions: plan.partitions, runFiles: .ofThisUser(), logger: plan.logger)
+                topics: configuration.topics, partitions: options.topics.partitions, runFiles: .ofThisUser(), logger: logger)
             embedded = broker
-            plan.configuration.bootstrapServers = broker.bootstrapServers
-            plan.configuration.capabilities = .embedded
-            StandardOutput.serviceLine(Self.welcome(broker.bootstrapServers, topics: plan.configuration.topics))
+            (configuration.bootstrapServers, configuration.capabilities) = (broker.bootstrapServers, .embedded)
+            StandardOutput.serviceLine(Self.welcome(broker.bootstrapServers, topics: configuration.topics))
         }
-        let configuration = plan.configuration
-        try plan.logger.started(
-            "serve", brokers: configuration.bootstrapServers, settings,
-            [
-                "group": "\(configuration.group)", "instance": "\(configuration.instanceID)",
-                "workers": "\(configuration.workers)",
-            ])
+        let about: Logger.Metadata = [
+            "group": "\(configuration.group)", "instance": "\(configuration.instanceID)", "workers": "\(configuration.workers)",
+            "menu": "\(options.menu.menu ?? "built-in")",
+        ]
+        logger.started("serve", brokers: configuration.bootstrapServers, options.kafka, about)
         let health = ServiceHealth { readyFile?.set(isReady: $0) }
-        let metrics = plan.http.map { _ in
+        let metrics = options.http.map { _ in
             Metrics(ServiceMetric.allCases.map { .init($0.rawValue, help: $0.help) })
         }
+        let creates = options.createTopics && configuration.capabilities.managesTopics
+        let topicPlan = TopicPlan(
+            names: configuration.topics, partitionCount: options.topics.partitions,
+            replicationFactor: options.topics.replicationFactor)
         let service = OrderService(
-            configuration: configuration, topicPlan: configuration.capabilities.managesTopics ? plan.topicPlan : nil,
-            health: health, metrics: metrics?.registry, logger: plan.logger)
+            configuration: configuration, topicPlan: creates ? topicPlan : nil, health: health, metrics: metrics?.registry,
+            logger: logger)
         var services: [any Service] = [service]
-        if let http = plan.http, let metrics {
+        if let http = options.http, let metrics {
             let server = metrics.server(
                 at: http, readyMetric: ServiceMetric.ready.rawValue, liveness: { health.liveness },
-                readiness: { health.readiness }, countsItself: true, logger: plan.logger)
+                readiness: { health.readiness }, countsItself: true, logger: logger)
             // The server stops last, so that it can report health while the service stops.
             services.insert(server, at: 0)
         }
@@ -152,46 +126,22 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// What `juice serve` runs, checked before anything starts.
-struct ServicePlan {
-    var configuration: ServiceConfiguration
-    let partitions: Int
-    let logger: Logger
-    /// The path of the file that exists while the service is ready.
-    let readyFile: String?
-    let http: HTTPAddress?
-    /// The topics to create if they are missing.
-    let topicPlan: TopicPlan?
-
-    init(_ settings: Settings) throws(Failure) {
-        logger = try settings.logger(default: .notice)
+extension ServeOptions {
+    /// What the service runs with. Without brokers it is to start an embedded one, and name it there.
+    func configuration() throws(Failure) -> ServiceConfiguration {
         // Creating a client reports invalid librdkafka properties before the welcome text is printed.
-        let clients = try KafkaClients(settings)
+        let clients = try KafkaClients(kafka)
         _ = try clients.admin()
-        configuration = try clients.service(settings, instanceID: settings[.instanceID])
-        if try settings[.bootstrapServers] == nil {
-            // The command starts an embedded broker, and names it and its capabilities here.
-            (configuration.bootstrapServers, configuration.capabilities) = ("", .full)
-        }
-        configuration.workers = try settings[.workers]
-        configuration.stores = try settings.stores().map { ByteKeyTable(keys: $0) }
-        configuration.language = try settings[.language]
-        configuration.duplicateWindow = try DuplicateWindow(settings)
-        configuration.answerBytes = try settings[.answerBytes]
+        var configuration = clients.service(group: group.group, instanceID: instanceId, menu: try menu.load())
+        if kafka.bootstrapServers == nil { (configuration.bootstrapServers, configuration.capabilities) = ("", .full) }
+        configuration.workers = workers
+        let stores = try stores?.names()
+        configuration.stores = stores.map { ByteKeyTable(keys: $0) }
+        configuration.language = language
+        configuration.duplicateWindow = repeats.window
+        configuration.answerBytes = answerBytes
         configuration.openFiles = OpenFileLimit.raised
-        partitions = try settings[.partitions]
-        let replicationFactor = try settings[.replicationFactor]
-        topicPlan =
-            try settings[.createTopics]
-            ? TopicPlan(names: clients.topics, partitionCount: partitions, replicationFactor: replicationFactor) : nil
-        http = try settings[.http]
-        readyFile = try settings[.readyFile]
-    }
-}
-
-extension DuplicateWindow {
-    init(_ settings: Settings) throws(Failure) {
-        self.init(age: Int64(try settings[.duplicateWindow] / .milliseconds(1)), count: try settings[.duplicateIDs])
+        return configuration
     }
 }
 

@@ -29,41 +29,36 @@ struct ShowCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The id of the order or restock.", valueName: "order-id")) var id: String
-    @Option(.store, value: "store", help: "Only this store.") var store: String?
+    @Argument(
+        help: ArgumentHelp("The id of the order or restock.", valueName: "order-id"), transform: OptionValue.commandID.value)
+    var id: String
+    @Option("Only this store.", .store) var store: String?
     @OptionGroup var period: PeriodOptions
-    @Flag(inversion: .prefixedNo, help: "Print each record as a line of JSON, with its time, topic, partition and offset.")
-    var json: Bool?
-
-    @Option(.timeout) var timeout: String?
-    @OptionGroup var kafka: KafkaOptions
-
-    func validate() throws {
-        guard (1...CommandKind.maximumIDLength).contains(id.utf8.count) else {
-            throw ValidationError("an id is 1 to \(CommandKind.maximumIDLength) bytes long")
-        }
-    }
+    @Option("The service's duplicate window: how much older a command may be than its repeat.", .duplicateWindow)
+    var duplicateWindow = Duration.milliseconds(DuplicateWindow.standard.age)
+    @Flag("Print each record as a line of JSON, with its time, topic, partition and offset.") var json = false
+    @OptionGroup var client: ClientOptions
 
     func run() throws {
-        let settings = try Settings(self)
-        let printsJSON = try settings[.json]
-        let search = try CommandSearch(KafkaClients(settings), id: id, settings)
+        let search = try search(KafkaClients(client))
         let events = try search.run()
         guard !events.isEmpty else { throw search.notFound }
-        if printsJSON { return StandardOutput.jsonLines(events.map(\.json)) }
+        if json { return StandardOutput.jsonLines(events.map(\.json)) }
         Table(Array(repeating: "", count: 5), events.map(\.cells)).print(withTitles: false)
         for note in search.notes { StandardOutput.line(Paint.forStandardOutput()(.faint, note)) }
+    }
+
+    func search(_ clients: KafkaClients) throws(Failure) -> CommandSearch {
+        CommandSearch(clients, id: id, store: store, period: try period.period(), window: duplicateWindow)
     }
 }
 
 /// A record about a command.
 struct CommandEvent {
-    /// In the order of cause and effect.
-    enum Kind: Int { case command, forwarded, answer, deadLetter }
-
     let topic, store: String
     let place: RecordPlace
-    let kind: Kind
+    /// What it is, for programs: `answer`, `deadLetter`, `forwarded` or the kind of a command.
+    let event: String
     /// What it is, for people.
     let word: String
     var colour: Paint.Colour?
@@ -76,16 +71,10 @@ struct CommandEvent {
     /// A value may be long. `--json` has all of it.
     private static let textWidth = 200
 
-    /// What it is, for programs.
-    private var event: String {
-        switch kind {
-        case .command, .forwarded: word
-        case .answer: "answer"
-        case .deadLetter: "deadLetter"
-        }
+    /// By time. A forwarded command and its answer may have the time of the command.
+    var order: (Int64, Int, Offset) {
+        (place.timestamp ?? 0, ["forwarded": 1, "answer": 2, "deadLetter": 3][event] ?? 0, place.offset)
     }
-
-    var order: (Int64, Int, Offset) { (place.timestamp ?? 0, kind.rawValue, place.offset) }
 
     /// One line, with what all lines of `--json` have, and what the record is.
     var json: [UInt8] {
@@ -117,7 +106,6 @@ final class CommandSearch {
     private let period: TopicReader.Period
     /// How much older a command may be than its repeat, in milliseconds.
     private let longestRepeat: Int64
-    private let timeout: Duration
     private let journalReader = JournalReader()
     private let commandDecoder = CommandDecoder(menu: .standard)
 
@@ -134,10 +122,9 @@ final class CommandSearch {
     /// How much later than the duplicate window a repeat is still recognized, in milliseconds.
     private static let grace: Int64 = 5 * 60_000
 
-    init(_ clients: KafkaClients, id: String, _ settings: Settings) throws(Failure) {
-        (self.clients, self.id) = (clients, Array(id.utf8))
-        (store, period, timeout) = (try settings[.store], try settings.period(), try settings[.timeout])
-        longestRepeat = try DuplicateWindow(settings).age + Self.grace
+    init(_ clients: KafkaClients, id: String, store: String?, period: TopicReader.Period, window: Duration) {
+        (self.clients, self.id, self.store, self.period) = (clients, Array(id.utf8), store, period)
+        longestRepeat = Int64(window / .milliseconds(1)) + Self.grace
     }
 
     /// Searches. Call it once.
@@ -145,7 +132,7 @@ final class CommandSearch {
     /// - Returns: the records by their timestamps. Clocks may differ.
     func run() throws(Failure) -> [CommandEvent] {
         let topics = clients.topics
-        let reader = try TopicReader(clients, topic: topics.results, topics.orders, topics.restocks, of: store, timeout: timeout)
+        let reader = try TopicReader(clients, topic: topics.results, topics.orders, topics.restocks, of: store)
         let (progress, total) = (ProgressLine(), reader.watermarks.offsetCount)
         defer { progress.clear() }
         var done = 0
@@ -157,10 +144,10 @@ final class CommandSearch {
             return !isComplete
         }
         if isAll { searchedSince = period.lowerBound }
-        for letter in try DeadLetterReader(clients, timeout: timeout).all(where: matches) {
+        for letter in try DeadLetterReader(clients).all(where: matches) {
             found.append(
                 CommandEvent(
-                    topic: topics.deadLetters, store: letter.store, place: letter.place, kind: .deadLetter,
+                    topic: topics.deadLetters, store: letter.store, place: letter.place, event: "deadLetter",
                     word: "dead letter", colour: .red,
                     text: "\(letter.code), from \(letter.source.text): \(letter.message)" + (letter.isResent ? "  (resent)" : ""),
                     members: letter.members))
@@ -171,7 +158,7 @@ final class CommandSearch {
     /// What to say after the records.
     var notes: [String] {
         var notes: [String] = []
-        if !found.contains(where: { $0.kind == .answer || $0.kind == .deadLetter }) { notes.append("no answer was found") }
+        if !found.contains(where: { ["answer", "deadLetter"].contains($0.event) }) { notes.append("no answer was found") }
         if searchedSince > period.lowerBound {
             let time = DateTime.text(milliseconds: searchedSince)
             notes.append("searched back to \(time): `juice results --order-id` lists older answers to the same id, too")
@@ -205,19 +192,19 @@ final class CommandSearch {
         guard let value = record.value, matches(record.timestamp) else { return }
         let topic = record.topic
         guard let input = clients.topics.input(named: topic) else { return addAnswer(record, value) }
-        guard let (kind, id) = try? commandDecoder.command(in: value, of: input), id.bytes.elementsEqual(self.id),
+        guard let (kind, id) = commandDecoder.command(in: value, of: input), id.bytes.elementsEqual(self.id),
             let store = StoreID.read(key: record.key), matches(store)
         else { return }
         func header(_ name: String) -> LetterPosition? {
             record.headers.last { $0.name == name }?.text.flatMap { LetterPosition($0, separator: "/") }
         }
         let (from, letter) = (header(HeaderName.forwardedFrom), header(HeaderName.resentFrom))
+        let event = from == nil ? "\(kind)" : "forwarded"
         commands.insert(Place(topic: input, position: LetterPosition(partition: record.partition, offset: record.offset)))
         if let from { named.insert(Place(topic: input, position: from)) }
         found.append(
             CommandEvent(
-                topic: topic, store: String(store), place: RecordPlace(record), kind: from == nil ? .command : .forwarded,
-                word: from == nil ? "\(kind)" : "forwarded",
+                topic: topic, store: String(store), place: RecordPlace(record), event: event, word: event,
                 text: (from.map { "from \($0.text)" } ?? String(decoding: value, as: UTF8.self))
                     + (letter.map { "  (resent from the dead letter \($0.text))" } ?? ""), record: Array(value)))
     }
@@ -236,7 +223,7 @@ final class CommandSearch {
         let (word, colour) = AnswerLine.outcome(answer)
         found.append(
             CommandEvent(
-                topic: record.topic, store: answer.store, place: RecordPlace(record), kind: .answer, word: word,
+                topic: record.topic, store: answer.store, place: RecordPlace(record), event: "answer", word: word,
                 colour: colour, text: answer.message + (answer.isDuplicate ? "  (repeated)" : ""), record: Array(value)))
     }
 
@@ -249,25 +236,16 @@ final class CommandSearch {
         guard matches(letter.timestamp), store.map({ Name($0) == Name(letter.store) }) ?? true, let value = letter.value,
             let input = clients.topics.input(named: letter.source.topic)
         else { return false }
-        let isCommand = value.withUnsafeBytes { value in
-            (try? commandDecoder.command(in: value, of: input))?.id.bytes.elementsEqual(id)
-        }
+        let isCommand = value.withUnsafeBytes { commandDecoder.command(in: $0, of: input)?.id.bytes.elementsEqual(id) }
         let quoted = JSONText.line(String(decoding: id, as: UTF8.self))
         return isCommand ?? (Data(value).range(of: Data(quoted.utf8)) != nil)
     }
 }
 
 extension CommandDecoder {
-    /// The kind and the id of the command in a record of an input, whether it is to be rejected or not.
-    ///
-    /// - Throws: why it cannot be answered.
-    func command(
-        in value: UnsafeRawBufferPointer, of topic: InputTopic
-    ) throws(DeadLetterReason) -> (kind: CommandKind, id: BorrowedText) {
-        switch decode(value, of: topic) {
-        case .command(let kind, let id, _): (kind, id)
-        case .undecodable(let reason): throw reason
-        }
+    /// The kind and the id of the command in a record of an input, whether it is to be rejected or not; nil for a dead letter.
+    fileprivate func command(in value: UnsafeRawBufferPointer, of topic: InputTopic) -> (kind: CommandKind, id: BorrowedText)? {
+        if case .command(let kind, let id, _) = decode(value, of: topic) { (kind, id) } else { nil }
     }
 }
 

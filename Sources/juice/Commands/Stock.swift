@@ -19,21 +19,18 @@ struct StockCommand: ParsableCommand {
             """
     )
 
-    @Option(.store, value: "store", help: "Only this store.") var store: String?
-    @Flag(inversion: .prefixedNo, help: "Keep showing changes.") var watch: Bool?
-    @Flag(inversion: .prefixedNo, help: "Print each record as a line of JSON, with its time, partition and offset.") var json: Bool?
-
-    @Option(.timeout) var timeout: String?
-    @Option(.menu) var menu: String?
-    @Option(.language) var language: String?
-    @OptionGroup var kafka: KafkaOptions
+    @Option("Only this store.", .store) var store: String?
+    @Flag("Keep showing changes.") var watch = false
+    @Flag("Print each record as a line of JSON, with its time, partition and offset.") var json = false
+    @Option("The language of the table's titles.", .word) var language = Language.english
+    @OptionGroup var menu: MenuOptions
+    @OptionGroup var client: ClientOptions
 
     func run() throws {
-        let settings = try Settings(self)
-        let (store, printsJSON, menu) = (try settings[.store], try settings[.json], try settings.menu())
-        let language = try settings[.language]
-        let interruption = try settings[.watch] ? StopSignal.onInterruption() : nil
-        let reader = try StockReader(KafkaClients(settings).watching(settings), store: store, timeout: settings[.timeout])
+        let menu = try menu.load()
+        let interruption = watch ? StopSignal.onInterruption() : nil
+        let clients = try KafkaClients(client).watching(client.kafka.general.logger(default: .notice))
+        let reader = try StockReader(clients, store: store)
         func printRecords(_ entries: [StockReader.Entry]) {
             StandardOutput.jsonLines(entries.map { RecordLine.json($0.place, record: $0.bytes) })
         }
@@ -42,21 +39,18 @@ struct StockCommand: ParsableCommand {
         }
 
         try reader.readAll()
-        var entries = reader.latest
-        if let store, entries.isEmpty {
-            entries = [.initial(of: store, menu)]
-            StandardError.write("no order or restock has changed \(StoreID.visible(store)) yet: this is the initial stock\n")
-        }
-        if printsJSON {
+        let entries = reader.latest
+        if entries.isEmpty {
+            let name = store.map(StoreID.visible) ?? "any store"
+            StandardError.write("no order or restock has changed \(name) yet: `juice menu` shows the initial stock\n")
+        } else if json {
             printRecords(entries)
-        } else if entries.isEmpty {
-            StandardError.write("no order or restock has changed any store yet\n")
         } else {
             printTable(entries)
         }
         guard let interruption else { return }
         try reader.reader.follow(until: interruption, reader.apply) { changes in
-            if printsJSON {
+            if json {
                 printRecords(changes)
             } else if StandardOutput.isTerminal {
                 // Clears the terminal, and moves the cursor to its top left.
@@ -73,21 +67,11 @@ struct StockCommand: ParsableCommand {
 
 /// Reads the stock of all stores, or of one, from the stock topic.
 final class StockReader {
-    /// A store's latest record, its bytes, and its place unless it was never written.
+    /// A store's latest record, its bytes and its place.
     struct Entry {
         let record: StockRecord
         let bytes: [UInt8]
-        let place: RecordPlace?
-
-        /// What the record of a store would be that no command has changed.
-        static func initial(of store: String, _ menu: Menu) -> Entry {
-            var buffer = OutputBuffer()
-            BorrowedText.withText(store) { name in
-                AnswerEncoder(menu: menu).stock(store: name, revision: 0, levels: FruitStore(menu: menu), into: &buffer)
-            }
-            let stock = menu.fruits.map { FruitAmount(fruit: $0.id, amount: $0.initialStock) }
-            return Entry(record: StockRecord(store: store, revision: 0, stock: stock), bytes: buffer.bytes, place: nil)
-        }
+        let place: RecordPlace
     }
 
     let reader: TopicReader
@@ -96,8 +80,8 @@ final class StockReader {
     private var entries: [Name: Entry] = [:]
 
     /// - Parameter store: nil reads all stores.
-    init(_ clients: KafkaClients, store: String?, timeout: Duration) throws(Failure) {
-        reader = try TopicReader(clients, topic: clients.topics.stock, timeout: timeout)
+    init(_ clients: KafkaClients, store: String?) throws(Failure) {
+        reader = try TopicReader(clients, topic: clients.topics.stock)
         self.store = store
     }
 

@@ -23,19 +23,16 @@ struct StoresCommand: ParsableCommand {
             """
     )
 
-    @Option(.stores, value: "names|@file", help: "The stores that the service is to serve. (default: all)") var stores: String?
-    @Flag(inversion: .prefixedNo, help: "Print a line of JSON for each store.") var json: Bool?
-
-    @Option(.timeout) var timeout: String?
-    @OptionGroup var kafka: KafkaOptions
+    @Option("The stores that the service is to serve. Unless given, it serves all.", .stores) var stores: StoreList?
+    @Flag("Print a line of JSON for each store.") var json = false
+    @OptionGroup var client: ClientOptions
 
     func run() throws {
-        let settings = try Settings(self)
-        let known = try settings.stores()
-        let reader = try StockReader(KafkaClients(settings), store: nil, timeout: settings[.timeout])
+        let known = try stores?.names()
+        let reader = try StockReader(KafkaClients(client), store: nil)
         try reader.readAll()
         let rows = StoreRows(reader.latest, known: known)
-        if try settings[.json] { return StandardOutput.jsonLines(rows.json) }
+        if json { return StandardOutput.jsonLines(rows.json) }
         guard !rows.json.isEmpty else { return StandardError.write("no order or restock has changed any store yet\n") }
         rows.table.print()
         StandardError.write("\(rows.json.count.counted("store"))\n")
@@ -156,41 +153,15 @@ extension StoreList: CustomStringConvertible {
     }
 }
 
-extension Setting<StoreList?> {
+extension OptionValue<StoreList> {
     static var stores: Self {
         Self(
-            "stores",
+            "names|@file",
             "stores' ids with commas in between, each once and without anything that cannot be seen, or @ and a file of them",
-            { StoreList($0) })
+            parse: { StoreList($0) })
     }
-}
-
-extension Settings {
-    /// The stores that are named, or those in the file that is; nil if none are.
-    func stores() throws(Failure) -> [String]? { try self[.stores]?.names() }
 }
 
 extension StoreID {
     fileprivate static func isValid(_ id: String) -> Bool { (1...maximumLength).contains(id.utf8.count) }
-}
-
-// MARK: - Names that may be mistyped
-
-extension KafkaClients {
-    /// The most records of the stock topic that are read for a warning.
-    private static let mostRecordsForWarning = 50_000
-
-    /// A warning before a command to a store that no command has changed yet, although there are others: a mistyped name would find
-    /// the initial stock. Nil also if the stock topic cannot be read soon.
-    func warning(aboutNew store: String, deadline: Deadline) -> String? {
-        let timeout = min(deadline.remaining, .seconds(2))
-        guard let reader = try? StockReader(self, store: nil, timeout: timeout),
-            reader.reader.watermarks.offsetCount <= Self.mostRecordsForWarning,
-            (try? reader.readAll()) != nil
-        else { return nil }
-        let stores = reader.latest.map(\.record.store)
-        guard !stores.isEmpty, !stores.contains(where: { Name($0) == Name(store) }) else { return nil }
-        let similar = NearestNames.of(store, among: stores).map(StoreID.visible)
-        return "store \(StoreID.visible(store)) is new, no command has changed it yet\(NearestNames.question(similar))"
-    }
 }

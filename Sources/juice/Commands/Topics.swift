@@ -28,22 +28,18 @@ struct TopicsCommand: ParsableCommand {
         )
 
         @OptionGroup var topics: TopicOptions
-        @Option(.timeout) var timeout: String?
-        @OptionGroup var kafka: KafkaOptions
+        @OptionGroup var client: ClientOptions
 
         func run() throws {
-            let settings = try Settings(self)
-            let clients = try KafkaClients(settings)
+            let clients = try KafkaClients(client)
             let plan = TopicPlan(
-                names: clients.topics, partitionCount: try settings[.partitions],
-                replicationFactor: try settings[.replicationFactor])
-            let deadline = Deadline(after: try settings[.timeout])
+                names: clients.topics, partitionCount: topics.partitions, replicationFactor: topics.replicationFactor)
             guard clients.capabilities.managesTopics else {
                 throw Failure(
                     .unavailable, "the embedded broker at \(clients.bootstrapServers) cannot create topics on request",
                     hint: "it creates them at its start: `juice serve --partitions N`")
             }
-            let admin = try clients.admin(reachedUntil: deadline)
+            let (admin, deadline) = (try clients.reachedAdmin(), clients.deadline)
             let created = try clients.ask(admin, until: deadline) { () throws(KafkaError) in
                 try admin.create(plan.topics, timeout: deadline.remaining)
             }
@@ -69,14 +65,11 @@ struct TopicsCommand: ParsableCommand {
                 """
         )
 
-        @Option(.timeout) var timeout: String?
-        @OptionGroup var kafka: KafkaOptions
+        @OptionGroup var client: ClientOptions
 
         func run() throws {
-            let settings = try Settings(self)
-            let clients = try KafkaClients(settings)
-            let deadline = Deadline(after: try settings[.timeout])
-            let admin = try clients.admin(reachedUntil: deadline)
+            let clients = try KafkaClients(client)
+            let (admin, deadline) = (try clients.reachedAdmin(), clients.deadline)
             let reader = try clients.consumer(isolation: "read_uncommitted")
             defer { reader.close() }
             let (findings, metadata) = try clients.ask(admin, until: deadline) { () throws(KafkaError) in

@@ -21,17 +21,16 @@ struct TrafficCommand: ParsableCommand {
             """
     )
 
-    @OptionGroup var amount: TrafficOptions
+    @OptionGroup var traffic: TrafficOptions
+    @OptionGroup var menu: MenuOptions
     @OptionGroup var kafka: KafkaOptions
-    @Option(.menu) var menu: String?
 
     func run() throws {
-        let settings = try Settings(self)
-        let plan = try TrafficPlan(settings)
-        let interruption = StopSignal.onInterruption()
+        let (stores, interruption) = (try traffic.storeIDs(), StopSignal.onInterruption())
         // Each run needs new ids: those of the last run were answered already.
         let run = String(UInt64.random(in: 0...UInt64(UInt32.max)), radix: 36) + "-"
-        let session = try TrafficSession(KafkaClients(settings), plan, menu: settings.menu(), run: run)
+        let session = try TrafficSession(
+            KafkaClients(kafka), stores: stores, orders: traffic.orders, menu: menu.load(), run: run)
         try session.run(until: { interruption.isRequested }, show: AnswerLine.write)
         StandardOutput.line(session.tally.summary)
     }
@@ -39,25 +38,11 @@ struct TrafficCommand: ParsableCommand {
 
 /// The options of simulated traffic.
 struct TrafficOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("End after this many answered orders. (default: at Ctrl-C)", valueName: "count")) var orders: Int?
-    @Option(
-        help: ArgumentHelp(
-            "The stores, separated by commas, or one a line in a file. (default: gangnam,hongdae,jamsil)",
-            valueName: "names|@file"))
-    var stores: String?
-}
+    @Option("End after this many answered orders. Unless given, it ends at Ctrl-C.", .number(in: 1 ... .max)) var orders: Int?
+    @Option("The stores, separated by commas, or one a line in a file.", .stores)
+    var stores = StoreList.names(["gangnam", "hongdae", "jamsil"])
 
-/// The configuration of simulated traffic.
-struct TrafficPlan {
-    let stores: [String]
-    /// How many orders to send; nil runs until the user ends it.
-    let orders: Int?
-    var seed = UInt64.random(in: 0 ... .max)
-
-    init(_ settings: Settings) throws(Failure) {
-        orders = try settings[.orders]
-        stores = try settings.stores() ?? ["gangnam", "hongdae", "jamsil"]
-    }
+    func storeIDs() throws(Failure) -> [String] { try stores.names() }
 }
 
 /// Generates the orders and cancels of simulated points of sale, always the same with the same seed, and the restocks of a bot.
@@ -140,14 +125,18 @@ final class TrafficSession {
     private var (nextOrderAt, lastAnswerAt) = (ContinuousClock.now, ContinuousClock.now)
     private var failedDelivery: KafkaError?
 
-    /// - Parameter run: a part of every id, as in ``Traffic``.
-    init(_ clients: KafkaClients, _ plan: TrafficPlan, menu: Menu, run: String = "") throws(Failure) {
-        (self.clients, orderLimit) = (clients, plan.orders)
+    /// - Parameters:
+    ///   - orders: how many orders to send; nil runs until the user ends it.
+    ///   - run: a part of every id, as in ``Traffic``.
+    init(
+        _ clients: KafkaClients, stores: [String], orders: Int?, menu: Menu, run: String = "",
+        seed: UInt64 = .random(in: 0 ... .max)
+    ) throws(Failure) {
+        (self.clients, orderLimit) = (clients, orders)
         // At full speed hundreds of orders lack the same fruit before a restock is applied.
-        let extra = plan.orders == nil ? 20 : 2000
-        traffic = Traffic(stores: plan.stores, menu: menu, seed: plan.seed, run: run, extra: extra)
+        traffic = Traffic(stores: stores, menu: menu, seed: seed, run: run, extra: orders == nil ? 20 : 2000)
         producer = try clients.producer(timeout: Self.answerTimeout)
-        results = try clients.newAnswers(timeout: .seconds(10))
+        results = try clients.newAnswers()
     }
 
     /// Runs until all orders are answered or `isEnded`, and then waits for the orders in flight.

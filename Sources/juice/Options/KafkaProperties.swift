@@ -6,38 +6,23 @@ import Kafka
 ///
 /// No error message quotes a value, because it may be a password.
 enum KafkaProperties {
-    /// All configured properties. In order of precedence: the command line, the environment, the configuration file, the property
-    /// file.
-    static func read(_ settings: Settings) throws(Failure) -> [String: String] {
-        let properties = try given(settings).mapValues(\.value)
+    /// All configured properties, those of the property file last.
+    static func read(_ options: KafkaOptions) throws(Failure) -> [String: String] {
+        let file = try options.kafkaPropertyFile.map { path throws(Failure) in try read(file: path) } ?? [:]
+        let given = try parse(options.kafkaProperty.joined(separator: "\n")) { _ in
+            Failure(.usage, "--kafka-property must be name=value")
+        }
+        let properties = file.merging(given) { _, nearer in nearer }
         try check(properties)
         return properties
     }
 
-    /// The same, unchecked, each with where it was given, for people.
-    static func given(_ settings: Settings) throws(Failure) -> [String: (value: String, source: String)] {
-        var properties: [String: (value: String, source: String)] = [:]
-        if let path = try settings[.kafkaPropertyFile] {
-            // It may be a pipe, so that a program can provide passwords without storing them on disk.
-            guard let file = FileHandle(forReadingAtPath: path), let data = try? file.readToEnd() ?? Data(),
-                let text = String(data: data, encoding: .utf8)
-            else { throw Failure(.configuration, "the property file \(path) cannot be read") }
-            let given = try parse(text) { Failure(.configuration, "line \($0) of \(path) is not name=value") }
-            properties = given.mapValues { ($0, "file \(path)") }
-        }
-        for (text, source) in settings.all(.kafkaProperty).reversed() {
-            let given = try parse(text) {
-                .badSetting(.kafkaProperty, source, "must be name=value, one a line, which its line \($0) is not")
-            }
-            if source == .commandLine, let name = given.keys.first(where: KafkaConfiguration.isSecret) {
-                throw Failure(
-                    .usage, "\(name) must not be on the command line, where every user of this machine can read it",
-                    hint: "put it in a file that --kafka-property-file names, or in the environment as"
-                        + " \(Setting<String?>.kafkaProperty.environmentName)")
-            }
-            properties.merge(given.mapValues { ($0, source.name(of: .kafkaProperty)) }) { _, nearer in nearer }
-        }
-        return properties
+    /// The properties in a file. It may be a pipe, so that a program can provide passwords without storing them on disk.
+    static func read(file path: String) throws(Failure) -> [String: String] {
+        guard let file = FileHandle(forReadingAtPath: path), let data = try? file.readToEnd() ?? Data(),
+            let text = String(data: data, encoding: .utf8)
+        else { throw Failure(.configuration, "the property file \(path) cannot be read") }
+        return try parse(text) { Failure(.configuration, "line \($0) of \(path) is not name=value") }
     }
 
     /// Reports errors for which librdkafka's message would not name the cause.

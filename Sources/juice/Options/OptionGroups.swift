@@ -1,88 +1,100 @@
 import ArgumentParser
+import Foundation
+import JuiceDomain
+import JuiceEngine
 import JuiceMessages
-
-extension Option {
-    /// An option that gives a setting. Its help ends with the setting's default.
-    ///
-    /// - Parameters:
-    ///   - placeholder: replaces the setting's.
-    ///   - help: replaces the setting's, for a command to which it means something else.
-    init<Given: ExpressibleByArgument>(
-        _ setting: Setting<some Sendable>, value placeholder: String? = nil, help: String? = nil, completion: CompletionKind? = nil
-    ) where Value == Given? {
-        let standard = setting.standardText.map { " (default: \($0))" } ?? ""
-        let placeholder = placeholder ?? setting.placeholder
-        let words = placeholder.contains("@") ? [] : placeholder.split(separator: "|").map(String.init)
-        self.init(
-            help: ArgumentHelp("\(help ?? setting.help)\(standard)", valueName: placeholder),
-            completion: completion ?? (placeholder == "file" ? .file() : words.count > 1 ? .list(words) : nil))
-    }
-}
-
-extension Flag where Value == Bool? {
-    /// A flag that gives a setting.
-    init(_ setting: Setting<Bool>) { self.init(inversion: .prefixedNo, help: ArgumentHelp(setting.help)) }
-}
+import Logging
 
 /// The options for the configuration file and the log.
 struct GeneralOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp("A JSON file of settings, named like the options.", valueName: "file"),
-        completion: .file(extensions: ["json"]))
-    var config: String?
-    @Option(
-        help: ArgumentHelp(
-            "The log level: trace, debug, info, notice, warning, error or critical. (default: notice for services, else warning)",
-            valueName: "level"))
-    var logLevel: String?
-    @Option(.logFormat) var logFormat: String?
+    @Option("A JSON file of settings, named like the options.", .file) var config: String?
+    @Option("The log level. Unless given, it is notice for commands that run until they are stopped, else warning.", .word)
+    var logLevel: Logger.Level?
+    @Option("The log format: text, a line for people, or json, an object per line.", .word) var logFormat = LogFormat.text
+
+    /// A logger with the given format and level.
+    func logger(default level: Logger.Level) -> Logger { .lines(level: logLevel ?? level, format: logFormat) }
 }
 
 /// The options of all commands that use Kafka.
 struct KafkaOptions: ParsableArguments {
-    @Option(.bootstrapServers) var bootstrapServers: String?
-    @Flag(.requireBrokers) var requireBrokers: Bool?
-    @Option(.topicPrefix) var topicPrefix: String?
+    @Option(
+        "The Kafka brokers, separated by commas. Unless given: the embedded broker that serve starts; without one 127.0.0.1:9092.",
+        .init("host:port,…", "the addresses of brokers") { $0.isEmpty ? nil : $0 })
+    var bootstrapServers: String?
+    @Flag("Fail if no brokers are configured, instead of using an embedded one or 127.0.0.1:9092.") var requireBrokers = false
+    @Option("The prefix of the topics' names.", .text("text")) var topicPrefix = TopicNames.standardPrefix
     @Option(
         help: ArgumentHelp(
             "A librdkafka property, such as security.protocol=SSL; no passwords. Can be repeated.", valueName: "name=value"))
     var kafkaProperty: [String] = []
-    @Option(.kafkaPropertyFile) var kafkaPropertyFile: String?
+    @Option("A file of such properties, one per line; it may contain passwords.", .file) var kafkaPropertyFile: String?
     @OptionGroup var general: GeneralOptions
+}
+
+/// The options of commands that ask brokers something and end.
+struct ClientOptions: ParsableArguments {
+    @Option("How long to wait for brokers and answers.", .duration(in: .milliseconds(1) ... .seconds(86_400)))
+    var timeout = Duration.seconds(10)
+    @OptionGroup var kafka: KafkaOptions
+}
+
+/// The option for the menu.
+struct MenuOptions: ParsableArguments {
+    @Option("The menu's JSON file. Unless given, it is the built-in menu.", .file) var menu: String?
+
+    /// The menu in the file, or the built-in menu.
+    func load() throws(Failure) -> Menu { try menu.map(Self.menu) ?? .standard }
+
+    static func menu(at path: String) throws(Failure) -> Menu {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw Failure(.configuration, "the menu \(path) cannot be read")
+        }
+        let result: Result<Menu, MenuFile.Failure> = Array(data).withUnsafeBytes { bytes in
+            Result { () throws(MenuFile.Failure) in try MenuFile.decode(bytes) }
+        }
+        switch result {
+        case .success(let menu): return menu
+        case .failure(let failure): throw Failure(.configuration, "the menu \(path) cannot be used: \(failure)")
+        }
+    }
+}
+
+/// The option for the service's consumer group.
+struct GroupOptions: ParsableArguments {
+    @Option("The service's consumer group: instances of one group share the work.", .text("name")) var group = "juice-maker"
+}
+
+/// The options that say how repeats are recognized.
+struct WindowOptions: ParsableArguments {
+    @Option("How long a repeated order or restock gets the answer to the first one.", .duplicateWindow)
+    var duplicateWindow = Duration.milliseconds(DuplicateWindow.standard.age)
+    @Option(
+        "How many orders, cancels and restocks per partition are remembered for that; 30 bytes of memory each.",
+        .number(in: 0...100_000_000))
+    var duplicateIds = DuplicateWindow.standard.count
+
+    var window: DuplicateWindow { DuplicateWindow(age: Int64(duplicateWindow / .milliseconds(1)), count: duplicateIds) }
 }
 
 /// The options for creating topics.
 struct TopicOptions: ParsableArguments {
-    @Option(.partitions) var partitions: String?
-    @Option(.replicationFactor) var replicationFactor: String?
+    @Option("Partitions of each topic that is created.", .number(in: 1...10_000)) var partitions = 4
+    @Option(
+        "Replicas of each partition of a topic that is created. Unless given, it is the cluster's default.", .number(in: 1...100))
+    var replicationFactor: Int?
 }
 
-/// The options of commands that send something to a store.
-struct SubmissionOptions: ParsableArguments {
-    @Option(.store, value: "store", help: "The store. One that no command has changed is warned of. (default: main)")
-    var store: String?
+/// The options for a period.
+struct PeriodOptions: ParsableArguments {
+    @Option("Only what was written at or after this time.", .time) var since: Int64?
+    @Option("Only what was written before this time.", .time) var until: Int64?
 
-    @Flag(inversion: .prefixedNo, help: "Wait for the answer and print it.")
-    var wait: Bool?
-
-    @Option(.timeout, help: "How long to wait for the broker and the answer.")
-    var timeout: String?
-
-    @Flag(inversion: .prefixedNo, help: "Print JSON: the place of the command, or with --wait the answer and its place.")
-    var json: Bool?
-
-    @Option(.language, help: "The language of the answer: en or ko. Unless given, it is the service's.")
-    var language: String?
-
-    @OptionGroup var kafka: KafkaOptions
-}
-
-/// The options of commands that send an order or a restock, whose names are looked up on the menu.
-struct CommandOptions: ParsableArguments {
-    @OptionGroup var submission: SubmissionOptions
-
-    @Flag(inversion: .prefixedNo, help: "Send names that are not on this menu, because the service has another one.")
-    var unchecked: Bool?
-
-    @Option(.menu) var menu: String?
+    /// The time between them.
+    func period() throws(Failure) -> TopicReader.Period {
+        let since = max(since ?? 0, TopicReader.always.lowerBound)
+        let until = until ?? TopicReader.always.upperBound
+        guard since < until else { throw Failure(.usage, "--since must be before --until") }
+        return since..<until
+    }
 }

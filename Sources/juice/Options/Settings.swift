@@ -1,29 +1,30 @@
 import ArgumentParser
 import Foundation
-import JuiceDomain
-import JuiceMessages
-import Logging
-import Synchronization
+import Kafka
 
-/// The settings of one run, in order of precedence: the command line, the environment, the configuration file.
-struct Settings: Sendable {
-    /// Where a setting was given.
-    enum Source: Sendable, Equatable {
+/// A command line, completed with what the environment and the configuration file give. In order of precedence: the command line,
+/// the environment, the file.
+///
+/// An option that is not on the command line is added to it, as if the user had typed it. So commands know nothing of the other
+/// places, and ArgumentParser reads all values.
+struct Settings {
+    /// Where an option was given.
+    enum Source: Equatable {
         case commandLine
         case environment
         case file(String)
 
-        /// The setting there, for people.
-        func name(of setting: Setting<some Sendable>) -> String {
+        /// The option there, for people.
+        func name(of option: String) -> String {
             switch self {
-            case .commandLine: "--\(setting.name)"
-            case .environment: "\(setting.environmentName) in the environment"
-            case .file(let path): "\"\(setting.name)\" in \(path)"
+            case .commandLine: "--\(option)"
+            case .environment: "\(Settings.variable(of: option)) in the environment"
+            case .file(let path): "\"\(option)\" in \(path)"
             }
         }
     }
 
-    /// A setting that was read, as `juice config` shows it.
+    /// A setting, as `juice config` shows it.
     struct Entry: Encodable, Equatable {
         let name: String
         /// The value as it was given, secrets as `********`; nil if there is none.
@@ -32,52 +33,118 @@ struct Settings: Sendable {
         let source: String
     }
 
-    private final class ReadEntries: Sendable { let byName = Mutex<[String: Entry]>([:]) }
-
-    private let layers: [(source: Source, texts: [String: String])]
-    private let readEntries = ReadEntries()
+    /// The completed command line.
+    private(set) var arguments: [String]
+    /// The librdkafka properties that were given, by name.
+    private(set) var kafkaProperties: [String: (value: String, source: Source)] = [:]
+    /// The options of the command, by name.
+    private var options: [String: OptionInfo] = [:]
+    /// What was given for the options of the command, by name.
+    private var given: [String: (value: String, source: Source)] = [:]
 
     /// The variable that names the configuration file.
     private static let fileVariable = "JUICE_CONFIG"
+    private static let kafkaProperty = "kafka-property"
 
-    /// The environment variable of the setting with this name.
+    /// The environment variable of the option with this name.
     static func variable(of name: String) -> String { "JUICE_" + name.uppercased().replacing("-", with: "_") }
 
-    /// The settings of a run with these options.
-    init(_ options: some ParsableArguments) throws(Failure) {
-        let given = OptionReader.texts(of: options)
-        // An unset variable in a script must not silently start an embedded broker.
-        guard given[Setting<String?>.bootstrapServers.name] != "" else {
-            throw Failure(.usage, "--bootstrap-servers must not be empty")
-        }
-        try self.init(options: given, file: given["config"])
-    }
-
-    /// - Parameters:
-    ///   - options: the texts on the command line, by the settings' names.
-    ///   - file: the configuration file on the command line.
+    /// - Parameter arguments: the command line, without the name of the program.
     init(
-        options: [String: String], file: String? = nil, environment: [String: String] = ProcessInfo.processInfo.environment
+        _ arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(Failure) {
+        self.arguments = arguments
+        var (command, depth): (any ParsableCommand.Type, Int) = (JuiceCommand.self, 0)
+        while depth < arguments.count,
+            let next = command.configuration.subcommands.first(where: { $0._commandName == arguments[depth] })
+        {
+            (command, depth) = (next, depth + 1)
+        }
+        // Help does not depend on settings.
+        guard depth > 0, !arguments.contains(where: { ["-h", "--help", "--version"].contains($0) }) else { return }
+        options = OptionInfo.all(of: command)
+        try readCommandLine(arguments.dropFirst(depth))
+
         // An empty variable counts as not set: many tools cannot unset a variable.
         let variables = environment.filter { $0.key.hasPrefix("JUICE_") && !$0.value.isEmpty }
-        let names = OptionReader.settingNames
-        var given: [String: String] = [:]
+        var texts: [String: String] = [:]
         for (variable, text) in variables.sorted(by: { $0.key < $1.key }) where variable != Self.fileVariable {
-            if let name = names.first(where: { Self.variable(of: $0) == variable }) {
-                given[name] = text
-            } else if !Self.isServiceLink(variable) {
+            // Describing all commands takes a while, and most settings are those of this one.
+            if let name = options.keys.first(where: { Self.variable(of: $0) == variable }) {
+                texts[name] = text
+            } else if !OptionInfo.allNames.contains(where: { Self.variable(of: $0) == variable }), !Self.isServiceLink(variable) {
                 // A typo would otherwise go unnoticed.
-                let nearest = NearestNames.of(variable, among: (names.map(Self.variable) + [Self.fileVariable]).sorted())
+                let known = OptionInfo.allNames.map(Self.variable) + [Self.fileVariable]
+                let nearest = NearestNames.of(variable, among: known.sorted())
+                let question = NearestNames.question(nearest)
                 throw Failure(
-                    .configuration,
-                    "\(variable.printable) is set in the environment, but there is no such setting\(NearestNames.question(nearest))"
-                )
+                    .configuration, "\(variable.printable) is set in the environment, but there is no such setting\(question)")
             }
         }
-        var layers = [(Source.commandLine, options), (.environment, given)]
-        if let path = file ?? variables[Self.fileVariable] { layers.append((.file(path), try Self.texts(ofFile: path))) }
-        self.layers = layers
+        var added = try add(texts, from: .environment)
+        if let path = given["config"]?.value ?? variables[Self.fileVariable] {
+            added += try add(try self.texts(ofFile: path), from: .file(path))
+        }
+        self.arguments.insert(contentsOf: added, at: depth)
+    }
+
+    /// Notes which options are on the command line. A value never begins with a dash there, so what does is an option.
+    private mutating func readCommandLine(_ arguments: ArraySlice<String>) throws(Failure) {
+        for (index, argument) in zip(arguments.indices, arguments).prefix(while: { $0.1 != "--" }) where argument.hasPrefix("--") {
+            let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let next = index + 1 < arguments.endIndex ? arguments[index + 1] : ""
+            let name = parts.first ?? ""
+            if name == Self.kafkaProperty {
+                _ = try addProperties(parts.count > 1 ? parts[1] : next, from: .commandLine)
+            } else if let option = options[name] {
+                given[name] = (option.kind == "flag" ? "true" : parts.count > 1 ? parts[1] : next, .commandLine)
+            } else if name.hasPrefix("no-") {
+                given[String(name.dropFirst(3))] = ("false", .commandLine)
+            }
+        }
+    }
+
+    /// The arguments to add for these texts.
+    private mutating func add(_ texts: [String: String], from source: Source) throws(Failure) -> [String] {
+        var added: [String] = []
+        for (name, text) in texts.sorted(by: { $0.key < $1.key }) where !text.isEmpty {
+            guard let option = options[name], given[name] == nil else { continue }
+            if name == Self.kafkaProperty {
+                added += try addProperties(text, from: source)
+                continue
+            }
+            given[name] = (text, source)
+            if option.kind == "flag" {
+                switch text.lowercased() {
+                case "true", "yes", "1": added.append("--\(name)")
+                case "false", "no", "0": added.append("--no-\(name)")
+                default: throw Failure(.configuration, "\(source.name(of: name)) must be true or false, not \"\(text.printable)\"")
+                }
+            } else {
+                let values = option.isRepeating ? text.split(whereSeparator: \.isNewline).map(String.init) : [text]
+                added += values.map { "--\(name)=\($0)" }
+            }
+        }
+        return added
+    }
+
+    /// The arguments to add for these librdkafka properties, each of which may be given in a different place.
+    private mutating func addProperties(_ text: String, from source: Source) throws(Failure) -> [String] {
+        let name = source.name(of: Self.kafkaProperty)
+        let properties = try KafkaProperties.parse(text) { line in
+            Failure(
+                source == .commandLine ? .usage : .configuration,
+                "\(name) must be name=value, one a line, which its line \(line) is not")
+        }
+        if source == .commandLine, let secret = properties.keys.first(where: KafkaConfiguration.isSecret) {
+            throw Failure(
+                .usage, "\(secret) must not be on the command line, where every user of this machine can read it",
+                hint: "put it in a file that --kafka-property-file names, or in the environment as"
+                    + " \(Self.variable(of: Self.kafkaProperty))")
+        }
+        let added = properties.filter { source == .commandLine || kafkaProperties[$0.key] == nil }
+        kafkaProperties.merge(added.mapValues { ($0, source) }) { $1 }
+        return added.map { "--\(Self.kafkaProperty)=\($0.key)=\($0.value)" }
     }
 
     /// Whether Kubernetes sets a variable of this name. It does so for every service of a namespace: JUICE_SERVICE_HOST
@@ -88,7 +155,7 @@ struct Settings: Sendable {
 
     /// Reads the JSON file of settings, one object with members named like the options. Every value becomes a text, as on the
     /// command line.
-    private static func texts(ofFile path: String) throws(Failure) -> [String: String] {
+    private func texts(ofFile path: String) throws(Failure) -> [String: String] {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Failure(.configuration, "the configuration file \(path) cannot be read")
         }
@@ -97,8 +164,8 @@ struct Settings: Sendable {
         }
         var texts: [String: String] = [:]
         for (name, value) in file.sorted(by: { $0.key < $1.key }) {
-            guard OptionReader.settingNames.contains(name) else {
-                let question = NearestNames.question(NearestNames.of(name, among: OptionReader.settingNames.sorted()))
+            guard options[name] != nil && name != "config" || OptionInfo.allNames.contains(name) else {
+                let question = NearestNames.question(NearestNames.of(name, among: OptionInfo.allNames.sorted()))
                 throw Failure(.configuration, "\(path) sets \"\(name.printable)\", but there is no such setting\(question)")
             }
             guard let text = value.text else {
@@ -107,6 +174,30 @@ struct Settings: Sendable {
             texts[name] = text
         }
         return texts
+    }
+
+    // MARK: - What was given
+
+    /// The options of the command, by name: what was given for each, or its default.
+    var entries: [Entry] {
+        options.values.sorted { $0.name < $1.name }.map { option in
+            let given = given[option.name]
+            return Entry(
+                name: option.name, value: given?.value ?? option.defaultText,
+                source: given?.source.name(of: option.name) ?? "default")
+        }
+    }
+
+    /// The failure for ArgumentParser's message. An invalid value is a usage error on the command line, elsewhere a configuration
+    /// error that says where the value was given.
+    func failure(_ message: String, hint: String?) -> Failure {
+        for (name, (_, source)) in given where source != .commandLine {
+            let option = "'--\(name) <\(options[name]?.valueName ?? "")>'"
+            if message.contains(option) {
+                return Failure(.configuration, message.replacing(option, with: source.name(of: name)).printable)
+            }
+        }
+        return Failure(.usage, message.printable, hint: hint)
     }
 }
 
@@ -124,118 +215,42 @@ private struct FileValue: Decodable {
     }
 }
 
-// MARK: - Reading
+/// An option or a flag of a command, as ArgumentParser describes it to tools.
+struct OptionInfo: Decodable {
+    private struct Name: Decodable { let kind, name: String }
+    private struct Tool: Decodable { let command: Command }
+    private struct Command: Decodable { let arguments: [OptionInfo]? }
 
-extension Settings {
-    /// The effective value of a setting.
-    subscript<Value>(_ setting: Setting<Value>) -> Value {
-        get throws(Failure) {
-            let given = all(setting).first
-            let entry = Entry(
-                name: setting.name, value: given?.value ?? setting.standardText,
-                source: given?.source.name(of: setting) ?? "default")
-            readEntries.byName.withLock { $0[setting.name] = $0[setting.name] ?? entry }
-            guard let (text, source) = given else { return setting.standard }
-            guard let value = setting.parse(text) else {
-                throw .badSetting(setting, source, "must be \(setting.expectation), not \"\(text.printable)\"")
-            }
-            return value
+    /// `option`, `flag` or `positional`.
+    let kind: String
+    let isRepeating: Bool
+    let valueName: String?
+    private let names: [Name]?
+    /// The help.
+    private let abstract: String?
+
+    var name: String { names?.first { $0.kind == "long" }?.name ?? "" }
+
+    /// The default, which ends the help.
+    var defaultText: String? {
+        kind == "flag" ? "false" : abstract?.firstMatch(of: /\(default: (.*)\)$/).map { String($0.1) }
+    }
+
+    /// The options of a command, by name. A flag is there once, without its other name that begins with `no-`.
+    static func all(of command: any ParsableCommand.Type) -> [String: OptionInfo] {
+        let tool = try? JSONDecoder().decode(Tool.self, from: Data(command._dumpHelp().utf8))
+        let options = (tool?.command.arguments ?? []).filter { $0.kind != "positional" && !["help", "version"].contains($0.name) }
+        let named = Dictionary(options.map { ($0.name, $0) }) { first, _ in first }
+        return named.filter { !$0.key.hasPrefix("no-") || named[String($0.key.dropFirst(3))] == nil }
+    }
+
+    /// The names of all commands' options. The file of settings cannot name itself.
+    static let allNames: Set<String> = {
+        func names(_ command: any ParsableCommand.Type) -> Set<String> {
+            // The description of a command with subcommands has all of theirs, and it has no options of its own.
+            let subcommands = command.configuration.subcommands
+            return subcommands.isEmpty ? Set(all(of: command).keys) : subcommands.reduce(into: []) { $0.formUnion(names($1)) }
         }
-    }
-
-    /// The settings that were read so far, by name.
-    var read: [Entry] { readEntries.byName.withLock { $0.values.sorted { $0.name < $1.name } } }
-
-    /// All texts that were given for a setting, the effective one first.
-    func all(_ setting: Setting<some Sendable>) -> [(value: String, source: Source)] {
-        assert(OptionReader.settingNames.contains(setting.name), "no command has an option --\(setting.name)")
-        return layers.compactMap { source, texts in texts[setting.name].map { ($0, source) } }
-    }
-
-    /// The menu in the configured file, or the built-in menu.
-    func menu() throws(Failure) -> Menu { try self[.menu].map(Self.menu(at:)) ?? .standard }
-
-    /// The menus in the configured files, one a line, or the built-in menu.
-    func menus() throws(Failure) -> [Menu] {
-        guard let paths = try self[.menu] else { return [.standard] }
-        var menus: [Menu] = []
-        for path in paths.split(separator: "\n", omittingEmptySubsequences: false) { menus.append(try Self.menu(at: String(path))) }
-        return menus
-    }
-
-    private static func menu(at path: String) throws(Failure) -> Menu {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.configuration, "the menu \(path) cannot be read")
-        }
-        let result: Result<Menu, MenuFile.Failure> = Array(data).withUnsafeBytes { bytes in
-            Result { () throws(MenuFile.Failure) in try MenuFile.decode(bytes) }
-        }
-        switch result {
-        case .success(let menu): return menu
-        case .failure(let failure): throw Failure(.configuration, "the menu \(path) cannot be used: \(failure)")
-        }
-    }
-
-    /// A logger with the configured format and level; by default `level`.
-    func logger(default level: Logger.Level) throws(Failure) -> Logger {
-        Logger.lines(level: try self[.logLevel(default: level)], format: try self[.logFormat])
-    }
-}
-
-extension Failure {
-    /// An invalid value. On the command line it is a usage error, elsewhere a configuration error.
-    static func badSetting(_ setting: Setting<some Sendable>, _ source: Settings.Source, _ fault: String) -> Failure {
-        Failure(source == .commandLine ? .usage : .configuration, "\(source.name(of: setting)) \(fault)")
-    }
-}
-
-// MARK: - The command line
-
-/// Reads the options and flags of commands, those of their option groups included. Each gives the setting of its name, which
-/// ArgumentParser derives from the property: `logLevel` is `--log-level`.
-enum OptionReader {
-    /// The names of all settings: the options of all commands. The file of settings cannot name itself.
-    static let settingNames: Set<String> = {
-        var names: Set<String> = []
-        func add(_ command: any ParsableCommand.Type) {
-            names.formUnion(options(of: command.init(), areParsed: false).map(\.name))
-            command.configuration.subcommands.forEach(add)
-        }
-        add(JuiceCommand.self)
-        return names.subtracting(["config"])
+        return names(JuiceCommand.self).subtracting(["config"])
     }()
-
-    /// The texts of the options that were given, by name. Lines, if one was given more than once.
-    static func texts(of arguments: some ParsableArguments) -> [String: String] {
-        let given = options(of: arguments, areParsed: true).compactMap { name, text in text.map { (name, $0) } }
-        return Dictionary(given) { first, _ in first }
-    }
-
-    /// - Parameter areParsed: whether the options have values. To read the value of one that has none ends the process.
-    private static func options(of arguments: any ParsableArguments, areParsed: Bool) -> [(name: String, text: String?)] {
-        Mirror(reflecting: arguments).children.flatMap { label, child -> [(name: String, text: String?)] in
-            guard let label, let option = child as? any OptionWrapper else { return [] }
-            let value = areParsed ? option.wrappedValue : nil
-            if let group = option.valueType as? any ParsableArguments.Type {
-                return options(of: value as? any ParsableArguments ?? group.init(), areParsed: areParsed)
-            }
-            let name = label.dropFirst().reduce(into: "") { $0 += $1.isUppercase ? "-\($1.lowercased())" : "\($1)" }
-            let lines = (value as? [String]).flatMap { $0.isEmpty ? nil : $0.joined(separator: "\n") }
-            return [(name, lines ?? (value as? any LosslessStringConvertible)?.description)]
-        }
-    }
 }
-
-/// What ArgumentParser's property wrappers have in common.
-private protocol OptionWrapper {
-    associatedtype Value
-    var wrappedValue: Value { get }
-}
-
-extension OptionWrapper {
-    var valueType: Any.Type { Value.self }
-}
-
-extension OptionGroup: OptionWrapper {}
-extension Option: OptionWrapper {}
-extension Flag: OptionWrapper {}

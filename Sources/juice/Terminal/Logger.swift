@@ -24,10 +24,10 @@ extension Logger {
     }
 
     /// Logs the first line of a command that runs until it is stopped: what runs, and what it works on.
-    func started(_ command: String, brokers: String, _ settings: Settings, _ own: Logger.Metadata) throws(Failure) {
+    func started(_ command: String, brokers: String, _ options: KafkaOptions, _ own: Logger.Metadata) {
         let common: Logger.Metadata = [
             "version": "\(JuiceCommand.currentVersion)", "librdkafka": "\(KafkaLibrary.version)", "brokers": "\(brokers)",
-            "topics": "\(try settings[.topicPrefix])*", "menu": "\(try settings[.menu] ?? "built-in")",
+            "topics": "\(options.topicPrefix)*",
         ]
         notice("juice \(command)", metadata: common.merging(own) { $1 })
     }

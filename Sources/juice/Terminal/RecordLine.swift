@@ -62,29 +62,23 @@ struct BytesText {
 
 /// A point in time, from milliseconds since 1970.
 enum DateTime {
+    private static let local = Date.ISO8601FormatStyle(timeZone: .current).year().month().day().dateTimeSeparator(.space)
+
     /// The local date and time, as `2026-01-31 12:34:56`.
     static func text(milliseconds: Int64) -> String {
-        format(milliseconds, "%F %T", isUTC: false)
+        date(milliseconds).formatted(local.time(includingFractionalSeconds: false))
     }
 
     /// The same with milliseconds.
-    static func exactText(milliseconds: Int64) -> String { text(milliseconds: milliseconds) + "." + fraction(milliseconds) }
+    static func exactText(milliseconds: Int64) -> String {
+        date(milliseconds).formatted(local.time(includingFractionalSeconds: true))
+    }
 
     /// In RFC 3339 and UTC, as `2026-01-31T12:34:56.789Z`.
     static func utc(milliseconds: Int64) -> String {
-        let text = format(milliseconds, "%FT%T", isUTC: true)
-        return text + "." + fraction(milliseconds) + "Z"
+        date(milliseconds).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
-    /// - Parameter format: a format of strftime(3).
-    private static func format(_ milliseconds: Int64, _ format: String, isUTC: Bool) -> String {
-        var clock = time_t(milliseconds / 1000)
-        var parts = tm()
-        _ = isUTC ? gmtime_r(&clock, &parts) : localtime_r(&clock, &parts)
-        var text = [CChar](repeating: 0, count: 64)
-        let length = strftime(&text, text.count, format, &parts)
-        return String(decoding: text[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-
-    private static func fraction(_ milliseconds: Int64) -> String { String(String(1000 + abs(milliseconds % 1000)).dropFirst()) }
+    /// Half a millisecond more, because the format truncates, and binary fractions are not exact.
+    private static func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: (Double(milliseconds) + 0.5) / 1000) }
 }

@@ -160,13 +160,10 @@ struct TimeTextTests {
         #expect(TimeText.milliseconds(text, now: Self.now) == nil)
     }
 
-    @Test func theSettingSaysWhatItTakes() throws {
-        #expect(try given(["since": "1970-01-02T00:00Z"])[.since] == 86_400_000)
-        #expect(try given()[.since] == nil)
-        #expect(try given().period() == TopicReader.always)
-        #expect(try given(["since": "1960-01-01", "until": "1970-01-02T00:00Z"]).period() == 0..<86_400_000)
-        #expect(throws: Failure(.usage, "--since must be before --until")) {
-            try given(["since": "1h", "until": "2h"]).period()
-        }
+    @Test func aPeriodIsBetweenTwoTimes() throws {
+        func period(_ options: String...) throws -> TopicReader.Period { try PeriodOptions.parse(options).period() }
+        #expect(try period() == TopicReader.always)
+        #expect(try period("--since", "1960-01-01", "--until", "1970-01-02T00:00Z") == 0..<86_400_000)
+        #expect(throws: Failure(.usage, "--since must be before --until")) { try period("--since", "1h", "--until", "2h") }
     }
 }

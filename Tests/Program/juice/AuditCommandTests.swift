@@ -63,8 +63,7 @@ struct AuditCommandTests {
         }
         try await onThread { [records] in
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
-            let clients = KafkaClients(
-                bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 0), logger: EmbeddedService.quiet)
+            let clients = KafkaClients.patient(broker.bootstrapServers)
             let producer = try clients.producer(timeout: .seconds(30))
             for (topic, records) in records {
                 try broker.createTopic(clients.topics[topic], partitionCount: 1)
@@ -75,7 +74,7 @@ struct AuditCommandTests {
                         timeout: .seconds(30))
                 }
             }
-            let report = try AuditCommand.report(on: clients, given())
+            let report = try AuditCommand.parse([]).report(on: clients)
             let places = report.violations.map { "\($0.category) \($0.place)" }
             #expect(places.sorted() == expected.sorted(), "\(report.lines)")
             #expect(report.isClean == expected.isEmpty)
@@ -98,7 +97,7 @@ struct AuditCommandTests {
                 _ = try client.answer(.order(id: id, store: "강남", juice: "mangoKiwi", quantity: 2))
             }
             let last = Mutex((done: 0, total: 0))
-            let report = try AuditCommand.report(on: clients, given()) { done, total in last.withLock { $0 = (done, total) } }
+            let report = try AuditCommand.parse([]).report(on: clients) { done, total in last.withLock { $0 = (done, total) } }
             #expect(report.isClean, "\(report.lines)")
             #expect(report.counts.answers == 3)
             #expect(report.counts.duplicates == 1)
@@ -109,9 +108,8 @@ struct AuditCommandTests {
     }
 
     @Test func nobodyThereIsUnavailable() throws {
-        let clients = KafkaClients(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
-        let settings = try given(["timeout": "300ms"])
-        let failure = #expect(throws: Failure.self) { try AuditCommand.report(on: clients, settings) }
+        let clients = KafkaClients.patient("127.0.0.1:1", timeout: .milliseconds(300))
+        let failure = #expect(throws: Failure.self) { try AuditCommand.parse([]).report(on: clients) }
         #expect(failure?.status == .unavailable)
     }
 }

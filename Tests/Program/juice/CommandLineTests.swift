@@ -84,7 +84,7 @@ struct CommandLineTests {
 struct SubmissionTests {
     @Test func withoutAnAnswerTheCommandMayStillBeCarriedOut() {
         let order = OutgoingCommand.order(id: "o", store: "s", juice: "kiwi")
-        let failure = Submission.noAnswer(to: order, within: .seconds(10))
+        let failure = SubmissionOptions.noAnswer(to: order, within: .seconds(10))
         #expect(failure.status == .unavailable)
         #expect(failure.message == "no answer to order o within 10s")
         #expect(failure.hint?.contains("`juice show`") == true)

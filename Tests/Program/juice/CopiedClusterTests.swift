@@ -25,9 +25,7 @@ struct CopiedClusterTests {
             }
             let second = try EmbeddedKafka(topics: first.topics, partitions: 2, runFiles: nil, logger: EmbeddedService.quiet)
             defer { second.stop() }
-            let clients = KafkaClients(
-                bootstrapServers: second.bootstrapServers, origin: .embedded(processID: second.runFile.processID),
-                logger: EmbeddedService.quiet)
+            let clients = KafkaClients.patient(second.bootstrapServers)
             try Self.copy(first, to: clients)
             try Self.goOn(clients)
         }
@@ -39,7 +37,7 @@ struct CopiedClusterTests {
         for topic in first.topics.all {
             var read: [Int32: Int] = [:]
             var failure: KafkaError?
-            try TopicReader(first, topic: topic, timeout: minute).readAll { record in
+            try TopicReader(first, topic: topic).readAll { record in
                 read[record.partition, default: 0] += 1
                 if topic == first.topics.orders, read[record.partition] ?? 0 <= 2 { return }
                 do throws(KafkaError) {
@@ -82,7 +80,7 @@ struct CopiedClusterTests {
     }
 
     private static func isClean(_ clients: KafkaClients) throws -> Bool {
-        let report = try AuditCommand.report(on: clients, given())
+        let report = try AuditCommand.parse([]).report(on: clients)
         if !report.isClean { Issue.record("\(report.lines)") }
         return report.isClean
     }

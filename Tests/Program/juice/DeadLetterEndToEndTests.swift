@@ -32,14 +32,12 @@ struct DeadLetterEndToEndTests {
         #expect(FileManager.default.createFile(atPath: path, contents: Data(order.value + Array("\n".utf8))))
         defer { try? FileManager.default.removeItem(atPath: path) }
         let position = letter.position.text
-        func resend(_ positions: String..., options: [String: String] = [:]) throws -> [String] {
-            try Self.resend(clients, ResendRequest(positions, given(options)))
-        }
-        let answers = try clients.newAnswers(timeout: .seconds(30))
-        #expect(try resend(position, options: ["value": path]) == ["\(position) sent to \(clients.topics.orders) partition 0"])
+        func resend(_ arguments: String...) throws -> [String] { try Self.resend(clients, arguments) }
+        let answers = try clients.newAnswers()
+        #expect(try resend(position, "--value", path) == ["\(position) sent to \(clients.topics.orders) partition 0"])
         #expect(try answers.answer(to: order, deadline: deadline)?.answer.isMade == true)
-        #expect(try resend(position, options: ["value": path]) == ["\(position) was sent before"])
-        #expect(try resend(options: ["all": "true"]).isEmpty)
+        #expect(try resend(position, "--value", path) == ["\(position) was sent before"])
+        #expect(try resend("--all").isEmpty)
 
         let after = try letters(clients, atLeast: 1, deadline)
         #expect(after.map(\.position) == [letter.position])
@@ -53,13 +51,12 @@ struct DeadLetterEndToEndTests {
     @Test func aSenderThatLostItsConnectionSendsNoMore() async throws {
         try await onThread {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
-            let clients = KafkaClients(
-                bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 0), logger: EmbeddedService.quiet)
+            let clients = KafkaClients.patient(broker.bootstrapServers)
             let topics = clients.topics
             for topic in topics.all { try broker.createTopic(topic, partitionCount: 1) }
-            let sender = try DeadLetterSender(clients, timeout: .seconds(30))
+            let sender = try DeadLetterSender(clients)
             func send(_ offset: Offset) throws(KafkaError) {
-                let record = ResendRequest.Record(
+                let record = DeadLetterResend.Record(
                     letter: LetterPosition(partition: 0, offset: offset), topic: topics.orders, partition: 0, key: nil, value: [],
                     headers: nil)
                 try sender.send([record], deadline: Deadline(after: .seconds(30)))
@@ -68,7 +65,7 @@ struct DeadLetterEndToEndTests {
             try send(0)
             let error = #expect(throws: KafkaError.self) { try send(1) }
             #expect(error?.code == .timedOut)
-            let orders = try TopicReader(clients, topic: topics.orders, upTo: .highWatermark, timeout: .seconds(30))
+            let orders = try TopicReader(clients, topic: topics.orders, waitsForTransactions: true)
             // Not by offsets: newer embedded brokers also write markers.
             var sent = 0
             try orders.readAll { _ in sent += 1 }
@@ -78,16 +75,16 @@ struct DeadLetterEndToEndTests {
 
     /// The lines of the outcomes.
     @discardableResult
-    static func resend(_ clients: KafkaClients, _ request: ResendRequest) throws(Failure) -> [String] {
+    static func resend(_ clients: KafkaClients, _ arguments: [String]) throws -> [String] {
         var outcomes: [String] = []
-        try request.run(clients, timeout: .seconds(30)) { outcomes.append($1) }
+        _ = try DeadLetterResend.parse(arguments).resend(clients) { outcomes.append($0) }
         return outcomes
     }
 
     /// The dead letters, once there are this many.
     static func letters(_ clients: KafkaClients, atLeast count: Int, _ deadline: Deadline) throws -> [DeadLetter] {
         while true {
-            let found = try DeadLetterReader(clients, timeout: .seconds(30)).last(1000) { _ in true }
+            let found = try DeadLetterReader(clients).last(1000) { _ in true }
             if found.count >= count || deadline.isOver { return found }
         }
     }
@@ -123,16 +120,16 @@ struct DeadLetterEndToEndTests {
             let found = try DeadLetterEndToEndTests.letters(site.clients, atLeast: count, Deadline(after: .seconds(60)))
             #expect(found.count == count)
             // This one is never committed.
-            let dead = try DeadLetterSender(site.clients, timeout: .seconds(30))
-            let request = try ResendRequest([], given(["all": "true", "unchecked": "true", "yes": "true"]))
-            try dead.begin(found.prefix(5).map { try request.record(for: $0, site.topics, partitionCount: 3) })
+            let dead = try DeadLetterSender(site.clients)
+            let command = try DeadLetterResend.parse(["--all", "--unchecked"])
+            try dead.begin(found.prefix(5).map { try command.record(for: $0, value: nil, site.topics, partitionCount: 3) })
         }
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for _ in 0..<4 { tasks.addTask { try await onThread { try resendAll(site.clients) } } }
             try await tasks.waitForAll()
         }
         try await onThread {
-            let orders = try TopicReader(site.clients, topic: site.topics.orders, upTo: .highWatermark, timeout: .seconds(30))
+            let orders = try TopicReader(site.clients, topic: site.topics.orders, waitsForTransactions: true)
             var sent: [String: Int] = [:]
             try orders.readAll { record in
                 if let from = DeadLetter(record).header(HeaderName.resentFrom) { sent[from, default: 0] += 1 }
@@ -144,13 +141,12 @@ struct DeadLetterEndToEndTests {
 
     /// Sends all letters again. A fenced sender tries again, as its message says.
     private func resendAll(_ clients: KafkaClients) throws {
-        let request = try ResendRequest([], given(["all": "true", "unchecked": "true", "yes": "true"]))
         let deadline = Deadline(after: .seconds(90))
         while !deadline.isOver {
-            do throws(Failure) {
-                try DeadLetterEndToEndTests.resend(clients, request)
+            do {
+                try DeadLetterEndToEndTests.resend(clients, ["--all", "--unchecked", "--yes"])
                 return
-            } catch { #expect(error.status == .unavailable, "\(error)") }
+            } catch { #expect((error as? Failure)?.status == .unavailable, "\(error)") }
         }
     }
 }

@@ -116,11 +116,10 @@ struct DeadLetterTests {
 
     private static func record(
         for letter: DeadLetter, value: String? = nil, key: String? = nil, isUnchecked: Bool = false
-    ) throws -> ResendRequest.Record {
-        var request = try ResendRequest(["1@7"], given())
-        (request.value, request.key) = (value.map { Array($0.utf8) }, key.map { Array($0.utf8) })
-        request.isUnchecked = isUnchecked
-        return try request.record(for: letter, TopicNames(), partitionCount: 4)
+    ) throws -> DeadLetterResend.Record {
+        let options = (key.map { ["--key", $0] } ?? []) + (isUnchecked ? ["--unchecked"] : [])
+        let command = try DeadLetterResend.parse(["1@7"] + options)
+        return try command.record(for: letter, value: value.map { Array($0.utf8) }, TopicNames(), partitionCount: 4)
     }
 
     @Test func theRecordIsTheSendersOwn() throws {
@@ -160,19 +159,15 @@ struct DeadLetterTests {
         #expect(try Self.record(for: letter, value: Self.order, key: "a").value == Array(Self.order.utf8))
     }
 
-    @Test(
-        arguments: [
-            ([], [:], "which dead letters?"), (["1@2"], ["all": "true"], "--all and positions exclude each other"),
-            (["x"], [:], "\"x\" is not PARTITION@OFFSET"), (["1@2"], ["code": "notJSON"], "--code chooses"),
-            (["1@2", "1@3"], ["key": "a"], "--value and --key are for one"),
-            ([], ["all": "true", "value": "-"], "--value and --key are for one"),
-            (["1@2"], ["value": "/no/such/file"], "the value's file /no/such/file cannot be read"),
-            ([], ["all": "true", "code": "nothing"], "--code must be one of"),
-        ] as [([String], [String: String], String)]
-    )
-    func refusesAChoice(arguments: [String], values: [String: String], message: String) throws {
-        let settings = try given(values)
-        let failure = #expect(throws: Failure.self) { try ResendRequest(arguments, settings) }
-        #expect(failure?.message.hasPrefix(message) == true, "\(failure?.message ?? "")")
+    @Test(arguments: [
+        ([], "which dead letters?"), (["1@2", "--all"], "--all and positions exclude each other"),
+        (["x"], "it must be PARTITION@OFFSET, such as 3@42"), (["1@2", "--code", "notJSON"], "--code chooses"),
+        (["1@2", "1@3", "--key", "a"], "--value and --key are for one"),
+        (["--all", "--value", "file"], "--value and --key are for one"), (["--all", "--code", "nothing"], "it must be one of"),
+    ])
+    func refusesAChoice(arguments: [String], message: String) {
+        let error = #expect(throws: (any Error).self) { try DeadLetterResend.parse(arguments) }
+        #expect(failure(error)?.status == .usage)
+        #expect(failure(error)?.message.contains(message) == true, "\(failure(error)?.message ?? "")")
     }
 }

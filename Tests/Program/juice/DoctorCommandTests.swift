@@ -14,7 +14,7 @@ struct DoctorCommandTests {
         try await EmbeddedService.run(partitions: 2) { clients in
             let client = TestClient(clients, Deadline(after: .seconds(60)))
             for id in ["a", "b", "c"] { _ = try client.answer(.order(id: id, store: "강남", juice: "kiwi")) }
-            let report = try DoctorCommand.report(on: clients, given(["timeout": "60s"]))
+            let report = try DoctorCommand.parse([]).report(on: clients)
             #expect(report.status == 0)
             #expect(report.lines(.none).first == "all is well", "\(report.lines(.none))")
             #expect(report.seen.brokers.count == 1 && report.seen.silence.isEmpty)
@@ -72,8 +72,7 @@ struct DoctorCommandTests {
     func whatAWorkerWouldNotReadIsFound(records: [Topic: [String]], status: Int32, fault: String?) async throws {
         try await onThread {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
-            let clients = KafkaClients(
-                bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 0), logger: EmbeddedService.quiet)
+            let clients = KafkaClients.patient(broker.bootstrapServers)
             let producer = try clients.producer(timeout: .seconds(30))
             for topic in Topic.allCases {
                 try broker.createTopic(clients.topics[topic], partitionCount: 1)
@@ -83,7 +82,7 @@ struct DoctorCommandTests {
                 }
             }
             let before = try Self.ends(clients)
-            let report = try DoctorCommand.report(on: clients, given(["timeout": "60s"]))
+            let report = try DoctorCommand.parse([]).report(on: clients)
             #expect(try Self.ends(clients) == before)
             #expect(report.status == status, "\(report.lines(.none))")
             #expect(report.findings.first?.fault.hasPrefix(fault ?? "") ?? (fault == nil), "\(report.findings)")
@@ -91,8 +90,8 @@ struct DoctorCommandTests {
     }
 
     @Test func nobodyThereIsUnavailable() throws {
-        let clients = KafkaClients(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
-        let report = try DoctorCommand.report(on: clients, given(["timeout": "300ms"]))
+        let clients = KafkaClients.patient("127.0.0.1:1", timeout: .milliseconds(300))
+        let report = try DoctorCommand.parse([]).report(on: clients)
         #expect(report.status == 69)
         #expect(report.lines(.none).first?.hasPrefix("critical  no Kafka broker answers at 127.0.0.1:1") == true)
     }

@@ -15,8 +15,6 @@ struct EndToEndTests {
     @Test func commandsAreAnsweredAndSeen() async throws {
         try await EmbeddedService.run { clients in
             let client = TestClient(clients, Deadline(after: .seconds(30)))
-            // No store yet, so that none is new among others.
-            #expect(clients.warning(aboutNew: "강남", deadline: client.deadline) == nil)
             // A command that was sent before the service joined its group must be answered, too.
             let made = try client.answer(.order(id: "o-1", store: "강남", juice: "mangoKiwi", quantity: 2))
             let (mango, kiwi) = ("mango", "kiwi")
@@ -42,12 +40,9 @@ struct EndToEndTests {
             while try client.stock() != stock, !client.deadline.isOver {}
             #expect(try client.stock() == stock)
             #expect(try client.stock(of: "main").isEmpty)
-            #expect(clients.warning(aboutNew: "강남", deadline: client.deadline) == nil)
-            let warning = clients.warning(aboutNew: "강남 ", deadline: client.deadline)
-            #expect(warning == #"store "강남 " is new, no command has changed it yet; did you mean 강남?"#)
 
             // A store's answers are read from its partition alone.
-            let topic = try TopicReader(clients, topic: clients.topics.results, of: "강남", timeout: .seconds(30))
+            let topic = try TopicReader(clients, topic: clients.topics.results, of: "강남")
             #expect(topic.watermarks.values.map(\.isEmpty) == [false])
             let results = AnswerFilter(store: "강남")
             #expect(try topic.last(2, results.entry).compactMap { $0.answer?.id } == ["r-1", "o-3"])
@@ -59,7 +54,7 @@ struct EndToEndTests {
             for (number, store) in ["a", "b", "c", "d", "a", "b"].enumerated() {
                 _ = try client.answer(.order(id: "t-\(number)", store: store, juice: "kiwi"))
             }
-            let everywhere = try TopicReader(clients, topic: clients.topics.results, timeout: .seconds(30))
+            let everywhere = try TopicReader(clients, topic: clients.topics.results)
             let every = AnswerFilter()
             let ids = all + (0..<6).map { "t-\($0)" }
             all = []
@@ -76,14 +71,14 @@ struct EndToEndTests {
             var stores: [StockRecord] = []
             let revisions = [1, 1, 1, 2, 2, 2]
             while stores.map(\.revision).sorted() != revisions, !client.deadline.isOver {
-                let reader = try StockReader(clients, store: nil, timeout: .seconds(30))
+                let reader = try StockReader(clients, store: nil)
                 try reader.readAll()
                 stores = reader.latest.map(\.record)
             }
             #expect(stores.map(\.revision).sorted() == revisions)
             // Always in one order, although both are equal as texts.
             #expect(stores.map(\.store).filter { $0 == "강남" }.map(\.utf8.count) == [6, 18])
-            let reader = try StockReader(clients, store: "강남", timeout: .seconds(30))
+            let reader = try StockReader(clients, store: "강남")
             try reader.readAll()
             #expect(reader.latest.map(\.record.revision) == [2])
         }
@@ -92,7 +87,7 @@ struct EndToEndTests {
     @Test func basketsAndCancelsMakeAHistory() async throws {
         try await EmbeddedService.run { clients in
             let client = TestClient(clients, Deadline(after: .seconds(60)))
-            let answers = try clients.newAnswers(timeout: .seconds(30))
+            let answers = try clients.newAnswers()
             let items = [OrderedJuice(juice: "kiwi", quantity: 1), OrderedJuice(juice: "strawberryBanana", quantity: 1)]
             #expect(try client.answer(.order(id: "b", store: "강남", items)).isMade)
             let cancel = OutgoingCommand.cancel(id: "b", store: "강남")
@@ -109,7 +104,7 @@ struct EndToEndTests {
             _ = try client.answer(.restock(id: "r", store: "강남", .set, [FruitAmount(fruit: "kiwi", amount: 3)]))
 
             func history(since time: Int64?) throws -> [String] {
-                let reader = try TopicReader(clients, topic: clients.topics.results, of: "강남", timeout: .seconds(30))
+                let reader = try TopicReader(clients, topic: clients.topics.results, of: "강남")
                 return try AnswerPrinter.lines(showsChanges: true) { printer in
                     try reader.read(in: (time ?? 0)..<Int64.max, AnswerFilter(store: "강남").entry, printer.print)
                 }
@@ -126,9 +121,7 @@ struct EndToEndTests {
 
     @Test func trafficOrdersBasketsAndCancels() async throws {
         try await EmbeddedService.run { clients in
-            var plan = try TrafficPlan(given(["orders": "300"]))
-            plan.seed = 7
-            let session = try TrafficSession(clients, plan, menu: .standard)
+            let session = try TrafficSession(clients, stores: ["gangnam", "hongdae"], orders: 300, menu: .standard, seed: 7)
             try session.run(until: { false }, show: { _ in })
             #expect(session.tally.orders == 300)
             #expect(session.tally.cancelled > 0)
@@ -136,12 +129,12 @@ struct EndToEndTests {
     }
 
     @Test func nobodyThereIsUnavailable() async throws {
-        let clients = KafkaClients(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
+        let clients = KafkaClients.patient("127.0.0.1:1", timeout: .milliseconds(300))
         let failure = #expect(throws: Failure.self) {
             try clients.send(.order(id: "o", store: "main", juice: "kiwi"), deadline: Deadline(after: .milliseconds(300)))
         }
         #expect(failure?.status == .unavailable)
-        #expect(throws: Failure.self) { try StockReader(clients, store: nil, timeout: .milliseconds(300)) }
+        #expect(throws: Failure.self) { try StockReader(clients, store: nil) }
     }
 
     @Test func aPropertyThatLibrdkafkaRefusesIsBadConfiguration() {

@@ -106,7 +106,7 @@ extension AnswerPrinter {
         var bytes: [UInt8] = []
         let printer = AnswerPrinter(
             printsJSON: printsJSON, findsGaps: findsGaps, showsChanges: showsChanges, paint: .none,
-            to: BatchedOutput { bytes += $0 })
+            to: { bytes += $0 })
         try body(printer)
         printer.flush()
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)

@@ -11,8 +11,22 @@ import Testing
 
 @testable import juice
 
-/// Settings that are given on the command line alone.
-func given(_ options: [String: String] = [:]) throws -> Settings { try Settings(options: options, environment: [:]) }
+/// The failure that a user would be shown for an error of a command.
+func failure(_ error: (any Error)?) -> Failure? {
+    guard let error, !(error is Failure) else { return error as? Failure }
+    return Failure.Status(rawValue: JuiceCommand.exitCode(for: error).rawValue).map {
+        Failure($0, JuiceCommand.message(for: error))
+    }
+}
+
+extension KafkaClients {
+    /// Clients that wait for up to a minute, without a log.
+    static func patient(_ servers: String, properties: [String: String] = [:], timeout: Duration = .seconds(60)) -> KafkaClients {
+        KafkaClients(
+            bootstrapServers: servers, origin: .embedded(processID: 0), properties: properties, timeout: timeout,
+            logger: EmbeddedService.quiet)
+    }
+}
 
 extension BackgroundGroup {
     /// Runs the service in the background.
@@ -33,10 +47,7 @@ enum EmbeddedService {
                 ServiceConfiguration(bootstrapServers: embedded.bootstrapServers, instanceID: "test", capabilities: .embedded),
                 logger: quiet)
             defer { service.stop() }
-            try body(
-                KafkaClients(
-                    bootstrapServers: embedded.bootstrapServers, origin: .embedded(processID: embedded.runFile.processID),
-                    logger: quiet))
+            try body(.patient(embedded.bootstrapServers))
         }
     }
 }
@@ -88,14 +99,14 @@ struct TestClient {
 
     /// Sends a command and waits for its answer.
     func answer(_ command: OutgoingCommand) throws -> Answer {
-        let answers = try clients.newAnswers(timeout: deadline.remaining)
+        let answers = try clients.newAnswers()
         #expect(try clients.send(command, deadline: deadline).delivery.offset != nil)
         return try #require(try answers.answer(to: command, deadline: deadline)).answer
     }
 
     /// The levels of the stores' fruits, or of one store's.
     func stock(of store: String? = nil) throws -> [String: [String: Int]] {
-        let reader = try StockReader(clients, store: store, timeout: deadline.remaining)
+        let reader = try StockReader(clients, store: store)
         try reader.readAll()
         return Dictionary(
             uniqueKeysWithValues: reader.latest.map { entry in

@@ -13,7 +13,7 @@ import Testing
 @Suite(.concurrencyLimited, .timeLimit(.minutes(10)))
 struct KafkaClientsTests {
     private static func clients(_ servers: String) -> KafkaClients {
-        KafkaClients(bootstrapServers: servers, logger: EmbeddedService.quiet)
+        KafkaClients(bootstrapServers: servers, timeout: .seconds(1), logger: EmbeddedService.quiet)
     }
 
     /// An error of a moment, such as that of a topic just created, whose partitions have no leaders yet.
@@ -32,7 +32,7 @@ struct KafkaClientsTests {
             let order = String(repeating: "x", count: 300)
             try broker.append([([order], nil), ([order, order, order], .text)], at: 0, to: place)
             for _ in 0..<2 { try broker.append(order, damaged: nil, to: place) }
-            let reader = try TopicReader(clients, topic: place.topic, timeout: .seconds(30))
+            let reader = try TopicReader(clients, topic: place.topic)
             var offsets: [Offset] = []
             try reader.readAll { offsets.append($0.offset) }
             #expect(offsets == [0, 4, 5])
@@ -77,7 +77,7 @@ struct KafkaClientsTests {
 
     private static func expectNoBroker(at servers: String, because reason: String) {
         let failure = #expect(throws: Failure.self) {
-            try TopicReader(clients(servers), topic: "t", timeout: .seconds(1))
+            try TopicReader(clients(servers), topic: "t")
         }
         #expect(failure?.status == .unavailable)
         let beginning = "no Kafka broker answers at \(servers): \(reason)"
@@ -92,7 +92,7 @@ struct KafkaClientsTests {
                 try broker.createTopic("t", partitionCount: 1)
                 let clients = KafkaClients(bootstrapServers: broker.bootstrapServers, logger: EmbeddedService.quiet)
                     .watching(Logger.lines(level: .notice))
-                let reader = try TopicReader(clients, topic: "t", timeout: .seconds(60))
+                let reader = try TopicReader(clients, topic: "t")
                 let stop = StopSignal()
                 broker.takeDown()
                 Thread {

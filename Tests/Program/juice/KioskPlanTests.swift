@@ -6,11 +6,9 @@ import Testing
 @testable import juice
 
 struct KioskPlanTests {
-    private func plan(_ given: [String: String]) throws -> KioskPlan {
-        let flags = given.merging(["bootstrap-servers": "127.0.0.1:1"]) { given, _ in given }
-        let settings = try Settings(options: flags, environment: [:])
-        return try KioskPlan(
-            KafkaClients(settings), settings, stores: settings.stores(), staffSecrets: KioskPlan.staffSecrets(settings))
+    private func plan(_ options: String...) throws -> KioskPlan {
+        let command = try KioskCommand.parse(["--bootstrap-servers", "127.0.0.1:1"] + options)
+        return try command.plan(KafkaClients(command.kafka))
     }
 
     /// A file with this text, while the body runs.
@@ -22,7 +20,7 @@ struct KioskPlanTests {
     }
 
     @Test func byItselfItIsForThisMachineAndNobodyEditsStock() throws {
-        let plan = try plan([:])
+        let plan = try plan()
         #expect(plan.address == HTTPAddress(host: "127.0.0.1", port: 8081))
         #expect(plan.configuration.staffSecrets.isEmpty)
         #expect(plan.configuration.language == nil)
@@ -34,12 +32,10 @@ struct KioskPlanTests {
 
     @Test func readsItsSettings() throws {
         try withFile("\u{FEFF}0123456789abcdef\r\n") { path in
-            let plan = try self.plan([
-                "http": "0.0.0.0:80", "admin-http": "127.0.0.1:81", "stores": "강남,hongdae",
-                "staff-token-file": path,
-                "language": "ko", "topic-prefix": "t.", "host-names": "a.example,b.example",
-                "any-store": "true", "order-rate": "7",
-            ])
+            let plan = try self.plan(
+                "--http", "0.0.0.0:80", "--admin-http", "127.0.0.1:81", "--stores", "강남,hongdae", "--staff-token-file", path,
+                "--language", "ko", "--topic-prefix", "t.", "--host-names", "a.example,b.example", "--any-store", "--order-rate",
+                "7")
             #expect(plan.address == HTTPAddress(host: "0.0.0.0", port: 80))
             #expect(plan.adminAddress == HTTPAddress(host: "127.0.0.1", port: 81))
             #expect(plan.configuration.mostPages <= 2000)
@@ -59,7 +55,7 @@ struct KioskPlanTests {
     @Test(arguments: ["", "too-short", "0123456789 abcdef0", "0123456789abcdef\n0123456789abcdef"])
     func refusesTokens(text: String) throws {
         try withFile(text) { path in
-            let failure = #expect(throws: Failure.self) { try plan(["staff-token-file": path]) }
+            let failure = #expect(throws: Failure.self) { try plan("--staff-token-file", path) }
             #expect(failure?.status == .configuration)
             #expect(text.isEmpty || failure?.report.contains(text) == false)
         }
@@ -72,7 +68,7 @@ struct KioskPlanTests {
         ("admin-http", "8082", .usage),
     ])
     func refusesSettings(setting: String, text: String, status: Failure.Status) throws {
-        let failure = #expect(throws: Failure.self) { try plan([setting: text]) }
-        #expect(failure?.status == status)
+        let error = #expect(throws: (any Error).self) { try plan("--\(setting)", text) }
+        #expect(failure(error)?.status == status)
     }
 }

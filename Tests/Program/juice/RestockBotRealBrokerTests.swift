@@ -120,7 +120,7 @@ struct BotSite: Sendable {
 
     /// All answers, in order within each partition.
     func answers() throws -> [Answer] {
-        let (reader, decoder) = (try TopicReader(clients, topic: topics.results, timeout: .seconds(30)), AnswerDecoder())
+        let (reader, decoder) = (try TopicReader(clients, topic: topics.results), AnswerDecoder())
         var answers: [Answer] = []
         try reader.readAll { record in
             if let value = record.value, let answer = try? decoder.decode(value) { answers.append(answer) }

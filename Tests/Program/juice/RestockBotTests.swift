@@ -13,7 +13,7 @@ import Testing
 /// Tests the bot's settings.
 struct RestockBotPlanTests {
     @Test func hasDefaults() throws {
-        let plan = try RestockBotPlan(given())
+        let plan = try RestockBotCommand.parse([]).plan()
         #expect((plan.low, plan.target, plan.group) == (5, 30, "juice-restock-bot"))
         #expect(plan.stores == nil)
     }
@@ -21,32 +21,27 @@ struct RestockBotPlanTests {
     @Test func theLongestIDFits() throws {
         let group = String(repeating: "g", count: 97)
         #expect("\(group)/\(Int32.max)-\(Int64.max)".utf8.count == CommandKind.maximumIDLength)
-        #expect(try RestockBotPlan(given(["bot-group": group])).group == group)
+        #expect(try RestockBotCommand.parse(["--bot-group", group]).plan().group == group)
     }
 
     @Test func readsWhatIsGiven() throws {
-        let plan = try RestockBotPlan(
-            given([
-                "low": "0", "target": "1", "stores": "강남,a", "bot-group": "bots", "group": "g",
-            ])
-        )
+        let options = ["--low", "0", "--target", "1", "--stores", "강남,a", "--bot-group", "bots", "--group", "g"]
+        let plan = try RestockBotCommand.parse(options).plan()
         #expect((plan.low, plan.target, plan.group) == (0, 1, "bots"))
         #expect(plan.stores == [Name("a"), Name("강남")])
     }
 
     @Test(
         arguments: [
-            (["low": "30"], "--low 30 must be below --target 30"),
-            (["low": "-1"], "--low must be a whole number"), (["target": "1000000001"], "--target must be"),
-            (["stores": "a,,b"], "--stores must be"),
-            (["bot-group": "juice-maker"], "--bot-group juice-maker is the service's"),
-            (["bot-group": String(repeating: "g", count: 98)], "--bot-group must be"),
-        ] as [([String: String], String)]
+            ("--low=30", "--low 30 must be below --target 30"), ("--low=-1", "for '--low <count>': it must be a whole number"),
+            ("--target=1000000001", "for '--target <count>': it must be"), ("--stores=a,,b", "it must be stores' ids"),
+            ("--bot-group=juice-maker", "--bot-group juice-maker is the service's"),
+            ("--bot-group=\(String(repeating: "g", count: 98))", "it must be 1 to 97 bytes long"),
+        ] as [(String, String)]
     )
-    func refuses(values: [String: String], message: String) throws {
-        let settings = try given(values)
-        let failure = #expect(throws: Failure.self) { try RestockBotPlan(settings) }
-        #expect(failure?.message.hasPrefix(message) == true, "\(failure?.message ?? "")")
+    func refuses(option: String, message: String) {
+        let error = #expect(throws: (any Error).self) { try RestockBotCommand.parse([option]).plan() }
+        #expect(failure(error)?.message.contains(message) == true, "\(failure(error)?.message ?? "")")
     }
 }
 
@@ -183,7 +178,7 @@ struct RestockBotTests {
             #expect(site.log.refills == ["bots/0-1", "bots/0-1"])
             #expect(try site.committed() == 1)
             var times: [Int64?] = []
-            try TopicReader(site.clients, topic: TopicNames().restocks, timeout: .seconds(30)).readAll {
+            try TopicReader(site.clients, topic: TopicNames().restocks).readAll {
                 times.append($0.timestamp)
             }
             #expect(times == [1000, 1000])

@@ -11,9 +11,9 @@ import Testing
 struct ShowTests {
     /// What a search shows, such as `made results/0`.
     private static func events(
-        _ clients: KafkaClients, _ id: String, _ options: [String: String] = [:]
+        _ clients: KafkaClients, _ id: String, _ options: String...
     ) throws -> [String] {
-        try CommandSearch(clients, id: id, given(options)).run().map { event in
+        try ShowCommand.parse([id] + options).search(clients).run().map { event in
             "\(event.word) \(event.topic.dropFirst("juice.".count))/\(event.place.partition)"
         }
     }
@@ -31,9 +31,9 @@ struct ShowTests {
             let orders = [
                 "order orders/0", "made results/0", "order orders/0", "made results/0", "cancel orders/0", "cancelled results/0",
             ]
-            #expect(try Self.events(clients, "a", ["store": "강남"]) == orders)
+            #expect(try Self.events(clients, "a", "--store", "강남") == orders)
             #expect(try Self.events(clients, "a").map { $0.prefix { $0 != " " } }.contains("restocked"))
-            #expect(try Self.events(clients, "a", ["until": "1970-01-02"]).isEmpty)
+            #expect(try Self.events(clients, "a", "--until", "1970-01-02").isEmpty)
 
             let producer = try clients.producer(timeout: .seconds(30))
             func send(_ value: [UInt8], to partition: Int32 = 2, _ headers: [RecordHeader] = []) throws {
@@ -42,14 +42,14 @@ struct ShowTests {
                     timeout: .seconds(30))
             }
             let misplaced = OutgoingCommand.order(id: "misplaced", store: "강남", juice: "kiwi")
-            let answers = try clients.newAnswers(timeout: .seconds(30))
+            let answers = try clients.newAnswers()
             try send(misplaced.value)
             _ = try #require(try answers.answer(to: misplaced, deadline: client.deadline))
             let forwarded = ["order orders/2", "forwarded orders/0", "made results/0"]
             #expect(try Self.events(clients, "misplaced") == forwarded)
 
             // As after a crash: once more from the same place.
-            let first = try #require(try CommandSearch(clients, id: "misplaced", given()).run().first?.place)
+            let first = try #require(try ShowCommand.parse(["misplaced"]).search(clients).run().first?.place)
             let source = Array("2/\(first.offset)".utf8)
             try send(misplaced.value, to: 0, [RecordHeader(name: HeaderName.forwardedFrom, value: source)])
             _ = try client.answer(.order(id: "later", store: "강남", juice: "kiwi"))
@@ -57,23 +57,22 @@ struct ShowTests {
 
             try send(Array(#"{"orderId":"broken","juice":"kiwi""#.utf8))
             _ = try DeadLetterEndToEndTests.letters(clients, atLeast: 1, client.deadline)
-            #expect(try Self.events(clients, "broken", ["store": "강남"]) == ["dead letter dead-letters/2"])
-            #expect(try Self.events(clients, "broken", ["store": "b"]).isEmpty)
+            #expect(try Self.events(clients, "broken", "--store", "강남") == ["dead letter dead-letters/2"])
+            #expect(try Self.events(clients, "broken", "--store", "b").isEmpty)
         }
     }
 
     @Test func aCommandThatWaitsIsFound() async throws {
         try await onThread {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
-            let clients = KafkaClients(
-                bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 1), logger: EmbeddedService.quiet)
+            let clients = KafkaClients.patient(broker.bootstrapServers)
             for topic in clients.topics.all { try broker.createTopic(topic, partitionCount: 2) }
             _ = try clients.send(.order(id: "a", store: "s", juice: "kiwi"), deadline: Deadline(after: .seconds(30)))
-            let found = try CommandSearch(clients, id: "a", given())
+            let found = try ShowCommand.parse(["a"]).search(clients)
             #expect(try found.run().map(\.word) == ["order"])
             #expect(found.notes == ["no answer was found"])
 
-            let search = try CommandSearch(clients, id: "b\u{1B}", given(["store": "s"]))
+            let search = try ShowCommand.parse(["b\u{1B}", "--store", "s"]).search(clients)
             #expect(try search.run().isEmpty)
             #expect(search.notFound.status == .notFound)
             #expect(search.notFound.message == "there is no order or restock b\u{FFFD} of s")
@@ -98,11 +97,11 @@ struct ShowTests {
             value: nil, headers: []
         ).json,
         CommandEvent(
-            topic: "juice.results", store: "g", place: place, kind: .answer, word: "restocked", text: "m",
+            topic: "juice.results", store: "g", place: place, event: "answer", word: "restocked", text: "m",
             record: Array(answer.utf8)
         ).json,
         CommandEvent(
-            topic: "juice.dead-letters", store: "g", place: place, kind: .deadLetter, word: "dead letter",
+            topic: "juice.dead-letters", store: "g", place: place, event: "deadLetter", word: "dead letter",
             text: "m", members: [("code", "\"notJSON\"")]
         ).json,
     ]

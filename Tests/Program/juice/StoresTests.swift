@@ -32,7 +32,7 @@ import Testing
         let path = NSTemporaryDirectory() + UUID().uuidString
         try Data(text.utf8).write(to: URL(filePath: path))
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let read = Result { try given(["stores": "@\(path)"]).stores() ?? [] }
+        let read = Result { try StoreList.file(path).names() }
         switch read {
         case .success(let read): #expect(read == names)
         case .failure(let error):
@@ -40,13 +40,13 @@ import Testing
             #expect(!fault.isEmpty && failure?.message.contains(fault) == true && failure?.status == .configuration)
         }
         // A forgotten @.
-        #expect(throws: Failure.self) { try given(["stores": path]).stores() }
-        #expect(throws: Failure.self) { try given(["stores": "@\(path).txt"]).stores() }
+        #expect(throws: Failure.self) { try StoreList.names([path]).names() }
+        #expect(throws: Failure.self) { try StoreList.file("\(path).txt").names() }
     }
 
     @Test func theServiceKnowsThem() throws {
-        #expect(try ServicePlan(given(["stores": "a,b"])).configuration.stores?.count == 2)
-        #expect(try ServicePlan(given()).configuration.stores == nil)
+        #expect(try ServeOptions.parse(["--stores", "a,b"]).configuration().stores?.count == 2)
+        #expect(try ServeOptions.parse([]).configuration().stores == nil)
     }
 
     @Test func namesThatLookAlikeAreMarked() {

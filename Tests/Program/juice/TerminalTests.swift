@@ -103,9 +103,7 @@ struct StandardOutputTests {
         @Test func aFullDiskEndsTheCommandWithItsOwnStatus() async {
             let result = await #expect(processExitsWith: .exitCode(EX_IOERR), observing: [\.standardErrorContent]) {
                 dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO)
-                var output = BatchedOutput()
-                output.line("an answer")
-                output.flush()
+                StandardOutput.line("an answer")
             }
             let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
             #expect(text.contains("juice: standard output cannot be written: "))

@@ -30,8 +30,8 @@ struct TimelineTests {
             var timeline = Timeline<String>(from: 0)
             for (partition, range) in window {
                 for offset in range {
-                    let time = timeline.time(of: logs[partition.partition]?[Int(offset)] ?? 0, partition: partition.partition)
-                    timeline.add("\(partition) \(offset)", at: time, partition: partition.partition, offset: offset)
+                    let time = logs[partition.partition]?[Int(offset)] ?? 0
+                    timeline.add(time, partition.partition, offset) { _ in "\(partition) \(offset)" }
                 }
             }
             return timeline.sorted
@@ -63,7 +63,7 @@ struct TimelineTests {
     @Test func aPartitionKeepsItsOrder() {
         var timeline = Timeline<String>(from: 0)
         for (found, timestamp, partition) in [("a", 10, 0), ("b", 5, 0), ("c", 7, 1), ("d", 11, 1)] as [(String, Int64, Int32)] {
-            timeline.add(found, at: timeline.time(of: timestamp, partition: partition), partition: partition, offset: timestamp)
+            timeline.add(timestamp, partition, timestamp) { _ in found }
         }
         // Offsets decide between equal times: b counts as 10, too.
         #expect(timeline.sorted == ["c", "b", "a", "d"])

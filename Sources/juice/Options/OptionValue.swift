@@ -1,0 +1,122 @@
+import ArgumentParser
+import Foundation
+import JuiceMessages
+import JuiceWeb
+
+/// What an option takes: how a text becomes a value, and what help and errors say of it.
+///
+/// An option is declared once, in its command: `@Option("Workers in this process.", .count(in: 1...1000)) var workers = 1`. The
+/// property gives it its name, on the command line, in the environment and in the configuration file: see ``Settings``.
+struct OptionValue<Value: Sendable>: Sendable {
+    /// What the help calls the value.
+    let placeholder: String
+    /// Completes "must be …".
+    let expectation: String
+    /// Returns nil for an invalid text.
+    let parse: @Sendable (String) -> Value?
+    /// A value as it is given, for the default in the help.
+    let text: @Sendable (Value) -> String
+
+    init(
+        _ placeholder: String, _ expectation: String, text: @escaping @Sendable (Value) -> String = { "\($0)" },
+        parse: @escaping @Sendable (String) -> Value?
+    ) {
+        (self.placeholder, self.expectation, self.text, self.parse) = (placeholder, expectation, text, parse)
+    }
+
+    /// - Throws: an error that ArgumentParser appends to "The value 'x' is invalid for '--option <placeholder>'".
+    func value(of text: String) throws(ValidationError) -> Value {
+        guard let value = parse(text) else { throw ValidationError("it must be \(expectation)") }
+        return value
+    }
+
+    /// The placeholder is `file`, or has the words to choose from.
+    fileprivate var completion: CompletionKind? {
+        let words = placeholder.split(separator: "|").map(String.init)
+        return placeholder == "file" ? .file() : words.count > 1 && !placeholder.contains("@") ? .list(words) : nil
+    }
+}
+
+extension Option where Value: Sendable {
+    /// An option with a default, which ends its help: ``Settings`` reads it there.
+    init(wrappedValue: Value, _ help: String, _ kind: OptionValue<Value>) {
+        let help = ArgumentHelp("\(help) (default: \(kind.text(wrappedValue)))", valueName: kind.placeholder)
+        self.init(wrappedValue: wrappedValue, help: help, completion: kind.completion) { try kind.value(of: $0) }
+    }
+
+    /// An option without a default.
+    init<Given: Sendable>(_ help: String, _ kind: OptionValue<Given>) where Value == Given? {
+        let help = ArgumentHelp(help, valueName: kind.placeholder)
+        self.init(help: help, completion: kind.completion) { try kind.value(of: $0) }
+    }
+}
+
+extension Flag where Value == Bool {
+    /// A flag, which `--no-…` takes back where the environment or the configuration file sets it.
+    init(wrappedValue: Bool, _ help: String) {
+        self.init(wrappedValue: wrappedValue, inversion: .prefixedNo, help: ArgumentHelp(help))
+    }
+}
+
+// MARK: - Kinds of values
+
+extension OptionValue where Value: RawRepresentable<String> & CaseIterable {
+    /// One of a few words.
+    static var word: Self {
+        let words = Value.allCases.map(\.rawValue)
+        return Self(words.joined(separator: "|"), "one of \(words.joined(separator: ", "))", text: \.rawValue) {
+            Value(rawValue: $0.lowercased())
+        }
+    }
+}
+
+extension OptionValue<Int> {
+    /// A whole number within a range.
+    static func number(in range: ClosedRange<Int>, _ placeholder: String = "count") -> Self {
+        let most = range.upperBound == .max ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
+        return Self(placeholder, "a whole number, \(most)") { Int($0).flatMap { range.contains($0) ? $0 : nil } }
+    }
+}
+
+extension OptionValue<Duration> {
+    /// A duration within a range, with units.
+    static func duration(in range: ClosedRange<Duration>) -> Self {
+        let bounds = "from \(DurationText.text(range.lowerBound)) to \(DurationText.text(range.upperBound))"
+        return Self(
+            "duration", "a duration \(bounds) with its units, such as \(DurationText.examples)", text: { DurationText.text($0) },
+            parse: { DurationText.parse($0).flatMap { range.contains($0) ? $0 : nil } })
+    }
+
+    /// The age to which commands are remembered.
+    static var duplicateWindow: Self { duration(in: .zero ... .seconds(365 * 86_400)) }
+}
+
+extension OptionValue<String> {
+    static func text(_ placeholder: String) -> Self { Self(placeholder, "a text") { $0 } }
+
+    /// The path of a file.
+    static var file: Self { .text("file") }
+
+    /// A text of limited length, in bytes.
+    static func text(_ placeholder: String, ofAtMost length: Int) -> Self {
+        Self(placeholder, "1 to \(length) bytes long") { (1...length).contains($0.utf8.count) ? $0 : nil }
+    }
+
+    static var store: Self { .text("store", ofAtMost: StoreID.maximumLength) }
+
+    /// The id of an order or a restock.
+    static var commandID: Self { .text("id", ofAtMost: CommandKind.maximumIDLength) }
+}
+
+extension OptionValue<HTTPAddress> {
+    static var address: Self { Self("host:port", "host:port, such as 127.0.0.1:8080") { HTTPAddress($0) } }
+}
+
+extension OptionValue<Int64> {
+    /// A point in time, in milliseconds since 1970.
+    static var time: Self {
+        Self("time", "how long ago, such as 10m, 2h or 7d, a time of today, such as 12:34, or a date, such as 2026-01-31T12:34") {
+            TimeText.milliseconds($0)
+        }
+    }
+}
