@@ -7,7 +7,7 @@ import Logging
 ///
 /// Starting and stopping it blocks briefly, so use it on the main thread.
 final class EmbeddedKafka {
-    let runFile: RunFile
+    let bootstrapServers: String
     private var broker: EmbeddedBroker?
     private var announcement: RunFiles.Announcement?
 
@@ -18,19 +18,16 @@ final class EmbeddedKafka {
         do throws(KafkaError) {
             let broker = try EmbeddedBroker(logger: logger)
             for name in topics.all { try broker.createTopic(name, partitionCount: partitions) }
-            runFile = RunFile(processID: ProcessInfo.processInfo.processIdentifier, bootstrapServers: broker.bootstrapServers)
-            self.broker = broker
+            (self.broker, bootstrapServers) = (broker, broker.bootstrapServers)
         } catch { throw Failure(.software, "the embedded broker does not start: \(error)") }
         guard let runFiles else { return }
         do {
-            announcement = try runFiles.announce(runFile)
+            announcement = try runFiles.announce(bootstrapServers)
         } catch {
             let reason = "\(runFiles.directory) cannot be used (\(error.localizedDescription))"
             logger.warning("other commands will not find this broker by themselves: \(reason)")
         }
     }
-
-    var bootstrapServers: String { runFile.bootstrapServers }
 
     /// Withdraws the announcement and then stops the broker, so that no command finds a stopped one.
     func stop() {
@@ -39,17 +36,8 @@ final class EmbeddedKafka {
     }
 }
 
-/// The contents of the file that announces a process with an embedded broker to this user's other commands.
-struct RunFile: Sendable, Equatable, Codable {
-    /// The process that runs the broker.
-    let processID: Int32
-    /// The address of the broker.
-    let bootstrapServers: String
-    /// Seconds since 1970.
-    var startedAt = Date.now.timeIntervalSince1970
-}
-
-/// The directory of this user's run files: one per process with an embedded broker.
+/// The directory of this user's run files: one per process with an embedded broker, named for the process, with the address of the
+/// broker.
 ///
 /// A file is valid while its process holds a lock on it. The system releases the lock however the process ends, and unlike a
 /// process id a lock cannot be reused by another process.
@@ -62,30 +50,29 @@ struct RunFiles: Sendable {
         return RunFiles(directory: "\(candidates.first { !$0.isEmpty } ?? "/tmp")/juice-maker-\(getuid())")
     }
 
-    /// Announces this process for the lifetime of the returned value.
+    /// Announces this process's broker for the lifetime of the returned value.
     ///
-    /// - Throws: `POSIXError` or another system error if the file cannot be written.
-    func announce(_ file: RunFile) throws -> Announcement {
+    /// - Throws: `POSIXError` if the file cannot be written.
+    func announce(_ bootstrapServers: String) throws(POSIXError) -> Announcement {
         mkdir(directory, 0o700)
         guard isTrustworthy else { throw POSIXError(.EPERM) }
-        let path = "\(directory)/\(file.processID).json"
+        let path = "\(directory)/\(getpid()).kafka"
         let unfinished = path + ".new"
-        let contents = Array(try JSONEncoder().encode(file))
         let descriptor = open(unfinished, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         let announcement = Announcement(path: path, descriptor: descriptor)
         // Lock the file before it gets its final name; an unlocked file would count as stale.
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, writeAll(contents, to: descriptor), rename(unfinished, path) == 0 else {
-            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, writeAll(Array(bootstrapServers.utf8), to: descriptor),
+            rename(unfinished, path) == 0
+        else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         return announcement
     }
 
-    /// The files of running processes, newest first. Removes the files of processes that have ended.
-    func live() -> [RunFile] {
+    /// The addresses of the running processes' brokers, newest first. Removes the files of processes that have ended.
+    func live() -> [String] {
         guard isTrustworthy, let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return [] }
-        let live = names.filter { $0.hasSuffix(".json") }.compactMap { readIfLive("\(directory)/\($0)") }
-        return live.sorted { $0.startedAt > $1.startedAt }
+        let live = names.filter { $0.hasSuffix(".kafka") }.compactMap { readIfLive("\(directory)/\($0)") }
+        return live.sorted { $0.writtenAt > $1.writtenAt }.map(\.bootstrapServers)
     }
 
     /// Whether only this user can access the directory. In a shared directory for temporary files another user could have created
@@ -96,7 +83,7 @@ struct RunFiles: Sendable {
         return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == getuid() && status.st_mode & 0o077 == 0
     }
 
-    private func readIfLive(_ path: String) -> RunFile? {
+    private func readIfLive(_ path: String) -> (writtenAt: Date, bootstrapServers: String)? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -104,7 +91,8 @@ struct RunFiles: Sendable {
             unlink(path)
             return nil
         }
-        return FileManager.default.contents(atPath: path).flatMap { try? JSONDecoder().decode(RunFile.self, from: $0) }
+        let date = (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
+        return FileManager.default.contents(atPath: path).map { (date ?? .distantPast, String(decoding: $0, as: UTF8.self)) }
     }
 
     /// The run file of this process, which is removed with this value.

@@ -10,34 +10,28 @@ import Synchronization
 ///
 /// It contacts no broker before a client is used. Create and use the clients on one thread, the main thread: their calls block.
 struct KafkaClients: Sendable {
-    /// Where the broker addresses come from.
-    enum Origin: Sendable, Equatable {
-        /// The settings.
-        case configured
-        /// A `juice serve` or `juice demo` of this user runs an embedded broker.
-        case embedded(processID: Int32)
-        /// The default address.
-        case fallback
-    }
-
     let bootstrapServers: String
-    var origin = Origin.configured
-    var topics = TopicNames()
+    /// The broker features that clients can rely on.
+    let capabilities: BrokerCapabilities
+    let topics: TopicNames
     /// How long commands wait for brokers and answers.
-    var timeout: Duration
+    let timeout: Duration
     /// The user's librdkafka properties, which may contain secrets.
-    var properties: [String: String] = [:]
+    let properties: [String: String]
     /// Receives librdkafka's log at level debug.
     let logger: Logger
     /// Learns from all clients why no broker answers.
     private(set) var watch: BrokerWatch
 
+    /// The address where a broker is tried if none is given.
+    private static let standardAddress = "127.0.0.1:9092"
+
     init(
-        bootstrapServers: String, origin: Origin = .configured, topics: TopicNames = TopicNames(),
+        bootstrapServers: String, capabilities: BrokerCapabilities = .full, topics: TopicNames = TopicNames(),
         properties: [String: String] = [:], timeout: Duration = .seconds(10), logger: Logger
     ) {
-        (self.bootstrapServers, self.origin, self.topics, self.timeout) = (bootstrapServers, origin, topics, timeout)
-        (self.properties, self.logger) = (properties, logger)
+        (self.bootstrapServers, self.capabilities, self.topics) = (bootstrapServers, capabilities, topics)
+        (self.properties, self.timeout, self.logger) = (properties, timeout, logger)
         // No line is logged: a command that needs brokers now ends with an error.
         watch = BrokerWatch(bootstrapServers: bootstrapServers, logger: .lines(level: .critical) { _ in })
     }
@@ -51,10 +45,9 @@ struct KafkaClients: Sendable {
                 .configuration, "no Kafka brokers are named",
                 hint: "set JUICE_BOOTSTRAP_SERVERS to yours, such as kafka1:9092,kafka2:9092")
         }
-        let embedded = running.first { configured == nil || $0.bootstrapServers == configured }
+        let servers = configured ?? running.first ?? Self.standardAddress
         self.init(
-            bootstrapServers: configured ?? embedded?.bootstrapServers ?? "127.0.0.1:9092",
-            origin: embedded.map { .embedded(processID: $0.processID) } ?? (configured == nil ? .fallback : .configured),
+            bootstrapServers: servers, capabilities: running.contains(servers) ? .embedded : .full,
             topics: TopicNames(prefix: options.topicPrefix), properties: try KafkaProperties.read(options), timeout: timeout,
             logger: options.general.logger(default: .warning))
     }
@@ -77,11 +70,6 @@ struct KafkaClients: Sendable {
     var deadline: Deadline { Deadline(after: timeout) }
 
     var topicCheck: TopicCheck { TopicCheck(names: topics, bootstrapServers: bootstrapServers, capabilities: capabilities) }
-
-    /// The broker features that clients can rely on.
-    var capabilities: BrokerCapabilities {
-        if case .embedded = origin { .embedded } else { .full }
-    }
 }
 
 // MARK: - Clients
@@ -242,12 +230,7 @@ extension KafkaClients {
 
     /// The failure when no broker answers, with the reason and the most specific hint.
     private var unavailable: Failure {
-        let hint: String? =
-            switch origin {
-            case .configured: nil
-            case .embedded(let processID): "it should be the embedded broker of process \(processID)"
-            case .fallback: "set --bootstrap-servers, or start an embedded broker with `juice serve`"
-            }
-        return Failure(.unavailable, watch.explanation, hint: hint)
+        let hint = "set --bootstrap-servers, or start an embedded broker with `juice serve`"
+        return Failure(.unavailable, watch.explanation, hint: bootstrapServers == Self.standardAddress ? hint : nil)
     }
 }

@@ -43,7 +43,9 @@ struct SubmissionOptions: ParsableArguments {
         }
         guard let answers else { return }
         guard let (answer, line) = try answers.answer(to: command, deadline: deadline) else {
-            throw Self.noAnswer(to: command, within: client.timeout)
+            throw Failure(
+                .unavailable, "no answer to \(command.kind) \(id) within \(DurationText.text(client.timeout))",
+                hint: "it is written and will be answered once the service runs: see `juice show`")
         }
         if json {
             StandardOutput.jsonLines([line])
@@ -57,12 +59,6 @@ struct SubmissionOptions: ParsableArguments {
         case .answerLost(let was) where answer.command == .cancel ? was == "cancelled" : ["made", "restocked"].contains(was): return
         case .rejected, .answerLost: throw ExitCode(Failure.Status.rejected.rawValue)
         }
-    }
-
-    static func noAnswer(to command: OutgoingCommand, within timeout: Duration) -> Failure {
-        Failure(
-            .unavailable, "no answer to \(command.kind) \(command.id.printable) within \(DurationText.text(timeout))",
-            hint: "it is written and will be answered once the service runs: see `juice show`")
     }
 }
 

@@ -76,9 +76,9 @@ struct AuditCommand: ParsableCommand {
 /// nothing.
 private final class KafkaAuditSource: AuditSource {
     private let clients: KafkaClients
-    private let watermarks: [TopicPartition: Range<Offset>]
-    /// How far partitions were read. Some records are read again.
-    private let ends = Mutex<[TopicPartition: Offset]>([:])
+    private let watermarks: Logs
+    /// How many offsets were read. Some are read again.
+    private let done = Mutex(0)
     private let onProgress: @Sendable (_ done: Int, _ total: Int) -> Void
 
     /// Looks up the ends of the topics.
@@ -87,7 +87,7 @@ private final class KafkaAuditSource: AuditSource {
         let consumer = try clients.consumer(isolation: "read_uncommitted")
         defer { consumer.close() }
         try clients.reach(consumer, deadline: deadline)
-        var watermarks: [TopicPartition: Range<Offset>] = [:]
+        var watermarks: Logs = [:]
         // The order matters. The stock follows the journal, so its end is looked up before. What the journal names was there
         // before it, so those ends are looked up after.
         for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [Topic] {
@@ -115,8 +115,9 @@ private final class KafkaAuditSource: AuditSource {
         guard let log = watermarks[place], offset < log.upperBound, !log.isEmpty else { return nil }
         let reader = PartitionReader(
             try clients.consumer(reset: "error"), gaps: .pass, onTransientError: clients.watch.noticed)
-        try clients.call(try reader.start([place: max(offset, log.lowerBound)..<log.upperBound]))
-        return Reader(source: self, reader: reader, place: place)
+        let unread = max(offset, log.lowerBound)..<log.upperBound
+        try clients.call(try reader.start([place: unread]))
+        return Reader(source: self, reader: reader, place: place, unread: unread)
     }
 
     /// Reads one partition.
@@ -124,21 +125,23 @@ private final class KafkaAuditSource: AuditSource {
         private let source: KafkaAuditSource
         private let reader: PartitionReader
         private let place: TopicPartition
+        private var unread: Range<Offset>
 
-        init(source: KafkaAuditSource, reader: PartitionReader, place: TopicPartition) {
-            (self.source, self.reader, self.place) = (source, reader, place)
+        init(source: KafkaAuditSource, reader: PartitionReader, place: TopicPartition, unread: Range<Offset>) {
+            (self.source, self.reader, self.place, self.unread) = (source, reader, place, unread)
         }
 
         func next() throws -> [AuditRecord] {
             do throws(KafkaError) {
                 let records = try reader.next(until: .now + source.clients.timeout).map { $0.map { AuditRecord($0) } } ?? []
-                source.wasRead(place, upTo: records.last.map { $0.offset + 1 })
+                let next = min(max(records.last.map { $0.offset + 1 } ?? unread.upperBound, unread.lowerBound), unread.upperBound)
+                source.wasRead(Int(next - unread.lowerBound))
+                unread = next..<unread.upperBound
                 return records
             } catch {
                 guard error.code == .timedOut else { throw source.clients.failure(error) }
-                let offset = reader.positions[place] ?? 0
                 throw Failure(
-                    .unavailable, "\(place) cannot be read from offset \(offset) to its end",
+                    .unavailable, "\(place) cannot be read from offset \(unread.lowerBound) to its end at \(unread.upperBound)",
                     hint: "a transaction may still be open: try again, or wait longer with --timeout")
             }
         }
@@ -148,13 +151,11 @@ private final class KafkaAuditSource: AuditSource {
         }
     }
 
-    /// Reports how far a partition was read: up to the next offset, or to its end.
-    private func wasRead(_ place: TopicPartition, upTo next: Offset?) {
-        let log = watermarks[place] ?? 0..<0
-        ends.withLock { ends in
-            ends[place] = max(ends[place] ?? log.lowerBound, min(next ?? log.upperBound, log.upperBound))
-            let done = ends.reduce(0) { $0 + Int($1.value - (watermarks[$1.key]?.lowerBound ?? 0)) }
-            onProgress(done, watermarks.values.reduce(0) { $0 + $1.count })
+    private func wasRead(_ count: Int) {
+        let total = watermarks.offsetCount
+        done.withLock { done in
+            done += count
+            onProgress(min(done, total), total)
         }
     }
 }

@@ -41,7 +41,7 @@ struct DemoCommand: ParsableCommand {
         let embedded = try EmbeddedKafka(topics: TopicNames(), partitions: 4, runFiles: .ofThisUser(), logger: logger)
         defer { embedded.stop() }
         let clients = KafkaClients(
-            bootstrapServers: embedded.bootstrapServers, origin: .embedded(processID: embedded.runFile.processID), logger: logger)
+            bootstrapServers: embedded.bootstrapServers, capabilities: .embedded, logger: logger)
         let health = ServiceHealth()
         let service = ServiceConfiguration(
             bootstrapServers: embedded.bootstrapServers, instanceID: "demo", menu: menu, language: language,

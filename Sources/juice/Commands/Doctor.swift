@@ -78,27 +78,21 @@ struct DoctorReport: Encodable {
             return [paint(colour, finding.severity.word) + "  " + finding.fault, "  to fix it: \(finding.fix)"]
         }
         let time = DateTime.utc(milliseconds: Int64(seen.time.timeIntervalSince1970 * 1000))
-        var lines = well + found + ["", "juice \(juice), librdkafka \(librdkafka), \(time) by the clock of this machine"]
-        for (title, table) in [brokers, topics, group, inputs] {
-            if title != nil || !table.rows.isEmpty { lines.append("") }
-            if let title { lines.append(title) }
-            if !table.rows.isEmpty { lines += table.lines(paint: paint) }
-        }
+        let cluster = (seen.clusterID.map { ", cluster \($0)" } ?? "") + (seen.group.map { ", group \($0.state)" } ?? "")
+        var lines = well + found + ["", "juice \(juice), librdkafka \(librdkafka), \(time) by the clock of this machine\(cluster)"]
+        for table in [brokers, topics, group, inputs] where !table.rows.isEmpty { lines += [""] + table.lines(paint: paint) }
         return lines
     }
 
-    private typealias TitledTable = (title: String?, table: Table)
-
-    private var brokers: TitledTable {
+    private var brokers: Table {
         let rows = seen.brokers.map { broker -> [Table.Cell] in
             let answers = seen.silence[broker.address] == nil ? Table.Cell("yes") : Table.Cell("no", .red)
             return [.init("\(broker.id)", .bold), .init(broker.address), answers]
         }
-        let title = seen.brokers.count.counted("broker") + (seen.clusterID.map { " of the cluster \($0)" } ?? "")
-        return (rows.isEmpty ? nil : title, Table(["broker", "address", "answers"], rows))
+        return Table(["broker", "address", "answers"], rows)
     }
 
-    private var topics: TitledTable {
+    private var topics: Table {
         let settings = [
             "cleanup.policy", "retention.ms", "min.insync.replicas", "max.message.bytes", "message.timestamp.type",
         ]
@@ -110,23 +104,19 @@ struct DoctorReport: Encodable {
                 .init("\(inSync)", inSync < replicas ? .yellow : nil),
             ] + settings.map { .init(topic.settings?[$0] ?? "unknown") }
         }
-        return (nil, Table(["topic", "partitions", "replicas", "in sync"] + settings, rows))
+        return Table(["topic", "partitions", "replicas", "in sync"] + settings, rows)
     }
 
-    private var group: TitledTable {
+    private var group: Table {
         let members = (seen.group?.members ?? []).map { (name: $0.instanceID ?? "no instance", member: $0) }
         let rows = members.sorted { $0.name < $1.name }.map { name, member -> [Table.Cell] in
             let numbers = Set(member.partitions.map(\.partition)).sorted().map(String.init)
             return [.init(name, .bold), .init(member.clientID), .init(member.host), .init(numbers.joined(separator: ", "))]
         }
-        let title = seen.group.map { group in
-            "group: \(group.state), \(group.members.count.counted("member"))"
-                + (group.coordinator.map { ", coordinated by broker \($0)" } ?? "")
-        }
-        return (title, Table(["member", "client", "host", "partitions"], rows))
+        return Table(["member of the group", "client", "host", "partitions"], rows)
     }
 
-    private var inputs: TitledTable {
+    private var inputs: Table {
         func text(_ number: Int64?) -> Table.Cell { .init(number.map(String.init) ?? "–") }
         func age(_ time: Date?) -> Table.Cell {
             guard let age = time.map({ seen.time.timeIntervalSince($0) }) else { return .init("–") }
@@ -144,6 +134,6 @@ struct DoctorReport: Encodable {
                 ]
             }
         }
-        return (nil, Table(["input", "owner", "next", "end", "waiting", "last answer", ""], rows))
+        return Table(["input", "owner", "next", "end", "waiting", "last answer", ""], rows)
     }
 }

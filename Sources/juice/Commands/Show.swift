@@ -44,7 +44,7 @@ struct ShowCommand: ParsableCommand {
         let events = try search.run()
         guard !events.isEmpty else { throw search.notFound }
         if json { return StandardOutput.jsonLines(events.map(\.json)) }
-        Table(Array(repeating: "", count: 5), events.map(\.cells)).print(withTitles: false)
+        Table(["time", "what", "store", "record", "text"], events.map(\.cells)).print()
         for note in search.notes { StandardOutput.line(Paint.forStandardOutput()(.faint, note)) }
     }
 

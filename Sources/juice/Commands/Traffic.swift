@@ -206,22 +206,22 @@ final class TrafficSession {
 
 /// Counts answers.
 struct Tally {
-    private(set) var juicesMade = 0, outOfStock = 0, rejected = 0, cancelled = 0
+    private(set) var made = 0, outOfStock = 0, rejected = 0, cancelled = 0
 
-    var orders: Int { juicesMade + outOfStock + rejected }
+    var orders: Int { made + outOfStock + rejected }
 
     mutating func count(_ answer: Answer) {
-        switch (answer.command, answer.outcome) {
-        case (_, .juiceMade): juicesMade += 1
-        case (_, .outOfStock): outOfStock += 1
-        case (.order, .rejected): rejected += 1
-        case (_, .cancelled): cancelled += 1
-        case (.restock, .rejected), (.cancel, .rejected), (_, .restocked), (_, .answerLost): break
+        switch answer.outcome {
+        case .juiceMade: made += 1
+        case .outOfStock: outOfStock += 1
+        case .rejected: rejected += answer.command == .order ? 1 : 0
+        case .cancelled: cancelled += 1
+        case .restocked, .answerLost: break
         }
     }
 
     /// The last line of `juice demo` and `juice traffic`, which scripts may read.
     var summary: String {
-        "orders \(orders), juice made \(juicesMade), out of stock \(outOfStock), rejected \(rejected), cancelled \(cancelled)"
+        "orders \(orders), juice made \(made), out of stock \(outOfStock), rejected \(rejected), cancelled \(cancelled)"
     }
 }

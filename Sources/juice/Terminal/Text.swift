@@ -90,10 +90,7 @@ struct Table {
         }
     }
 
-    /// Prints all lines, or all but the titles.
-    func print(withTitles: Bool = true) {
-        StandardOutput.line(lines(paint: .forStandardOutput()).dropFirst(withTitles ? 0 : 1).joined(separator: "\n"))
-    }
+    func print() { StandardOutput.line(lines(paint: .forStandardOutput()).joined(separator: "\n")) }
 }
 
 /// Adds colours to text, if they are enabled.

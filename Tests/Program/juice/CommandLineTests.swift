@@ -81,16 +81,6 @@ struct CommandLineTests {
     }
 }
 
-struct SubmissionTests {
-    @Test func withoutAnAnswerTheCommandMayStillBeCarriedOut() {
-        let order = OutgoingCommand.order(id: "o", store: "s", juice: "kiwi")
-        let failure = SubmissionOptions.noAnswer(to: order, within: .seconds(10))
-        #expect(failure.status == .unavailable)
-        #expect(failure.message == "no answer to order o within 10s")
-        #expect(failure.hint?.contains("`juice show`") == true)
-    }
-}
-
 struct ServiceGroupTests {
     /// A service that fails on demand.
     private struct Failing: Service {

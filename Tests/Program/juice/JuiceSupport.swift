@@ -23,7 +23,7 @@ extension KafkaClients {
     /// Clients that wait for up to a minute, without a log.
     static func patient(_ servers: String, properties: [String: String] = [:], timeout: Duration = .seconds(60)) -> KafkaClients {
         KafkaClients(
-            bootstrapServers: servers, origin: .embedded(processID: 0), properties: properties, timeout: timeout,
+            bootstrapServers: servers, capabilities: .embedded, properties: properties, timeout: timeout,
             logger: EmbeddedService.quiet)
     }
 }

@@ -78,7 +78,7 @@ struct RestockBotTests {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
             for name in TopicNames().all { try broker.createTopic(name, partitionCount: 1) }
             let clients = KafkaClients(
-                bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 0),
+                bootstrapServers: broker.bootstrapServers, capabilities: .embedded,
                 properties: ["socket.timeout.ms": "120000"], logger: EmbeddedService.quiet)
             let bot = RunningBot(clients, RestockBotPlan())
             bot.log.waitForFirst(within: .seconds(60))
@@ -121,7 +121,7 @@ struct RestockBotTests {
             // The embedded broker waits for a second less than the session timeout before members join again.
             let soon = ["session.timeout.ms": "2500", "heartbeat.interval.ms": "200"].merging(properties) { $1 }
             clients = KafkaClients(
-                bootstrapServers: broker.bootstrapServers, origin: .embedded(processID: 0), properties: soon, logger: .quiet)
+                bootstrapServers: broker.bootstrapServers, capabilities: .embedded, properties: soon, logger: .quiet)
         }
 
         func bot() throws -> RestockBot { try RestockBot(clients, RestockBotPlan(group: "bots"), log.logger) }

@@ -13,8 +13,7 @@ struct RunFilesTests {
     @Test func anAnnouncementIsFoundUntilItEnds() throws {
         try withRunFiles { files in
             #expect(files.live() == [])
-            let file = RunFile(processID: 42, bootstrapServers: "127.0.0.1:1234")
-            try announced(file, files) { #expect(files.live() == [file]) }
+            try announced(files) { #expect(files.live() == ["127.0.0.1:1234"]) }
             #expect(files.live() == [])
             #expect(try FileManager.default.contentsOfDirectory(atPath: files.directory) == [])
         }
@@ -22,12 +21,11 @@ struct RunFilesTests {
 
     @Test func theFileOfADeadProcessIsRemoved() throws {
         try withRunFiles { files in
-            let live = RunFile(processID: 1, bootstrapServers: "127.0.0.1:1")
-            try announced(live, files) {
+            try announced(files) {
                 // No process holds a lock on it, as after a kill.
-                let dead = files.directory + "/2.json"
-                try Data(#"{"processID":2,"bootstrapServers":"127.0.0.1:2"}"#.utf8).write(to: URL(fileURLWithPath: dead))
-                #expect(files.live() == [live])
+                let dead = files.directory + "/2.kafka"
+                try Data("127.0.0.1:2".utf8).write(to: URL(fileURLWithPath: dead))
+                #expect(files.live() == ["127.0.0.1:1234"])
                 #expect(!FileManager.default.fileExists(atPath: dead))
             }
         }
@@ -38,7 +36,7 @@ struct RunFilesTests {
             let manager = FileManager.default
             try manager.createDirectory(atPath: files.directory, withIntermediateDirectories: true)
             try manager.setAttributes([.posixPermissions: 0o777], ofItemAtPath: files.directory)
-            #expect(throws: (any Error).self) { try announced(RunFile(processID: 1, bootstrapServers: "x"), files) {} }
+            #expect(throws: (any Error).self) { try announced(files) {} }
             #expect(files.live() == [])
         }
     }
@@ -49,8 +47,8 @@ struct RunFilesTests {
         #expect(RunFiles.ofThisUser(environment: [:]).directory == "/tmp/juice-maker-\(user)")
     }
 
-    private func announced(_ file: RunFile, _ files: RunFiles, _ body: () throws -> Void) throws {
-        let announcement = try files.announce(file)
+    private func announced(_ files: RunFiles, _ body: () throws -> Void) throws {
+        let announcement = try files.announce("127.0.0.1:1234")
         try body()
         // The announcement ends with its last use.
         withExtendedLifetime(announcement) {}
