@@ -4,8 +4,8 @@ import JuiceMessages
 import Kafka
 import Logging
 
-/// The engine's port to Kafka: a member of the consumer group, transactional producers, and readers of logs. One for an anchor is no
-/// member, and reads no commands.
+/// The engine's port to Kafka: a member of the consumer group, transactional producers, and readers of logs. One for an anchor is
+/// no member, and reads no commands.
 ///
 /// It belongs to one worker thread. Where librdkafka honours its timeouts, a call waits for about a second at most, and each lookup
 /// of a takeover for up to eight. A call that takes longer ends with ``LogError/Remedy/retry``, and the same call resumes it.
@@ -250,8 +250,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
     }
 
     func publish(_ offsets: [InputPartition: GroupOffset]) {
-        let (places, metadata) = topics.commits(offsets)
-        member?.consumer.publish(places, metadata: metadata)
+        member?.consumer.publish(topics.commits(offsets))
         metrics?.published(offsets.map { ($0, $1.offset) })
     }
 
@@ -294,9 +293,8 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
 
     func confirmMembership(_ offsets: [InputPartition: GroupOffset]) throws(LogError) {
         guard let member else { return }
-        let (places, metadata) = topics.commits(offsets)
         do throws(KafkaError) {
-            try member.consumer.commit(places, metadata: metadata)
+            try member.consumer.commit(topics.commits(offsets))
             watch.reached()
         } catch {
             if error.code.isHopeless { throw LogError(error) }
@@ -447,13 +445,8 @@ extension TopicNames {
     subscript(input: InputPartition) -> TopicPartition { self[input.topic.topic, input.partition] }
 
     /// Kafka's form of what a group commits.
-    func commits(
-        _ offsets: [InputPartition: GroupOffset]
-    ) -> (offsets: [TopicPartition: Offset], metadata: [TopicPartition: String]) {
-        let places = offsets.map { (self[$0.key], $0.value) }
-        return (
-            Dictionary(uniqueKeysWithValues: places.map { ($0, $1.offset) }),
-            Dictionary(uniqueKeysWithValues: places.compactMap { place, offset in offset.mark.map { (place, $0.metadata) } })
-        )
+    func commits(_ offsets: [InputPartition: GroupOffset]) -> [TopicPartition: CommittedOffset] {
+        let commits = offsets.map { (self[$0], CommittedOffset($1.offset, metadata: $1.mark?.metadata ?? "")) }
+        return Dictionary(uniqueKeysWithValues: commits)
     }
 }

@@ -158,13 +158,12 @@ class LogReader: KafkaReadPort {
     final func groupOffsets(
         of partitions: [InputPartition], from consumer: Consumer
     ) throws(LogError) -> [InputPartition: GroupOffset] {
-        let (offsets, metadata) = try looking { timeout throws(KafkaError) in
-            try consumer.committedWithMetadata(partitions.map { topics[$0] }, timeout: timeout)
+        let committed = try looking { timeout throws(KafkaError) in
+            try consumer.committed(partitions.map { topics[$0] }, timeout: timeout)
         }
-        return partitions.reduce(into: [:]) { committed, input in
-            let place = topics[input]
-            guard let offset = offsets[place] ?? nil else { return }
-            committed[input] = GroupOffset(offset: offset, mark: metadata[place].flatMap(JournalMark.init))
+        return partitions.reduce(into: [:]) { offsets, input in
+            guard let found = committed[topics[input]] else { return }
+            offsets[input] = GroupOffset(offset: found.offset, mark: JournalMark(metadata: found.metadata))
         }
     }
 

@@ -149,8 +149,9 @@ package struct OrderService: Service {
 
     // MARK: - What is watched
 
-    /// Probes the brokers every second, and looks at the topics' settings every five. By themselves clients notice a broker that hangs
-    /// only when their requests time out. That says nothing of rebalances and transactions, which may take long while brokers answer.
+    /// Probes the brokers every second, and looks at the topics' settings every five. By themselves clients notice a broker that
+    /// hangs only when their requests time out. That says nothing of rebalances and transactions, which may take long while brokers
+    /// answer.
     private func watchCluster(_ brokers: [String], _ watch: BrokerWatch, _ stop: StopSignal) throws(ServiceError) {
         let admin = try making { () throws(KafkaError) in
             let hooks = ClientHooks(logger: logger, logCeiling: .debug)

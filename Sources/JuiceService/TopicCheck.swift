@@ -326,8 +326,8 @@ package struct TopicCheck: Sendable {
         }
     }
 
-    /// What leaves records the times that their senders gave them. If a clock differs by more than a topic takes, the broker's refusal
-    /// says so: to a sender, or in the service's log.
+    /// What leaves records the times that their senders gave them. If a clock differs by more than a topic takes, the broker's
+    /// refusal says so: to a sender, or in the service's log.
     private var timeSettings: [Rule] {
         let before = "message.timestamp.before.max.ms"
         return [
@@ -375,8 +375,8 @@ extension ClusterMetadata.Topic {
     /// In milliseconds; nil for ever.
     fileprivate var retention: Int? { number("retention.ms").flatMap { $0 >= 0 ? $0 : nil } }
     fileprivate var setsTimes: Bool { settings?["message.timestamp.type"] == "LogAppendTime" }
-    /// By how many milliseconds a record's time may lie behind a broker's; nil for any. Up to Kafka 3.9 an older setting limits it, too
-    /// (KIP-937).
+    /// By how many milliseconds a record's time may lie behind a broker's; nil for any. Up to Kafka 3.9 an older setting limits it,
+    /// too (KIP-937).
     fileprivate var longestBehind: Int? {
         guard !setsTimes else { return nil }
         let names = ["message.timestamp.before.max.ms", "message.timestamp.difference.max.ms"]

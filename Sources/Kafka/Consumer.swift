@@ -207,7 +207,7 @@ public final class Consumer {
         let list = PartitionList(assigned.keys)
         _ = list.withPointer { rd_kafka_position(handle.pointer, $0) }
         let read = (try? list.offsets()) ?? [:]
-        return assigned.merging(read.compactMapValues(\.self)) { max($0, $1) }
+        return assigned.merging(read) { max($0, $1) }
     }
 
     private func receive(into start: Int, count: Int, timeout: Duration) -> Int {
@@ -276,33 +276,26 @@ public final class Consumer {
 
     // MARK: - Committed offsets
 
-    /// The group's committed offset of each partition; nil where none was committed. With `isolation.level=read_committed` the
-    /// broker answers only once no open transaction includes offsets of them (KIP-447).
-    public func committed(_ partitions: [TopicPartition], timeout: Duration) throws(KafkaError) -> [TopicPartition: Offset?] {
-        try committedWithMetadata(partitions, timeout: timeout).offsets
-    }
-
-    /// The same, and the metadata that was committed with the offsets.
-    public func committedWithMetadata(
+    /// What the group has committed for these partitions, if anything. With `isolation.level=read_committed` the broker answers
+    /// only once no open transaction includes offsets of them (KIP-447).
+    public func committed(
         _ partitions: [TopicPartition], timeout: Duration
-    ) throws(KafkaError) -> (offsets: [TopicPartition: Offset?], metadata: [TopicPartition: String]) {
+    ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
         // librdkafka reports an error for an empty list.
-        guard !partitions.isEmpty else { return ([:], [:]) }
+        guard !partitions.isEmpty else { return [:] }
         if handle.hasStopped { try recover() }
         let list = PartitionList(partitions)
         let code = list.withPointer { rd_kafka_committed(handle.pointer, $0, timeout.milliseconds) }
         if let error = KafkaError(code) { throw error }
-        return (try list.offsets(), list.metadata)
+        return try list.committed()
     }
 
     /// Commits offsets for the group, and waits until the broker has stored them. After a timeout it may still do so.
-    public func commit(
-        _ offsets: [TopicPartition: Offset], metadata: [TopicPartition: String] = [:], timeout: Duration = .seconds(10)
-    ) throws(KafkaError) {
+    public func commit(_ offsets: [TopicPartition: CommittedOffset], timeout: Duration = .seconds(10)) throws(KafkaError) {
         // The call without a queue waits for the coordinator as long as it takes.
         let queue = rd_kafka_queue_new(handle.pointer)
         defer { rd_kafka_queue_destroy(queue) }
-        let list = PartitionList(offsets: offsets, metadata: metadata)
+        let list = PartitionList(offsets)
         let code = list.withPointer { rd_kafka_commit_queue(handle.pointer, $0, queue, nil, nil) }
         if let error = KafkaError(code) { throw error }
         guard let event = rd_kafka_queue_poll(queue, timeout.milliseconds) else { throw .noAnswer }
@@ -312,9 +305,9 @@ public final class Consumer {
 
     /// Commits offsets for the group without waiting, for tools that show its lag. Errors are ignored, but a stale member notices
     /// the refusal and rejoins. librdkafka begins no assignment before the answer.
-    public func publish(_ offsets: [TopicPartition: Offset], metadata: [TopicPartition: String] = [:]) {
+    public func publish(_ offsets: [TopicPartition: CommittedOffset]) {
         guard !offsets.isEmpty else { return }
-        _ = PartitionList(offsets: offsets, metadata: metadata).withPointer { rd_kafka_commit(handle.pointer, $0, 1) }
+        _ = PartitionList(offsets).withPointer { rd_kafka_commit(handle.pointer, $0, 1) }
     }
 
     // MARK: - Offsets in the log
@@ -360,7 +353,7 @@ public final class Consumer {
         let code = list.withPointer { rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds) }
         do throws(KafkaError) {
             if let error = KafkaError(code) { throw error }
-            return try list.offsets().compactMapValues { $0 }
+            return try list.offsets()
         } catch {
             // The leader does not know the partition yet, or no longer. If the topic is gone, its metadata says so.
             throw error.code == .unknownTopicOrPartition ? error.with(\.isRetriable, true) : error
@@ -382,7 +375,7 @@ private func rebalanceCallback(
     if code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
         let partitions = UnsafePointer(list).partitions
         context.rebalances.withLock { $0.append(.assigned(partitions)) }
-        _ = PartitionList([]).withPointer { rd_kafka_assign(client, $0) }
+        _ = PartitionList([TopicPartition]()).withPointer { rd_kafka_assign(client, $0) }
     } else {
         let isRevocation = code == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS
         context.rebalances.withLock { $0.append(.revoked(isRevocation ? nil : KafkaError(code))) }

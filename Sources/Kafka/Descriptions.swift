@@ -16,8 +16,8 @@ public struct ConsumerGroup: Sendable, Encodable {
         public let partitions: [TopicPartition]
     }
 
-    /// Kafka's word for it, such as `Empty` or `PreparingRebalance`; `Stable` if every member has its assignment and no rebalance is in
-    /// progress; `Dead` if there is no such group.
+    /// Kafka's word for it, such as `Empty` or `PreparingRebalance`; `Stable` if every member has its assignment; `Dead` if there
+    /// is no such group.
     public let state: String
     /// The id of the broker that coordinates the group.
     public let coordinator: Int32?

@@ -23,8 +23,8 @@ import CRdKafka
 /// The consumer needs `enable.partition.eof`. With `read_committed`, a range that ends behind an open transaction is read once the
 /// transaction has ended. Set `auto.offset.reset=error` to get a ``Gap`` for expired offsets; otherwise the client skips them.
 ///
-/// The consumer may be a member of a group. Then ``start(at:)`` follows what the group has assigned, ``Records/rebalance`` says when that
-/// changes, and errors of the group are left to the owner: see ``Records/errors``.
+/// The consumer may be a member of a group. Then ``start(at:)`` follows what the group has assigned, ``Records/rebalance`` says
+/// when that changes, and errors of the group are left to the owner: see ``Records/errors``.
 ///
 /// It belongs to the consumer's thread, and nothing else may assign or poll that consumer while it reads.
 public final class PartitionReader {

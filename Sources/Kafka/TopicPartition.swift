@@ -22,6 +22,17 @@ public struct TopicPartition: Hashable, Sendable, Encodable, CustomStringConvert
     public var description: String { "\(topic) [\(partition)]" }
 }
 
+/// What a consumer group has committed for a partition.
+public struct CommittedOffset: Hashable, Sendable {
+    /// The offset of the next record.
+    public let offset: Offset
+    /// What the member has added, for itself; empty if nothing.
+    public let metadata: String
+
+    /// An offset, and what to add to it.
+    public init(_ offset: Offset, metadata: String = "") { (self.offset, self.metadata) = (offset, metadata) }
+}
+
 /// The only owner of an `rd_kafka_topic_partition_list_t`.
 final class PartitionList {
     private let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
@@ -30,14 +41,19 @@ final class PartitionList {
         self.init(offsets: partitions.map { ($0, Offset(RD_KAFKA_OFFSET_INVALID)) })
     }
 
-    init(offsets: some Sequence<(key: TopicPartition, value: Offset)>, metadata: [TopicPartition: String] = [:]) {
+    convenience init(offsets: some Sequence<(key: TopicPartition, value: Offset)>) {
+        self.init(offsets.map { ($0, CommittedOffset($1)) })
+    }
+
+    init(_ offsets: some Sequence<(key: TopicPartition, value: CommittedOffset)>) {
         pointer = rd_kafka_topic_partition_list_new(0)
-        for (partition, offset) in offsets {
+        for (partition, committed) in offsets {
             guard let element = rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition) else { continue }
-            element.pointee.offset = offset
-            guard let text = metadata[partition] else { continue }
+            element.pointee.offset = committed.offset
+            guard !committed.metadata.isEmpty else { continue }
             // The list frees it.
-            (element.pointee.metadata, element.pointee.metadata_size) = (UnsafeMutableRawPointer(strdup(text)), text.utf8.count)
+            element.pointee.metadata = UnsafeMutableRawPointer(strdup(committed.metadata))
+            element.pointee.metadata_size = committed.metadata.utf8.count
         }
     }
 
@@ -49,27 +65,23 @@ final class PartitionList {
         withExtendedLifetime(self) { body(pointer) }
     }
 
-    /// The offset of each partition; nil where there is none.
+    /// What the list says of each partition that has an offset.
     ///
     /// - Throws: the first partition's error, if librdkafka has set one.
-    func offsets() throws(KafkaError) -> [TopicPartition: Offset?] {
-        var offsets: [TopicPartition: Offset?] = [:]
+    func committed() throws(KafkaError) -> [TopicPartition: CommittedOffset] {
+        var committed: [TopicPartition: CommittedOffset] = [:]
         for element in UnsafePointer(pointer).elements {
             let partition = TopicPartition(element)
             if let error = KafkaError(element.err) { throw error.with(\.message, "\(partition): \(error.message)") }
-            offsets.updateValue(element.offset < 0 ? nil : element.offset, forKey: partition)
+            guard element.offset >= 0 else { continue }
+            let text = UnsafeRawBufferPointer(start: element.metadata, count: element.metadata_size)
+            committed[partition] = CommittedOffset(element.offset, metadata: String(decoding: text, as: UTF8.self))
         }
-        return offsets
+        return committed
     }
 
-    /// The metadata of each partition that has some.
-    var metadata: [TopicPartition: String] {
-        UnsafePointer(pointer).elements.reduce(into: [:]) { metadata, element in
-            guard let bytes = element.metadata, element.metadata_size > 0 else { return }
-            let text = UnsafeRawBufferPointer(start: bytes, count: element.metadata_size)
-            metadata[TopicPartition(element)] = String(decoding: text, as: UTF8.self)
-        }
-    }
+    /// The same, without metadata.
+    func offsets() throws(KafkaError) -> [TopicPartition: Offset] { try committed().mapValues(\.offset) }
 }
 
 extension UnsafePointer<rd_kafka_topic_partition_list_t> {

@@ -35,7 +35,8 @@ import Synchronization
 ///
 /// ```swift
 /// let session = TransactionSession(
-///     ids: { ["till-1/\($0)/0", "till-1/\($0)/1"] }, setCount: 8, topics: [("out", [:])], configuration: configuration, hooks: hooks)
+///     ids: { ["till-1/\($0)/0", "till-1/\($0)/1"] }, setCount: 8, topics: [("out", [:])], configuration: configuration,
+///     hooks: hooks)
 /// try session.initTransactions(timeout: .seconds(1))
 /// try session.begin()
 /// try session.produce(to: 0, partition: 0, key: key, value: value, headers: [])

@@ -137,7 +137,7 @@ final class RestockBot {
     /// Commits the offsets from which another bot must read in order to decide the same. If that fails, it reads more.
     func commit() {
         committedAt = .now
-        member.publish(partitions.mapValues(\.safePosition))
+        member.publish(partitions.mapValues { CommittedOffset($0.safePosition) })
     }
 
     /// Polls once, and sends the refills that are due. Commits offsets every 5 seconds.
@@ -171,7 +171,7 @@ final class RestockBot {
         let logs = try member.watermarks(of: assigned, timeout: .seconds(2))
         guard logs.count == assigned.count else { throw KafkaError(code: .timedOut, isRetriable: true) }
         for (partition, log) in logs {
-            let start = committed[partition] ?? nil
+            let start = committed[partition]?.offset
             partitions[partition] = Shortages(plan, partition: partition.partition, log: log, committed: start)
         }
         try member.assign(partitions.mapValues(\.position))

@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    /// librdkafka queues statistics for every client, whether or not it has a callback, until the client is polled: some 5 MB an hour.
+    /// librdkafka queues them for every client, whether or not it has a callback, until the client is polled: some 5 MB an hour.
     @Test func statisticsAreNotCollected() throws {
         let client = try ClientHandle(
             RD_KAFKA_CONSUMER, configuration: KafkaConfiguration(["statistics.interval.ms": "10"]), hooks: quietHooks)

@@ -47,16 +47,15 @@ import Testing
             let other = TopicPartition(topic: "t", partition: 1)
             let consumer = try broker.consumer()
             try consumer.assign([place: 0, other: 0])
-            try consumer.commit([other: 7])
+            try consumer.commit([other: .init(7, metadata: "seven")])
             let committed = try consumer.committed([place, other], timeout: minute)
-            #expect(committed[place] == .some(nil))
-            #expect(committed[other] == 7)
+            #expect(committed == [other: .init(7, metadata: "seven")])
             // 25: UNKNOWN_MEMBER_ID.
             broker.fail(next: .offsetCommit, with: [KafkaError.Code(rawValue: 25)])
-            let error = #expect(throws: KafkaError.self) { try consumer.commit([other: 8]) }
+            let error = #expect(throws: KafkaError.self) { try consumer.commit([other: .init(8)]) }
             #expect(error?.code.rawValue == 25)
             broker.setRoundTrip(.seconds(2))
-            let late = #expect(throws: KafkaError.self) { try consumer.commit([other: 9], timeout: .milliseconds(10)) }
+            let late = #expect(throws: KafkaError.self) { try consumer.commit([other: .init(9)], timeout: .milliseconds(10)) }
             #expect(late?.remedy == .retry)
             consumer.close()
         }
@@ -68,7 +67,9 @@ import Testing
             // 16: NOT_COORDINATOR, which is ignored.
             broker.fail(next: .offsetCommit, with: [KafkaError.Code(rawValue: 16)])
             consumer.publish([:])
-            try repeating(until: { try consumer.committed([place], timeout: minute)[place] == 7 }) { consumer.publish([place: 7]) }
+            try repeating(until: { try consumer.committed([place], timeout: minute) == [place: .init(7)] }) {
+                consumer.publish([place: .init(7)])
+            }
             consumer.close()
         }
     }

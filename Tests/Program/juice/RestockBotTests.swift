@@ -152,7 +152,7 @@ struct RestockBotTests {
         func committed() throws -> Offset? {
             let reader = try reader()
             defer { reader.close() }
-            return try reader.committed([results], timeout: .seconds(30))[results] ?? nil
+            return try reader.committed([results], timeout: .seconds(30))[results]?.offset
         }
     }
 
@@ -199,7 +199,7 @@ struct RestockBotTests {
             let site = try Site()
             try site.answer(Self.made(kiwi: 1))
             let reader = try site.reader()
-            try reader.commit([Self.results: 1000])
+            try reader.commit([Self.results: .init(1000)])
             reader.close()
             site.step(try site.bot()) { site.log.refills == ["bots/0-0"] }
         }

@@ -71,7 +71,7 @@ struct Transactions {
             }
             try begin()
             try session.commit(timeout: .seconds(10))
-            member.publish([TopicPartition(topic: "in", partition: 0): Offset(number)])
+            member.publish([TopicPartition(topic: "in", partition: 0): CommittedOffset(Offset(number))])
             _ = try member.poll(maxRecords: 100, timeout: .zero)
             if number % (count / 4) == 0 { atQuarter() }
         }

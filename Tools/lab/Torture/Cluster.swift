@@ -75,7 +75,7 @@ extension Cluster {
     func isDrained() throws -> Bool {
         let consumer = try consumer()
         defer { consumer.close() }
-        let committed = try consumer.committed(inputs, timeout: Self.timeout).compactMapValues(\.self)
+        let committed = try consumer.committed(inputs, timeout: Self.timeout).mapValues(\.offset)
         let ends = try consumer.endOffsets(of: inputs, timeout: Self.timeout)
         guard inputs.allSatisfy({ committed[$0, default: 0] <= ends[$0, default: 0] }) else { return false }
         // The offsets between the two may be records, or only markers of transactions that forwarded records.
@@ -135,6 +135,6 @@ extension Cluster {
             let end = ends[input, default: 0]
             wrong[input] = random.pick([0, Offset.random(in: 0...end, using: &random), end, end + 1_000])
         }
-        try consumer.commit(wrong, timeout: Self.timeout)
+        try consumer.commit(wrong.mapValues { CommittedOffset($0) }, timeout: Self.timeout)
     }
 }
