@@ -17,8 +17,8 @@ import CRdKafka
 /// ```
 ///
 /// To bound the whole read and not each wait, compute the deadline once. To follow partitions, call ``start(at:)`` and then
-/// ``poll(timeout:)`` repeatedly; ``hasReached(_:)`` says when they have caught up with known end offsets. To read only the first
-/// records of each partition, use ``Consumer/read(_:timeout:gaps:_:)``.
+/// ``poll(maxRecords:timeout:)`` repeatedly; ``hasReached(_:)`` says when they have caught up with known end offsets. To read only
+/// the first records of each partition, use ``Consumer/read(_:timeout:gaps:_:)``.
 ///
 /// The consumer needs `enable.partition.eof`. With `read_committed`, a range that ends behind an open transaction is read once the
 /// transaction has ended. Set `auto.offset.reset=error` to get a ``Gap`` for expired offsets; otherwise the client skips them.
