@@ -59,6 +59,8 @@ package struct Examination: Sendable, Encodable {
     package var warnings: [TopicCheck.Problem] = []
     package var group: ConsumerGroup?
     package var partitions: [Partition] = []
+    /// Partitions of the other topics in which a transaction is open.
+    package var outputs: [Input] = []
     /// Why the partitions are not checked to the end; nil if they are.
     package var unread: String?
     /// When it was done, by this machine's clock.
@@ -249,7 +251,8 @@ package final class Examiner {
             }
             return partition
         }
-        lookAtRecords(log)
+        let outputs = [Topic.results, .stock, .deadLetters].flatMap { topic in (0..<count(topic)).map { topics[topic, $0] } }
+        lookAtRecords(log, outputs: outputs)
     }
 
     /// - Returns: why the inspection did not get there; nil if it did.
@@ -267,13 +270,23 @@ package final class Examiner {
     }
 
     /// Reads the first record that waits in each input, and the first of an undecided transaction. Offsets alone do not show what
-    /// waits, since transaction markers have some.
-    private func lookAtRecords(_ log: LogReader) {
+    /// waits, since transaction markers have some. Of the outputs only undecided transactions matter.
+    private func lookAtRecords(_ log: LogReader, outputs: [TopicPartition]) {
         let decided = ask("where undecided transactions begin") { timeout throws(KafkaError) in
             try log.committed.endOffsets(of: seen.inputs.map(\.place), timeout: timeout)
         }
         guard let decided else { return }
         update { $0.decidedEnd = min(decided[$0.place] ?? $0.end, $0.end) }
+        let ends = ask("where transactions in the outputs begin") { timeout throws(KafkaError) in
+            let decided = try log.committed.endOffsets(of: outputs, timeout: timeout)
+            return (decided: decided, all: try log.uncommitted.endOffsets(of: outputs, timeout: timeout))
+        }
+        for place in outputs {
+            guard let decided = ends?.decided[place], let end = ends?.all[place], decided < end else { continue }
+            var output = Examination.Input(place)
+            (output.start, output.decidedEnd, output.end) = (decided, decided, end)
+            seen.outputs.append(output)
+        }
         let waiting = firstTimes(log.committed) { min(max($0.next ?? 0, $0.start), $0.decidedEnd)..<$0.decidedEnd }
         let undecided = firstTimes(log.uncommitted) { $0.decidedEnd..<$0.end }
         update { input in
@@ -286,11 +299,12 @@ package final class Examiner {
         for partition in seen.partitions.indices where seen.partitions[partition].isServed {
             for input in seen.partitions[partition].inputs.indices { change(&seen.partitions[partition].inputs[input]) }
         }
+        for output in seen.outputs.indices { change(&seen.outputs[output]) }
     }
 
     /// The time of the first record in a range of each input.
     private func firstTimes(_ consumer: Consumer, in range: (Examination.Input) -> Range<Offset>) -> [TopicPartition: Date] {
-        let ranges = Dictionary(uniqueKeysWithValues: seen.inputs.map { ($0.place, range($0)) })
+        let ranges = Dictionary(uniqueKeysWithValues: (seen.inputs + seen.outputs).map { ($0.place, range($0)) })
         return ask("the records at hand") { timeout throws(KafkaError) in
             var found: [TopicPartition: Date] = [:]
             try consumer.read(ranges, timeout: timeout, gaps: .leave) { partition, record in

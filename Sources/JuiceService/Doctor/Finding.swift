@@ -223,7 +223,7 @@ private struct Diagnosis {
                     "look again. If fewer wait, the owner is working them off: docs/OPERATIONS.md#juicelaggrowing. Otherwise, what do"
                     + " its /health/ready and the end of its log say? docs/OPERATIONS.md#juicepartitionstuck")
         }
-        for input in inputs where input.next ?? 0 >= input.decidedEnd {
+        for input in inputs.filter({ $0.next ?? 0 >= $0.decidedEnd }) + seen.outputs {
             guard let since = input.undecidedSince, seen.time.timeIntervalSince(since) > Self.longestTransaction else {
                 continue
             }

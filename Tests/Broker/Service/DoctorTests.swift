@@ -153,6 +153,14 @@ import Testing
             $0.partitions[0].inputs[0].end = 12
             $0.partitions[0].inputs[0].undecidedSince = now - 16
         },
+        Case(
+            "an old transaction in the stock",
+            [(1, "another program's transaction is open in juice.stock [2] from offset 7")]
+        ) {
+            var stock = Examination.Input(TopicPartition(topic: "juice.stock", partition: 2))
+            (stock.decidedEnd, stock.end, stock.undecidedSince) = (7, 9, now - 16)
+            $0.outputs = [stock]
+        },
         Case("a young transaction") {
             $0.partitions[0].inputs[0].end = 12
             $0.partitions[0].inputs[0].undecidedSince = now - 14
