@@ -67,8 +67,8 @@ struct CommandOptions: ParsableArguments {
     @Flag("Send names that are not on this menu, because the service has another one.") var unchecked = false
     @OptionGroup var submission: SubmissionOptions
 
-    /// Finds juices and fruits; nil leaves the names to the service.
-    func names() throws(Failure) -> MenuNames? { unchecked ? nil : MenuNames(menu: try submission.menu.load()) }
+    /// The menu to look names up on; nil leaves them to the service.
+    func menu() throws(Failure) -> Menu? { unchecked ? nil : try submission.menu.load() }
 }
 
 extension KafkaClients {

@@ -40,8 +40,8 @@ final class TopicReader {
             if let store {
                 // Stores live in the partitions of the stock topic. Other topics may have got more since.
                 let count = try asker.partitions(of: [clients.topics.stock], timeout: deadline.remaining).count
-                let home = Array(store.utf8).withUnsafeBytes { Murmur2.partition(of: $0, count: Int32(clamping: max(1, count))) }
-                partitions.removeAll { $0.topic == clients.topics.results && $0.partition != home }
+                let owner = Array(store.utf8).withUnsafeBytes { Murmur2.partition(of: $0, count: Int32(clamping: max(1, count))) }
+                partitions.removeAll { $0.topic == clients.topics.results && $0.partition != owner }
             }
             return try asker.watermarks(of: partitions, timeout: deadline.remaining)
         }

@@ -40,7 +40,7 @@ struct ConfigCommand: AsyncParsableCommand {
         }
         let given = settings.kafkaProperties.mapValues { ($0.value, $0.source.name(of: "kafka-property")) }
         let properties = (file ?? [:]).merging(given) { $1 }.sorted { $0.key < $1.key }
-        return settings.entries.filter { !["json", "kafka-property"].contains($0.name) }
+        return settings.entries.filter { !["config", "json", "kafka-property"].contains($0.name) }
             + properties.map { name, given in
                 Settings.Entry(
                     name: "kafka-property \(name)", value: KafkaConfiguration.isSecret(name) ? "********" : given.0, source: given.1

@@ -4,7 +4,7 @@ import JuiceMessages
 import Kafka
 
 /// The partition and offset of a dead letter, written `3@42`.
-struct LetterPosition: Hashable, Comparable {
+struct RecordPosition: Hashable, Comparable {
     let partition: Int32
     let offset: Offset
 
@@ -16,7 +16,7 @@ struct LetterPosition: Hashable, Comparable {
     static func < (first: Self, second: Self) -> Bool { (first.partition, first.offset) < (second.partition, second.offset) }
 }
 
-extension LetterPosition {
+extension RecordPosition {
     /// Parses `3@42`, or with another separator the value of a header.
     init?(_ text: some StringProtocol, separator: Character = "@") {
         let parts = text.split(separator: separator, omittingEmptySubsequences: false)
@@ -38,7 +38,7 @@ struct DeadLetter {
         var text: String { "\(topic) \(partition.map(String.init) ?? "")@\(offset.map(String.init) ?? "")" }
     }
 
-    let position: LetterPosition
+    let position: RecordPosition
     /// When it was written, in milliseconds since 1970.
     let timestamp: Int64?
     let key, value: [UInt8]?
@@ -53,7 +53,7 @@ struct DeadLetter {
 extension DeadLetter {
     init(_ record: ConsumedRecord) {
         self.init(
-            position: LetterPosition(partition: record.partition, offset: record.offset), timestamp: record.timestamp,
+            position: RecordPosition(partition: record.partition, offset: record.offset), timestamp: record.timestamp,
             key: record.key.map { Array($0) }, value: record.value.map { Array($0) }, headers: record.headers,
             headerList: record.headerList)
     }
@@ -86,7 +86,7 @@ extension DeadLetter {
     ]
 
     /// The sender's headers.
-    var sendersHeaders: [RecordHeader] { headers.filter { !Self.ownHeaders.contains($0.name) } }
+    var senderHeaders: [RecordHeader] { headers.filter { !Self.ownHeaders.contains($0.name) } }
 
     /// The last header of this name: the service appends its own.
     func header(_ name: String) -> String? { headers.last { $0.name == name }?.text }
@@ -141,7 +141,7 @@ final class DeadLetterReader {
     /// The dead letters at these positions, oldest first.
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if one of them has none.
-    func at(_ positions: Set<LetterPosition>) throws(Failure) -> [DeadLetter] {
+    func at(_ positions: Set<RecordPosition>) throws(Failure) -> [DeadLetter] {
         let partitions = Set(positions.map(\.partition))
         let (letters, firsts) = try read(reader.watermarks.filter { partitions.contains($0.key.partition) })
         let wanted = Set(positions.map { firsts[$0] ?? $0 })
@@ -155,7 +155,7 @@ final class DeadLetterReader {
 
     private func read(
         _ ranges: Logs, where matches: (DeadLetter) -> Bool = { _ in true }
-    ) throws(Failure) -> (letters: [DeadLetter], firsts: [LetterPosition: LetterPosition]) {
+    ) throws(Failure) -> (letters: [DeadLetter], firsts: [RecordPosition: RecordPosition]) {
         var records: [DeadLetter] = []
         try reader.read(ranges) { record in
             let record = DeadLetter(record)
@@ -166,9 +166,9 @@ final class DeadLetterReader {
 
     /// The letters among records, oldest first, each once, and where the others of the same letter are first. Copies and notes are
     /// in their letter's partition, behind it.
-    static func letters(in records: [DeadLetter]) -> (letters: [DeadLetter], firsts: [LetterPosition: LetterPosition]) {
-        var (letters, resent): ([DeadLetter], Set<LetterPosition>) = ([], [])
-        var (known, firsts): ([Identity: LetterPosition], [LetterPosition: LetterPosition]) = ([:], [:])
+    static func letters(in records: [DeadLetter]) -> (letters: [DeadLetter], firsts: [RecordPosition: RecordPosition]) {
+        var (letters, resent): ([DeadLetter], Set<RecordPosition>) = ([], [])
+        var (known, firsts): ([Identity: RecordPosition], [RecordPosition: RecordPosition]) = ([:], [:])
         for record in records {
             let position = record.position
             if !record.isLetter {
@@ -191,8 +191,8 @@ extension DeadLetter {
     fileprivate var isLetter: Bool { header(HeaderName.errorCode) != nil || header(HeaderName.resentLetter) == nil }
 
     /// The dead letter that a note is about.
-    fileprivate var resentLetter: LetterPosition? {
-        header(HeaderName.resentLetter).flatMap { LetterPosition($0, separator: "/") }
+    fileprivate var resentLetter: RecordPosition? {
+        header(HeaderName.resentLetter).flatMap { RecordPosition($0, separator: "/") }
     }
 }
 
@@ -208,7 +208,7 @@ extension DeadLetter {
             let value, valueBase64: String?
         }
         let (key, value) = (BytesText(key), BytesText(value))
-        let headers = sendersHeaders.map { header in
+        let headers = senderHeaders.map { header in
             let value = BytesText(header.value)
             return Header(name: header.name, value: value.text, valueBase64: value.base64)
         }

@@ -32,8 +32,8 @@ struct DeadLetterResend: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp("The positions, as in the list.", valueName: "partition@offset"),
-        transform: OptionValue.letterPosition.value)
-    var positions: [LetterPosition] = []
+        transform: OptionValue.recordPosition.value)
+    var positions: [RecordPosition] = []
     @Flag("Send all that were not resent yet and match --code.") var all = false
     @Option("Only those with this reason, such as notJSON.", .deadLetterCode) var code: String?
     @Option("A file with the value to send instead, or - for standard input.", .file) var value: String?
@@ -111,7 +111,9 @@ struct DeadLetterResend: ParsableCommand {
                 throw failure.with("run the command again: no letter is sent twice")
             }
             counts.resent += batch.count
-            for record in batch { show("\(record.letter.text) sent to \(record.topic) partition \(record.partition)") }
+            for record in batch {
+                show("\(record.letter.text) sent to \(clients.topics[record.topic.topic]) partition \(record.partition)")
+            }
         }
         return counts
     }
@@ -127,8 +129,8 @@ struct DeadLetterResend: ParsableCommand {
 
     /// A record that replaces a dead letter.
     struct Record {
-        let letter: LetterPosition
-        let topic: String
+        let letter: RecordPosition
+        let topic: InputTopic
         let partition: Int32
         let key, value: [UInt8]?
         /// The sender's headers.
@@ -162,7 +164,7 @@ struct DeadLetterResend: ParsableCommand {
             Murmur2.partition(of: (StoreID.read(key: bytes) ?? BorrowedText("main")).bytes, count: partitionCount)
         }
         return Record(
-            letter: letter.position, topic: source, partition: owner, key: key, value: value,
+            letter: letter.position, topic: input, partition: owner, key: key, value: value,
             headers: letter.headerList?.removing(DeadLetter.ownHeaders))
     }
 
@@ -182,9 +184,7 @@ struct DeadLetterResend: ParsableCommand {
 /// that are complete, and the sender can commit only until another one starts.
 struct DeadLetterSender {
     private let session: TransactionSession
-    /// In the session's order.
-    private let topics: [String]
-    private let deadLetters: String
+    private let topics: TopicNames
 
     /// The most letters in a transaction.
     static let batchSize = 100
@@ -192,9 +192,10 @@ struct DeadLetterSender {
 
     /// Fences any other sender of dead letters.
     init(_ clients: KafkaClients) throws(Failure) {
-        deadLetters = clients.topics.deadLetters
-        topics = [clients.topics.orders, clients.topics.restocks, deadLetters]
-        let session = clients.transactionSession(id: deadLetters + "/resend", topics: topics)
+        topics = clients.topics
+        // The inputs have the indices of their cases.
+        let names = InputTopic.allCases.map { clients.topics[$0.topic] } + [clients.topics.deadLetters]
+        let session = clients.transactionSession(id: topics.deadLetters + "/resend", topics: names)
         self.session = session
         try clients.ask(nil, until: clients.deadline) { () throws(KafkaError) in
             _ = try session.initTransactions(timeout: Self.callTimeout)
@@ -219,22 +220,19 @@ struct DeadLetterSender {
         try session.begin()
         for record in records {
             let from = RecordHeader(name: HeaderName.resentFrom, value: record.letter.headerText)
-            try produce(to: record.topic, record.partition, key: record.key, value: record.value, [from], record.headers)
+            try produce(to: record.topic.rawValue, record.partition, key: record.key, value: record.value, [from], record.headers)
             let note = [
                 RecordHeader(name: HeaderName.resentLetter, value: record.letter.headerText),
-                RecordHeader(name: HeaderName.resentTo, value: "\(record.topic)/\(record.partition)"),
+                RecordHeader(name: HeaderName.resentTo, value: "\(topics[record.topic.topic])/\(record.partition)"),
             ]
-            try produce(to: deadLetters, record.letter.partition, key: nil, value: nil, note)
+            try produce(to: InputTopic.allCases.count, record.letter.partition, key: nil, value: nil, note)
         }
     }
 
     private func produce(
-        to name: String, _ partition: Int32, key: [UInt8]?, value: [UInt8]?, _ headers: [RecordHeader],
+        to topic: Int, _ partition: Int32, key: [UInt8]?, value: [UInt8]?, _ headers: [RecordHeader],
         _ copied: HeaderList? = nil
     ) throws(KafkaError) {
-        guard let topic = topics.firstIndex(of: name) else {
-            throw KafkaError(code: .unknownTopic, message: name, requiresAbort: true)
-        }
         try (key ?? []).withUnsafeBufferPointer { keyBytes throws(KafkaError) in
             try (value ?? []).withUnsafeBufferPointer { valueBytes throws(KafkaError) in
                 try session.produce(

@@ -27,10 +27,10 @@ extension OptionValue<String> {
     }
 }
 
-extension OptionValue<LetterPosition> {
-    static var letterPosition: Self {
+extension OptionValue<RecordPosition> {
+    static var recordPosition: Self {
         Self("partition@offset", "PARTITION@OFFSET, such as 3@42: `juice dead-letters list` shows the positions") {
-            LetterPosition($0)
+            RecordPosition($0)
         }
     }
 }
@@ -80,8 +80,8 @@ struct DeadLetterShow: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp("The position, as in the list.", valueName: "partition@offset"),
-        transform: OptionValue.letterPosition.value)
-    var position: LetterPosition
+        transform: OptionValue.recordPosition.value)
+    var position: RecordPosition
     @Flag("Write only the bytes of the value.") var raw = false
     @Flag("Print it as a line of JSON.") var json = false
     @OptionGroup var client: ClientOptions

@@ -36,34 +36,34 @@ struct OrderCommand: ParsableCommand {
     func run() throws {
         let id = orderId ?? UUID().uuidString.lowercased()
         try options.submission.submit(
-            .order(id: id, store: options.submission.store, OrderedJuice.items(juices, options.names())))
+            .order(id: id, store: options.submission.store, OrderedJuice.items(juices, on: options.menu())))
     }
 }
 
 extension OrderedJuice {
     /// The juices on `juice order`'s command line: each `NAME`, or `NAME:COUNT`.
     ///
-    /// - Parameter names: finds the juices; nil leaves names and counts to the service.
-    static func items(_ arguments: [String], _ names: MenuNames?) throws(Failure) -> [OrderedJuice] {
-        if names != nil, arguments.count > JuiceOrder.mostItems {
+    /// - Parameter menu: has the juices; nil leaves names and counts to the service.
+    static func items(_ arguments: [String], on menu: Menu?) throws(Failure) -> [OrderedJuice] {
+        if menu != nil, arguments.count > JuiceOrder.mostItems {
             throw Failure(
                 .usage, "an order has at most \(JuiceOrder.mostItems) juices, not \(arguments.count)",
                 hint: "juice:count orders several of one juice")
         }
         return try arguments.map { argument throws(Failure) in
             // A name on the menu may end like a count, so the whole argument is looked up first.
-            if let juice = try? names?.juice(argument) { return OrderedJuice(juice: juice, quantity: 1) }
+            if let juice = try? menu?.juiceID(for: argument) { return OrderedJuice(juice: juice, quantity: 1) }
             guard let match = argument.wholeMatch(of: /(.*):([0-9]+)/.dotMatchesNewlines()) else {
-                return OrderedJuice(juice: try names?.juice(argument) ?? argument, quantity: 1)
+                return OrderedJuice(juice: try menu?.juiceID(for: argument) ?? argument, quantity: 1)
             }
-            let range = names == nil ? 0 ... .max : JuiceOrder.quantities
+            let range = menu == nil ? 0 ... .max : JuiceOrder.quantities
             guard let quantity = Int(match.2), range.contains(quantity) else {
                 let (least, most) = (range.lowerBound, range.upperBound)
                 throw Failure(
                     .usage, "the count in \"\(argument.printable)\" must be a whole number, from \(least) to \(most)")
             }
             let name = String(match.1)
-            return OrderedJuice(juice: try names?.juice(name) ?? name, quantity: quantity)
+            return OrderedJuice(juice: try menu?.juiceID(for: name) ?? name, quantity: quantity)
         }
     }
 }

@@ -27,7 +27,7 @@ struct RestockCommand: ParsableCommand {
     @OptionGroup var options: CommandOptions
 
     func run() throws {
-        let (id, amounts) = (restockId ?? UUID().uuidString.lowercased(), try RestockAmounts(amounts, options.names()))
+        let (id, amounts) = (restockId ?? UUID().uuidString.lowercased(), try RestockAmounts(amounts, on: options.menu()))
         try options.submission.submit(
             .restock(id: id, store: options.submission.store, amounts.kind, amounts.amounts))
     }
@@ -38,8 +38,8 @@ struct RestockAmounts {
     let kind: StockEdit.Kind
     private(set) var amounts: [FruitAmount] = []
 
-    /// - Parameter names: finds the fruits; nil leaves the names to the service.
-    init(_ arguments: [String], _ names: MenuNames? = nil) throws(Failure) {
+    /// - Parameter menu: has the fruits; nil leaves the names to the service.
+    init(_ arguments: [String], on menu: Menu? = nil) throws(Failure) {
         var kinds: Set<StockEdit.Kind> = []
         for argument in arguments {
             guard let match = argument.wholeMatch(of: /([^=]+)=(=?)([+-]?[0-9]+)/), let amount = Int(match.3) else {
@@ -48,7 +48,7 @@ struct RestockAmounts {
                     hint: "for example strawberry=+16 adds 16, kiwi=-2 takes 2 away, mango=30 sets 30")
             }
             kinds.insert(match.2.isEmpty && match.3.first?.isNumber == false ? .add : .set)
-            let fruit = try names?.fruit(String(match.1)) ?? String(match.1)
+            let fruit = try menu?.fruitID(for: String(match.1)) ?? String(match.1)
             guard !amounts.contains(where: { $0.fruit == fruit }) else {
                 throw Failure(.usage, "\(fruit.printable) is given twice")
             }

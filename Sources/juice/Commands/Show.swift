@@ -83,7 +83,7 @@ struct CommandEvent {
     }
 
     var cells: [Table.Cell] {
-        let position = LetterPosition(partition: place.partition, offset: place.offset).text
+        let position = RecordPosition(partition: place.partition, offset: place.offset).text
         return [
             .init(place.timestamp.map(DateTime.exactText) ?? "-", .faint), .init(word, colour), .init(StoreID.visible(store)),
             .init("\(topic) \(position)"), .init(DisplayWidth.clip(text.printable, to: Self.textWidth)),
@@ -97,7 +97,7 @@ final class CommandSearch {
     /// The place of a command.
     private struct Place: Hashable {
         let topic: InputTopic
-        let position: LetterPosition
+        let position: RecordPosition
     }
 
     private let clients: KafkaClients
@@ -195,12 +195,12 @@ final class CommandSearch {
         guard let (kind, id) = commandDecoder.command(in: value, of: input), id.bytes.elementsEqual(self.id),
             let store = StoreID.read(key: record.key), matches(store)
         else { return }
-        func header(_ name: String) -> LetterPosition? {
-            record.headers.last { $0.name == name }?.text.flatMap { LetterPosition($0, separator: "/") }
+        func header(_ name: String) -> RecordPosition? {
+            record.headers.last { $0.name == name }?.text.flatMap { RecordPosition($0, separator: "/") }
         }
         let (from, letter) = (header(HeaderName.forwardedFrom), header(HeaderName.resentFrom))
         let event = from == nil ? "\(kind)" : "forwarded"
-        commands.insert(Place(topic: input, position: LetterPosition(partition: record.partition, offset: record.offset)))
+        commands.insert(Place(topic: input, position: RecordPosition(partition: record.partition, offset: record.offset)))
         if let from { named.insert(Place(topic: input, position: from)) }
         found.append(
             CommandEvent(
@@ -214,7 +214,7 @@ final class CommandSearch {
             head.id.bytes.elementsEqual(id), matches(head.store), let answer = try? journalReader.wholeAnswer()
         else { return }
         if let handled = journal.handled {
-            let position = LetterPosition(partition: handled.input.partition, offset: handled.offset)
+            let position = RecordPosition(partition: handled.input.partition, offset: handled.offset)
             named.insert(Place(topic: handled.input.topic, position: position))
         }
         if !answer.isDuplicate, answer.command != .cancel, answer.outcome != .rejected(reason: "cancelled") {

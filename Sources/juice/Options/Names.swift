@@ -2,24 +2,21 @@ import Foundation
 import JuiceDomain
 import JuiceMessages
 
-/// Finds juices and fruits by what people call them.
-struct MenuNames {
-    let menu: Menu
-
+extension Menu {
     /// The id of the juice with this id, name or alias: in any language and case, with or without spaces.
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if the text means no juice or several.
-    func juice(_ text: String) throws(Failure) -> String {
-        let names = menu.juices.map { (id: $0.id, names: [$0.id] + $0.name.all + $0.aliases) }
-        return try find(text, "juice", menu.juices(called: text).map(\.id), among: names)
+    func juiceID(for text: String) throws(Failure) -> String {
+        let names = juices.map { (id: $0.id, names: [$0.id] + $0.name.all + $0.aliases) }
+        return try find(text, "juice", juices(called: text).map(\.id), among: names)
     }
 
     /// The id of the fruit with this id or name: in any language and case, with or without spaces.
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if the text means no fruit or several.
-    func fruit(_ text: String) throws(Failure) -> String {
-        let names = menu.fruits.map { (id: $0.id, names: [$0.id] + $0.name.all) }
-        return try find(text, "fruit", menu.fruits(called: text).map(\.id), among: names)
+    func fruitID(for text: String) throws(Failure) -> String {
+        let names = fruits.map { (id: $0.id, names: [$0.id] + $0.name.all) }
+        return try find(text, "fruit", fruits(called: text).map(\.id), among: names)
     }
 
     /// The only id of those found, or a failure with the names to choose from. A similar name is suggested as the menu has it, so

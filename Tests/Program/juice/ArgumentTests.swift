@@ -6,7 +6,7 @@ import Testing
 @testable import juice
 
 struct NamesTests {
-    let names = MenuNames(menu: .standard)
+    let menu = Menu.standard
 
     @Test(arguments: [
         ("mangoKiwi", "mangoKiwi"), ("mango", "mango"), ("딸바쥬스", "strawberryBanana"),
@@ -16,12 +16,12 @@ struct NamesTests {
         ("\u{1106}\u{1161}\u{11BC}\u{1100}\u{1169}\u{110C}\u{1172}\u{1109}\u{1173}", "mango"),
     ])
     func findsJuicesByIDNameAndAlias(text: String, id: String) throws {
-        #expect(try names.juice(text) == id)
+        #expect(try menu.juiceID(for: text) == id)
     }
 
     @Test(arguments: [("Mango", "mango"), ("파인 애플", "pineapple")])
     func findsFruitsByIDAndName(text: String, id: String) throws {
-        #expect(try names.fruit(text) == id)
+        #expect(try menu.fruitID(for: text) == id)
     }
 
     @Test func asksForTheIDIfSeveralShareAName() throws {
@@ -30,10 +30,10 @@ struct NamesTests {
         }
         let menu = try Menu(
             fruits: [Fruit(id: "fig", name: LocalizedName(english: "fig", korean: "무화과"))], juices: [spec("small"), spec("large")])
-        let failure = #expect(throws: Failure.self) { try MenuNames(menu: menu).juice("fig juice") }
+        let failure = #expect(throws: Failure.self) { try menu.juiceID(for: "fig juice") }
         #expect(failure?.message == #"more than one juice is called "fig juice"; did you mean small or large?"#)
         #expect(failure?.status == .usage)
-        #expect(try MenuNames(menu: menu).juice("small") == "small")
+        #expect(try menu.juiceID(for: "small") == "small")
     }
 
     @Test(arguments: [
@@ -46,7 +46,7 @@ struct NamesTests {
         ("durian", #"no juice is called "durian""#),
     ])
     func suggestsTheNearest(text: String, message: String) {
-        let failure = #expect(throws: Failure.self) { try names.juice(text) }
+        let failure = #expect(throws: Failure.self) { try menu.juiceID(for: text) }
         #expect(failure?.message == message)
         #expect(failure?.status == .usage)
     }
@@ -61,10 +61,10 @@ struct NamesTests {
 }
 
 struct OrderItemsTests {
-    private static let menu = MenuNames(menu: .standard)
+    private static let menu = Menu.standard
 
-    private static func items(_ arguments: [String], names: MenuNames? = menu) throws -> [String] {
-        try OrderedJuice.items(arguments, names).map { "\($0.quantity) \($0.juice)" }
+    private static func items(_ arguments: [String], on menu: Menu? = menu) throws -> [String] {
+        try OrderedJuice.items(arguments, on: menu).map { "\($0.quantity) \($0.juice)" }
     }
 
     @Test(arguments: [
@@ -94,14 +94,14 @@ struct OrderItemsTests {
         let names = LocalizedName(english: "seven:7", korean: "칠:7")
         let menu = try Menu(fruits: Menu.standard.fruits, juices: [JuiceSpec(id: "seven:7", name: names, recipe: [("kiwi", 3)])])
         let table = [("seven:7", "1 seven:7"), ("seven:7:2", "2 seven:7"), ("칠:7:3", "3 seven:7")]
-        for (argument, item) in table { #expect(try Self.items([argument], names: MenuNames(menu: menu)) == [item]) }
+        for (argument, item) in table { #expect(try Self.items([argument], on: menu) == [item]) }
     }
 
     @Test(arguments: [
         (["durian"], ["1 durian"]), (["durian:0"], ["0 durian"]), (["a:b"], ["1 a:b"]), (["a:1:1"], ["1 a:1"]), ([":2"], ["2 "]),
     ])
     func sendsAnythingUnchecked(arguments: [String], items: [String]) throws {
-        #expect(try Self.items(arguments, names: nil) == items)
+        #expect(try Self.items(arguments, on: nil) == items)
     }
 }
 
@@ -129,9 +129,8 @@ struct RestockAmountsTests {
     }
 
     @Test func takesNamesForIDs() throws {
-        let names = MenuNames(menu: .standard)
-        #expect(try RestockAmounts(["딸기=+6", "kiwi=+1"], names).amounts.map(\.fruit) == ["strawberry", "kiwi"])
-        #expect(throws: Failure.self) { try RestockAmounts(["딸기=+6", "strawberry=+1"], names) }
+        #expect(try RestockAmounts(["딸기=+6", "kiwi=+1"], on: .standard).amounts.map(\.fruit) == ["strawberry", "kiwi"])
+        #expect(throws: Failure.self) { try RestockAmounts(["딸기=+6", "strawberry=+1"], on: .standard) }
     }
 }
 

@@ -24,7 +24,7 @@ struct DeadLetterEndToEndTests {
         let letter = try #require(try letters(clients, atLeast: 1, deadline).first)
         #expect(letter.code == "notJSON")
         #expect(letter.value == garbage)
-        #expect(letter.sendersHeaders == [trace])
+        #expect(letter.senderHeaders == [trace])
         #expect(letter.source.topic == clients.topics.orders)
 
         let path = FileManager.default.temporaryDirectory.path + "/value-\(UUID())"
@@ -57,7 +57,7 @@ struct DeadLetterEndToEndTests {
             let sender = try DeadLetterSender(clients)
             func send(_ offset: Offset) throws(KafkaError) {
                 let record = DeadLetterResend.Record(
-                    letter: LetterPosition(partition: 0, offset: offset), topic: topics.orders, partition: 0, key: nil, value: [],
+                    letter: RecordPosition(partition: 0, offset: offset), topic: .orders, partition: 0, key: nil, value: [],
                     headers: nil)
                 try sender.send([record], deadline: Deadline(after: .seconds(30)))
             }

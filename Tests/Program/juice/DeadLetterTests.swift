@@ -21,7 +21,7 @@ struct DeadLetterTests {
             headers: headers + reasons.map { RecordHeader(name: $0, value: $1) })
     }
 
-    private static func place(_ offset: Offset) -> LetterPosition { LetterPosition(partition: 1, offset: offset) }
+    private static func place(_ offset: Offset) -> RecordPosition { RecordPosition(partition: 1, offset: offset) }
 
     @Test(
         arguments: [
@@ -30,7 +30,7 @@ struct DeadLetterTests {
         ] as [(String, Int32?, Int64?)]
     )
     func readsPositions(text: String, partition: Int32?, offset: Int64?) {
-        let position = LetterPosition(text)
+        let position = RecordPosition(text)
         #expect(position?.partition == partition)
         #expect(position?.offset == offset)
         if let position { #expect(position.text == text) }
@@ -124,7 +124,7 @@ struct DeadLetterTests {
 
     @Test func theRecordIsTheSendersOwn() throws {
         let record = try Self.record(for: Self.letter(Self.order, code: "misplaced"))
-        #expect(record.topic == "juice.orders")
+        #expect(record.topic == .orders)
         // The partition that Java clients choose for 강남, of four.
         #expect(record.partition == 0)
         #expect(record.key == Array("강남".utf8))

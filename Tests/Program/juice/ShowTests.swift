@@ -93,7 +93,7 @@ struct ShowTests {
         RecordLine.json(place, record: [0xFF], isJSON: false),
         RecordLine.json(place, record: Array(answer.replacing(",", with: ",\r\n").utf8)),
         DeadLetter(
-            position: LetterPosition(partition: place.partition, offset: place.offset), timestamp: place.timestamp, key: nil,
+            position: RecordPosition(partition: place.partition, offset: place.offset), timestamp: place.timestamp, key: nil,
             value: nil, headers: []
         ).json,
         CommandEvent(
