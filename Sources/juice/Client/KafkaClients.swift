@@ -121,7 +121,7 @@ extension KafkaClients {
     /// Creates an admin client, and waits until a broker answers.
     func reachedAdmin() throws(Failure) -> Admin {
         let admin = try admin()
-        try reach(admin, deadline: deadline)
+        try reach(admin)
         return admin
     }
 
@@ -156,7 +156,8 @@ extension KafkaClients {
     /// more time with each attempt.
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/unavailable``; early if the connection is refused.
-    func reach(_ client: some MetadataClient, deadline: Deadline) throws(Failure) {
+    func reach(_ client: some MetadataClient) throws(Failure) {
+        let deadline = deadline
         var timeout = Duration.seconds(2)
         while true {
             do throws(KafkaError) {
@@ -177,13 +178,16 @@ extension KafkaClients {
 
     /// Looks something up, and again while the error is one that passes: a new topic has no leaders for a moment.
     ///
-    /// - Parameter client: one that the lookup uses, if it can be asked for metadata.
+    /// - Parameters:
+    ///   - client: one that the lookup uses, if it can be asked for metadata.
+    ///   - lookup: is given the time that is left.
     func ask<Answer>(
-        _ client: (any MetadataClient)?, until deadline: Deadline, _ lookup: () throws(KafkaError) -> Answer
+        _ client: (any MetadataClient)?, _ lookup: (_ timeout: Duration) throws(KafkaError) -> Answer
     ) throws(Failure) -> Answer {
+        let deadline = deadline
         while true {
             do throws(KafkaError) {
-                return try lookup()
+                return try lookup(deadline.remaining)
             } catch {
                 // Serves the client's hooks: what it reports to the watch says more than a timeout.
                 _ = try? client?.metadata(topics: [], timeout: .zero)
@@ -194,9 +198,9 @@ extension KafkaClients {
     }
 
     /// How many partitions a topic has. A producer would wait for a topic that does not exist; this throws.
-    func partitionCount(of topic: String, asking client: some MetadataClient, until deadline: Deadline) throws(Failure) -> Int {
-        try ask(client, until: deadline) { () throws(KafkaError) in
-            let description = try client.metadata(topics: [topic], timeout: deadline.remaining).topics.first
+    func partitionCount(of topic: String, asking client: some MetadataClient) throws(Failure) -> Int {
+        try ask(client) { timeout throws(KafkaError) in
+            let description = try client.metadata(topics: [topic], timeout: timeout).topics.first
             if let error = description?.error { throw error }
             return description?.partitionCount ?? 0
         }

@@ -80,8 +80,8 @@ extension KafkaClients {
         _ command: OutgoingCommand, deadline: Deadline
     ) throws(Failure) -> (delivery: Producer.Delivery, timestamp: Int64) {
         let producer = try producer(timeout: deadline.remaining)
-        try reach(producer, deadline: deadline)
-        _ = try partitionCount(of: topics[command.kind.topic], asking: producer, until: deadline)
+        try reach(producer)
+        _ = try partitionCount(of: topics[command.kind.topic], asking: producer)
         let now = Int64(Date.now.timeIntervalSince1970 * 1000)
         let delivery = try call(
             try producer.send(

@@ -27,23 +27,22 @@ final class TopicReader {
         _ clients: KafkaClients, topic topics: String..., of store: String? = nil, waitsForTransactions: Bool = false
     ) throws(Failure) {
         self.clients = clients
-        let deadline = clients.deadline
         // Reports offsets that have expired, instead of skipping them in silence.
         let consumer = try clients.consumer(reset: "error")
         reader = PartitionReader(consumer, gaps: .pass, onTransientError: clients.watch.noticed)
-        try clients.reach(consumer, deadline: deadline)
+        try clients.reach(consumer)
         let asker = waitsForTransactions ? try clients.consumer(isolation: "read_uncommitted") : consumer
         defer { if waitsForTransactions { asker.close() } }
-        watermarks = try clients.ask(asker, until: deadline) { () throws(KafkaError) in
+        watermarks = try clients.ask(asker) { timeout throws(KafkaError) in
             // Otherwise librdkafka looks up the leaders of the first partitions up to a second after they are assigned.
-            var partitions = try asker.partitions(of: topics, timeout: deadline.remaining)
+            var partitions = try asker.partitions(of: topics, timeout: timeout)
             if let store {
                 // Stores live in the partitions of the stock topic. Other topics may have got more since.
-                let count = try asker.partitions(of: [clients.topics.stock], timeout: deadline.remaining).count
+                let count = try asker.partitions(of: [clients.topics.stock], timeout: timeout).count
                 let owner = Array(store.utf8).withUnsafeBytes { Murmur2.partition(of: $0, count: Int32(clamping: max(1, count))) }
                 partitions.removeAll { $0.topic == clients.topics.results && $0.partition != owner }
             }
-            return try asker.watermarks(of: partitions, timeout: deadline.remaining)
+            return try asker.watermarks(of: partitions, timeout: timeout)
         }
     }
 
@@ -180,9 +179,8 @@ extension TopicReader {
     /// The parts of some logs before each partition's first record at or after a time, and from it on.
     private func split(_ logs: Logs, at time: Int64) throws(Failure) -> (before: Logs, after: Logs) {
         let times = logs.filter { !$0.value.isEmpty }.mapValues { _ in time }
-        let deadline = clients.deadline
-        let found = try clients.ask(reader.consumer, until: deadline) { () throws(KafkaError) in
-            try reader.consumer.offsets(since: times, timeout: deadline.remaining)
+        let found = try clients.ask(reader.consumer) { timeout throws(KafkaError) in
+            try reader.consumer.offsets(since: times, timeout: timeout)
         }
         return logs.split(at: found)
     }

@@ -72,7 +72,7 @@ struct AnchorCommand: ParsableCommand {
             let name = clients.topics[topic.topic]
             let numbers =
                 try partition.map { $0..<$0 + 1 }
-                ?? 0..<clients.partitionCount(of: name, asking: admin, until: clients.deadline)
+                ?? 0..<clients.partitionCount(of: name, asking: admin)
             for number in numbers {
                 do throws(ServiceError) {
                     let anchor = try PositionAnchor(

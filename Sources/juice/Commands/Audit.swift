@@ -83,17 +83,16 @@ private final class KafkaAuditSource: AuditSource {
 
     /// Looks up the ends of the topics.
     init(_ clients: KafkaClients, onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void) throws(Failure) {
-        let deadline = clients.deadline
         let consumer = try clients.consumer(isolation: "read_uncommitted")
         defer { consumer.close() }
-        try clients.reach(consumer, deadline: deadline)
+        try clients.reach(consumer)
         var watermarks: Logs = [:]
         // The order matters. The stock follows the journal, so its end is looked up before. What the journal names was there
         // before it, so those ends are looked up after.
         for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [Topic] {
-            let found = try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
-                let partitions = try consumer.partitions(of: [clients.topics[topic]], timeout: deadline.remaining)
-                return try consumer.watermarks(of: partitions, timeout: deadline.remaining)
+            let found = try clients.ask(consumer) { timeout throws(KafkaError) in
+                let partitions = try consumer.partitions(of: [clients.topics[topic]], timeout: timeout)
+                return try consumer.watermarks(of: partitions, timeout: timeout)
             }
             watermarks.merge(found) { $1 }
         }

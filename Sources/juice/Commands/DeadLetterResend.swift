@@ -44,8 +44,8 @@ struct DeadLetterResend: ParsableCommand {
 
     func validate() throws {
         guard positions.isEmpty == all else {
-            let choice = "name positions as PARTITION@OFFSET, or choose with --all and --code"
-            throw ValidationError("\(all ? "--all and positions exclude each other" : "which dead letters?"): \(choice)")
+            let missing = "which dead letters? Name them as PARTITION@OFFSET, or choose with --all and --code"
+            throw ValidationError(all ? "--all and positions exclude each other" : missing)
         }
         guard all || code == nil else { throw ValidationError("--code chooses among --all") }
         guard positions.count == 1 || value == nil && key == nil else {
@@ -70,7 +70,7 @@ struct DeadLetterResend: ParsableCommand {
     ) throws(Failure) -> (resent: Int, before: Int, refused: Int) {
         let value = try value.map { path throws(Failure) in try Self.contents(of: path) }
         let count = try clients.partitionCount(
-            of: clients.topics.orders, asking: clients.reachedAdmin(), until: clients.deadline)
+            of: clients.topics.orders, asking: clients.reachedAdmin())
         // Created before the letters are read: it fences all other senders, so the notes are complete.
         let sender = try DeadLetterSender(clients)
         let letters: [DeadLetter]
@@ -197,7 +197,7 @@ struct DeadLetterSender {
         let names = InputTopic.allCases.map { clients.topics[$0.topic] } + [clients.topics.deadLetters]
         let session = clients.transactionSession(id: topics.deadLetters + "/resend", topics: names)
         self.session = session
-        try clients.ask(nil, until: clients.deadline) { () throws(KafkaError) in
+        try clients.ask(nil) { _ throws(KafkaError) in
             _ = try session.initTransactions(timeout: Self.callTimeout)
         }
     }

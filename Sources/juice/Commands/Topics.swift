@@ -39,9 +39,9 @@ struct TopicsCommand: ParsableCommand {
                     .unavailable, "the embedded broker at \(clients.bootstrapServers) cannot create topics on request",
                     hint: "it creates them at its start: `juice serve --partitions N`")
             }
-            let (admin, deadline) = (try clients.reachedAdmin(), clients.deadline)
-            let created = try clients.ask(admin, until: deadline) { () throws(KafkaError) in
-                try admin.create(plan.topics, timeout: deadline.remaining)
+            let admin = try clients.reachedAdmin()
+            let created = try clients.ask(admin) { timeout throws(KafkaError) in
+                try admin.create(plan.topics, timeout: timeout)
             }
             for name in clients.topics.all {
                 let isNew = created.contains(name)
@@ -69,13 +69,13 @@ struct TopicsCommand: ParsableCommand {
 
         func run() throws {
             let clients = try KafkaClients(client)
-            let (admin, deadline) = (try clients.reachedAdmin(), clients.deadline)
+            let admin = try clients.reachedAdmin()
             let reader = try clients.consumer(isolation: "read_uncommitted")
             defer { reader.close() }
-            let (findings, metadata) = try clients.ask(admin, until: deadline) { () throws(KafkaError) in
+            let (findings, metadata) = try clients.ask(admin) { timeout throws(KafkaError) in
                 (
-                    try clients.topicCheck.findings(admin, reader: reader, timeout: deadline.remaining),
-                    try admin.metadata(topics: clients.topics.all, timeout: deadline.remaining)
+                    try clients.topicCheck.findings(admin, reader: reader, timeout: timeout),
+                    try admin.metadata(topics: clients.topics.all, timeout: timeout)
                 )
             }
             guard findings.problems.isEmpty else { throw Failure(findings.problems) }

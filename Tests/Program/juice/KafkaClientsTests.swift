@@ -45,16 +45,16 @@ struct KafkaClientsTests {
     func aLookupIsMadeAgainUntilItsTimeoutAndIsNotCalledNoBroker(error: KafkaError) async throws {
         try await onThread {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
-            let clients = Self.clients(broker.bootstrapServers)
+            let clients = KafkaClients.patient(broker.bootstrapServers)
             var attempts = 0
-            func attempt() throws(KafkaError) -> Int {
+            func attempt(timeout: Duration) throws(KafkaError) -> Int {
                 attempts += 1
                 if attempts < 3 { throw error }
                 return attempts
             }
-            #expect(try clients.ask(nil, until: Deadline(after: .seconds(60)), attempt) == 3)
+            #expect(try clients.ask(nil, attempt) == 3)
             let failure = #expect(throws: Failure.self) {
-                try clients.ask(nil, until: Deadline(after: .zero)) { () throws(KafkaError) in throw error }
+                try KafkaClients.patient(broker.bootstrapServers, timeout: .zero).ask(nil) { _ throws(KafkaError) in throw error }
             }
             #expect(failure?.status == .unavailable)
             #expect(

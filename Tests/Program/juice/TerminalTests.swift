@@ -44,14 +44,9 @@ struct TerminalTests {
             ])
     }
 
-    @Test func controlCharactersCannotSteerTheTerminal() {
+    @Test func nothingSteersTheTerminalOrTurnsTheTextAroundIt() {
         #expect("a\u{1B}[2Jb\u{9B}c\n".printable == "a\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}")
-    }
-
-    @Test func nothingTurnsOrBreaksTheTextAroundIt() {
-        for scalar in "\u{202A}\u{202E}\u{2066}\u{2069}\u{200E}\u{200F}\u{61C}\u{2028}\u{2029}\u{85}"
-            .unicodeScalars
-        {
+        for scalar in "\u{202A}\u{202E}\u{2066}\u{2069}\u{200E}\u{200F}\u{61C}\u{2028}\u{2029}\u{85}".unicodeScalars {
             #expect("a\(scalar)b".printable == "a\u{FFFD}b")
         }
         // Format characters within emoji and scripts are kept.
@@ -96,7 +91,6 @@ struct TerminalTests {
     }
 }
 
-/// Log lines, for people and for programs.
 /// What becomes of a command whose results cannot be written.
 struct StandardOutputTests {
     #if os(Linux)
