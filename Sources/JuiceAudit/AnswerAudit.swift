@@ -182,13 +182,13 @@ struct AnswerAudit {
     /// - Parameter times: when its command was sent; nil if that is not known. Then it is not remembered for repeats.
     private mutating func adopt(_ given: JournalledAnswer, of store: Int, sent times: SendTimes?) {
         let (answer, head) = (given.answer, given.head)
-        var (left, taken): ([FruitAmount], [FruitAmount]) = ([], [])
+        var taken: [FruitAmount] = []
         let count: WritableKeyPath<AuditCounts, Int>?
         switch given.whole?.outcome {
-        case .juiceMade(_, let amounts, let after): (count, taken, left) = (\.juicesMade, amounts, after)
+        case .juiceMade(_, let amounts, _): (count, taken) = (\.juicesMade, amounts)
         case .outOfStock: count = \.outOfStock
-        case .restocked(let after): (count, left) = (\.restocked, after)
-        case .cancelled(let amounts, let after): (count, taken, left) = (\.cancelled, amounts, after)
+        case .restocked: count = \.restocked
+        case .cancelled(let amounts, _): (count, taken) = (\.cancelled, amounts)
         case .rejected: count = \.rejected
         case .answerLost, nil: count = nil
         }
@@ -199,7 +199,7 @@ struct AnswerAudit {
                 let known = menu.fruits.compactMap { fruit in state.level(of: fruit).map { (fruit.id, $0) } }
                 state.levels = Dictionary(known) { $1 }
             }
-            for part in left { state.levels[part.fruit] = part.amount }
+            for part in given.whole?.outcome.left ?? [] { state.levels[part.fruit] = part.amount }
             state.revision = answer.revision
             set(given.whole == nil ? .unknown : state, of: store)
         }

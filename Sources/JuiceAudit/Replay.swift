@@ -88,9 +88,7 @@ final class Replay {
                 if content.make(order, by: maker, from: &fruits) == .made { content.revision = revision }
             case .apply(let edit):
                 guard edit.kind == .set || edit.entries.allSatisfy({ levels[$0.fruit] != nil }) else { return nil }
-                do throws(StockEditError) { try fruits.apply(edit) } catch { throw Rejection(error) }
-                content.kind = .restocked
-                content.fruits.set(edit, left: fruits)
+                do throws(StockEditError) { try content.apply(edit, to: &fruits) } catch { throw Rejection(error) }
                 content.revision = revision
             case .cancel:
                 content.kind = .cancelled

@@ -36,6 +36,14 @@ public struct Answer: Sendable, Hashable {
         /// The command was a repeat, or the cancel of an order that was made, and the first answer is lost. It changed nothing now.
         /// `was` names a ``FormerOutcome``, or one that a newer service added.
         case answerLost(was: String)
+
+        /// The levels, after the command, of the fruits that it used, changed or returned.
+        public var left: [FruitAmount] {
+            switch self {
+            case .juiceMade(_, _, let left), .restocked(let left), .cancelled(_, let left): left
+            case .outOfStock, .rejected, .answerLost: []
+            }
+        }
     }
 }
 
@@ -43,6 +51,16 @@ public struct Answer: Sendable, Hashable {
 /// rejected, was not made.
 public enum FormerOutcome: UInt32, Sendable, CaseIterable {
     case made, restocked, notMade, cancelled
+
+    /// What became of a command that was carried out or not; of the order, if its cancel was not.
+    package init(of command: CommandKind, isCarriedOut: Bool) {
+        self =
+            switch command {
+            case .order: isCarriedOut ? .made : .notMade
+            case .restock: isCarriedOut ? .restocked : .notMade
+            case .cancel: isCarriedOut ? .cancelled : .made
+            }
+    }
 
     /// As the member `was` names it.
     public var name: String { "\(self)" }

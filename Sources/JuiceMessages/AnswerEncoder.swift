@@ -55,6 +55,13 @@ public struct AnswerContent: Sendable {
         kind = outcome == .made ? .juiceMade : .outOfStock
         return outcome
     }
+
+    /// Becomes the answer to a stock edit, which it applies to the store's fruits. The revision is left to be set.
+    public mutating func apply(_ edit: StockEdit, to store: inout FruitStore) throws(StockEditError) {
+        kind = .restocked
+        try store.apply(edit)
+        fruits.set(edit, left: store)
+    }
 }
 
 /// Writes the answers and the stock records of one menu, as JSON without spaces.

@@ -15,11 +15,23 @@ public enum CommandKind: Sendable, CaseIterable {
     /// The longest id, in bytes.
     public static let maximumIDLength = 128
 
-    /// The topic for commands of this kind.
-    public var topic: Topic { self == .restock ? .restocks : .orders }
+    /// The topic that commands of this kind are read from.
+    public var inputTopic: InputTopic { self == .restock ? .restocks : .orders }
+
+    /// The same among all topics.
+    public var topic: Topic { inputTopic.topic }
 
     /// The name of the field with a command's id.
-    var idField: StaticString { self == .restock ? "restockId" : "orderId" }
+    public var idField: StaticString { self == .restock ? "restockId" : "orderId" }
+
+    /// The ASCII letter by which hashes tell commands of different kinds with the same id apart.
+    package var letter: UInt8 {
+        switch self {
+        case .order: UInt8(ascii: "o")
+        case .cancel: UInt8(ascii: "c")
+        case .restock: UInt8(ascii: "r")
+        }
+    }
 }
 
 /// What a record of an input is. It cannot be copied, so that taking a command out of it counts no references.

@@ -86,11 +86,6 @@ extension InputPlace {
     public func input(in journal: Int32) -> InputPartition { InputPartition(topic: topic, partition: partition ?? journal) }
 }
 
-extension CommandKind {
-    /// The topic that commands of the kind are read from.
-    public var inputTopic: InputTopic { self == .restock ? .restocks : .orders }
-}
-
 /// What restoring needs of an answer.
 public struct JournalAnswer {
     /// What it says of its command. The texts are valid until the reader reads again.
@@ -195,15 +190,8 @@ public final class JournalReader {
             case "rejected": role(ofRejection: members.reason.string, head)
             default: .first
             }
-        let was: FormerOutcome =
-            switch (role, head.command) {
-            case (.lost, _): try formerOutcome(members)
-            case (.cancel, _): .cancelled
-            // The order of a cancel that was rejected stays made.
-            case (_, .cancel): .made
-            case (_, .restock): revision > 0 ? .restocked : .notMade
-            case (_, .order): revision > 0 ? .made : .notMade
-            }
+        let isCarriedOut = role == .cancel || revision > 0
+        let was = try role == .lost ? formerOutcome(members) : FormerOutcome(of: head.command, isCarriedOut: isCarriedOut)
         return JournalAnswer(head: head, role: role, revision: revision, was: was)
     }
 

@@ -5,14 +5,8 @@ public struct RecordDigest: Sendable, Hashable {
 
     /// The digest of a command that was answered: of its kind, store and id. It allocates nothing.
     public init(of command: AnswerHead) {
-        let kind =
-            switch command.command {
-            case .order: UInt16(UInt8(ascii: "o"))
-            case .cancel: UInt16(UInt8(ascii: "c"))
-            case .restock: UInt16(UInt8(ascii: "r"))
-            }
-        let store = command.store.bytes
-        self.init(kind | UInt16(truncatingIfNeeded: store.count) << 8, store, command.id.bytes)
+        let (kind, store) = (command.command.letter, command.store.bytes)
+        self.init(UInt16(kind) | UInt16(truncatingIfNeeded: store.count) << 8, store, command.id.bytes)
     }
 
     /// The digest of a record that got no answer: of its key, after the key's length, and its value.

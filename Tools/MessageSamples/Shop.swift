@@ -104,9 +104,7 @@ package final class Shop {
     }
 
     private func apply(_ edit: StockEdit) throws(Rejection) {
-        content.kind = .restocked
-        do throws(StockEditError) { try fruits.apply(edit) } catch { throw Rejection(error) }
-        content.fruits.set(edit, left: fruits)
+        do throws(StockEditError) { try content.apply(edit, to: &fruits) } catch { throw Rejection(error) }
         countChange()
     }
 
@@ -141,12 +139,7 @@ package final class Shop {
                 }
             }
             let again = BorrowedText.withText(first[0]) { first in written { $0.append(repeating: first.bytes, for: head) } }
-            let was: FormerOutcome =
-                switch kind {
-                case .order: revision == nil ? .notMade : .made
-                case .restock: revision == nil ? .notMade : .restocked
-                case .cancel: .cancelled
-                }
+            let was = FormerOutcome(of: kind, isCarriedOut: rejection == nil && content.kind != .outOfStock)
             let lost = written { encoders[Int(place.offset) % 2].write(lost: was, head, into: &$0) }
             return Answered(
                 command: kind, id: String(id), offset: place.offset, from: place.from, revision: revision, rejection: rejection,

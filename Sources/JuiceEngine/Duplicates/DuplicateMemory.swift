@@ -401,19 +401,11 @@ package struct CommandFingerprint: Equatable {
     /// The bits of ``high`` that are 0, and free for other uses.
     static let freeBits: UInt32 = 3
 
-    // Commands of different kinds with the same id are different commands.
-    private static let orderKey = SipHash.Key.random()
-    private static let restockKey = SipHash.Key.random()
-    private static let cancelKey = SipHash.Key.random()
+    private static let key = SipHash.Key.random()
 
     package init(_ kind: CommandKind, store: BorrowedText, id: BorrowedText) {
-        let key =
-            switch kind {
-            case .order: Self.orderKey
-            case .restock: Self.restockKey
-            case .cancel: Self.cancelKey
-            }
-        let hash = SipHash.wideHash(store.bytes, id.bytes, key: key)
+        // Commands of different kinds with the same id are different commands.
+        let hash = SipHash.wideHash(store.bytes, id.bytes, key: Self.key.varied(by: kind.letter))
         (low, high) = (hash.0, UInt32(truncatingIfNeeded: hash.1) & ~Self.freeBits)
     }
 }

@@ -172,12 +172,7 @@ extension CommandReader {
 extension AnswerHead {
     /// The command's id and store, for people.
     var text: String {
-        let kind =
-            switch command {
-            case .order: "order"
-            case .cancel: "the cancel of order"
-            case .restock: "restock"
-            }
+        let kind = command == .cancel ? "the cancel of order" : "\(command)"
         return "\(kind) \"\(String(id))\" of store \"\(String(store))\""
     }
 }

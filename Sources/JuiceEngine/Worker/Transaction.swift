@@ -151,7 +151,7 @@ struct Transaction: ~Copyable {
     private mutating func execute(
         _ content: consuming CommandContent, _ command: ReceivedCommand, _ stores: inout StoreTable
     ) -> FormerOutcome {
-        let was: FormerOutcome
+        let kind = command.head.command
         do throws(Rejection) {
             switch consume content {
             case .make(let order):
@@ -165,15 +165,11 @@ struct Transaction: ~Copyable {
                         return false
                     }
                 }
-                was = answer.kind == .juiceMade ? .made : .notMade
             case .apply(let edit):
-                answer.kind = .restocked
                 answer.revision = try stores.change(command.storeKey) { (fruits) throws(StockEditError) in
-                    try fruits.apply(edit)
-                    answer.fruits.set(edit, left: fruits)
+                    try answer.apply(edit, to: &fruits)
                 }
                 summary.restocked += 1
-                was = .restocked
             case .cancel:
                 // The answer's fruits are those that the order took.
                 answer.kind = .cancelled
@@ -184,15 +180,14 @@ struct Transaction: ~Copyable {
                     }
                 }
                 summary.cancelled += 1
-                was = .cancelled
             case .reject(let rejection): throw rejection
             }
             context.answerEncoder.write(answer, command.head, into: &buffer)
-            return was
+            return FormerOutcome(of: kind, isCarriedOut: answer.kind != .outOfStock)
         } catch {
             context.answerEncoder.write(error, command.head, into: &buffer)
             summary.rejected += 1
-            return command.head.command == .cancel ? .made : .notMade
+            return FormerOutcome(of: kind, isCarriedOut: false)
         }
     }
 

@@ -15,6 +15,9 @@ public struct SipHash {
 
         /// A key that cannot be guessed.
         public static func random() -> Key { Key(low: .random(in: .min ... .max), high: .random(in: .min ... .max)) }
+
+        /// A key of its own for each number.
+        package func varied(by number: UInt8) -> Key { Key(low: low ^ UInt64(number), high: high) }
     }
 
     private var v0: UInt64

@@ -115,7 +115,8 @@ extension KioskState {
             ]
         // Only the page that sent a command may know its id.
         case .answers:
-            content = ["answers": answers.map { $0.content(menu).filter { !["orderId", "restockId"].contains($0.key) } }]
+            let ids = CommandKind.allCases.map { "\($0.idField)" }
+            content = ["answers": answers.map { $0.content(menu).filter { !ids.contains($0.key) } }]
         }
         return PageEvent.encode(event.rawValue, content)
     }

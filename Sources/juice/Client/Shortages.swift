@@ -99,11 +99,7 @@ struct Refill: Sendable {
 extension Answer {
     /// The levels it reports, and whether an order found too little.
     fileprivate var levels: [(fruit: Name, level: Int, isMissing: Bool)] {
-        switch outcome {
-        case .juiceMade(_, _, let left), .restocked(let left), .cancelled(_, let left):
-            left.map { (Name($0.fruit), $0.amount, false) }
-        case .outOfStock(_, let missing): missing.map { (Name($0.fruit), $0.inStock, true) }
-        case .rejected, .answerLost: []
-        }
+        if case .outOfStock(_, let missing) = outcome { return missing.map { (Name($0.fruit), $0.inStock, true) } }
+        return outcome.left.map { (Name($0.fruit), $0.amount, false) }
     }
 }

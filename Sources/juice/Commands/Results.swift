@@ -121,7 +121,8 @@ struct AnswerFilter {
         if let store, !(record.key?.elementsEqual(store.utf8) ?? false) { return nil }
         let journal = try? reader.read(value)
         if let order {
-            guard let head = journal?.answer?.head, head.command != .restock, head.id.bytes.elementsEqual(order.utf8) else {
+            guard let head = journal?.answer?.head, head.command.inputTopic == .orders, head.id.bytes.elementsEqual(order.utf8)
+            else {
                 return nil
             }
         }
@@ -200,10 +201,7 @@ final class AnswerPrinter {
 extension Answer {
     /// What a juice used, and what is left of the fruits that the command changed.
     fileprivate var amounts: String {
-        switch outcome {
-        case .juiceMade(_, let used, let left): "  used \(used.text)  left \(left.text)".printable
-        case .restocked(let left), .cancelled(_, let left): "  left \(left.text)".printable
-        case .outOfStock, .rejected, .answerLost: ""
-        }
+        let used = if case .juiceMade(_, let used, _) = outcome { "  used \(used.text)" } else { "" }
+        return "\(used)  left \(outcome.left.text)".printable
     }
 }

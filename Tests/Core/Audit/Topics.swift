@@ -210,7 +210,7 @@ extension AuditTopics {
                 switch entry {
                 case .answer(let answer):
                     account.records += 1
-                    let topic: InputTopic = answer.head.command == .restock ? .restocks : .orders
+                    let topic = answer.head.command.inputTopic
                     last[InputPartition(topic: topic, partition: Int32(partition))] = HandledRecord(
                         offset: answer.head.offset, digest: RecordDigest(of: answer.head))
                     guard answer.revision > 0, !answer.head.isDuplicate else { continue }
