@@ -1,6 +1,6 @@
 /// A record of the journal that is no answer.
 ///
-/// It has neither key nor headers, and its value has none of `orderId`, `restockId` and `store`: no client takes it for its answer.
+/// It has neither key nor headers, and its value has neither a command's id nor a `store`: no client takes it for its answer.
 public enum JournalNote: Sendable, Hashable {
     /// The record at this place was forwarded to the partition that owns its store.
     case forwarded(InputPlace, to: Int32)

@@ -224,7 +224,7 @@ final class CommandSearch {
         found.append(
             CommandEvent(
                 topic: record.topic, store: answer.store, place: RecordPlace(record), event: "answer", word: word,
-                colour: colour, text: answer.message + (answer.isDuplicate ? "  (repeated)" : ""), record: Array(value)))
+                colour: colour, text: AnswerLine.message(answer), record: Array(value)))
     }
 
     private func matches(_ store: BorrowedText) -> Bool { self.store.map { store.bytes.elementsEqual($0.utf8) } ?? true }

@@ -128,10 +128,12 @@ struct Paint: Sendable {
 enum AnswerLine {
     /// `2026-01-31 12:34:56  gangnam       made          pos-1             juice made: kiwi juice`.
     static func text(_ answer: Answer, time: String?, paint: Paint) -> String {
-        let message = answer.message.printable + (answer.isDuplicate ? "  (repeated)" : "")
-        return text(
-            time: time, answer.store, outcome(answer), DisplayWidth.pad(answer.id.printable, to: 16) + "  " + message, paint: paint)
+        let rest = DisplayWidth.pad(answer.id.printable, to: 16) + "  " + message(answer)
+        return text(time: time, answer.store, outcome(answer), rest, paint: paint)
     }
+
+    /// What the answer says, and whether it was given before.
+    static func message(_ answer: Answer) -> String { answer.message.printable + (answer.isDuplicate ? "  (repeated)" : "") }
 
     /// The same with anything else that became known of a store.
     static func text(

@@ -201,15 +201,8 @@ extension SimulatedCluster {
 
 extension Answer {
     var summary: String {
-        let type =
-            switch outcome {
-            case .juiceMade: "juiceMade"
-            case .outOfStock: "outOfStock"
-            case .restocked: "restocked"
-            case .cancelled: "cancelled"
-            case .rejected: "rejected"
-            case .answerLost(let was): "answerLost (\(was))"
-            }
+        var type = String("\(outcome)".prefix { $0 != "(" })
+        if case .answerLost(let was) = outcome { type += " (\(was))" }
         return "\(type) \(id)\(isDuplicate ? " again" : "")"
     }
 }

@@ -164,10 +164,7 @@ struct CrashingBots {
     private mutating func answer(
         _ command: CommandKind, _ id: String, _ store: String, _ outcome: Answer.Outcome, isDuplicate: Bool = false
     ) {
-        answers.append(
-            Answer(
-                command: command, id: id, store: store, offset: 0, from: nil, outcome: outcome, isDuplicate: isDuplicate,
-                message: "m", revision: nil))
+        answers.append(Answer(command, id, store, outcome, isDuplicate: isDuplicate))
     }
 
     // MARK: - Bots
