@@ -29,16 +29,16 @@ import Testing
         #expect(gaps.drain().ofEach.isEmpty)
     }
 
-    /// The service cannot answer while brokers accept no writes, so the goal for a killed broker depends on the clients' gaps.
+    /// The service cannot answer while brokers accept no writes, so the limit for a killed broker depends on the clients' gaps.
     @Test(
         arguments: [(.stop, 1.9, 0), (.stop, 2.1, 1), (.kill, 10.9, 0), (.kill, 11.1, 1), (.start, 2.1, 1)]
-            as [(BrokerGapTable.Kind, Double, Int)]
+            as [(BrokerFailures.Kind, Double, Int)]
     )
-    func goals(_ kind: BrokerGapTable.Kind, _ gap: Double, _ over: Int) throws {
-        var table = BrokerGapTable()
-        #expect(table.lines.isEmpty)
-        table.observations = [.init(kind: kind, answers: .seconds(gap), clients: .seconds(9))]
-        let row = try #require(table.lines.dropFirst().first)
-        #expect(row.hasPrefix(kind.pastTense) && row.hasSuffix(" \(over)"))
+    func limits(_ kind: BrokerFailures.Kind, _ gap: Double, _ over: Int) throws {
+        #expect(Timing.table(of: [], "broker", other: "clients").isEmpty)
+        let limit = kind.limit(clients: .seconds(9))
+        let timing = Timing(cause: kind.pastTense, time: .seconds(gap), limit: limit, other: .seconds(9))
+        let row = try #require(Timing.table(of: [timing], "broker", other: "clients").last)
+        #expect(row.hasPrefix(kind.pastTense) && row.hasSuffix(" \(over)   9.00 s"))
     }
 }

@@ -26,7 +26,7 @@ final class RollingRestart {
                 bed.report(problem: "\(newcomer.id) gets no partitions")
             }
         }
-        for kind in [BrokerGapTable.Kind.stop, .kill] {
+        for kind in [BrokerFailures.Kind.stop, .kill] {
             for broker in brokers?.brokers ?? [] {
                 try brokers?.run(kind, broker)
                 try bed.check()

@@ -7,7 +7,7 @@ final class Rounds {
     private var random: SeededGenerator
     private var assignment: [String: Set<Int32>] = [:]
     private var round = 0
-    private var recoveries: [Recovery] = []
+    private var recoveries: [Timing] = []
 
     init(_ bed: TestBed) throws {
         self.bed = bed
@@ -38,7 +38,7 @@ final class Rounds {
             try random.pick(deeds.flatMap { Array(repeating: $0.run, count: $0.weight) })?()
             try bed.check()
         }
-        return Recovery.table(of: recoveries, session: bed.plan.session) + (brokers?.summary ?? [])
+        return Timing.table(of: recoveries, "first answer after", other: "all") + (brokers?.summary ?? [])
     }
 
     /// Pauses for a random time, and usually waits for a stable group. Sometimes it does not: failures may come during a rebalance.
@@ -151,13 +151,13 @@ final class Rounds {
     }
 
     /// Stops or kills a broker, and starts it again.
-    private func fail(_ brokers: BrokerFailures, _ kind: BrokerGapTable.Kind) throws {
+    private func fail(_ brokers: BrokerFailures, _ kind: BrokerFailures.Kind) throws {
         if let broker = random.pick(brokers.brokers) { try brokers.run(kind, broker) }
     }
 
     /// Disturbs instances and waits for answers from the partitions that they had.
     private func measure(
-        _ cause: Recovery.Cause, _ text: String, of victims: [Instance], since beginning: ContinuousClock.Instant? = nil,
+        _ cause: Cause, _ text: String, of victims: [Instance], since beginning: ContinuousClock.Instant? = nil,
         doing deed: () throws -> Void, afterwards: () throws -> Void = {}
     ) throws {
         let known = victims.reduce(into: Set<Int32>()) { $0.formUnion(assignment[$1.id] ?? []) }
@@ -173,18 +173,18 @@ final class Rounds {
             let silent = answers.missing.map(String.init).joined(separator: ", ")
             return bed.report(problem: "\(text): no answer from partitions \(silent) within \(bed.plan.recoveryTimeout.text)")
         }
-        let recovery = Recovery(cause: cause, first: first - start, all: last - start)
         // A victim without partitions gives no recovery time.
-        if !known.isEmpty || victims.isEmpty { recoveries.append(recovery) }
+        if !known.isEmpty || victims.isEmpty {
+            // Brokers look only every 10 s, by default, for transactions that were left open. So at times it takes longer.
+            let limit = cause.waitsForSession ? bed.plan.session + .seconds(1) : nil
+            recoveries.append(Timing(cause: cause.rawValue, time: first - start, limit: limit, other: last - start))
+        }
         let all = partitions.count == 1 ? "the one partition" : "all \(partitions.count) partitions"
-        bed.print("\(text): first answer after \(recovery.first.text), \(all) after \(recovery.all.text)")
+        bed.print("\(text): first answer after \((first - start).text), \(all) after \((last - start).text)")
     }
-}
 
-/// How long the service took to answer again after a disturbance.
-private struct Recovery {
-    /// The disturbance.
-    enum Cause: String, CaseIterable {
+    /// A disturbance.
+    private enum Cause: String {
         case restart = "kill -9, start again"
         case restartOfTwo = "kill -9 two, start again"
         case takeover = "kill -9, others take over"
@@ -196,30 +196,5 @@ private struct Recovery {
 
         /// Whether the group first has to detect the loss of a member by its session timeout.
         var waitsForSession: Bool { self == .takeover || self == .frozen }
-    }
-
-    let cause: Cause
-    /// The time until the first answer from a partition that had lost its reader.
-    let first: Duration
-    /// The time until all such partitions had answered.
-    let all: Duration
-
-    /// A table of the times until the first answers, with in the last column the longest time until all partitions had answered.
-    ///
-    /// The limit is the session timeout, after which the group reassigns the partitions, plus 1 s. It may take longer: by default
-    /// brokers check only every 10 s for transactions that were left open.
-    static func table(of recoveries: [Recovery], session: Duration) -> [String] {
-        guard !recoveries.isEmpty else { return [] }
-        let rows = Cause.allCases.compactMap { cause -> [String]? in
-            let mine = recoveries.filter { $0.cause == cause }
-            let first = mine.map(\.first).sorted()
-            guard let longest = first.last, let all = mine.map(\.all).max() else { return nil }
-            let limit = cause.waitsForSession ? session + .seconds(1) : nil
-            return [
-                cause.rawValue, "\(mine.count)", first[first.count / 2].text, longest.text, limit?.text ?? "",
-                limit.map { limit in "\(first.count { $0 > limit })" } ?? "", all.text,
-            ]
-        }
-        return lab.table([["first answer after", "times", "median", "max", "limit", "over", "all"]] + rows)
     }
 }
