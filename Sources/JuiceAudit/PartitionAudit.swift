@@ -162,7 +162,7 @@ struct PartitionAudit {
                 found = try take(place, of: input, by: record)
             }
             if let found, let origin = found.origin, !isCopy {
-                if entry.answer != nil, let first = copies[origin], first.isRepeated(by: found.copy) {
+                if case .answer = found.verdict, let first = copies[origin], first.isRepeated(by: found.copy) {
                     report(place, nil, "it was forwarded from \(origin), and handled before as \(first.place)", .doubled)
                 }
                 copies[origin] = found.copy

@@ -199,6 +199,11 @@ import Testing
                 "results 0@12", #","orderId":"o5","store":"m","offset":4"#,
                 #","duplicate":true,"orderId":"o5","store":"m","offset":9"#)
         },
+        Case("answered, and then a dead letter", "doubled: orders 0@9: it was forwarded from orders 1@0, and handled before") {
+            $0["orders 0@9"] = $0["orders 0@4"]
+            $0.add("results 0@12", Line.deadLetter(9, "unanswerable"))
+            $0["dead-letters 0@9"] = $0["orders 0@9"].map { $0.with(headers: $0.headers + Story.reasons("unanswerable", 0, 9)) }
+        },
         Case("taken for a copy", #"missing: orders 0@4: order "o5""#, #"it has "forwarded""#, "results 0@6") {
             $0.add("results 0@5", Line.note("copy", 4))
         },
