@@ -54,6 +54,7 @@ import Testing
         let network = FaultyNetwork(rate: 100, kinds: [.endTxn], random: Least())
         let listener = try #require(network.listen(inFrontOf: address.description).flatMap { BrokerAddress($0) })
         network.resumeFaults()
+        network.awaitHarm()
 
         let metadata = try await ask(.metadata, through: network, at: listener)
         #expect(metadata == frame([.int32(77), .int32(1), .int32(0), .string("127.0.0.1"), .int32(Int32(listener.port))]))
@@ -61,10 +62,12 @@ import Testing
         #expect(try await ask(.endTxn, through: network, at: listener) == nil)
         network.pauseFaults()
         #expect(try await ask(.endTxn, through: network, at: listener) != nil)
+        #expect(network.harmedTransactionalID == nil)
         #expect(try await ask(.addPartitionsToTxn, through: network, at: listener) != nil)
         // It waits until the late one has arrived.
         #expect(try await ask(.endTxn, through: network, at: listener) != nil)
 
+        #expect(network.harmedTransactionalID == "t")
         #expect(network.power.hasPrefix("power: 1 late requests, 1 met a later transaction of their transactional id, 1 of these"))
         #expect(network.faultTable.contains(["EndTxn", "2", "1", "0", "0", "0", "0"]))
         #expect(network.problems.isEmpty)

@@ -49,7 +49,7 @@ import Testing
         #expect(late.isUnderWay(for: "t"))
         let isLetGoAgain = late.release(1)
         #expect(!isLetGoAgain)
-        late.ended(1, Self.done)
+        _ = late.ended(1, Self.done)
         #expect(!late.isUnderWay(for: "t"))
     }
 
@@ -67,7 +67,7 @@ import Testing
         _ = try answered(.initProducerId, Response(producer: ProducerIdentity(id: 4_000, epoch: 1)))
         _ = try answered(.addPartitionsToTxn, epoch: 1)
         #expect(try forwarding(.endTxn, epoch: 1) == [1])
-        late.ended(1, Self.refused)
+        _ = late.ended(1, Self.refused)
         #expect(
             late.power.line.hasPrefix("power: 1 late requests, 1 met a later transaction of their transactional id, 0 of these"))
     }
@@ -89,15 +89,37 @@ import Testing
     @Test mutating func powerIsOneLine() throws {
         _ = late.keep(try request(.endTxn, of: "t"), until: .after(.zero))
         _ = late.release(1)
-        late.ended(1, Self.done)
+        _ = late.ended(1, Self.done)
         #expect(late.power.line.hasSuffix("none met a later transaction: this run proves nothing about late requests"))
         try keep(.endTxn, .addPartitionsToTxn, .addPartitionsToTxn, .initProducerId, .produce, until: .before(.endTxn))
         _ = try answered(.addPartitionsToTxn)
         #expect(try forwarding(.endTxn) == [2, 3, 4, 5, 6])
         let responses: [Response?] = [Self.done, Self.done, Self.refused, Response(error: 90), nil]
-        for (id, response) in zip(2...6, responses) { late.ended(id, response) }
+        for (id, response) in zip(2...6, responses) { _ = late.ended(id, response) }
         #expect(
             late.power.line == "power: 6 late requests, 5 met a later transaction of their transactional id, 4 of these in its "
                 + "own epoch; of the 5, brokers carried out 2 and refused 2")
+    }
+
+    @Test mutating func lateEndHarmsUnlessRefused() throws {
+        try keep(.endTxn, .endTxn, until: .answered(.addPartitionsToTxn))
+        _ = try answered(.addPartitionsToTxn)
+        let (harmed, refused) = (late.ended(1, Self.done), late.ended(2, Self.refused))
+        #expect(harmed == "t")
+        #expect(refused == nil)
+    }
+
+    @Test func onlyTheFirstHarmCountsAndOnlyWhileItIsAwaited() {
+        let start = ContinuousClock.now
+        var cue = KillCue()
+        cue.signal(harmed: "a", at: start)
+        #expect(cue.transactionalID == nil)
+        cue = KillCue(isArmed: true)
+        cue.signal(harmed: "b", at: start)
+        cue.signal(harmed: "c", at: start)
+        #expect(cue.transactionalID == "b")
+        #expect(cue.isHolding("b", at: start))
+        #expect(!cue.isHolding("c", at: start))
+        #expect(!cue.isHolding("b", at: start + KillCue.pause))
     }
 }

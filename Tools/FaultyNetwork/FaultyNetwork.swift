@@ -15,12 +15,16 @@ package final class FaultyNetwork: Sendable {
         var late = LateRequests()
         /// Ends the wait of each late request.
         var waits: [LateRequests.ID: AsyncStream<Never>.Continuation] = [:]
+        var killCue = KillCue()
         var listeners: [BrokerAddress: BrokerAddress] = [:]
         var problems: Set<String> = []
 
         mutating func forward(_ ids: [LateRequests.ID]) {
             for id in ids { waits.removeValue(forKey: id)?.finish() }
         }
+
+        /// Whether requests of a transactional id have to wait: for a late one to arrive, or for its owner to be killed.
+        func isHeldUp(_ id: String) -> Bool { late.isUnderWay(for: id) || killCue.isHolding(id, at: .now) }
     }
 
     private let state: Mutex<State>
@@ -54,6 +58,16 @@ package final class FaultyNetwork: Sendable {
 
     /// Injects faults again.
     package func resumeFaults() { state.withLock { $0.isPaused = false } }
+
+    /// Waits for a late request that harms a transaction. The next transaction often repairs the harm, so killing the client is
+    /// worst right after it. ``harmedTransactionalID`` then names the client, which is held up for half a second.
+    package func awaitHarm() { state.withLock { $0.killCue = KillCue(isArmed: true) } }
+
+    /// The transactional id of the client that was harmed and is held up.
+    package var harmedTransactionalID: String? { state.withLock { $0.killCue.transactionalID } }
+
+    /// Waits for no more harm, and releases the client that was harmed.
+    package func endHarm() { state.withLock { $0.killCue = KillCue() } }
 
     /// The faults by kind of request, as rows of cells.
     package var faultTable: [[String]] { state.withLock { $0.counts.table } }
@@ -116,10 +130,11 @@ extension FaultyNetwork {
             let released = state.late.forwarding(request)
             state.forward(released)
             return !released.isEmpty || request.key == .endTxn
+                || request.transactionalID.map { state.killCue.isHolding($0, at: .now) } ?? false
         }
         guard mustWait, let id = request.transactionalID else { return }
         let deadline = ContinuousClock.now + Self.longestHold
-        while .now < deadline, state.withLock({ $0.late.isUnderWay(for: id) }) { try? await Task.sleep(for: .milliseconds(1)) }
+        while .now < deadline, state.withLock({ $0.isHeldUp(id) }) { try? await Task.sleep(for: .milliseconds(1)) }
     }
 
     /// Takes note of a response to a client.
@@ -155,7 +170,8 @@ extension FaultyNetwork {
             let response = try? await send(frame, to: broker, after: wait)
             state.withLock { state in
                 state.waits[id] = nil
-                state.late.ended(id, response.flatMap { Response(frame: $0, to: request) })
+                let harmed = state.late.ended(id, response.flatMap { Response(frame: $0, to: request) })
+                if let harmed { state.killCue.signal(harmed: harmed, at: .now) }
             }
         }
     }
@@ -170,5 +186,27 @@ extension FaultyNetwork {
             try await requests.write(frame)
             return try await responses.first { _ in true }
         }
+    }
+}
+
+/// Waits for the moment to kill a client.
+struct KillCue {
+    /// How long the client is held up.
+    static let pause = Duration.milliseconds(500)
+
+    private(set) var transactionalID: String?
+    private var isArmed: Bool
+    private var end: ContinuousClock.Instant?
+
+    init(isArmed: Bool = false) { self.isArmed = isArmed }
+
+    /// A late request harmed a transaction. Only the first counts.
+    mutating func signal(harmed transactionalID: String, at now: ContinuousClock.Instant) {
+        guard isArmed, self.transactionalID == nil else { return }
+        (self.transactionalID, end) = (transactionalID, now + Self.pause)
+    }
+
+    func isHolding(_ transactionalID: String, at now: ContinuousClock.Instant) -> Bool {
+        self.transactionalID == transactionalID && end.map { now < $0 } ?? false
     }
 }

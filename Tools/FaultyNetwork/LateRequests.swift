@@ -67,11 +67,14 @@ struct LateRequests: Sendable {
         late.values.contains { $0.isUnderWay && $0.request.transactionalID == transactionalID }
     }
 
-    /// A late request was answered, or not if there is no response.
-    mutating func ended(_ id: ID, _ response: Response?) {
-        guard let late = late.removeValue(forKey: id) else { return }
+    /// A late request was answered, or not if there is no response. Returns the transactional id of which it ended a later
+    /// transaction too early, if it did. If the owner dies now, a part of that transaction is all that there is.
+    mutating func ended(_ id: ID, _ response: Response?) -> String? {
+        guard let late = late.removeValue(forKey: id) else { return nil }
         power.record(response, hasMet: late.hasMet, isSameEpoch: late.isSameEpoch)
-        if let response { record(response, to: late.request) }
+        guard let response, response.error == 0 else { return nil }
+        record(response, to: late.request)
+        return late.hasMet && late.request.key == .endTxn ? late.request.transactionalID : nil
     }
 
     /// Releases the requests of a transactional id that meet a later transaction at the right moment.

@@ -62,10 +62,16 @@ final class Rounds {
 
     /// Kills instances and starts them again under the same ids.
     private func restart(count: Int) throws {
-        let victims = Array(bed.fleet.running.shuffled(using: &random).prefix(count))
+        var victims = bed.fleet.running.shuffled(using: &random)
+        if let worst = try instanceAtRisk() {
+            victims.removeAll { $0 === worst }
+            victims.insert(worst, at: 0)
+        }
+        victims = Array(victims.prefix(count))
         let text = "kill -9 \(Self.names(victims)), start again"
         try measure(victims.count == 2 ? .restartOfTwo : .restart, text, of: victims) {
             for victim in victims { victim.killAtOnce() }
+            bed.network?.endHarm()
         } afterwards: {
             for victim in victims { try victim.start() }
         }
@@ -75,10 +81,28 @@ final class Rounds {
         instances.map(\.id).joined(separator: " and ")
     }
 
+    /// An instance that a late request has just harmed and that is held up to be killed: the next transaction often repairs the
+    /// harm, so that is worst now. Usually waits for one if there is a proxy; nil if none is harmed in time.
+    private func instanceAtRisk() throws -> Instance? {
+        guard let network = bed.network, random.chance(75) else { return nil }
+        network.awaitHarm()
+        guard try wait(for: .seconds(5), until: { network.harmedTransactionalID != nil }) else {
+            network.endHarm()
+            return nil
+        }
+        // Transactional ids are `GROUP/INSTANCE/WORKER/SET/INDEX`.
+        let parts = network.harmedTransactionalID?.split(separator: "/") ?? []
+        return bed.fleet.running.first { parts.count == 5 && $0.id == parts[1] }
+    }
+
     /// Kills an instance and leaves it dead until the others have taken over its partitions.
     private func takeOver() throws {
-        guard bed.fleet.running.count > 1, let victim = random.pick(bed.fleet.running) else { return try restart(count: 1) }
-        try measure(.takeover, "kill -9 \(victim.id), others take over", of: [victim]) { victim.killAtOnce() }
+        let chosen = random.pick(bed.fleet.running)
+        guard bed.fleet.running.count > 1, let victim = try instanceAtRisk() ?? chosen else { return try restart(count: 1) }
+        try measure(.takeover, "kill -9 \(victim.id), others take over", of: [victim]) {
+            victim.killAtOnce()
+            bed.network?.endHarm()
+        }
         if random.chance(70) { try victim.start() }
     }
 
