@@ -85,7 +85,8 @@ final class TakeoverTarget {
             tail.add(record, isCommitted: true)
             return hasNewRecords = true
         }
-        tail.add(record, isCommitted: false)
+        // This worker's own claim does not end what the tail says of the former owner.
+        tail.add(record, isCommitted: other.ids != ids)
         guard record.offset >= since else { return }
         // A second process of the same name may have claimed with the same ids.
         if other.ids != ids || claim != nil { between.formUnion(other.ids) }

@@ -27,7 +27,7 @@ struct OrderCommand: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "A juice's id, name or alias, and how many of it, from 1 to 100; at most 20 of these. (default: 1)",
+            "A juice's id, name or alias, and how many of it: 1 to 100, by default 1. At most 20 of these.",
             valueName: "juice[:count]")) var juices: [String]
 
     @Option("The order's id, of 1 to 128 bytes. Unless given, it is a new one.", .commandID) var orderId: String?

@@ -419,6 +419,28 @@ import Testing
         #expect(cluster.answers() == (isStopped ? [] : ["juiceMade a", "juiceMade b"]))
     }
 
+    /// The other group's claim comes while this worker, which was fenced by it, is about to claim again.
+    @Test func aGroupThatClaimsAtTheSameTimeIsNamed() {
+        let harness = Harness(cluster)
+        harness.order("a", "kiwi")
+        let claim = JournalClaim(ids: ["other/0/0/0/0"], since: 0, group: "other", instance: "0", partitions: 1, next: [:])
+        var isFenced = false
+        harness.log.fault = { [cluster] call in
+            if call == .commit, !isFenced {
+                isFenced = true
+                return LogError(.startOver, "fenced")
+            }
+            guard call == .begin, isFenced else { return nil }
+            harness.log.fault = { _ in nil }
+            cluster.send(.results, partition: 0, key: nil, value: JournalNote.claim(claim).bytes)
+            return nil
+        }
+        cluster.order("b", "banana")
+        let step = harness.run()
+        guard case .failed(let error) = step else { return #expect(Bool(false), "\(step)") }
+        #expect(error.message.contains(#"the group "other""#), "\(error.message)")
+    }
+
     /// Claims of its own, made in vain before the last one, are not another worker's.
     @Test func aWorkersEarlierClaimsAreItsOwn() {
         let harness = Harness(cluster)
