@@ -101,6 +101,8 @@ struct ForwardedCommands {
 
     /// The offset of the last command from each partition.
     private(set) var last: [InputPartition: Offset] = [:]
+    /// The highest offset from each partition. It is beyond `last` if that partition's position was moved back.
+    private var highest: [InputPartition: Offset] = [:]
     private var latest: [Entry] = []
 
     /// More than one transaction usually forwards from one partition.
@@ -108,12 +110,14 @@ struct ForwardedCommands {
 
     /// Whether a command was forwarded here before; nil if that is too long ago to be known.
     func isCopy(_ command: CommandFingerprint, from place: InputPosition) -> Bool? {
-        guard let last = last[place.input], place.offset <= last else { return false }
-        return latest.contains(Entry(place: place, command: command.low)) ? true : nil
+        guard let last = last[place.input], place.offset <= max(last, highest[place.input] ?? 0) else { return false }
+        if latest.contains(Entry(place: place, command: command.low)) { return true }
+        return place.offset <= last ? nil : false
     }
 
     mutating func append(_ command: CommandFingerprint, from place: InputPosition) {
         last[place.input] = place.offset
+        highest[place.input] = max(highest[place.input] ?? 0, place.offset)
         latest.append(Entry(place: place, command: command.low))
         if latest.count > 2 * Self.most { latest.removeFirst(Self.most) }
     }
@@ -121,6 +125,7 @@ struct ForwardedCommands {
     /// Forgets the places of a topic that was copied from another cluster, where offsets differ.
     mutating func removeAll(_ topic: InputTopic) {
         last = last.filter { $0.key.topic != topic }
+        highest = highest.filter { $0.key.topic != topic }
         latest.removeAll { $0.place.topic == topic }
     }
 

@@ -136,6 +136,13 @@ import Testing
         #expect(cluster.values(.results, partition: 1).contains { $0.hasPrefix(copy) })
     }
 
+    /// An anchor may move the partition that it comes from back, to before a command that was never forwarded.
+    @Test func aSecondCopyIsKnownAlsoBehindACommandFromAnEarlierPlace() {
+        for (id, source) in [("a", "0/5"), ("b", "0/3"), ("a", "0/5")] { order(id, from: source) }
+        harness.run()
+        #expect(cluster.answers(partition: 1) == ["juiceMade a", "juiceMade b"])
+    }
+
     /// An order that was cancelled before it came has an answer that nothing remembers, once the cancel is forgotten.
     @Test func aSecondCopyIsToldByItsPlaceWhenItsAnswerIsForgotten() {
         let harness = Harness(cluster, member: "two", window: DuplicateWindow(age: 60_000, count: 1))
