@@ -12,6 +12,8 @@ struct PartitionAudit {
         let partition: InputPartition
         /// The next offset, by the journal; nil as long as that is unknown.
         var next: Int64?
+        /// The offset from which on the journal is known to name all that was handled.
+        var start: Int64?
         /// When the journal named the first record that there is.
         var since: Int64?
         /// The offset that the last answered record was forwarded from, by partition. Nil if an answered record has expired, up to
@@ -245,7 +247,10 @@ extension PartitionAudit {
 
     /// Moves on to an offset. Records in between were missed.
     private mutating func move(_ input: Input, to offset: Int64, _ record: AuditRecord) throws {
-        if input.next == nil, !isWhole { input.cursor.move(to: offset) }
+        if input.next == nil {
+            input.start = isWhole ? input.cursor.first : offset
+            if !isWhole { input.cursor.move(to: offset) }
+        }
         try pass(input, to: offset, handledAt: record.timestamp, isMissing: true)
         input.next = offset
     }
@@ -300,7 +305,8 @@ extension PartitionAudit {
     private mutating func finish(_ input: Input) throws {
         let since =
             isWhole && !input.cursor.lacks(0..<Int64.max) ? .min : input.since.map { $0 &+ AnswerMemory.longestDelay } ?? .max
-        audit.checked[input.partition] = (since, input.next ?? 0)
+        let start = input.start ?? input.cursor.first
+        audit.checked[input.partition] = (since, start..<max(start, input.next ?? start))
         // If nothing is known of the position, all may have been handled.
         guard input.next != nil || isWhole else { return }
         let isOpen = rules.allowsOpen || journal.lacks((last?.offset ?? 0)..<Int64.max)
@@ -421,7 +427,7 @@ extension PartitionAudit {
         if anchor.copied != nil { inputs[input.partition.topic.rawValue].sources = [:] }
         let isOtherLog = findings.contains { anchor.reaches($0.place) && $0.answer == nil }
         withdraw { place, answer in anchor.reaches(place) && (isOtherLog || answer == nil) }
-        input.next = anchor.to
+        (input.start, input.next) = (min(input.start ?? anchor.to, anchor.to), anchor.to)
         if !hasRecords && isWhole { begin(at: record) }
         hasRecords = true
         audit.anchors.append(anchor)
@@ -442,7 +448,7 @@ extension PartitionAudit {
                 if input.next == nil, isWhole, !hasRecords {
                     // Where a journal begins, the group may have said how far the input was handled.
                     audit.counts.skipped += try pass(input, to: position, handledAt: record.timestamp, isMissing: false)
-                    input.next = position
+                    (input.start, input.next) = (position, position)
                 } else {
                     // Only transaction markers may be in between.
                     try move(input, to: position, record)

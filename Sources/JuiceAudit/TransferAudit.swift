@@ -99,8 +99,9 @@ struct TransferAudit {
             }
         }
         for (origin, received) in received.sorted(by: { $0.key.place < $1.key.place }) where origin.isDeadLetter {
-            let (place, checked) = (origin.place, audit.checked[origin.place.input] ?? (.min, .max))
-            for deadLetter in received where deadLetter.timestamp > checked.since && place.offset < checked.next {
+            let place = origin.place
+            guard audit.checked[place.input]?.offsets.contains(place.offset) ?? true else { continue }
+            for deadLetter in received {
                 let fault = Fault(.wrong, deadLetter.place, "the journal does not say that \(place) is a dead letter")
                 faults.append((origin, deadLetter.timestamp, fault))
             }

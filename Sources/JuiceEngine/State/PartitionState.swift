@@ -13,7 +13,7 @@ package final class PartitionState {
     /// The ends of journal and stock that were seen last.
     private(set) var seenResults: Offset = 0
     private var seenStock: Range<Offset> = 0..<0
-    /// Up to where the stock has only this worker's records, and how many offsets it has used beyond: records and markers, at most.
+    /// Up to where the stock has only this worker's records, and how many offsets its commits have used beyond: records and markers.
     private var ownStock: (end: Offset, offsets: Offset) = (0, 0)
     private var stockRewrittenAt = Timestamp.min / 2
     /// Whether it was reported that answers are gone which repeats may ask for.
@@ -186,7 +186,8 @@ package final class PartitionState {
                 "results [\(partition)]: brokers said of only \(known) of \(applied.journalled) records where they stand")
         }
         owedStores -= min(owedStores, applied.stores.writing)
-        expectWrittenStock()
+        // The records and their marker.
+        if applied.stores.writing > 0 { ownStock.offsets += Offset(applied.stores.writing) + 1 }
         applied.stores.commit()
         applied.duplicates.commit(at: time, records)
         committed = applied.progress
@@ -195,14 +196,8 @@ package final class PartitionState {
         (applied.journalled, isNoting) = (0, false)
     }
 
-    /// The open transaction's stock, and its marker, take offsets whatever becomes of it.
-    private func expectWrittenStock() {
-        if applied.stores.writing > 0 { ownStock.offsets += Offset(applied.stores.writing) + 1 }
-    }
-
-    /// Reverts everything since the last commit.
+    /// Reverts everything since the last commit. Whether any of the stock was written is not known: the next check reads what is there.
     func undo() {
-        expectWrittenStock()
         applied.stores.undo()
         applied.duplicates.undo()
         applied.evidence.undo(to: committed.positions)
