@@ -51,8 +51,8 @@ package struct Audit: Sendable {
     package internal(set) var owners: [AuditOwner] = []
     /// Where operators moved positions, in the order of partitions and times.
     package internal(set) var anchors: [AuditAnchor] = []
-    /// Of each partition of an input, since when the check has known what was handled, in milliseconds since 1970, and which offsets
-    /// were handled by what the journal still says.
+    /// Of each partition of an input, since when the check has known what was handled, in milliseconds since 1970, and which
+    /// offsets were handled by what the journal still says.
     var checked: [InputPartition: (since: Int64, offsets: Range<Int64>)] = [:]
 
     static let mostListed = 10_000

@@ -13,7 +13,7 @@ package final class PartitionState {
     /// The ends of journal and stock that were seen last.
     private(set) var seenResults: Offset = 0
     private var seenStock: Range<Offset> = 0..<0
-    /// Up to where the stock has only this worker's records, and how many offsets its commits have used beyond: records and markers.
+    /// Up to where the stock has only this worker's records, and how many offsets its commits have used beyond, markers included.
     private var ownStock: (end: Offset, offsets: Offset) = (0, 0)
     private var stockRewrittenAt = Timestamp.min / 2
     /// Whether it was reported that answers are gone which repeats may ask for.
@@ -196,7 +196,7 @@ package final class PartitionState {
         (applied.journalled, isNoting) = (0, false)
     }
 
-    /// Reverts everything since the last commit. Whether any of the stock was written is not known: the next check reads what is there.
+    /// Reverts everything since the last commit. How much stock was written is not known: the next check reads what is there.
     func undo() {
         applied.stores.undo()
         applied.duplicates.undo()

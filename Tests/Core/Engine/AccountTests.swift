@@ -117,6 +117,27 @@ import Testing
         harness.log.leave()
     }
 
+    /// The stock of a transaction that failed may have been written or not.
+    @Test func stockThatWasNotWrittenHidesNoStrangersRecord() {
+        let harness = Harness(cluster, window: Self.window)
+        for id in ["a", "b", "c"] { cluster.order(id, "banana", store: id) }
+        var isDue = true
+        harness.log.refusal = { record in
+            guard record.topic == .stock, String(BorrowedText(record.key ?? .init(start: nil, count: 0))) == "c", isDue else {
+                return nil
+            }
+            isDue = false
+            return LogError(.startOver, "fenced")
+        }
+        harness.run()
+        #expect(!isDue)
+        cluster.send(.stock, partition: 0, key: Array("a".utf8), value: nil)
+        cluster.now += 3_001
+        harness.run()
+        #expect(harness.events.count { if case .stockRewritten = $0 { true } else { false } } == 1)
+        harness.log.leave()
+    }
+
     @Test func stockThatIsAheadOfItsAnswersIsNotBelieved() throws {
         serve(10)
         cluster.send(
