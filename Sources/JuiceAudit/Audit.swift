@@ -67,7 +67,11 @@ package struct Audit: Sendable {
     package init(of source: some AuditSource, by rules: AuditRules, lanes: Int = 1) throws {
         self = try Self.check(source, rules, lanes)
         var copied = rules
-        copied.copies = anchors.filter(\.isOfCopy)
+        // Those that move nothing were set twice, unless both of a partition's inputs have the offsets that they had.
+        let copies = anchors.filter { $0.copied != nil }
+        copied.copies = copies.filter { copy in
+            copy.isOfCopy || !copies.contains { $0.isOfCopy && $0.at.partition == copy.at.partition }
+        }
         if !copied.copies.isEmpty { self = try Self.check(source, copied, lanes) }
     }
 
