@@ -38,14 +38,20 @@ extension Consumer {
 
     /// Why the batch that holds an offset cannot be read; nil if the offset can be read, or is beyond the end of the log.
     func damage(of partition: TopicPartition, at offset: Offset, until deadline: ContinuousClock.Instant) -> KafkaError? {
+        // At times librdkafka fetches nothing more behind an error. A new assignment makes it go on.
+        var patience = Duration.seconds(1)
         do throws(KafkaError) {
-            try assign([partition: offset])
             while ContinuousClock.now < deadline {
-                for element in try poll(maxRecords: 1, timeout: .milliseconds(10)) {
-                    switch element {
-                    case .record, .endOfPartition: return nil
-                    case .failure(_, let error) where error.code.isDamage: return error
-                    case .failure(_, let error): if error.code.isOffsetReset { return nil }
+                try assign([partition: offset])
+                let end = min(deadline, ContinuousClock.now + patience)
+                patience *= 2
+                while ContinuousClock.now < end {
+                    for element in try poll(maxRecords: 1, timeout: .milliseconds(10)) {
+                        switch element {
+                        case .record, .endOfPartition: return nil
+                        case .failure(_, let error) where error.code.isDamage: return error
+                        case .failure(_, let error): if error.code.isOffsetReset { return nil }
+                        }
                     }
                 }
             }
