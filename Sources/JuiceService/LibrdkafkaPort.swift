@@ -48,7 +48,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
     /// How long a topic may be missing. One that was recreated, or that a broker does not know yet, is there again by then.
     private static let longestAbsence = Duration.seconds(30)
 
-    /// Joins the consumer group, unless a share of the partitions is given.
+    /// Joins the consumer group, unless an assignment is given.
     init(
         configuration: ServiceConfiguration, worker: Int, partitions: TopicCheck.PartitionCounts,
         assignment: InputAssignment? = nil, watch: BrokerWatch, metrics: WorkerMetrics? = nil, clocks: ClockWatch? = nil,
@@ -190,7 +190,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         if before.map({ .now - $0 > Self.errorLogInterval }) ?? true { logger.warning("\(error)") }
     }
 
-    /// Turns what the group has assigned into this worker's share, once the topics' partition counts are known. They are looked
+    /// Turns what the group has given into this worker's assignment, once the topics' partition counts are known. They are looked
     /// up each time: a static member that comes back gets its earlier assignment even if partitions were added in between.
     private func resolveAssignment(_ consumer: Consumer) throws(LogError) -> InputAssignment? {
         guard let given else { return nil }
