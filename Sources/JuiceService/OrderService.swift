@@ -1,3 +1,4 @@
+import Foundation
 import JuiceDomain
 import JuiceEngine
 import JuiceMessages
@@ -24,6 +25,8 @@ package struct OrderService: Service {
     private static let stopTimeout = Duration.milliseconds(4500)
     /// How long brokers may take to learn of a broker that has just come up or of topics just created.
     private static let settlingTime = Duration.seconds(2)
+    /// How long an instance that was killed stays a member of its group, by the default session timeout, and some more.
+    private static let longestSession = Duration.seconds(20)
     /// The pause between two attempts to use the topics.
     private static let pause = Duration.milliseconds(200)
 
@@ -108,10 +111,11 @@ package struct OrderService: Service {
         let start = ContinuousClock.now
         var isSettled: Bool { .now - start >= Self.settlingTime }
         var isWaiting = false
+        var otherGroupSince: ContinuousClock.Instant?
         // Each attempt begins with the first question again, and a slow broker must have time to answer the last one.
         var timeout = AdaptiveTimeout(shortest: .seconds(2))
         while !stop.isRequested {
-            var found: TopicCheck.Findings?
+            var (found, otherOwner): (TopicCheck.Findings?, JournalOwners.LastClaim?)
             do throws(KafkaError) {
                 found = try timeout.waiting { limit throws(KafkaError) in
                     if let topicPlan {
@@ -121,6 +125,7 @@ package struct OrderService: Service {
                     }
                     return try configuration.topicCheck.findings(admin, reader: reader, timeout: limit)
                 }
+                if let found, found.problems.isEmpty { otherOwner = try liveOwner(of: found, admin) }
             } catch {
                 guard error.remedy == .retry else { throw .failed(error.description + error.code.neededRights) }
                 // Topics just created have no leaders for a moment. A partition without one answers no lookup.
@@ -131,13 +136,41 @@ package struct OrderService: Service {
                     isWaiting = isWaiting || isSettled
                 }
             }
-            if let found, found.problems.isEmpty {
+            if let otherOwner {
+                let since = otherOwner.timestamp.map { ", since \(Date(milliseconds: $0).formatted(.iso8601))" } ?? ""
+                let owner = "the group \"\(otherOwner.group)\" (instance \"\(otherOwner.instance)\"\(since)) serves these topics"
+                guard let first = otherGroupSince else {
+                    otherGroupSince = .now
+                    logger.warning("waiting: \(owner), and only one group may")
+                    continue
+                }
+                guard .now - first < Self.longestSession else {
+                    throw .badConfiguration(
+                        "\(owner): stop its instances, join them with --group, or end them with --take-over")
+                }
+            } else if let found, found.problems.isEmpty {
                 watch.reached()
                 for warning in found.warnings { logger.warning("\(warning.fault); to fix it: \(warning.fix)") }
                 return found
             }
-            if let found, isSettled { throw .unfitTopics(found.problems) }
+            if let found, isSettled, otherOwner == nil { throw .unfitTopics(found.problems) }
             stop.wait(for: Self.pause)
+        }
+        return nil
+    }
+
+    /// The last claim of another group whose instances run. Such a service would be thrown out by this one's claims.
+    private func liveOwner(of found: TopicCheck.Findings, _ admin: Admin) throws(KafkaError) -> JournalOwners.LastClaim? {
+        // The embedded broker describes no groups, and serves a single process.
+        guard !configuration.takesOver, configuration.capabilities.managesTopics else { return nil }
+        let others = Dictionary(found.owners.map { ($0.group, $0) }) { first, _ in first }
+        for (group, owner) in others where group != configuration.group {
+            do throws(KafkaError) {
+                if try admin.describe(group: group, timeout: .seconds(2)).reads(configuration.topics.orders) { return owner }
+            } catch {
+                guard error.code.isDenial else { throw error }
+                logger.warning("without the right to describe the group \"\(group)\" it is not known whether its instances run")
+            }
         }
         return nil
     }

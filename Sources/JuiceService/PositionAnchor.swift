@@ -77,7 +77,7 @@ package final class PositionAnchor {
             }
             let claimed = try retrying(while: Self.until(timeout)) { () throws(KafkaError) in
                 try metadata[names.results].flatMap { journal throws(KafkaError) in
-                    try uncommitted.claimedPartitions(in: journal, timeout: timeout)
+                    try uncommitted.claims(in: journal, timeout: timeout).partitions
                 }
             }
             storePartitions = claimed ?? Int32(clamping: count(.stock))

@@ -29,6 +29,10 @@ package struct ServiceConfiguration: Sendable {
     package var duplicateWindow: DuplicateWindow
     /// The most bytes of each partition's latest answers in memory, and as many of older ones that were read back.
     package var answerBytes: Int
+    /// Whether to start although another group serves the topics, whose instances then end.
+    package var takesOver = false
+    /// Whether a start creates the topics that are missing.
+    package var createsTopics = false
     /// How many files the process may have open, sockets and pipes included.
     package var openFiles = Int.max
     /// How long a call may wait for a broker before the worker makes it again. Only tests change it.
@@ -142,6 +146,8 @@ package struct ServiceConfiguration: Sendable {
 
     /// The instance in the transactional ids of anchors.
     static let anchorInstance = "anchor"
+    /// The instance in those with which `juice serve --dry-run` finds out what it may write.
+    static let trialInstance = "dry-run"
 
     /// How many sets of producers a worker takes in turn. Brokers remember each id for a week, and an id whose transaction cannot
     /// be ended must not stop the worker.
@@ -216,8 +222,8 @@ package struct ServiceConfiguration: Sendable {
         guard !instanceID.isEmpty, !instanceID.contains("/") else {
             throw .badConfiguration("the instance needs an id, without \"/\"")
         }
-        guard instanceID != Self.anchorInstance else {
-            throw .badConfiguration("\"\(instanceID)\" is the name under which `juice anchor` writes; choose another instance id")
+        guard ![Self.anchorInstance, Self.trialInstance].contains(instanceID) else {
+            throw .badConfiguration("\"\(instanceID)\" is a name under which commands of juice write; choose another instance id")
         }
     }
 }

@@ -1,3 +1,4 @@
+import JuiceEngine
 import JuiceMessages
 import Kafka
 
@@ -11,13 +12,16 @@ struct MisplacedStore: Equatable {
 /// How many partitions stores live in. The number decides where each store lives, so it must never change, whatever is done to the
 /// topics. The consumer sees past undecided transactions, and has no assignment afterwards.
 extension Consumer {
-    /// The number by the claims in the journal; nil without a claim.
+    /// The number by the claims in the journal, nil without a claim; and the last claim of each partition, undecided ones included.
     ///
-    /// - Throws: ``KafkaError``, also if claims differ: the stores would be split in two.
-    func claimedPartitions(in journal: ClusterMetadata.Topic, timeout: Duration) throws(KafkaError) -> Int32? {
+    /// - Throws: ``KafkaError``, also if claims differ in the number of partitions: the stores would be split in two.
+    func claims(
+        in journal: ClusterMetadata.Topic, timeout: Duration
+    ) throws(KafkaError) -> (partitions: Int32?, owners: [JournalOwners.LastClaim]) {
         let logs = try logs(of: journal, timeout: timeout)
         var unread = logs
         var counts: Set<Int32> = []
+        var owners: [TopicPartition: JournalOwners.LastClaim] = [:]
         /// The claims that position notes name.
         var claims: [TopicPartition: Range<Offset>] = [:]
         // There is a position note in so many offsets, unless transactions were large.
@@ -28,9 +32,10 @@ extension Consumer {
                 switch note {
                 case .claim(let claim):
                     counts.insert(claim.partitions)
+                    owners[partition] = .init(claim, at: record.offset, record.timestamp)
                     (unread[partition], claims[partition]) = (nil, nil)
                 case .position(let note) where unread[partition] != nil:
-                    unread[partition] = nil
+                    (unread[partition], owners[partition]) = (nil, .init(of: note))
                     claims[partition] = note.claim..<note.claim + 1
                 default: break
                 }
@@ -40,8 +45,11 @@ extension Consumer {
         }
         // A claim that has expired says nothing.
         let kept = claims.filter { partition, claim in logs[partition]?.overlaps(claim) ?? false }
-        try read(kept, timeout: timeout) { _, record in
-            if case .claim(let claim) = record.value.flatMap(JournalNote.init) { counts.insert(claim.partitions) }
+        try read(kept, timeout: timeout) { partition, record in
+            if case .claim(let claim) = record.value.flatMap(JournalNote.init) {
+                counts.insert(claim.partitions)
+                owners[partition] = .init(claim, at: record.offset, record.timestamp)
+            }
             return true
         }
         guard counts.count <= 1 else {
@@ -51,7 +59,7 @@ extension Consumer {
                 message: "stores were served as those of \(listed) partitions: their stock may be in two places."
                     + " docs/OPERATIONS.md#stock-in-the-wrong-partitions says what to do")
         }
-        return counts.first
+        return (counts.first, Array(owners.values))
     }
 
     /// The first store found in the wrong partition of the stock topic: the topic was enlarged since its record was written.

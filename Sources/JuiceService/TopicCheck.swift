@@ -54,6 +54,8 @@ package struct TopicCheck: Sendable {
         /// What the service can live with; empty if there are problems.
         package let warnings: [Problem]
         let partitions: PartitionCounts
+        /// The last claim of each partition.
+        let owners: [JournalOwners.LastClaim]
         /// After this many milliseconds without a position note in the journal, one is written: at least once a day. When the one
         /// before expires, it must be there for longer than a repeat may ask for an answer, whatever happens in between.
         let noteInterval: Timestamp
@@ -77,6 +79,8 @@ package struct TopicCheck: Sendable {
         var metadata: ClusterMetadata
         /// How many partitions stores live in by the claims in the journal; nil if there are none.
         var claimedPartitions: Int?
+        /// The last claim of each partition.
+        var owners: [JournalOwners.LastClaim] = []
         /// A store in the wrong partition of the stock topic; looked for if there are no claims.
         var misplaced: MisplacedStore?
 
@@ -138,7 +142,8 @@ package struct TopicCheck: Sendable {
     func lookForStores(_ reader: Consumer, timeout: Duration, in cluster: inout Cluster) throws(KafkaError) {
         do throws(KafkaError) {
             if let journal = cluster[names.results] {
-                cluster.claimedPartitions = try reader.claimedPartitions(in: journal, timeout: timeout).map(Int.init)
+                let claims = try reader.claims(in: journal, timeout: timeout)
+                (cluster.claimedPartitions, cluster.owners) = (claims.partitions.map(Int.init), claims.owners)
             }
             if cluster.claimedPartitions == nil, let stock = cluster[names.stock] {
                 cluster.misplaced = try reader.misplacedStore(in: stock, timeout: timeout)
@@ -157,6 +162,7 @@ package struct TopicCheck: Sendable {
             partitions: PartitionCounts(
                 stores: Int32(clamping: storePartitions(cluster)),
                 deadLetters: Int32(clamping: cluster[names.deadLetters]?.partitionCount ?? 0)),
+            owners: cluster.owners,
             noteInterval: max(1_000, min((retention - duplicateWindow.retention) / 4, 24 * 3_600_000)),
             brokers: cluster.metadata.brokers.map(\.address),
             // A transaction takes some seconds, and clocks differ a little.

@@ -89,7 +89,7 @@ struct WorkerLogger {
                 """,
                 metadata: ["partition": "\(partition)", "topic": "\(configuration.topics.stock)"])
         case .answersDeleted(let partition, let time):
-            let until = Date(timeIntervalSince1970: Double(time) / 1000).formatted(.iso8601)
+            let until = Date(milliseconds: time).formatted(.iso8601)
             logger.critical(
                 """
                 answers were deleted that repeats may still ask for: only this instance knows their commands. Do not restart it, \
@@ -179,4 +179,9 @@ extension ServiceConfiguration {
         "juice \(name) --bootstrap-servers \(bootstrapServers)" + (group == "juice-maker" ? "" : " --group \(group)")
             + (topics.prefix == TopicNames.standardPrefix ? "" : " --topic-prefix \(topics.prefix)")
     }
+}
+
+extension Date {
+    /// A record's time.
+    init(milliseconds: Timestamp) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 }

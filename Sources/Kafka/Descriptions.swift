@@ -23,6 +23,11 @@ public struct ConsumerGroup: Sendable, Encodable {
     public let coordinator: Int32?
     /// In no order.
     public let members: [Member]
+
+    /// Whether a member was assigned a partition of a topic, or may be in a moment.
+    public func reads(_ topic: String) -> Bool {
+        members.contains { member in state != "Stable" || member.partitions.contains { $0.topic == topic } }
+    }
 }
 
 extension Admin {

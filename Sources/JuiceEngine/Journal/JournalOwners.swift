@@ -2,21 +2,24 @@ import JuiceMessages
 
 /// Who may write to a partition's journal: a fold over the claims and position notes in it, those of undecided transactions
 /// included.
-struct JournalOwners {
+package struct JournalOwners {
     /// The last claim that is committed.
-    struct LastClaim {
+    package struct LastClaim: Sendable {
         let offset: Offset
         let ids: [String]
-        let group: String
-        let instance: String
+        package let group: String
+        package let instance: String
+        /// When it was written; nil if only a position note names it.
+        package let timestamp: Timestamp?
 
-        fileprivate init(_ claim: JournalClaim, at offset: Offset) {
+        package init(_ claim: JournalClaim, at offset: Offset, _ timestamp: Timestamp?) {
             (self.offset, ids, group, instance) = (offset, claim.ids, claim.group, claim.instance)
+            self.timestamp = timestamp
         }
 
         /// The claim of a position note's writer, by its transactional ids: `GROUP/INSTANCE/WORKER/SET/INDEX`.
-        fileprivate init(of note: JournalPosition) {
-            (offset, ids) = (note.claim, note.ids)
+        package init(of note: JournalPosition) {
+            (offset, ids, timestamp) = (note.claim, note.ids, nil)
             let parts = (ids.first ?? "").split(separator: "/", omittingEmptySubsequences: false)
             group = parts.dropLast(4).joined(separator: "/")
             instance = parts.dropLast(3).last.map(String.init) ?? ""
@@ -42,7 +45,7 @@ struct JournalOwners {
             guard isCommitted else { return }
             // A claim that was on its way while the journal was recreated may have read another one.
             if Set(lastClaim?.ids ?? []).isSubset(of: claim.fenced) { fencedUpTo = max(fencedUpTo, min(claim.since, offset)) }
-            lastClaim = LastClaim(claim, at: offset)
+            lastClaim = LastClaim(claim, at: offset, record.timestamp)
         case .position(let note):
             writers[offset] = note.ids
             guard isCommitted else { return }

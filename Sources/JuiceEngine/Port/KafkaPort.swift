@@ -124,11 +124,15 @@ extension KafkaPort {
     /// Adds a record that is larger than most answers, and than a dead letter without key and value, to a transaction that is not
     /// to be committed: that shows whether the topic takes any.
     ///
-    /// A late request may commit it all the same. So it is a note of no known type, or of a dead letter that cannot be.
-    func produceProbe(to topic: Topic, _ partition: Int32) throws(LogError) {
+    /// A late request may commit it all the same. So it is a note of no known type, or of a dead letter that cannot be. In the
+    /// stock, which takes no record without a key, it is a tombstone.
+    package func produceProbe(to topic: Topic, _ partition: Int32) throws(LogError) {
         var random = SeededGenerator(seed: 0)
         // It must not become small by compression.
         let padding = (0..<100).map { _ in String(random.next(), radix: 36) }.joined()
+        guard topic != .stock else {
+            return try produce(OutputRecord(topic: topic, partition: partition, key: BorrowedText("probe").bytes))
+        }
         guard topic != .deadLetters else {
             let letter = MessageHeader(name: HeaderName.resentLetter, value: "0/\(Offset.max)")
             let headers = [letter, MessageHeader(name: HeaderName.resentTo, value: padding)]

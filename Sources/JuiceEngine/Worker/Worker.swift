@@ -499,10 +499,11 @@ package struct Worker<Log: KafkaPort> {
         }
         // Two groups on the same topics would take the partitions from each other for ever.
         if let otherOwner = takeover.otherOwner(of: claims) {
+            let ago = otherOwner.timestamp.map { " \(max(0, log.now - $0) / 1000) s ago" } ?? ""
             throw LogError(
                 .stop,
-                "the group \"\(otherOwner.group)\" (instance \"\(otherOwner.instance)\") has taken over partitions of the group"
-                    + " \"\(settings.group)\": only one group may serve these topics")
+                "the group \"\(otherOwner.group)\" (instance \"\(otherOwner.instance)\") took over partitions of the group"
+                    + " \"\(settings.group)\"\(ago): only one group may serve these topics")
         }
     }
 

@@ -58,6 +58,8 @@ package struct Examination: Sendable, Encodable {
     package var problems: [TopicCheck.Problem] = []
     package var warnings: [TopicCheck.Problem] = []
     package var group: ConsumerGroup?
+    /// Others that were the last to claim a partition.
+    package var otherGroups: [String: ConsumerGroup] = [:]
     package var partitions: [Partition] = []
     /// Partitions of the other topics in which a transaction is open.
     package var outputs: [Input] = []
@@ -80,7 +82,7 @@ extension PartitionFault: Encodable {
     }
 }
 
-/// Looks at a cluster, and at the service on it, for `juice doctor`. It only reads: it joins no group and has no producer.
+/// Looks at a cluster, and at the service on it, for `juice doctor`. It joins no group, and commits nothing.
 ///
 /// Each part that cannot be seen is an ``Examination/Failure``, and the others are seen all the same. Its calls block the thread
 /// that makes them, for about as long as the timeout in all.
@@ -90,6 +92,7 @@ package final class Examiner {
     private let watch: BrokerWatch
     private let hooks: ClientHooks
     private let timeout: Duration
+    private let isRehearsal: Bool
     private let deadline: ContinuousClock.Instant
     private var seen = Examination(time: .now)
 
@@ -97,11 +100,16 @@ package final class Examiner {
     private static let internalTopics = ["__consumer_offsets", "__transaction_state"]
 
     /// - Parameters:
+    ///   - isRehearsal: whether to find out if the service may write, too, for `juice serve --dry-run`.
     ///   - admin: has reached a broker.
     ///   - watch: has learned from it why connections fail.
     ///   - timeout: for all of it.
-    package init(configuration: ServiceConfiguration, admin: Admin, watch: BrokerWatch, timeout: Duration, logger: Logger) {
+    package init(
+        configuration: ServiceConfiguration, admin: Admin, watch: BrokerWatch, timeout: Duration, isRehearsal: Bool = false,
+        logger: Logger
+    ) {
         (self.configuration, self.admin, self.watch, self.timeout) = (configuration, admin, watch, timeout)
+        self.isRehearsal = isRehearsal
         hooks = ClientHooks(logger: logger, logCeiling: .debug)
         deadline = .now + timeout
     }
@@ -121,9 +129,16 @@ package final class Examiner {
             }
             // Last, so that a claim is never newer than the assignment. The embedded broker knows no such request.
             if configuration.capabilities.managesTopics {
-                seen.group = ask("the group \(configuration.group)") { timeout throws(KafkaError) in
-                    try admin.describe(group: configuration.group, timeout: timeout)
+                let groups = Set(seen.partitions.compactMap(\.group) + [configuration.group])
+                for group in groups {
+                    let description = ask("the group \(group)") { timeout throws(KafkaError) in
+                        try admin.describe(group: group, timeout: timeout)
+                    }
+                    if group == configuration.group { seen.group = description } else { seen.otherGroups[group] = description }
                 }
+            }
+            if isRehearsal, topics.all.allSatisfy({ cluster[$0] != nil }) {
+                do throws(KafkaError) { try tryToWrite() } catch { fail("the right to write", error) }
             }
         }
         seen.time = .now
@@ -206,7 +221,42 @@ package final class Examiner {
         }
         let findings = check.findings(of: cluster)
         (seen.problems, seen.warnings) = (findings.problems, findings.warnings)
+        if configuration.createsTopics, own.count < topics.all.count {
+            (seen.problems, seen.warnings) = ([], findings.problems)
+        }
         return isKnown.map { findings.partitions.stores }
+    }
+
+    /// Writes a record to each topic in a transaction that is aborted: brokers tell only a producer what it may write.
+    private func tryToWrite() throws(KafkaError) {
+        var configuration = configuration
+        configuration.instanceID = ServiceConfiguration.trialInstance
+        let log = try LibrdkafkaPort(
+            configuration: configuration, worker: 0, partitions: .init(stores: 1, deadLetters: 1),
+            assignment: InputAssignment(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1), watch: watch,
+            logger: hooks.logger)
+        defer { log.leave() }
+        func insist(_ call: () throws(LogError) -> Void) throws(LogError) {
+            while true {
+                do throws(LogError) { return try call() } catch {
+                    guard error.remedy == .retry, remaining > .zero else { throw error }
+                }
+            }
+        }
+        // An owner takes a record in its stock that is not its own, aborted or not, for a fault.
+        let isServed = ([seen.group].compactMap(\.self) + seen.otherGroups.values).contains { $0.reads(topics.orders) }
+        for topic in Topic.allCases where topic != .stock || !isServed {
+            do throws(LogError) {
+                try insist { () throws(LogError) in _ = try log.initTransactions() }
+                try log.begin()
+                try log.produceProbe(to: topic, 0)
+                try insist { () throws(LogError) in try log.flush() }
+            } catch {
+                let problem = TopicCheck.Problem(
+                    fault: "\(topics[topic]) cannot be written: \(error.message)", fix: "docs/SECURITY.md#acls")
+                seen.problems.append(problem)
+            }
+        }
     }
 
     // MARK: - Partitions
@@ -246,7 +296,7 @@ package final class Examiner {
                 let log = known.extents?.inputs[place] ?? 0..<0
                 input.next = known.positions.first { $0.input == place }?.offset
                 (input.start, input.end, input.decidedEnd) = (log.lowerBound, log.upperBound, log.upperBound)
-                input.lastAnswered = known.lastHandled[place]?.at.map { Date(timeIntervalSince1970: Double($0) / 1000) }
+                input.lastAnswered = known.lastHandled[place]?.at.map { Date(milliseconds: $0) }
                 return input
             }
             return partition
@@ -308,7 +358,7 @@ package final class Examiner {
         return ask("the records at hand") { timeout throws(KafkaError) in
             var found: [TopicPartition: Date] = [:]
             try consumer.read(ranges, timeout: timeout, gaps: .leave) { partition, record in
-                found[partition] = record.timestamp.map { Date(timeIntervalSince1970: Double($0) / 1000) } ?? .now
+                found[partition] = record.timestamp.map { Date(milliseconds: $0) } ?? .now
                 return false
             }
             return found

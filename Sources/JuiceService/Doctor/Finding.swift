@@ -42,8 +42,10 @@ package struct Finding: Sendable, Encodable {
 extension Examination {
     /// What follows from what was seen: the worst first, and of the same severity what explains the others first.
     ///
-    /// - Parameter configuration: for the commands in the findings.
-    package func findings(_ configuration: ServiceConfiguration) -> [Finding] {
+    /// - Parameters:
+    ///   - configuration: for the commands in the findings.
+    ///   - isRehearsal: whether it is to start, so that its group need not have members.
+    package func findings(_ configuration: ServiceConfiguration, isRehearsal: Bool = false) -> [Finding] {
         var found = Diagnosis(seen: self, configuration: configuration)
         if let outage {
             found.add(.unavailable, outage, fix: "docs/OPERATIONS.md#juicekafkaunreachable")
@@ -53,7 +55,7 @@ extension Examination {
         for problem in problems { found.add(.stopped, problem.fault, fix: problem.fix) }
         for warning in warnings { found.add(.notice, warning.fault, fix: warning.fix) }
         found.lookAtPartitions()
-        if let group { found.look(at: group) }
+        if let group, !isRehearsal { found.look(at: group) }
         found.lookAtWaitingCommands()
         for isDenial in [true, false] {
             let failures = failures.filter { $0.isDenial == isDenial }.map { "\($0.part) (\($0.reason))" }
@@ -145,10 +147,11 @@ private struct Diagnosis {
         let claims = Dictionary(grouping: seen.partitions.filter { $0.group != nil }) { $0.group ?? "" }
         for (group, partitions) in claims.sorted(by: { $0.key < $1.key }) where group != configuration.group {
             let instances = Set(partitions.compactMap(\.instance)).sorted().joined(separator: ", ")
+            let isLive = seen.otherGroups[group]?.reads(configuration.topics.orders) ?? false
             add(
-                .stopped,
+                isLive ? .stopped : .warning,
                 "the group \"\(group)\" (instance \(instances)), not \"\(configuration.group)\", was the last to claim"
-                    + " \(list("partition", partitions.map(\.number)))",
+                    + " \(list("partition", partitions.map(\.number)))" + (isLive ? ", and its instances run" : ""),
                 fix: seen.group?.members.isEmpty ?? true
                     ? "look at that group: add --group \(group)"
                     : "stop the group that does not belong there: docs/OPERATIONS.md#two-groups-on-the-same-topics")

@@ -41,19 +41,7 @@ struct DoctorCommand: ParsableCommand {
 
     /// Looks, and judges what it sees.
     func report(on clients: KafkaClients) throws -> DoctorReport {
-        let configuration = clients.service(group: group.group, instanceID: "doctor", menu: try menu.load())
-        var seen = Examination(time: .now)
-        do throws(Failure) {
-            let admin = try clients.reachedAdmin()
-            seen = Examiner(
-                configuration: configuration, admin: admin, watch: clients.watch, timeout: clients.timeout, logger: clients.logger
-            ).examine()
-        } catch {
-            guard error.status == .unavailable else { throw error }
-            seen.outage = [error.message, error.hint].compactMap(\.self).joined(separator: ": ")
-        }
-        let findings = seen.findings(configuration)
-        return DoctorReport(status: findings.map(\.severity.rawValue).max() ?? 0, findings: findings, seen: seen)
+        try DoctorReport(on: clients, clients.service(group: group.group, instanceID: "doctor", menu: try menu.load()))
     }
 }
 
@@ -64,6 +52,26 @@ struct DoctorReport: Encodable {
     let seen: Examination
     private(set) var juice = JuiceCommand.currentVersion
     private(set) var librdkafka = KafkaLibrary.version
+
+    /// Looks, and judges what it sees.
+    ///
+    /// - Parameter isRehearsal: whether it is for `juice serve --dry-run`.
+    init(on clients: KafkaClients, _ configuration: ServiceConfiguration, isRehearsal: Bool = false) throws(Failure) {
+        var seen = Examination(time: .now)
+        do throws(Failure) {
+            let admin = try clients.reachedAdmin()
+            seen = Examiner(
+                configuration: configuration, admin: admin, watch: clients.watch, timeout: clients.timeout,
+                isRehearsal: isRehearsal, logger: clients.logger
+            ).examine()
+        } catch {
+            guard error.status == .unavailable else { throw error }
+            seen.outage = [error.message, error.hint].compactMap(\.self).joined(separator: ": ")
+        }
+        self.seen = seen
+        findings = seen.findings(configuration, isRehearsal: isRehearsal)
+        status = findings.map(\.severity.rawValue).max() ?? 0
+    }
 
     /// The findings, and then what was seen.
     func lines(_ paint: Paint) -> [String] {

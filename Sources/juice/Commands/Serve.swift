@@ -32,6 +32,7 @@ struct ServeOptions: ParsableArguments {
     @Flag("Create the topics that are missing.") var createTopics = false
     @Option("Serve /health/live, /health/ready and /metrics at this address. Unless given, it does not.", .address)
     var http: HTTPAddress?
+    @Flag("Start although another group's instances serve these topics; they end.") var takeOver = false
     @Option("A file that exists while the service is ready, for health checks.", .file) var readyFile: String?
 
     /// The local host name, without a DNS lookup.
@@ -53,16 +54,23 @@ struct ServeCommand: AsyncParsableCommand {
 
             It runs until Ctrl-C or SIGTERM, then finishes the current transaction and exits within 5 seconds.
 
+            --dry-run shows what `juice doctor` does, and tries to write a record to each topic in a transaction that it aborts \
+            (to the stock only if no instance runs). It claims no partition, and may run beside the service. Whether it may join \
+            the group, and read topics that are empty, shows only at a start. Exit status: 0 it can start and read every \
+            partition, 69 no broker or no leader, 78 something has to be fixed first.
+
             Examples:
               juice serve
               juice serve --bootstrap-servers kafka1:9092,kafka2:9092 --workers 2
               juice serve --bootstrap-servers kafka:9093 --kafka-property-file kafka.properties --create-topics
               juice serve --bootstrap-servers kafka:9092 --http 127.0.0.1:8080 --log-format json
+              juice serve --bootstrap-servers kafka:9092 --create-topics --dry-run
               JUICE_BOOTSTRAP_SERVERS=kafka:9092 juice serve --language ko
             """
     )
 
     @OptionGroup var options: ServeOptions
+    @Flag("Only find out whether it could start, and read every partition.") var dryRun = false
 
     @MainActor
     func run() async throws {
@@ -70,6 +78,7 @@ struct ServeCommand: AsyncParsableCommand {
         let logger = options.kafka.general.logger(default: .notice)
         var configuration = try options.configuration()
         do { try configuration.validate() } catch { throw Failure(error) }
+        if dryRun { return try rehearse(configuration) }
         let readyFile = try options.readyFile.map { path throws(Failure) in try ReadyFile(path: path) }
         var embedded: EmbeddedKafka?
         defer { embedded?.stop() }
@@ -89,7 +98,7 @@ struct ServeCommand: AsyncParsableCommand {
         let metrics = options.http.map { _ in
             Metrics(ServiceMetric.allCases.map { .init($0.rawValue, help: $0.help) })
         }
-        let creates = options.createTopics && configuration.capabilities.managesTopics
+        let creates = configuration.createsTopics && configuration.capabilities.managesTopics
         let topicPlan = TopicPlan(
             names: configuration.topics, partitionCount: options.topics.partitions,
             replicationFactor: options.topics.replicationFactor)
@@ -105,6 +114,17 @@ struct ServeCommand: AsyncParsableCommand {
             services.insert(server, at: 0)
         }
         try await ServiceGroup.of(services, signals: [.sigterm, .sigint]).runForUser()
+    }
+
+    private func rehearse(_ configuration: ServiceConfiguration) throws {
+        guard configuration.capabilities.managesTopics, !configuration.bootstrapServers.isEmpty else {
+            throw Failure(.usage, "--dry-run needs brokers that are not embedded", hint: "name them with --bootstrap-servers")
+        }
+        let report = try DoctorReport(on: KafkaClients(options.kafka), configuration, isRehearsal: true)
+        for line in report.lines(.forStandardOutput()) { StandardOutput.line(line) }
+        let isFit = report.status <= Finding.Severity.warning.rawValue
+        StandardOutput.line(isFit ? "\nit can start, and read every partition" : "\nit cannot start, or not read every partition")
+        if !isFit { throw ExitCode(report.status) }
     }
 
     /// What is printed when an embedded broker starts.
@@ -141,6 +161,7 @@ extension ServeOptions {
         configuration.duplicateWindow = repeats.window
         configuration.answerBytes = answerBytes
         configuration.openFiles = OpenFileLimit.raised
+        (configuration.takesOver, configuration.createsTopics) = (takeOver, createTopics)
         return configuration
     }
 }

@@ -122,12 +122,20 @@ import Testing
             $0.group = group(members: ["shop-1-0": 0, "kcat": 1])
         },
         Case(
-            "another group",
-            [(78, "the group \"test\" (instance laptop), not \"juice-maker\", was the last to claim partitions 0, 1")]
+            "another group, which has ended",
+            [(1, "the group \"test\" (instance laptop), not \"juice-maker\", was the last to claim partitions 0, 1")]
+        ) { $0.setOwner(group: "test", instance: "laptop") },
+        Case(
+            "another group, which runs",
+            [
+                (
+                    78,
+                    "the group \"test\" (instance laptop), not \"juice-maker\", was the last to claim partitions 0, 1, and its instances"
+                )
+            ]
         ) { seen in
-            for index in seen.partitions.indices {
-                (seen.partitions[index].group, seen.partitions[index].instance) = ("test", "laptop")
-            }
+            seen.setOwner(group: "test", instance: "laptop")
+            seen.otherGroups = ["test": group(members: ["laptop-0": 0])]
         },
         Case("a stopped partition, and what waits there", [(78, "partition 0 is stopped: orders [0]: it was recreated")]) { seen in
             let anchor = InputPosition(topic: .orders, partition: 0, offset: 3)
@@ -222,6 +230,11 @@ extension Examination {
                 ClusterMetadata.Partition(number: $0.number, leader: leader, replicas: $0.replicas, inSyncReplicas: inSync)
             }
         }
+    }
+
+    /// Says who was the last to claim all partitions.
+    fileprivate mutating func setOwner(group: String, instance: String) {
+        for index in partitions.indices { (partitions[index].group, partitions[index].instance) = (group, instance) }
     }
 
     /// Lets orders wait in partition 0.

@@ -1,6 +1,7 @@
 import CRdKafka
 import JuiceEngine
 import JuiceMessages
+import Synchronization
 import TestSupport
 import Testing
 
@@ -29,6 +30,50 @@ struct RealBrokerTests {
         let configuration = ServiceConfiguration(
             bootstrapServers: try #require(realBroker), instanceID: "test", topics: TopicNames(prefix: "test-missing."))
         #expect(try await reasonToEnd(configuration)?.contains("juice topics create") == true)
+    }
+
+    /// It would throw the first group's instances out. Once they have ended, it goes on.
+    @Test func aSecondGroupIsRefusedWhileTheFirstRuns() async throws {
+        let cluster = try await TestCluster.real()
+        let second = { @Sendable (takesOver: Bool) in
+            var configuration = cluster.serviceConfiguration(instanceID: "second")
+            (configuration.group, configuration.takesOver) = ("second", takesOver)
+            return configuration
+        }
+        try await withRunningService(cluster.serviceConfiguration(instanceID: "first")) { events in
+            #expect(wait { events.isRestored })
+            let reason = Mutex<String?>(nil)
+            Task.detached {
+                let found = try await reasonToEnd(second(false))
+                reason.withLock { $0 = found ?? "it started" }
+            }
+            #expect(wait { reason.withLock { $0 != nil } })
+            #expect(reason.withLock { $0?.contains(#"(instance "first", since "#) == true }, "\(reason.withLock { $0 ?? "" })")
+            #expect(!events.hasFailed)
+        }
+        try await withRunningService(second(true)) { events in #expect(wait { events.isRestored }) }
+    }
+
+    @Test func aRehearsalFindsNothingWrongAndLeavesNothing() async throws {
+        let cluster = try await TestCluster.real(partitionCount: 1)
+        let configuration = cluster.serviceConfiguration()
+        try await onThread { () throws -> Void in
+            func worst(_ configuration: ServiceConfiguration) throws -> Finding.Severity? {
+                let watch = BrokerWatch(bootstrapServers: cluster.bootstrapServers, logger: quietLogger)
+                let examiner = Examiner(
+                    configuration: configuration, admin: try cluster.makeAdmin(), watch: watch, timeout: .seconds(20),
+                    isRehearsal: true, logger: quietLogger)
+                return examiner.examine().findings(configuration, isRehearsal: true).first?.severity
+            }
+            var missing = configuration
+            missing.topics = TopicNames(prefix: "test-missing.")
+            #expect(try worst(missing) == .stopped)
+            missing.createsTopics = true
+            #expect(try worst(missing) == .notice)
+            // It has one replica.
+            #expect(try worst(configuration) == .notice)
+            for topic in Topic.allCases { #expect(try cluster.read(topic, partitionCount: 1) { _ in true }.isEmpty) }
+        }
     }
 
     /// The orders are enlarged while the service runs, the others, with the stock topic, before it starts again.

@@ -179,6 +179,7 @@ struct ReadRecord {
     let key: String?
     let value: [UInt8]
     let headers: [RecordHeader]
+    let timestamp: Int64?
 
     init(_ record: ConsumedRecord) {
         partition = record.partition
@@ -186,6 +187,7 @@ struct ReadRecord {
         key = record.key.map { String(decoding: $0, as: UTF8.self) }
         value = record.value.map { Array($0) } ?? []
         headers = record.headers
+        timestamp = record.timestamp
     }
 
     var text: String { String(decoding: value, as: UTF8.self) }

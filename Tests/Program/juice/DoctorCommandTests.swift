@@ -89,6 +89,19 @@ struct DoctorCommandTests {
         }
     }
 
+    @Test func aRehearsalTriesToWriteToEachTopic() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let clients = KafkaClients.patient(broker.bootstrapServers)
+            let configuration = clients.service(group: "g", instanceID: "i", menu: .standard)
+            for topic in Topic.allCases { try broker.createTopic(clients.topics[topic], partitionCount: 2) }
+            let report = try DoctorReport(on: clients, configuration, isRehearsal: true)
+            #expect(report.findings.isEmpty, "\(report.findings)")
+            // The mock also counts records that were aborted.
+            #expect(try Self.ends(clients).filter { $0.value > 0 }.map(\.key.topic).sorted() == clients.topics.all.sorted())
+        }
+    }
+
     @Test func nobodyThereIsUnavailable() throws {
         let clients = KafkaClients.patient("127.0.0.1:1", timeout: .milliseconds(300))
         let report = try DoctorCommand.parse([]).report(on: clients)

@@ -260,7 +260,7 @@ struct SettingsTests {
 
     @Test func everyOptionOfServeIsThere() throws {
         let names = OptionInfo.all(of: ServeCommand.self).keys
-        #expect(Set(try entries().keys) == Set(names).subtracting(["config", "kafka-property"]))
+        #expect(Set(try entries().keys) == Set(names).subtracting(["config", "dry-run", "kafka-property"]))
     }
 
     @Test func propertiesAreShownWithoutSecrets() throws {

@@ -91,6 +91,8 @@ final class Instance {
                 "--kafka-property", "session.timeout.ms=\(plan.session.milliseconds)",
                 "--log-level", "debug", "--ready-file", readyFile,
             ] + plan.windowArguments
+            // A second group would be refused.
+            + (group == plan.group ? [] : ["--take-over"])
     }
 
     var isRunning: Bool { child?.isRunning ?? false }
