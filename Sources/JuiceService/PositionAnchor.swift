@@ -9,6 +9,8 @@ package final class PositionAnchor {
     /// Where the position may be moved to.
     package enum Destination {
         case offset(Offset)
+        /// The first record with this time or a later one; behind the newest record if there is none.
+        case time(Timestamp)
         /// The oldest record.
         case earliest
         /// Behind the newest record.
@@ -42,6 +44,7 @@ package final class PositionAnchor {
     private let partition: Int32
     private let storePartitions: Int32
     private let menu: Menu
+    private let findsOffsetsByTime: Bool
     private let reader: Consumer
     /// How long each call may wait for the cluster.
     private let timeout: Duration
@@ -62,6 +65,7 @@ package final class PositionAnchor {
         (group, topics, self.author, self.timeout) = (configuration.group, configuration.topics, author, timeout)
         self.isCopy = isCopy
         menu = configuration.menu
+        findsOffsetsByTime = configuration.capabilities.findsOffsetsByTime
         input = InputPartition(topic: topic, partition: number)
         let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger)
         do throws(KafkaError) {
@@ -126,6 +130,12 @@ package final class PositionAnchor {
         let target: Offset
         switch destination {
         case .offset(let offset): target = offset
+        case .time(let time):
+            guard findsOffsetsByTime else { throw .badConfiguration("the embedded broker finds no offsets by time: give --offset") }
+            let place = topics[input]
+            do throws(KafkaError) {
+                target = try reader.offsets(since: [place: time], timeout: timeout)[place] ?? log.upperBound
+            } catch { throw .failed(error.description) }
         case .earliest: target = log.lowerBound
         case .latest: target = log.upperBound
         case .after(let id):

@@ -16,7 +16,7 @@ struct AnchorCommand: ParsableCommand {
             seconds.
 
             After a move back, commands of the last hour, or of --duplicate-window, are answered as repeats, and older ones are \
-            carried out again. After a move forward, the commands in between get no answer. --dry-run shows which.
+            carried out again. After a move forward, the commands in between get no answer. --dry-run shows which. \(TimeText.help)
 
             An anchor also accepts what journal and stock lack: from then on, what is there counts. If something is missing, \
             --accept must repeat how much, as the service and --dry-run say. Give it the service's --menu, if it is not the default.
@@ -32,6 +32,7 @@ struct AnchorCommand: ParsableCommand {
               juice anchor --topic orders --partition 3 --earliest --dry-run
               juice anchor --topic orders --partition 3 --offset 17 --reason "orders recreated, INC-42"
               juice anchor --topic restocks --partition 0 --after bot-1-42
+              juice anchor --topic orders --partition 3 --after-time 2026-01-31T12:34 --dry-run
               juice anchor --topic orders --partition 3 --offset 17 --accept 2
               juice anchor --copied --reason "lost the first cluster, INC-43"
               juice anchor --copied --topic restocks --partition 3 --offset 57
@@ -41,6 +42,7 @@ struct AnchorCommand: ParsableCommand {
     @Option("Which input: orders or restocks.", .input) var topic: InputTopic?
     @Option("The partition of that topic.", .number(in: 0...Int(Int32.max), "number")) var partition: Int?
     @Option("Go on at this offset.", .number(in: 0 ... .max, "number")) var offset: Int?
+    @Option("Go on at the first record that was sent at or after this time.", .time) var afterTime: Int64?
     @Flag("Go on at the oldest record.") var earliest = false
     @Flag("Go on behind the newest record: skip all that waits.") var latest = false
     @Option("Go on behind the order or restock with this id, which was answered.", .text("id")) var after: String?
@@ -58,10 +60,11 @@ struct AnchorCommand: ParsableCommand {
     func run() throws {
         if !copied, topic == nil || partition == nil { throw Failure(.usage, "--topic and --partition must say which input") }
         let destinations: [PositionAnchor.Destination] = [
-            offset.map { .offset(Offset($0)) }, earliest ? .earliest : nil, latest ? .latest : nil, after.map { .after(id: $0) },
+            offset.map { .offset(Offset($0)) }, afterTime.map { .time($0) }, earliest ? .earliest : nil, latest ? .latest : nil,
+            after.map { .after(id: $0) },
         ].compactMap(\.self)
         guard destinations.count == 1 || destinations.isEmpty && copied else {
-            throw Failure(.usage, "give one of --offset, --earliest, --latest and --after, or --copied")
+            throw Failure(.usage, "give one of --offset, --after, --after-time, --earliest and --latest, or --copied")
         }
         let clients = try KafkaClients(client)
         let configuration = clients.service(group: group.group, instanceID: "anchor", menu: try menu.load())

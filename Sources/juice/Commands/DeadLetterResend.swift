@@ -19,7 +19,8 @@ struct DeadLetterResend: ParsableCommand {
             these guarantees.) A resent record is an ordinary command: if its id was already answered within the \
             duplicate window, it gets that answer again.
 
-            More than one letter is sent only with --yes. The exit status is 3 if any was refused.
+            More than one letter is sent only with --yes. --all sends the oldest first, and --at-most how many of them: the next \
+            run goes on with those that are left. The exit status is 3 if any was refused. \(TimeText.help)
 
             Examples:
               juice dead-letters show 3@42 --raw > order.json       (then edit the file)
@@ -27,6 +28,7 @@ struct DeadLetterResend: ParsableCommand {
               jq -c '.orderId = "pos-7-1"' order.json | juice dead-letters resend 3@42 --value -
               juice dead-letters resend 3@42 --key gangnam
               juice dead-letters resend --all --code misplaced --yes
+              juice dead-letters resend --all --since 02:00 --until 02:30 --at-most 100 --yes
             """
     )
 
@@ -34,8 +36,9 @@ struct DeadLetterResend: ParsableCommand {
         help: ArgumentHelp("The positions, as in the list.", valueName: "partition@offset"),
         transform: OptionValue.recordPosition.value)
     var positions: [RecordPosition] = []
-    @Flag("Send all that were not resent yet and match --code.") var all = false
-    @Option("Only those with this reason, such as notJSON.", .deadLetterCode) var code: String?
+    @Flag("Send all that were not resent yet and match --code, --since and --until.") var all = false
+    @OptionGroup var choice: DeadLetterChoice
+    @Option("Send no more than this many of them.", .number(in: 1...1_000_000)) var atMost: Int?
     @Option("A file with the value to send instead, or - for standard input.", .file) var value: String?
     @Option("The key to send instead: the store. An empty one removes the key.", .text("store")) var key: String?
     @Flag("Also send records that would become dead letters again.") var unchecked = false
@@ -44,10 +47,12 @@ struct DeadLetterResend: ParsableCommand {
 
     func validate() throws {
         guard positions.isEmpty == all else {
-            let missing = "which dead letters? Name them as PARTITION@OFFSET, or choose with --all and --code"
+            let missing = "which dead letters? Name them as PARTITION@OFFSET, or choose with --all"
             throw ValidationError(all ? "--all and positions exclude each other" : missing)
         }
-        guard all || code == nil else { throw ValidationError("--code chooses among --all") }
+        guard all || !choice.isGiven && atMost == nil else {
+            throw ValidationError("--code, --since, --until and --at-most choose among --all")
+        }
         guard positions.count == 1 || value == nil && key == nil else {
             throw ValidationError("--value and --key are for one dead letter at a time")
         }
@@ -71,19 +76,20 @@ struct DeadLetterResend: ParsableCommand {
         let value = try value.map { path throws(Failure) in try Self.contents(of: path) }
         let count = try clients.partitionCount(
             of: clients.topics.orders, asking: clients.reachedAdmin())
+        let isMeant = try choice.test()
         // Created before the letters are read: it fences all other senders, so the notes are complete.
         let sender = try DeadLetterSender(clients)
         let letters: [DeadLetter]
         do throws(Failure) {
             let reader = try DeadLetterReader(clients, waitsForTransactions: true)
-            letters = try all ? reader.all { code == nil || $0.code == code } : reader.at(Set(positions))
+            letters = try all ? reader.all(where: isMeant) : reader.at(Set(positions))
         } catch  where error.status == .unavailable {
             throw Failure(
                 .unavailable, "the dead letters cannot be read to their end within \(DurationText.text(clients.timeout))",
                 hint: "a transaction of an instance that died may be undecided for some 20 s: try again")
         }
         var (counts, records) = ((resent: 0, before: 0, refused: 0), [Record]())
-        for letter in letters {
+        for letter in letters where records.count < atMost ?? .max {
             if letter.isResent {
                 guard !all else { continue }
                 counts.before += 1

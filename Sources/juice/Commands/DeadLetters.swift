@@ -20,6 +20,20 @@ struct DeadLettersCommand: ParsableCommand {
     )
 }
 
+/// Which dead letters are meant.
+struct DeadLetterChoice: ParsableArguments {
+    @Option("Only those with this reason, such as notJSON.", .deadLetterCode) var code: String?
+    @OptionGroup var period: PeriodOptions
+
+    var isGiven: Bool { code != nil || period.since != nil || period.until != nil }
+
+    /// Whether a letter is one of them.
+    func test() throws(Failure) -> (DeadLetter) -> Bool {
+        let period = try period.period()
+        return { (code == nil || $0.code == code) && period.contains($0.timestamp ?? 0) }
+    }
+}
+
 extension OptionValue<String> {
     static var deadLetterCode: Self {
         let codes = DeadLetterReason.allCases.map(\.code)
@@ -40,24 +54,26 @@ struct DeadLetterList: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List dead letters, the latest last.",
         discussion: """
-            Shows the position, time, store, reason and source of each one, whether it was resent, and the start of its value.
+            Shows the position, time, store, reason and source of each one, whether it was resent, and the start of its value. \
+            \(TimeText.help)
 
             Examples:
               juice dead-letters list
               juice dead-letters list --pending --code misplaced --last 200
+              juice dead-letters list --since 02:00 --until 02:30
               juice dead-letters list --json | jq -r 'select(.code == "notJSON") | .value'
             """
     )
 
-    @Option("Only those with this reason, such as notJSON.", .deadLetterCode) var code: String?
+    @OptionGroup var choice: DeadLetterChoice
     @Flag("Only those that were not resent.") var pending = false
     @Option("How many of the last ones to show.", .number(in: 0...1_000_000)) var last = 50
     @Flag("Print each in full, as a line of JSON.") var json = false
     @OptionGroup var client: ClientOptions
 
     func run() throws {
-        let reader = try DeadLetterReader(KafkaClients(client))
-        let letters = try reader.last(last) { (code == nil || $0.code == code) && !(pending && $0.isResent) }
+        let isMeant = try choice.test()
+        let letters = try DeadLetterReader(KafkaClients(client)).last(last) { isMeant($0) && !(pending && $0.isResent) }
         if json { return StandardOutput.jsonLines(letters.map(\.json)) }
         guard !letters.isEmpty else { return StandardError.write("no dead letters\n") }
         DeadLetter.table(letters).print()

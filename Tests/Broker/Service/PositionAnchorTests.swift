@@ -47,6 +47,30 @@ import Testing
         }
     }
 
+    /// Its answer to a lookup by time would be the log's end, so that commands would be skipped.
+    @Test func anEmbeddedBrokerFindsNoTimes() async throws {
+        let cluster = try await TestCluster.embedded { _ = try Till($0).order() }
+        let error = try await onThread {
+            let anchor = try Self.anchor(cluster.serviceConfiguration())
+            return #expect(throws: ServiceError.self) { try anchor.look(.time(0)) }
+        }
+        #expect(error?.description.contains("give --offset") == true, "\(error?.description ?? "")")
+    }
+
+    @Test(.onRealBroker) func itFindsTimesOnARealBroker() async throws {
+        let cluster = try await TestCluster.real(partitionCount: 1)
+        try await onThread {
+            try cluster.makeProducer().send(
+                (0..<3).map { (cluster.topics.orders, 0, nil, Array(#"{"orderId":"\#($0)","juice":"kiwi"}"#.utf8)) })
+            let sent = try cluster.read(.orders, partitionCount: 1) { $0.count == 3 }.compactMap(\.timestamp)
+            let anchor = try Self.anchor(cluster.serviceConfiguration())
+            #expect(try anchor.look(.time(0)).to == 0)
+            let second = try #require(sent.dropFirst().first)
+            #expect(try anchor.look(.time(second)).to == Int64(sent.firstIndex(of: second) ?? -1))
+            #expect(try anchor.look(.time((sent.max() ?? 0) + 1)).to == 3)
+        }
+    }
+
     /// A service that is busy finds itself fenced at once.
     @Test(.onRealBroker)
     func itMovesThePositionBesideAServiceOnARealBroker() async throws {

@@ -46,6 +46,27 @@ struct DeadLetterEndToEndTests {
         #expect(throws: Failure.self) { try resend("0@999", position) }
     }
 
+    /// Each run takes the oldest of those that are left.
+    @Test func aReplayGoesOnInParts() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let clients = KafkaClients.patient(broker.bootstrapServers)
+            for topic in clients.topics.all { try broker.createTopic(topic, partitionCount: 1) }
+            let producer = try clients.producer(timeout: .seconds(30))
+            for value in ["a", "b", "c"] {
+                try producer.send(
+                    topic: clients.topics.deadLetters, key: nil, value: Array(value.utf8),
+                    headers: DeadLetterTests.letter(value).headers, timeout: .seconds(30))
+            }
+            func replay() throws -> [String] {
+                try Self.resend(clients, ["--all", "--unchecked", "--at-most", "2", "--yes"]).map { String($0.prefix(8)) }
+            }
+            #expect(try replay() == ["0@0 sent", "0@1 sent"])
+            #expect(try replay() == ["0@2 sent"])
+            #expect(try replay().isEmpty)
+        }
+    }
+
     /// After a lost connection a late request may commit half a batch, and initialising the transactional id again could fence a
     /// sender that started meanwhile.
     @Test func aSenderThatLostItsConnectionSendsNoMore() async throws {

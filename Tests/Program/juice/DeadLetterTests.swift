@@ -10,14 +10,14 @@ import Testing
 struct DeadLetterTests {
     static func letter(
         _ value: String?, key: String? = "강남", code: String = "notJSON", topic: String = "juice.orders",
-        headers: [RecordHeader] = []
+        headers: [RecordHeader] = [], timestamp: Int64? = nil
     ) -> DeadLetter {
         let reasons = [
             (HeaderName.errorCode, code), (HeaderName.errorMessage, "why"), (HeaderName.sourceTopic, topic),
             (HeaderName.sourcePartition, "3"), (HeaderName.sourceOffset, "42"),
         ]
         return DeadLetter(
-            position: place(7), timestamp: nil, key: key.map { Array($0.utf8) }, value: value.map { Array($0.utf8) },
+            position: place(7), timestamp: timestamp, key: key.map { Array($0.utf8) }, value: value.map { Array($0.utf8) },
             headers: headers + reasons.map { RecordHeader(name: $0, value: $1) })
     }
 
@@ -159,9 +159,22 @@ struct DeadLetterTests {
         #expect(try Self.record(for: letter, value: Self.order, key: "a").value == Array(Self.order.utf8))
     }
 
+    /// 1,767,225,600,000 ms is the beginning of 2026.
+    @Test(arguments: [
+        ([], 0, true), (["--code", "notJSON"], 0, true), (["--code", "missingID"], 0, false),
+        (["--since", "2026-01-01T00:00:00Z"], 0, true), (["--since", "2026-01-01T00:00:01Z"], 0, false),
+        (["--until", "2026-01-01T00:00:00Z"], 0, false), (["--until", "2026-01-01T00:00:00Z"], -1, true),
+        (["--since", "2026-01-01T00:00:00Z", "--until", "2026-01-01T00:00:01Z"], 999, true),
+    ])
+    func aChoiceIsByReasonAndTime(arguments: [String], after: Int64, isMeant: Bool) throws {
+        let test = try DeadLetterResend.parse(["--all"] + arguments).choice.test()
+        #expect(test(Self.letter("a", timestamp: 1_767_225_600_000 + after)) == isMeant)
+    }
+
     @Test(arguments: [
         ([], "which dead letters?"), (["1@2", "--all"], "--all and positions exclude each other"),
-        (["x"], "it must be PARTITION@OFFSET, such as 3@42"), (["1@2", "--code", "notJSON"], "--code chooses"),
+        (["x"], "it must be PARTITION@OFFSET, such as 3@42"), (["1@2", "--code", "notJSON"], "choose among --all"),
+        (["1@2", "--at-most", "1"], "choose among --all"),
         (["1@2", "1@3", "--key", "a"], "--value and --key are for one"),
         (["--all", "--value", "file"], "--value and --key are for one"), (["--all", "--code", "nothing"], "it must be one of"),
     ])
