@@ -12,7 +12,7 @@ final class Hub: Sendable {
     let rule: StoreRule
     private let metrics: KioskMetrics
     private let state: Mutex<State>
-    private let clock: @Sendable () -> Double
+    let clock: @Sendable () -> Double
 
     /// - Parameter clock: seconds since 1970.
     init(
@@ -78,18 +78,12 @@ final class Hub: Sendable {
         state.withLock { state in
             for event in events where state.kiosk.apply(event, now: Int(now)) {
                 switch event {
-                case .stock, .stockRemoved: state.changedStores.insert(event.store)
+                case .stock: state.changedStores.insert(event.store)
                 case .answer(let answer): if state.sendOwnAnswer(answer) { metrics.answers.increment() }
                 }
             }
             state.sendChanges(now: now)
         }
-    }
-
-    /// Drops the stock, before it is read again.
-    func restart() {
-        // Frees the dropped stock outside the lock, so that no page waits for that.
-        _ = update { $0.restart() }
     }
 
     /// Changes the state. Pages get a change of the connection at once.

@@ -5,8 +5,9 @@ import Logging
 
 /// The kiosk's two threads that read from Kafka.
 struct KafkaFeed {
-    /// How many offsets before each end of the results the list of the latest answers starts.
-    private static let history: Offset = 50
+    /// How many offsets before each end of the results reading starts: as many as the board counts, at least enough for the list of
+    /// the latest answers, and at most so many that pages are soon live. With more orders than that, the board starts too low.
+    private static let history: ClosedRange<Offset> = 50...100_000
     private static let thread = "the reader of the topics"
     private static let callTimeout = Duration.seconds(2)
     private static let pause = Duration.seconds(1)
@@ -43,11 +44,17 @@ struct KafkaFeed {
         let partitions = try consumer.partitions(of: [topics.results, topics.stock], timeout: Self.callTimeout)
         let logs = try consumer.watermarks(of: partitions, timeout: Self.callTimeout)
         let stockEnds = logs.filter { $0.key.topic == topics.stock }.mapValues(\.upperBound)
-        hub.restart()
+        let counted = Int64(hub.clock() - Double(RecentCounts.length)) * 1000
+        let results = logs.filter { $0.key.topic == topics.results }
+        let recent = try consumer.offsets(since: results.mapValues { _ in counted }, timeout: Self.callTimeout)
+        // Frees the dropped stock outside the lock, so that no page waits for that.
+        _ = hub.update { $0.restart() }
         let starts = logs.map { partition, log in
             // The stock is read whole.
             guard partition.topic == topics.results else { return (partition, log.lowerBound) }
-            return (partition, max(log.lowerBound, min(nextAnswers[partition] ?? log.upperBound - Self.history, log.upperBound)))
+            let (earliest, latest) = (log.upperBound - Self.history.upperBound, log.upperBound - Self.history.lowerBound)
+            let next = nextAnswers[partition] ?? max(earliest, min(recent[partition] ?? latest, latest))
+            return (partition, max(log.lowerBound, min(next, log.upperBound)))
         }
         let reader = PartitionReader(consumer)
         try reader.start(at: Dictionary(uniqueKeysWithValues: starts))
@@ -65,8 +72,8 @@ struct KafkaFeed {
                         guard (try? journal.read(value))?.answer != nil, let answer = try? journal.wholeAnswer() else { continue }
                         events.append(.answer(ReadAnswer(answer: answer, time: record.timestamp ?? 0, record: Array(value))))
                     case (false, let value?, _?):
-                        if let record = try? stock.decode(value) { events.append(.stock(record)) }
-                    case (false, nil, let key?): events.append(.stockRemoved(store: String(decoding: key, as: UTF8.self)))
+                        if let record = try? stock.decode(value) { events.append(.stock(record, store: record.store)) }
+                    case (false, nil, let key?): events.append(.stock(nil, store: String(decoding: key, as: UTF8.self)))
                     default: continue
                     }
                 }

@@ -9,17 +9,14 @@ import NIOCore
 struct KioskState: Sendable {
     /// A change read from the topics.
     enum Event: Sendable {
-        /// The whole stock of a store.
-        case stock(StockRecord)
-        /// A store was reset to the menu's initial stock.
-        case stockRemoved(store: String)
+        /// The whole stock of a store; nil resets it to the menu's initial stock.
+        case stock(StockRecord?, store: String)
         case answer(ReadAnswer)
 
         /// The store that it concerns.
         var store: Name {
             switch self {
-            case .stock(let record): Name(record.store)
-            case .stockRemoved(let store): Name(store)
+            case .stock(_, let store): Name(store)
             case .answer(let answer): Name(answer.answer.store)
             }
         }
@@ -28,7 +25,7 @@ struct KioskState: Sendable {
     /// How many answers a page lists.
     static let mostAnswers = 30
     /// How many stores a page can choose from besides those that the rule names.
-    static let offeredStores = 200
+    static let offeredStores = 1000
 
     let menu: Menu
     private let rule: StoreRule
@@ -46,12 +43,14 @@ struct KioskState: Sendable {
         let store = event.store
         guard rule.isShown(store) else { return false }
         switch event {
-        case .stock(let record): stock[store] = record
-        case .stockRemoved: stock[store] = nil
-        case .answer(let answer):
-            if answers.count == Self.mostAnswers { answers.removeFirst() }
-            answers.append(answer)
+        case .stock(let record, _): stock[store] = record
+        case .answer(var answer):
+            // A time in the future counts as now: clocks differ.
+            answer.time = min(answer.time, Int64(now) * 1000)
             counts.add(answer, now: now)
+            // By time: after a start, what was answered before is read one partition after the other.
+            answers.insert(answer, at: (answers.lastIndex { $0.time <= answer.time } ?? -1) + 1)
+            if answers.count > Self.mostAnswers { answers.removeFirst() }
         }
         return true
     }
@@ -129,14 +128,14 @@ extension KioskState {
 struct ReadAnswer: Sendable {
     let answer: Answer
     /// The record's timestamp, in milliseconds since 1970; 0 if it has none.
-    let time: Int64
+    var time: Int64
     /// The record's value.
     let record: [UInt8]
 
-    /// The record's fields, its time within what JavaScript's `Date` can represent, and its message in both languages.
+    /// The record's fields, its time, and its message in both languages.
     fileprivate func content(_ menu: Menu) -> [String: Any] {
         var fields = (try? JSONSerialization.jsonObject(with: Data(record))) as? [String: Any] ?? [:]
-        fields["time"] = min(max(0, time), 8_640_000_000_000_000)
+        fields["time"] = max(0, time)
         let texts = Language.allCases.map { ($0.rawValue, answer.message(in: $0, menu: menu)) }
         fields["texts"] = Dictionary(uniqueKeysWithValues: texts)
         return fields
@@ -224,13 +223,15 @@ struct RecentCounts: Sendable {
 
     static let stepLength = 5
     private static let stepCount = 60
+    /// How far back it counts, in seconds.
+    static let length = stepLength * stepCount
 
     /// By the number of steps since 1970.
     private var steps: [Int: Step] = [:]
 
-    /// Counts an answer by its time. A time before the window is ignored. A time in the future counts as now: clocks differ.
+    /// Counts an answer by its time. A time before the window is ignored.
     mutating func add(_ answer: ReadAnswer, now: Int) {
-        let (step, newest) = (min(Int(answer.time / 1000), now) / Self.stepLength, now / Self.stepLength)
+        let (step, newest) = (Int(answer.time / 1000) / Self.stepLength, now / Self.stepLength)
         // A duplicate is not a second order.
         guard step > newest - Self.stepCount, !answer.answer.isDuplicate else { return }
         if answer.answer.command == .order { steps[step, default: Step()].orders += 1 }

@@ -41,7 +41,7 @@ enum Sample {
     }
 
     static func stock(_ store: String, kiwi: Int) -> KioskState.Event {
-        .stock(StockRecord(store: store, revision: 1, stock: [FruitAmount(fruit: "kiwi", amount: kiwi)]))
+        .stock(StockRecord(store: store, revision: 1, stock: [FruitAmount(fruit: "kiwi", amount: kiwi)]), store: store)
     }
 }
 
