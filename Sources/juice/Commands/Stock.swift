@@ -125,7 +125,7 @@ extension Table {
             return [Cell(StoreID.visible(record.store), .bold)] + cells
         }
         let names = menu.fruits.map { $0.name.text(in: language) } + others
-        return Table([language == .korean ? "가게" : "store"] + names.map(\.printable), rows)
+        return Table([language == .korean ? "매장" : "store"] + names.map(\.printable), rows)
     }
 }
 

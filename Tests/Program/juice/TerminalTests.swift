@@ -31,8 +31,8 @@ struct TerminalTests {
 
     @Test func tablesLineUp() {
         let table = Table(
-            ["가게", "n", "note"], [[.init("강남"), .init("10"), .init("a")], [.init("main"), .init("–"), .init("")]])
-        #expect(table.lines(paint: .none) == ["가게   n  note", "강남  10  a", "main   –"])
+            ["매장", "n", "note"], [[.init("강남"), .init("10"), .init("a")], [.init("main"), .init("–"), .init("")]])
+        #expect(table.lines(paint: .none) == ["매장   n  note", "강남  10  a", "main   –"])
     }
 
     @Test func stockIsInMenuOrderWithUnknownFruitsLast() {
@@ -40,7 +40,7 @@ struct TerminalTests {
             store: "강남", revision: 1, stock: [FruitAmount(fruit: "yuzu", amount: 3), FruitAmount(fruit: "kiwi", amount: 5)])
         #expect(
             Table.stock([record], .standard, .korean).lines(paint: .none) == [
-                "가게  딸기  바나나  파인애플  키위  망고  yuzu", "강남     –       –         –     5     –     3",
+                "매장  딸기  바나나  파인애플  키위  망고  yuzu", "강남     –       –         –     5     –     3",
             ])
     }
 
