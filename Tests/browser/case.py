@@ -4,12 +4,14 @@ import contextlib
 import http.client
 import json
 import subprocess
+import tempfile
 import unittest
 import urllib.parse
 import uuid
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
 
 from stand import TOKEN, all_of, one, prefer, size, until, visit
 
@@ -56,6 +58,10 @@ class KioskTest(unittest.TestCase):
         button = one(self.driver, f"[data-language={language}]")
         if button.get_attribute("aria-pressed") == "false":
             button.click()
+
+    def choose(self, store):
+        """Chooses a store that is listed. The list may change between two steps."""
+        self.wait(lambda: Select(one(self.driver, "#store")).select_by_value(store) is None, f"{store} can be chosen")
 
     def press(self, juice):
         """Puts a juice into the basket."""
@@ -124,6 +130,17 @@ class KioskTest(unittest.TestCase):
             yield url
         finally:
             kiosk.stop()
+
+    @contextlib.contextmanager
+    def menu(self, fruits=(), juices=()):
+        """The options of a kiosk with more on its menu."""
+        menu = json.loads(subprocess.run([f"{self.stand.binaries}/juice", "menu", "--json"], capture_output=True).stdout)
+        menu["fruits"] += fruits
+        menu["juices"] += juices
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(menu, file)
+            file.flush()
+            yield "--menu", file.name
 
     def juice(self, *arguments):
         return subprocess.run(

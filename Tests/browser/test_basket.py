@@ -33,14 +33,14 @@ class BasketTest(KioskTest):
             self.keys(Keys.ENTER)
             self.tab_to("[data-juice=strawberryBanana]")
             self.keys(Keys.ENTER)
-            # The basket comes before the button that opens it.
             self.tab_to("#basket-open")
-            self.keys(Keys.ENTER)
-            self.shift_tab_to("[data-item=kiwi]")
+            self.keys(Keys.ENTER, Keys.TAB)
+            self.assertTrue(self.has_focus(".basket-line button"))
+            self.tab_to("[data-item=kiwi]")
             if language == "en":
                 # Four kiwi juices need 12; the field takes arrow keys and digits.
                 self.keys(Keys.ARROW_UP * 3)
-                self.wait(lambda: one(self.driver, "#basket-short").text == "2 kiwi short", "what the basket lacks")
+                self.wait(lambda: one(self.driver, "#basket-short").text == "kiwi: 2 short", "what the basket lacks")
                 self.driver.switch_to.active_element.send_keys(SELECT_ALL, "2", Keys.ENTER)
                 self.wait(lambda: self.said() == "Basket: 3", "the sum")
             self.assertFalse(one(self.driver, "#basket-short").is_displayed())
@@ -84,8 +84,12 @@ class BasketTest(KioskTest):
         # Each of the two can be made, but not both.
         self.press("strawberryBanana")
         self.assertFalse(one(self.driver, "#basket-short").is_displayed())
+        self.assertNotIn("short", one(self.driver, "[data-juice=strawberryBanana]").text)
         self.press("strawberryBanana")
-        self.assertEqual(one(self.driver, "#basket-short").text, "10 strawberry short")
+        self.assertEqual(one(self.driver, "#basket-short").text, "strawberry: 10 short")
+        # The basket and its juices say the same.
+        for juice in ("strawberry", "strawberryBanana"):
+            self.assertIn("strawberry: 10 short", one(self.driver, f"[data-juice={juice}]").text)
         self.juice("restock", "strawberry=+10", "--store", self.store)
         self.wait(lambda: not one(self.driver, "#basket-short").is_displayed(), "there are enough now")
 
@@ -123,6 +127,8 @@ class BasketTest(KioskTest):
         self.wait(lambda: (self.count("kiwi"), self.count("banana")) == ("7", "8"), "the fruits are taken")
         ActionChains(self.driver).double_click(self.cancel_button()).perform()
         self.wait_for_card("cancelled", "cancelled: kiwi 3, banana 2 returned")
+        # It is the only card: nobody gets this juice.
+        self.assertEqual(len(all_of(self.driver, ".answer-card")), 1)
         self.wait(lambda: (self.count("kiwi"), self.count("banana")) == ("10", "10"), "the fruits are back")
         self.assertEqual(self.cancel_button().text, "Cancelled")
         said = one(self.driver, ".own-order .said")

@@ -1,16 +1,13 @@
 """Orders, and how pages show them."""
 
 import contextlib
-import json
-import subprocess
-import tempfile
 import uuid
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from case import KioskTest
-from stand import TOKEN, all_of, one, visit
+from stand import TOKEN, all_of, one, texts, visit
 
 
 class OrderTest(KioskTest):
@@ -23,14 +20,10 @@ class OrderTest(KioskTest):
 
     def test_a_long_menu_is_searched_by_any_name(self):
         self.assertFalse(one(self.driver, "#find").is_displayed())
-        menu = json.loads(subprocess.run([f"{self.stand.binaries}/juice", "menu", "--json"], capture_output=True).stdout)
-        menu["juices"] += [{"id": f"special{number}", "recipe": {"kiwi": number}} for number in range(1, 7)]
-        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            json.dump(menu, file)
-            file.flush()
-            with self.kiosk("--any-store", "--menu", file.name) as url:
-                visit(self.driver, url, self.store)
-                self.search()
+        juices = [{"id": f"special{number}", "recipe": {"kiwi": number}} for number in range(1, 7)]
+        with self.menu(juices=juices) as options, self.kiosk("--any-store", *options) as url:
+            visit(self.driver, url, self.store)
+            self.search()
 
     def search(self):
         field = one(self.driver, "#find")
@@ -51,8 +44,8 @@ class OrderTest(KioskTest):
             self.wait(lambda: found() == juices, f"{juices} for {text}")
             self.assertEqual(one(self.driver, "#none-found").is_displayed(), juices == [])
         field.clear()
-        # Enter only goes on to the juice; the next one adds it to the basket.
-        field.send_keys("망키", Keys.ENTER)
+        # Enter does nothing; the next stop of the keyboard is the juice.
+        field.send_keys("망키", Keys.ENTER, Keys.TAB)
         self.assertEqual(self.driver.switch_to.active_element.get_attribute("data-juice"), "mangoKiwi")
         self.assertEqual(all_of(self.driver, ".answer-card"), [])
         self.driver.switch_to.active_element.send_keys(Keys.ENTER)
@@ -60,13 +53,13 @@ class OrderTest(KioskTest):
         self.wait_for_card("juiceMade", "juice made: mango kiwi juice")
 
     def test_quantity_and_what_cannot_be_made(self):
-        self.assertIn("6 strawberry short", one(self.driver, "[data-juice=strawberry]").text)
+        self.assertIn("strawberry: 6 short", one(self.driver, "[data-juice=strawberry]").text)
         self.assertNotIn("short", one(self.driver, "[data-juice=kiwi]").text)
         for _ in range(4):
             self.press("kiwi")
-        self.assertIn("5 kiwi short", one(self.driver, "[data-juice=kiwi]").text)
+        self.assertIn("kiwi: 2 short", one(self.driver, "[data-juice=kiwi]").text)
         self.assertIn("4 in the basket", one(self.driver, "[data-juice=kiwi]").get_attribute("textContent"))
-        self.assertEqual(one(self.driver, "#basket-short").text, "2 kiwi short")
+        self.assertEqual(one(self.driver, "#basket-short").text, "kiwi: 2 short")
         one(self.driver, "#basket-open").click()
         less, _, _ = all_of(self.driver, ".basket-line button")
         less.click()
@@ -179,7 +172,61 @@ class OrderTest(KioskTest):
         self.wait(lambda: one(self.driver, "#shortage").is_displayed(), "the question")
         one(self.driver, "#shortage-no").click()
         self.go("board")
-        self.wait(lambda: (one(self.driver, "#made").text, one(self.driver, "#short").text) == ("2", "1"), "2 made, 1 short")
+        self.wait(lambda: (one(self.driver, "#made").text, one(self.driver, "#outOfStock").text) == ("2", "1"), "2 made, 1 short")
         self.wait(lambda: one(self.driver, "#rate").text not in ("0", "–"), "a rate")
         self.assertIn("made 2, out of stock 1", one(self.driver, "#chart").get_attribute("aria-label"))
         self.assertTrue(all_of(self.driver, "#chart rect.made"))
+        self.assertEqual(texts(self.driver, "#chart .scale span"), ["4", "0", "4"])
+
+    def shown_cards(self):
+        return [card.get_attribute("data-state") for card in all_of(self.driver, ".answer-card") if card.is_displayed()]
+
+    def test_a_burst_leaves_room_for_the_page(self):
+        self.stand.stage.tell("service stop")
+        try:
+            for _ in range(5):
+                self.order("banana")
+            self.wait(lambda: one(self.driver, "#more-cards").text == "2 more without an answer", "the others are counted")
+            self.assertEqual(len(self.shown_cards()), 3)
+            self.go("board")
+            self.assertEqual(self.shown_cards(), [])
+            self.go("order")
+        finally:
+            self.stand.stage.tell("service start")
+        self.wait(lambda: self.shown_cards() == ["juiceMade"] * 3, "the answers")
+        self.assertEqual(len(all_of(self.driver, ".own-order")), 5)
+        self.wait(lambda: self.shown_cards() == [], "good news leaves by itself")
+        self.order("banana")
+        self.wait(lambda: one(self.driver, "#shortage").is_displayed(), "the question")
+        self.keys(Keys.ESCAPE)
+        # It is in the basket again.
+        self.juice("restock", "banana=+10", "--store", self.store)
+        self.wait(lambda: self.count("banana") == "10", "bananas")
+        self.assertEqual(self.shown_cards(), ["outOfStock"])
+        one(self.driver, "#send-order").click()
+        self.wait(lambda: self.shown_cards() == ["juiceMade"], "the newest answer alone")
+
+    def test_a_card_says_which_store_it_is_about(self):
+        self.order("kiwi")
+        self.wait_for_card("juiceMade", "juice made: kiwi juice")
+        self.choose("main")
+        self.wait_for_card("juiceMade", f"\u2068{self.store}\u2069: juice made: kiwi juice")
+
+    def test_a_time_of_another_day_has_its_date(self):
+        script = """const [days, done] = arguments;
+            import("/view.js").then(({ clock }) => done(clock(Date.now() - days * 86_400_000)))"""
+        for days, form in ((0, r"\d\d:\d\d:\d\d"), (1, r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")):
+            self.assertRegex(self.driver.execute_async_script(script, days), f"^{form}$")
+
+    def test_juices_are_listed_as_a_language_does(self):
+        listed = """const [language, items, done] = arguments;
+            Promise.all([import("/words.js"), import("/state.js")]).then(([{ Words }, { menu }]) =>
+                done(new Words(menu, language).items(items)))"""
+        kiwi, two, mango = ({"juice": juice, "quantity": quantity} for juice, quantity in
+                            (("kiwi", 1), ("banana", 2), ("mango", 1)))
+        for language, items, text in (
+            ("en", [], ""), ("en", [kiwi], "kiwi juice"), ("en", [two, kiwi], "2 × banana juice and kiwi juice"),
+            ("en", [kiwi, two, mango], "kiwi juice, 2 × banana juice, and mango juice"),
+            ("ko", [two, kiwi], "바나나쥬스 2잔 및 키위쥬스"), ("ko", [kiwi, mango, two], "키위쥬스, 망고쥬스 및 바나나쥬스 2잔"),
+        ):
+            self.assertEqual(self.driver.execute_async_script(listed, language, items), text)

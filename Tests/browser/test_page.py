@@ -5,7 +5,7 @@ from selenium.webdriver.common.keys import Keys
 
 from case import KioskTest
 from contrast import CONTRAST
-from stand import TOKEN, all_of, one, prefer, size
+from stand import TOKEN, all_of, one, prefer, size, visit
 
 
 # Words that a line break cuts in two.
@@ -60,7 +60,7 @@ class PageTest(KioskTest):
         self.wait_for_card("outOfStock", "딸기가 모자라요.")
         self.assertEqual([one(self.driver, "#shortage-yes").text, one(self.driver, "#shortage-no").text], ["예", "아니요"])
         one(self.driver, "#shortage-yes").click()
-        self.assertEqual(one(self.driver, "#stock-title").text, "재고 추가")
+        self.assertEqual(one(self.driver, "#stock-title").text, "재고 수정")
         self.go("order")
         # Korean particles: for several fruits, with and without a final consonant. The basket keeps what was not made.
         for changes, juice, text in (
@@ -122,7 +122,7 @@ class PageTest(KioskTest):
         self.shift_tab_to("[name=mode]")
         self.keys(Keys.ARROW_RIGHT)
         self.tab_to("[data-fruit=strawberry]")
-        self.keys(Keys.ARROW_UP * 4, Keys.ENTER)
+        self.keys("+4", Keys.ENTER)
         self.wait(lambda: "Applied: 16" in all_of(self.driver, ".stock-row")[0].text, "16 strawberries")
         self.shift_tab_to("nav a[href='#order']")
         self.keys(Keys.ENTER)
@@ -138,7 +138,10 @@ class PageTest(KioskTest):
         self.wait(lambda: not one(self.driver, "#shortage").is_displayed(), "the question is gone")
 
     def show(self, screen):
-        self.driver.execute_script("location.hash = arguments[0]; dispatchEvent(new Event('popstate'))", screen)
+        # The page measures what stays at the bottom of the window when it is drawn.
+        self.driver.execute_async_script(
+            """location.hash = arguments[0]; dispatchEvent(new Event("popstate"));
+            requestAnimationFrame(() => requestAnimationFrame(arguments[1]))""", screen)
         self.assertTrue(one(self.driver, f"#{screen}").is_displayed())
 
     def assert_it_fits(self, *screens):
@@ -191,6 +194,37 @@ class PageTest(KioskTest):
             for scheme in ("light", "dark"):
                 prefer(self.driver, scheme)
                 self.assertEqual(self.driver.execute_script(CONTRAST), [], f"{screen} {scheme}")
+
+    def test_long_names_and_large_text_fit(self):
+        names = ({"en": "supercalifragilisticexpialidocious", "ko": f"스트로베리바나나스페셜{kind}"} for kind in ("과일", "쥬스"))
+        fruit, juice = ({"id": "long", "name": name} for name in names)
+        with self.menu([fruit | {"initialStock": 10}], [juice | {"recipe": {"long": 12, "kiwi": 3}}]) as options:
+            with self.kiosk("--any-store", *options, *self.stand.for_staff) as url:
+                visit(self.driver, url, self.store)
+                self.press("long")
+                self.press("kiwi")
+                one(self.driver, "#basket-open").click()
+                self.unlock()
+                self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
+                self.edit("add")
+                for zoom in ("", "212.5%"):
+                    self.driver.execute_script("document.documentElement.style.fontSize = arguments[0]", zoom)
+                    self.assert_nothing_overflows(zoom)
+
+    def assert_nothing_overflows(self, zoom):
+        for language in ("en", "ko"):
+            self.speak(language)
+            for width in (320, 360, 768, 1280):
+                size(self.driver, width, 900)
+                for screen in ("order", "stock", "board"):
+                    self.show(screen)
+                    wide = self.driver.execute_script("return document.documentElement.scrollWidth")
+                    self.assertLessEqual(wide, width, f"{screen} in {language} {zoom}")
+                    self.assertEqual(self.driver.execute_script(CUT_OFF), [], f"{screen} at {width} in {language} {zoom}")
+                for dialog in all_of(self.driver, "dialog"):
+                    self.driver.execute_script("arguments[0].showModal()", dialog)
+                    self.assertEqual(self.driver.execute_script(CUT_OFF), [], f"{width} in {language} {zoom}")
+                    self.driver.execute_script("arguments[0].close()", dialog)
 
     def test_the_focus_is_never_lost(self):
         size(self.driver, 360, 780)

@@ -49,6 +49,17 @@ class StockTest(KioskTest):
         more.click()
         self.wait(lambda: "Applied: 1" in row.text, "one")
 
+    def test_phones_show_digits_where_only_a_pin_is_needed(self):
+        pin = ("--staff-pin-file", self.stand.pin_file)
+        for options, label, mode in (
+            (pin, "Staff PIN", "numeric"), (self.stand.for_staff, "Staff token", "text"),
+            (pin + self.stand.for_staff, "Staff PIN or token", "text"),
+        ):
+            with self.kiosk(*options) as url:
+                visit(self.driver, f"{url}#stock")
+                self.assertEqual(one(self.driver, "#token-label").text, label)
+                self.assertEqual(one(self.driver, "#token").get_attribute("inputmode"), mode)
+
     def test_staff_sign_in_once(self):
         with self.kiosk("--staff-pin-file", self.stand.pin_file) as url:
             visit(self.driver, url, "main")
@@ -89,6 +100,17 @@ class StockTest(KioskTest):
         finally:
             kiosk.stop()
 
+    def test_amounts_are_typed_for_one_store(self):
+        self.unlock()
+        self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
+        self.edit("add")
+        one(self.driver, "[data-fruit=kiwi]").send_keys("5")
+        self.speak("ko")
+        self.speak("en")
+        self.assertEqual(one(self.driver, "[data-fruit=kiwi]").get_attribute("value"), "5")
+        self.choose("main")
+        self.assertEqual(one(self.driver, "[data-fruit=kiwi]").get_attribute("value"), "")
+
     def test_a_rejected_edit_says_why(self):
         self.unlock()
         self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
@@ -106,14 +128,12 @@ class StockTest(KioskTest):
     def test_without_a_token_file_editing_is_off(self):
         kiosk, url = self.stand.open_kiosk("--stores", "a,b")
         try:
-            visit(self.driver, url)
-            one(self.driver, "nav a[href='#stock']").click()
-            self.assertIn("cannot be edited on this page", one(self.driver, "#editing-off").text)
-            self.assertFalse(one(self.driver, "#edit").is_displayed())
+            visit(self.driver, f"{url}#stock")
+            self.assertFalse(one(self.driver, "nav a[href='#stock']").is_displayed())
+            self.assertTrue(one(self.driver, "#order").is_displayed())
             self.assertEqual(texts(self.driver, "#store option"), ["a", "b"])
             # The page says who can edit the stock.
             self.juice("restock", "kiwi=0", "--store", "a")
-            one(self.driver, "nav a[href='#order']").click()
             self.order("kiwi")
             self.wait(lambda: one(self.driver, "#shortage").is_displayed(), "the shortage")
             self.assertEqual(one(self.driver, "#shortage-text").text, "Please ask the staff: they can add more.")

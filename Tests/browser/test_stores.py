@@ -2,6 +2,7 @@
 
 import threading
 
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from case import KioskTest
@@ -51,8 +52,7 @@ class StoreTest(KioskTest):
             self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the page is live")
             self.assertEqual(shown(), store)
         self.driver.get(f"{self.stand.url}?store=a-store#board")
-        self.wait(lambda: "main" in texts(self.driver, "#store option"), "the stores")
-        Select(one(self.driver, "#store")).select_by_value("main")
+        self.choose("main")
         self.driver.refresh()
         self.wait(lambda: shown() == "main", "the store that was chosen")
         self.assertTrue(one(self.driver, "#board").is_displayed())
@@ -62,6 +62,19 @@ class StoreTest(KioskTest):
             visit(self.driver, url, "alpha")
             names = texts(self.driver, "#store option")
             self.assertEqual((names[:2], names[-1]), (["zeta", "alpha"], "Another store…"))
+
+
+    def test_a_long_list_is_searched(self):
+        stores = [f"store-{number}" for number in range(1000)]
+        with self.kiosk("--stores", ",".join(stores)) as url:
+            visit(self.driver, url, "store-7")
+            self.assertEqual(texts(self.driver, "#store option"), stores[:20] + ["Another store…"])
+            Select(one(self.driver, "#store")).select_by_visible_text("Another store…")
+            for name, said in (("nowhere", "There is no such store."), ("store-777", "")):
+                one(self.driver, "#other-name").clear()
+                one(self.driver, "#other-name").send_keys(name + Keys.ENTER)
+                self.assertEqual(one(self.driver, "#other-said").text, said)
+            self.assertEqual(texts(self.driver, "#store option:checked"), ["store-777"])
 
 
 class LimitTest(KioskTest):

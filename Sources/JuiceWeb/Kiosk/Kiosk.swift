@@ -104,8 +104,9 @@ package struct Kiosk: Service {
             let settings: [String: Any] = [
                 // Null leaves it to the browser.
                 "language": configuration.language?.rawValue ?? NSNull(),
-                "stores": hub.rule.named, "hasFixedStores": hub.rule.isFixed,
-                "canEditStock": !configuration.staffSecrets.isEmpty, "isStaff": staff.isSignedIn(request.staffSession),
+                "stores": hub.rule.named, "hasFixedStores": hub.rule.isFixed, "isStaff": staff.isSignedIn(request.staffSession),
+                // What staff can sign in with; without any, stock cannot be edited.
+                "secrets": configuration.staffSecrets.map { $0.isPIN ? "pin" : "token" },
                 // How long an order can be cancelled, in seconds.
                 "duplicateWindow": configuration.duplicateWindow / .seconds(1),
             ]

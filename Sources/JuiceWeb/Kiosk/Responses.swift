@@ -17,6 +17,7 @@ struct PageFile: Sendable {
         ("commands", PackageResources.commands_js), ("find", PackageResources.find_js), ("basket", PackageResources.basket_js),
         ("orders", PackageResources.orders_js), ("cards", PackageResources.cards_js), ("stock", PackageResources.stock_js),
         ("board", PackageResources.board_js), ("view", PackageResources.view_js), ("words", PackageResources.words_js),
+        ("terminal", PackageResources.terminal_js),
     ]
 
     static let all =

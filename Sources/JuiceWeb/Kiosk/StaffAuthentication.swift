@@ -8,7 +8,7 @@ package struct StaffSecret: Sendable, CustomStringConvertible {
     /// How many digits a PIN may have.
     package static let pinLengths = 6...15
 
-    fileprivate let isPIN: Bool
+    let isPIN: Bool
     private let bytes: [UInt8]
 
     /// A token; nil if the text is too short, too long, or not printable ASCII without spaces, as a header needs it.

@@ -30,10 +30,12 @@ function lacking(items) {
 
 export const quantityOf = (juice) => lines.get(juice)?.quantity ?? 0;
 
-// What the store would lack for one more of a juice, of that juice's own fruits.
-export function lackingWith(juice) {
+// What the basket lacks of a juice's own fruits. Where that is nothing, and the juice not in it: what it would lack with one.
+export function lackingOf(juice) {
   const own = new Set(juice.recipe.map((part) => part.fruit));
-  return lacking([...items(), { juice: juice.id, quantity: 1 }]).filter((one) => own.has(one.fruit));
+  const short = (items) => lacking(items).filter((one) => own.has(one.fruit));
+  const now = short(items());
+  return now.length > 0 || lines.has(juice.id) ? now : short([...items(), { juice: juice.id, quantity: 1 }]);
 }
 
 export function addToBasket(juice) {
@@ -57,7 +59,7 @@ function newLine(juice) {
 // Less than one removes the line; what is no number changes nothing.
 function setQuantity(line, quantity) {
   if (quantity < 1) return remove(line);
-  line.quantity = Number.isInteger(quantity) ? Math.min(mostOfOne, quantity) : line.quantity;
+  line.set(Number.isInteger(quantity) ? Math.min(mostOfOne, quantity) : line.quantity);
   changed();
 }
 
@@ -88,7 +90,7 @@ export function putBack(items) {
   for (const { juice, quantity } of items) {
     if (!recipes.has(juice) || !lines.has(juice) && lines.size === mostItems) continue;
     const line = lines.get(juice) ?? newLine(juice);
-    line.quantity = Math.min(mostOfOne, line.quantity + quantity);
+    line.set(Math.min(mostOfOne, line.quantity + quantity));
   }
   changed();
 }
@@ -114,7 +116,7 @@ export function showBasket() {
   $("basket-lines").hidden = !isOpen;
   $("basket-open").setAttribute("aria-expanded", String(isOpen));
   $("basket-open").setAttribute("aria-disabled", String(lines.size === 0));
-  say($("basket-open"), isFull ? words.basketIsFull(mostItems) : words.basket(items()));
+  say($("basket-open"), isFull ? words.text("basketIsFull", mostItems) : words.basket(items()));
   say($("basket-short"), words.lacks(short));
   $("basket-short").hidden = short.length === 0;
   // Not `disabled`: the button would lose the focus.

@@ -8,17 +8,14 @@ export function showBoard() {
   const board = known.board;
   if (!board) return;
   const sum = (counts) => counts.reduce((total, count) => total + count, 0);
-  const [made, short] = [sum(board.made), sum(board.outOfStock)];
   $("rate").textContent = words.number(board.rate, board.rate < 10 ? 1 : 0);
-  $("made").textContent = words.number(made);
-  $("short").textContent = words.number(short);
-  $("cancelled").textContent = words.number(sum(board.cancelled));
-  $("chart").setAttribute("aria-label", words.chartSummary(made, short));
-  drawChart($("chart"), board);
+  for (const name of ["made", "outOfStock", "cancelled"]) $(name).textContent = words.number(sum(board[name]));
+  $("chart").setAttribute("aria-label", words.text("chartSummary", $("made").textContent, $("outOfStock").textContent));
+  drawChart($("chart"), words, board);
 }
 
 function answerLine(answer) {
-  const time = clock.format(answer.time);
+  const time = clock(answer.time);
   const store = make("b", {}, make("bdi", { text: plain(answer.store) }));
   const head = make("span", { className: "head" }, make("time", { text: time }), store);
   if (answer.duplicate) head.append(make("i", { text: words.text("repeated") }));

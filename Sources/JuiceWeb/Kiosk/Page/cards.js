@@ -1,71 +1,91 @@
 // A card for each command of this page: on its way, answered or refused.
 
-import { itemsOfOrder } from "/orders.js";
 import { $, commands, known, words } from "/state.js";
-import { make } from "/view.js";
+import { make, say } from "/view.js";
+import { isolated } from "/words.js";
 
-// More would cover a phone; the list of orders has the others.
-const mostDone = 1;
+// More would cover a phone.
+const mostShown = 3;
+// How long good news is shown. The list of orders has it, too.
+const shownFor = 10_000;
+// By id: a cancel, which has its order's, takes its place.
 const cards = new Map();
 
-function cardText(command) {
-  switch (command.state) {
-    case "answered": return words.answer(command.answer);
-    case "refused": return words.refused(command.refusal.code);
-    case "unsent": return words.unsent();
-    case "limited": return words.limited(command.refusal.wait);
-    case "late": return words.late();
-    default: return sendingText(command);
-  }
-}
-
-function sendingText(command) {
-  switch (command.kind) {
-    case "order": return words.ordering(command.content.items);
-    case "cancel": return words.cancelling(itemsOfOrder(command.id) ?? []);
-    default: return words.editing();
+function cardText({ kind, state, content, answer, refusal }) {
+  switch (state) {
+    case "answered": case "refused": return words.outcome({ answer, refusal });
+    case "unsent": case "limited": case "late": return words.text(state, refusal?.wait);
+    default: return kind === "order" ? words.text("ordering", words.items(content.items))
+      : words.text(kind === "cancel" ? "cancelling" : "editing");
   }
 }
 
 function makeCard(command) {
   const card = {
-    element: make("div", { className: "answer-card" }), text: make("p"),
-    again: make("button", { className: "quiet", type: "button" }), close: make("button", { className: "icon", type: "button" }),
+    element: make("div"), text: make("p"),
+    again: make("button", { className: "quiet", type: "button" }),
+    close: make("button", { className: "icon", type: "button", text: "×" }),
   };
-  card.close.textContent = "×";
-  card.close.addEventListener("click", () => removeCard(command.key));
-  card.again.addEventListener("click", () => commands.askAgain(command));
+  card.close.addEventListener("click", () => removeCard(command.id));
+  card.again.addEventListener("click", () => commands.askAgain(card.command));
   card.element.append(card.text, card.again, card.close);
-  cards.set(command.key, card);
+  // Whoever sends something has seen what came of the last.
+  for (const old of [...cards.values()]) if (old.rank !== 1) removeCard(old.command.id);
+  cards.set(command.id, card);
   $("mine").prepend(card.element);
-  // Keep all without an answer.
-  const old = [...cards.entries()].filter(([, one]) => one.isDone).slice(0, Math.max(0, cards.size - mostDone));
-  for (const [key] of old) removeCard(key);
   return card;
 }
 
-function removeCard(key) {
-  const element = cards.get(key)?.element;
-  const hadFocus = element?.contains(document.activeElement);
-  element?.remove();
-  cards.delete(key);
+function removeCard(id) {
+  const card = cards.get(id);
+  if (!card) return;
+  const hadFocus = card.element.contains(document.activeElement);
+  card.element.remove();
+  cards.delete(id);
   if (hadFocus) $(`${known.screen}-title`).focus({ preventScroll: true });
+  placeCards();
+}
+
+// What went wrong comes first, then what is on its way, then good news.
+function rankOf({ state, answer }) {
+  if (state === "answered" && ["juiceMade", "cancelled", "restocked"].includes(answer.type)) return 2;
+  return state === "answered" || state === "refused" ? 0 : 1;
 }
 
 export function showCard(command) {
-  const isGood = ["sending", "sent"].includes(command.state) || command.answer?.type === "restocked";
-  if (command.state === "dropped" || command.isQuiet && isGood) return removeCard(command.key);
-  const card = cards.get(command.key) ?? makeCard(command);
-  card.command = command;
-  card.isDone = command.state === "answered" || command.state === "refused";
+  const rank = rankOf(command);
+  const isQuiet = command.isQuiet && (rank === 2 || ["sending", "sent"].includes(command.state));
+  const former = cards.get(command.id);
+  if (command.kind === "order" && former?.command.kind === "cancel") return;
+  if (command.state === "dropped" || isQuiet) return removeCard(command.id);
+  const card = former ?? makeCard(command);
+  Object.assign(card, { command, rank, changedAt: Date.now() });
   const kind = command.state === "answered" ? command.answer.type : command.state;
   card.element.className = `answer-card is-${kind}`;
   card.element.dataset.state = kind;
-  card.text.textContent = cardText(command);
+  card.text.textContent = (command.store === known.store ? "" : `${isolated(command.store)}: `) + cardText(command);
   card.again.textContent = words.text("askAgain");
   card.again.hidden = command.state !== "late";
   card.close.setAttribute("aria-label", words.text("dismiss"));
+  placeCards();
 }
 
-// Shows all cards again, in another language.
+// Good news leaves after a while, but not from under the focus or a pointer.
+const isOver = ({ rank, changedAt, element }) =>
+  rank === 2 && Date.now() - changedAt > shownFor && !element.matches(":focus-within, :hover");
+
+// Shows this screen's cards as far as there is room. Of the others, answers go, and what is on its way is counted.
+export function placeCards() {
+  const isHere = ({ command }) => (command.kind === "restock" ? "stock" : "order") === known.screen;
+  const here = [...cards.values()].filter(isHere).reverse().sort((one, other) => one.rank - other.rank);
+  const [shown, rest] = [here.slice(0, mostShown), here.slice(mostShown)];
+  for (const card of cards.values()) card.element.hidden = !shown.includes(card);
+  const leaving = [...cards.values()].find(isOver) ?? rest.find((card) => card.rank !== 1);
+  if (leaving) return removeCard(leaving.command.id);
+  say($("more-cards"), rest.length > 0 ? words.text("moreCards", words.number(rest.length)) : "");
+}
+
+// Shows all cards again, in another language or for another store.
 export function showCards() { for (const { command } of [...cards.values()]) showCard(command); }
+
+setInterval(placeCards, 1000);

@@ -4,10 +4,11 @@
 // What survives a reload, as long as the tab is open.
 export const restored = (name) => JSON.parse(sessionStorage.getItem(name) ?? "[]");
 export const keep = (name, list) => sessionStorage.setItem(name, JSON.stringify(list));
+export const forgetAll = () => { for (const storage of [sessionStorage, localStorage]) storage.clear(); };
 
 const lateAfter = 10_000;
 const againAfter = 2_000;
-const storageName = "juice-commands";
+export const storageName = "juice-commands";
 const pageName = "juice-page";
 
 // Not crypto.randomUUID: it exists only in secure contexts, on localhost and over TLS.

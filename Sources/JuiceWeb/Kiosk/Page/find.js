@@ -14,17 +14,7 @@ const names = new Map(menu.juices.map((juice) =>
 function showFound() {
   const text = folded($("find").value);
   const buttons = [...document.querySelectorAll("[data-juice]")];
-  for (const button of buttons) {
-    button.hidden = !names.get(button.dataset.juice).some((name) => name.includes(text));
-  }
+  for (const button of buttons) button.hidden = !names.get(button.dataset.juice).some((name) => name.includes(text));
   $("none-found").hidden = buttons.some((button) => !button.hidden);
 }
 $("find").addEventListener("input", showFound);
-
-// Enter goes on to the first juice found. While a syllable is being composed, Enter only ends the syllable.
-$("find").addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.isComposing) return;
-  // Otherwise the same key press would add the juice to the basket.
-  event.preventDefault();
-  document.querySelector("[data-juice]:not([hidden])")?.focus();
-});

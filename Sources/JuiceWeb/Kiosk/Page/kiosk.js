@@ -1,13 +1,14 @@
 // The page: its screens, input handlers and updates.
 
-import { addToBasket, lackingWith, putBack, quantityOf, showBasket, watchBasket } from "/basket.js";
+import { addToBasket, lackingOf, putBack, quantityOf, showBasket, watchBasket } from "/basket.js";
 import { showAnswers, showBoard } from "/board.js";
 import "/find.js";
-import { showCard, showCards } from "/cards.js";
+import { placeCards, showCard, showCards } from "/cards.js";
 import { orderChanged, showOrders } from "/orders.js";
-import { $, commands, isStore, known, menu, speak, words } from "/state.js";
-import { clearApplied, focusRow, letIn, showApplied, showRows, showStaff } from "/stock.js";
+import { $, commands, isStore, known, menu, speak, terminal, words } from "/state.js";
+import { clearApplied, clearRows, focusRow, letIn, showApplied, showRows, showStaff } from "/stock.js";
 import { handle, listen } from "/stream.js";
+import "/terminal.js";
 import { JuiceButton, ShelfItem, make } from "/view.js";
 import { storeName } from "/words.js";
 
@@ -26,7 +27,7 @@ watchBasket(showStock);
 
 function commandChanged(command) {
   const type = command.answer?.type;
-  if (type === "outOfStock") askToEdit(command.answer);
+  if (type === "outOfStock" && command.store === known.store) askToEdit(command.answer);
   if (type === "restocked") showApplied(command.answer);
   const isUnmade = command.state === "refused" || type === "outOfStock";
   if (command.kind === "order" && command.store === known.store && isUnmade) putBack(command.content.items);
@@ -51,10 +52,11 @@ function askToEdit(answer) {
 }
 
 function showQuestion() {
-  $("shortage-yes").hidden = !menu.canEditStock;
-  $("shortage-no").textContent = words.text(menu.canEditStock ? "no" : "ok");
+  const canEdit = menu.secrets.length > 0;
+  $("shortage-yes").hidden = !canEdit;
+  $("shortage-no").textContent = words.text(canEdit ? "no" : "ok");
   if (!shortAnswer) return;
-  $("shortage-text").textContent = words.text(menu.canEditStock ? "editQuestion" : "askStaff");
+  $("shortage-text").textContent = words.text(canEdit ? "editQuestion" : "askStaff");
   $("shortage-detail").textContent = words.shortDetail(shortAnswer.missing);
 }
 $("shortage-no").addEventListener("click", () => $("shortage").close());
@@ -76,19 +78,18 @@ function goTo(screen, fruit = null) {
 }
 
 function showScreen() {
-  const asked = location.hash.slice(1);
-  const screen = ["order", "stock", "board"].includes(asked) ? asked : "order";
+  const links = [...document.querySelectorAll("nav a:not([hidden])")];
+  const screen = links.some((link) => link.hash === location.hash) ? location.hash.slice(1) : "order";
   for (const one of ["order", "stock", "board"]) $(one).hidden = one !== screen;
   $("checkout").hidden = screen !== "order";
   known.screen = screen;
-  for (const link of document.querySelectorAll("nav a")) {
-    if (link.hash === `#${screen}`) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
+  for (const link of links) link.ariaCurrent = link.hash === `#${screen}` ? "page" : "false";
   showStaff();
   showRows();
   showOrders();
+  placeCards();
 }
+$("edit-link").hidden = menu.secrets.length === 0;
 for (const link of document.querySelectorAll("nav a")) {
   link.addEventListener("click", (event) => { event.preventDefault(); goTo(link.hash.slice(1)); });
 }
@@ -101,15 +102,17 @@ $("skip").addEventListener("click", (event) => { event.preventDefault(); $("main
 
 // MARK: Stores
 
+// The others are found by typing a part of their name.
+const mostListed = 20;
+
 function showStores() {
-  const names = known.stores.includes(known.store) ? known.stores : [known.store, ...known.stores];
-  const options = names.map((name) => {
-    const option = make("option", { text: storeName(name) });
-    option.value = name;
-    return option;
-  });
-  if (!menu.hasFixedStores) options.push(make("option", { text: words.text("other"), value: "", "data-other": "" }));
+  const listed = known.stores.slice(0, mostListed);
+  const names = listed.includes(known.store) ? listed : [known.store, ...listed];
+  const options = names.map((value) => make("option", { text: storeName(value), value }));
+  const hasOthers = !menu.hasFixedStores || known.stores.length > mostListed;
+  if (hasOthers) options.push(make("option", { text: words.text("other"), value: "", "data-other": "" }));
   $("store").replaceChildren(...options);
+  $("all-stores").replaceChildren(...known.stores.map((value) => make("option", { value })));
   $("store").selectedIndex = names.indexOf(known.store);
 }
 
@@ -117,12 +120,13 @@ function choose(store) {
   known.store = store;
   localStorage.setItem("juice-store", store);
   // After a reload the choice holds, not the link that led here.
-  history.replaceState(null, "", `/${location.hash}`);
+  if (!terminal) history.replaceState(null, "", `/${location.hash}`);
   known.levels = new Map();
   known.takesOrders = true;
-  clearApplied();
+  clearRows();
   showStores();
   showStock();
+  showCards();
   listen();
 }
 
@@ -139,7 +143,7 @@ $("other-form").addEventListener("submit", (event) => {
   const name = $("other-name").value;
   if (isStore(name)) return choose(name);
   event.preventDefault();
-  $("other-said").textContent = words.text("storeTooLong");
+  $("other-said").textContent = words.text(menu.hasFixedStores ? "noSuchStore" : "storeTooLong");
 });
 $("other-no").addEventListener("click", () => $("other").close());
 
@@ -155,7 +159,7 @@ function showStock() {
   });
   for (const button of juices) {
     const { id } = button.juice;
-    button.show(words, lackingWith(button.juice), quantityOf(id));
+    button.show(words, lackingOf(button.juice), quantityOf(id));
     button.element.disabled = !known.takesOrders;
   }
   $("no-store").hidden = known.takesOrders;
@@ -174,15 +178,10 @@ function showLink() {
 function showWords() {
   document.documentElement.lang = known.language;
   document.title = words.text("title");
-  for (const element of document.querySelectorAll("[data-text]")) {
-    element.textContent = words.text(element.dataset.text);
-  }
-  for (const element of document.querySelectorAll("[data-label]")) {
-    element.setAttribute("aria-label", words.text(element.dataset.label));
-  }
-  for (const button of document.querySelectorAll("[data-language]")) {
-    button.setAttribute("aria-pressed", String(button.dataset.language === known.language));
-  }
+  const all = (selector) => document.querySelectorAll(selector);
+  for (const element of all("[data-text]")) element.textContent = words.text(element.dataset.text);
+  for (const element of all("[data-label]")) element.ariaLabel = words.text(element.dataset.label);
+  for (const button of all("[data-language]")) button.ariaPressed = button.dataset.language === known.language;
   clearApplied();
   for (const show of [
     showCards, showOrders, showStores, showStock, showBoard, showAnswers, showLink, showQuestion, showStaff,

@@ -50,9 +50,6 @@ function followCancel({ id, state, answer, refusal }) {
   if (order.state === "cancelled") commands.drop("order", id);
 }
 
-// The items of an order of this page; undefined if it is no longer listed.
-export const itemsOfOrder = (id) => orders.get(id)?.items;
-
 function makeRow(order) {
   const row = new OwnOrder(() => {
     if (order.state === "open" || order.state === "made") commands.send("cancel", order.store, { cancel: true }, { id: order.id });
@@ -74,7 +71,7 @@ export function showOrders() {
     rows.delete(id);
   }
   for (const order of orders.values()) {
-    (rows.get(order.id) ?? makeRow(order)).show(words, order, clock.format(order.at));
+    (rows.get(order.id) ?? makeRow(order)).show(words, order, clock(order.at));
   }
   $("orders").hidden = orders.size === 0 || known.screen !== "order";
   keep(storageName, [...orders.values()]);

@@ -1,6 +1,6 @@
 // The state that all parts of the page share.
 
-import { Commands } from "/commands.js";
+import { Commands, forgetAll, restored, storageName } from "/commands.js";
 import { Words } from "/words.js";
 
 export const $ = (id) => document.getElementById(id);
@@ -13,11 +13,17 @@ for (const juice of menu.juices) juice.recipe = Object.entries(juice.recipe).map
 export const isStore = (name) => Boolean(name) && new TextEncoder().encode(name).length <= 128
   && (!menu.hasFixedStores || menu.stores.includes(name));
 
+const link = new URLSearchParams(location.search);
+// After how many seconds without a touch the page starts over, on a public terminal. Such a page keeps nothing but what has no
+// answer yet.
+export const terminal = link.has("terminal") ? Number(link.get("terminal")) || 90 : null;
+if (terminal && restored(storageName).length === 0) forgetAll();
+
 export const known = {
   // The visitor's choice, the kiosk's setting, or the browser's language.
   language: [localStorage.getItem("juice-language"), menu.language, ...navigator.languages.map((one) => one.slice(0, 2)), "en"]
     .find((one) => one === "en" || one === "ko"),
-  store: [new URLSearchParams(location.search).get("store"), localStorage.getItem("juice-store"), menu.stores[0]].find(isStore),
+  store: [link.get("store"), localStorage.getItem("juice-store"), menu.stores[0]].find(isStore),
   stores: [],
   levels: new Map(),
   // Whether orders for the store are accepted.
@@ -26,7 +32,7 @@ export const known = {
   link: "connecting",
   board: null,
   answers: [],
-  // The fruit that the last order was short of; the stock screen highlights it.
+  // The fruit that the last order was short of; on the stock screen it gets the focus.
   shortFruit: null,
 };
 export const commands = new Commands();

@@ -14,19 +14,12 @@ for (const row of rows) {
   };
   row.less.addEventListener("click", () => step(-1));
   row.more.addEventListener("click", () => step(1));
-  row.field.addEventListener("keydown", (event) => {
-    const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
-    if (by === undefined) return;
-    event.preventDefault();
-    const value = (row.number ?? (mode() === "set" ? known.levels.get(row.fruit.id) ?? 0 : 0)) + by;
-    row.field.value = mode() === "set" ? String(Math.max(0, value)) : value > 0 ? `+${value}` : String(value);
-  });
 }
 
 const mode = () => $("mode").querySelector(":checked").value;
 
 $("mode").addEventListener("change", () => {
-  for (const row of rows) row.field.value = "";
+  clearRows();
   showStaff();
   showRows();
 });
@@ -37,21 +30,18 @@ $("edit").addEventListener("submit", (event) => {
   for (const row of rows) {
     const number = row.number;
     row.field.setAttribute("aria-invalid", String(number === undefined));
-    if (number === undefined) {
-      row.applied.textContent = words.text("badNumber");
-      row.field.focus();
-      return;
-    }
+    if (number === undefined) return complain(row, "badNumber");
     if (number !== null && !(mode() === "add" && number === 0)) amounts[row.fruit.id] = number;
   }
-  if (Object.keys(amounts).length === 0) {
-    rows[0].applied.textContent = words.text("nothingToApply");
-    rows[0].field.focus();
-    return;
-  }
-  for (const row of rows) row.applied.textContent = "";
+  if (Object.keys(amounts).length === 0) return complain(rows[0], "nothingToApply");
+  clearApplied();
   commands.send("restock", known.store, { [mode()]: amounts });
 });
+
+function complain(row, text) {
+  row.applied.textContent = words.text(text);
+  row.field.focus();
+}
 
 // Shows the levels from the service's answer, not the requested ones.
 export function showApplied(answer) {
@@ -59,7 +49,7 @@ export function showApplied(answer) {
   for (const row of rows) {
     const left = answer.left[row.fruit.id];
     if (left === undefined) continue;
-    row.applied.textContent = words.applied(left);
+    row.applied.textContent = words.text("applied", words.count(left));
     row.field.value = "";
   }
 }
@@ -68,20 +58,13 @@ export function showApplied(answer) {
 let said = null;
 
 // Signs in or out. Resolves to the status, 0 if the kiosk was not reached.
-async function signIn(method, secret) {
-  const headers = secret ? { Authorization: `Bearer ${secret}` } : {};
-  try {
-    return (await fetch("/api/staff", { method, headers })).status;
-  } catch {
-    return 0;
-  }
-}
+const signIn = (method, headers) => fetch("/api/staff", { method, headers }).then(({ status }) => status, () => 0);
 
 $("sign-in").addEventListener("submit", async (event) => {
   event.preventDefault();
   const secret = $("token").value.trim();
   // It has to fit into a header.
-  const status = /^[\x21-\x7e]+$/.test(secret) ? await signIn("POST", secret) : 401;
+  const status = /^[\x21-\x7e]+$/.test(secret) ? await signIn("POST", { Authorization: `Bearer ${secret}` }) : 401;
   if (status !== 204) {
     say({ 0: "notReached", 429: "tryLater" }[status] ?? "secretRefused");
     return $("token").select();
@@ -91,12 +74,15 @@ $("sign-in").addEventListener("submit", async (event) => {
   focusRow(known.shortFruit);
 });
 
-// The browser is locked only once the kiosk has confirmed it.
-$("lock").addEventListener("click", async () => {
-  if (await signIn("DELETE") !== 204) return say("notReached");
-  letIn(false);
-  $("token").focus();
-});
+// Signs staff out, and resolves to whether the kiosk has confirmed it.
+export async function lock() {
+  const isLocked = await signIn("DELETE") === 204;
+  if (isLocked) letIn(false);
+  else say("notReached");
+  return isLocked;
+}
+
+$("lock").addEventListener("click", async () => { if (await lock()) $("token").focus(); });
 
 function say(text) {
   said = text;
@@ -113,8 +99,10 @@ export function letIn(isStaff) {
 export function showStaff() {
   const { isStaff } = commands;
   $("staff-said").textContent = said ? words.text(said) : "";
-  $("editing-off").hidden = menu.canEditStock;
-  $("sign-in").hidden = !menu.canEditStock || isStaff;
+  $("sign-in").hidden = isStaff;
+  $("token-label").textContent = words.text(menu.secrets.join(" ") || "token");
+  // Phones show digits.
+  $("token").inputMode = menu.secrets.includes("token") ? "text" : "numeric";
   $("edit").hidden = !isStaff;
   $("edit").dataset.mode = mode();
   $("lock").hidden = !isStaff;
@@ -137,9 +125,14 @@ export function showRows() {
     row.less.setAttribute("aria-label", `${name} −1`);
     row.less.setAttribute("aria-disabled", String(amount === 0));
     row.more.setAttribute("aria-label", `${name} +1`);
-    row.element.classList.toggle("is-wanted", row.fruit.id === known.shortFruit);
   }
 }
 
-// Clears results that belong to another store or language.
+// Clears results, which are in one language.
 export function clearApplied() { for (const row of rows) row.applied.textContent = ""; }
+
+// Clears what was typed, too, which was meant for one store and one way of editing.
+export function clearRows() {
+  clearApplied();
+  for (const { field } of rows) field.value = "";
+}

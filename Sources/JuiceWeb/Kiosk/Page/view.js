@@ -3,17 +3,12 @@
 import { plain } from "/words.js";
 
 export function make(name, { className, text, ...attributes } = {}, ...children) {
-  const element = document.createElement(name);
+  const space = ["svg", "rect", "line"].includes(name) ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml";
+  const element = document.createElementNS(space, name);
   if (className) element.className = className;
   if (text !== undefined) element.textContent = text;
   for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value);
   element.append(...children);
-  return element;
-}
-
-function makeSVG(name, attributes) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value);
   return element;
 }
 
@@ -22,7 +17,11 @@ export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-export const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+// A time of day, after its date unless that is today.
+export function clock(time) {
+  const [then, now] = [time, Date.now()].map((at) => new Date(at).toLocaleString("sv").split(" "));
+  return then[0] === now[0] ? then[1] : then.join(" ");
+}
 
 // The colour of a fruit, by its place on the menu.
 const tone = (index) => `var(--tone-${index % 8})`;
@@ -67,10 +66,6 @@ export class JuiceButton {
     glass.style.setProperty("--juice", `linear-gradient(to top, ${stops.join(", ")})`);
     this.element = make("button", { className: "juice", type: "button", "data-juice": juice.id },
       glass, make("span", { className: "about" }, this.name, this.recipe, this.state), this.chosen);
-    this.element.addEventListener("keydown", (event) => {
-      // Ignore key repeat: holding a key down is one press.
-      if (event.repeat && (event.key === "Enter" || event.key === " ")) event.preventDefault();
-    });
     this.element.addEventListener("click", onPress);
   }
 
@@ -81,7 +76,7 @@ export class JuiceButton {
     // Sighted people see the number; screen readers say what it counts.
     this.chosen.replaceChildren(...(quantity > 0 ? [
       make("span", { text: String(quantity), "aria-hidden": "true" }),
-      make("span", { className: "hidden", text: words.inBasket(quantity) }),
+      make("span", { className: "hidden", text: words.text("inBasket", words.number(quantity)) }),
     ] : []));
     this.element.classList.toggle("is-short", short.length > 0);
   }
@@ -89,7 +84,7 @@ export class JuiceButton {
 
 // A juice in the basket: its name, a field and steppers for how many, and a button that removes it.
 export class BasketLine {
-  #quantity = 0;
+  quantity = 0;
 
   constructor(juice, most) {
     this.juice = juice;
@@ -103,20 +98,15 @@ export class BasketLine {
       make("div", { className: "stepper" }, this.less, this.field, this.more), this.remove);
   }
 
-  get quantity() { return this.#quantity; }
-
   // Only here is the field written: a stock event must not take away a digit that is being typed.
-  set quantity(quantity) {
-    this.#quantity = quantity;
-    this.field.value = String(quantity);
-  }
+  set(quantity) { this.field.value = this.quantity = quantity; }
 
   show(words) {
     const name = words.juice(this.juice);
     this.name.textContent = name;
     this.less.setAttribute("aria-label", `${name} −1`);
     this.more.setAttribute("aria-label", `${name} +1`);
-    this.remove.setAttribute("aria-label", words.removing(name));
+    this.remove.setAttribute("aria-label", words.text("removing", name));
   }
 }
 
@@ -139,7 +129,7 @@ export class OwnOrder {
     this.time.textContent = time;
     this.store.textContent = plain(store);
     this.text.textContent = words.items(items);
-    this.said.textContent = words.cancelResult(cancel);
+    this.said.textContent = words.outcome(cancel);
     this.cancel.textContent = words.text(can ? "cancelOrder" : state);
     this.cancel.setAttribute("aria-label", `${this.cancel.textContent}: ${this.text.textContent}, ${time}`);
     // Not `disabled`: the button would lose the focus.
@@ -173,22 +163,19 @@ export class StockRow {
   }
 }
 
-// Draws one bar per step: juices made above the axis, out of stock below it.
-export function drawChart(place, { made, outOfStock }) {
+// Draws one bar per step, juices made above the axis and out of stock below it, and the scale.
+export function drawChart(place, words, { made, outOfStock }) {
   const [width, height, gap] = [600, 140, 2];
   const step = width / made.length;
   const most = Math.max(4, ...made, ...outOfStock);
-  const scale = (height / 2 - 4) / most;
-  const svg = makeSVG("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" });
-  made.forEach((count, index) => {
-    const x = index * step + gap / 2;
-    const size = { x, width: step - gap, rx: 2 };
-    if (count > 0) {
-      svg.append(makeSVG("rect", { ...size, y: height / 2 - 1 - count * scale, height: count * scale, class: "made" }));
-    }
-    const short = outOfStock[index];
-    if (short > 0) svg.append(makeSVG("rect", { ...size, y: height / 2 + 1, height: short * scale, class: "short" }));
-  });
-  svg.append(makeSVG("line", { x1: 0, x2: width, y1: height / 2, y2: height / 2, class: "axis" }));
-  place.replaceChildren(svg);
+  const bar = (kind) => (count, index) => {
+    const size = (count / most) * (height / 2 - 1);
+    const y = kind === "made" ? height / 2 - 1 - size : height / 2 + 1;
+    return make("rect", { x: index * step + gap / 2, width: step - gap, rx: 2, y, height: size, class: kind });
+  };
+  place.replaceChildren(
+    make("p", { className: "scale" }, ...[most, 0, most].map((count) => make("span", { text: words.number(count) }))),
+    make("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+      ...made.map(bar("made")), ...outOfStock.map(bar("short")),
+      make("line", { x1: 0, x2: width, y1: height / 2, y2: height / 2, class: "axis" })));
 }

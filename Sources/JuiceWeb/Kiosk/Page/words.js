@@ -1,12 +1,12 @@
-// The page's own texts, each in English and in Korean. Those of answers are the service's.
+// The page's own texts, each in English and in Korean, with {} for each value. Those of answers are the service's.
 
 const texts = {
   // The header.
   title: ["Juice Maker", "쥬스 메이커"], skip: ["Skip to the content", "본문으로 건너뛰기"], screens: ["Screens", "화면"],
-  order: ["Order", "주문"], editStock: ["Edit stock", "재고 추가"], board: ["Board", "현황"],
+  order: ["Order", "주문"], editStock: ["Edit stock", "재고 수정"], board: ["Board", "현황"],
   store: ["Store", "매장"], other: ["Another store…", "다른 매장…"], otherStore: ["The store's name", "매장 이름"],
-  storeTooLong: ["This name is too long.", "이름이 너무 길어요."], choose: ["Choose", "선택"], cancel: ["Cancel", "취소"],
-  language: ["Language", "언어"],
+  storeTooLong: ["This name is too long.", "이름이 너무 길어요."], noSuchStore: ["There is no such store.", "그런 매장은 없어요."],
+  choose: ["Choose", "선택"], cancel: ["Cancel", "취소"], language: ["Language", "언어"],
   // The connection.
   connecting: ["Connecting…", "연결하는 중…"], restoring: ["Reading the stock…", "재고를 읽는 중…"], live: ["Live", "실시간"],
   lost: ["No connection", "연결 끊김"], unreachable: ["Not reachable", "연결할 수 없음"],
@@ -18,31 +18,49 @@ const texts = {
   noneFound: ["No juice has this name.", "이런 이름의 쥬스는 없어요."],
   noStore: ["This store has no stock yet, so no orders are taken for it. Staff open it by adding stock.",
     "아직 재고가 없는 매장이라 주문을 받지 않아요. 직원이 재고를 추가하면 주문할 수 있어요."],
-  basket: ["Basket", "장바구니"], sendOrder: ["Order", "주문하기"], editQuestion: ["Edit the stock?", "재고를 수정할까요?"],
+  inBasket: ["{} in the basket", "장바구니에 {}잔"], removing: ["Remove {}", "{} 빼기"],
+  basketIsFull: ["A basket holds at most {} kinds of juice.", "장바구니에는 쥬스를 {}가지까지 담을 수 있어요."],
+  emptyBasket: ["Basket: empty", "빈 장바구니"], basketOf: ["Basket: {}", "장바구니 {}잔"], basket: ["Basket", "장바구니"],
+  sendOrder: ["Order", "주문하기"], editQuestion: ["Edit the stock?", "재고를 수정할까요?"],
   askStaff: ["Please ask the staff: they can add more.", "직원에게 말씀해 주세요. 직원이 재고를 채울 수 있어요."],
   yes: ["Yes", "예"], no: ["No", "아니요"], ok: ["OK", "확인"],
   yourOrders: ["Your orders", "내 주문"], cancelOrder: ["Cancel", "주문 취소"], cancelling: ["Cancelling…", "취소하는 중…"],
   cancelled: ["Cancelled", "취소됨"], kept: ["Not cancelled", "취소되지 않음"],
   // What was sent.
+  ordering: ["Ordering {}…", "{} 주문 중…"], editing: ["Editing the stock…", "재고를 수정하는 중…"],
+  late: ["No answer for 10 s. Still waiting for it. Asking again never orders twice.",
+    "10초가 지나도 응답이 없어요. 계속 기다릴게요. 다시 물어도 한 번만 처리돼요."],
+  unsent: ["Not sent yet. Trying again.", "아직 보내지 못했어요. 다시 시도하고 있어요."],
+  limited: ["Too many orders at once. Trying again in {} s.", "주문이 한꺼번에 너무 많아요. {}초 뒤에 다시 시도할게요."],
+  refused: ["It could not be sent: {}", "보낼 수 없어요: {}"],
+  moreCards: ["{} more without an answer", "응답을 기다리는 요청 {}개 더"],
   commandsOfPage: ["What you sent", "보낸 요청"], askAgain: ["Ask again", "다시 묻기"], dismiss: ["Dismiss", "지우기"],
   signedOut: ["Please sign in again.", "다시 로그인해 주세요."], reload: ["Please reload the page.", "화면을 새로 고쳐 주세요."],
   // The stock.
   editingOff: ["The stock cannot be edited on this page. Staff edit it elsewhere.",
     "이 화면에서는 재고를 수정할 수 없어요. 직원이 다른 곳에서 수정해요."],
-  staffSecret: ["Staff PIN or token", "직원 PIN 또는 토큰"], unlock: ["Unlock", "잠금 해제"], lock: ["Lock", "잠그기"],
-  secretRefused: ["This PIN or token is not right.", "PIN이나 토큰이 맞지 않아요."],
+  pin: ["Staff PIN", "직원 PIN"], token: ["Staff token", "직원 토큰"], "token pin": ["Staff PIN or token", "직원 PIN 또는 토큰"],
+  unlock: ["Unlock", "잠금 해제"], lock: ["Lock", "잠그기"],
+  secretRefused: ["That is not right. Please try again.", "맞지 않아요. 다시 입력해 주세요."],
   tryLater: ["Too many wrong tries. Try again in a minute.", "너무 많이 틀렸어요. 1분 뒤에 다시 시도해 주세요."],
   notReached: ["The kiosk cannot be reached.", "키오스크에 연결할 수 없어요."],
   mode: ["How to edit", "수정 방법"], modeStep: ["One by one", "하나씩"], modeAdd: ["Add several", "여러 개씩"],
   modeSet: ["Set counts", "개수 정하기"], apply: ["Apply", "적용"],
+  applied: ["Applied: {}", "적용됨: {}"],
   nothingToApply: ["Enter at least one change.", "수정할 수량을 하나 이상 입력해 주세요."],
   badNumber: ["Only whole numbers up to 1,000,000,000.", "1,000,000,000 이하의 정수만 쓸 수 있어요."],
   // The board.
   rate: ["Orders a second", "초당 주문"],
   madeLately: ["Made, 5 min", "5분간 제조"], shortLately: ["Out of stock, 5 min", "5분간 재고 부족"],
-  cancelledLately: ["Cancelled, 5 min", "5분간 취소"], chart: ["Made and out of stock, last 5 minutes", "제조와 재고 부족, 최근 5분"],
+  cancelledLately: ["Cancelled, 5 min", "5분간 취소"],
+  chart: ["Made and out of stock, in each 5\u00a0s of the last 5 minutes", "제조와 재고 부족, 최근 5분간 5초마다"],
+  chartSummary: ["In the last 5 minutes: made {}, out of stock {}", "최근 5분 동안 제조 {}건, 재고 부족 {}건"],
+  fiveMinutesAgo: ["5 min ago", "5분 전"], now: ["now", "지금"],
   made: ["made", "제조"], outOfStock: ["out of stock", "재고 부족"],
   lastAnswers: ["Last answers", "최근 응답"], repeated: ["answered before", "이미 응답함"], noAnswers: ["Nothing yet.", "아직 없어요."],
+  // A public terminal.
+  stillThere: ["Are you still there?", "계속 사용하시겠어요?"], goOn: ["Go on", "계속하기"],
+  startingOver: ["This page is about to start over for the next customer.", "곧 다음 손님을 위해 처음 화면으로 돌아가요."],
 };
 
 // Text from a topic may hold characters that break the line or reverse the direction of the text around them.
@@ -57,7 +75,7 @@ export const storeName = (name) => (name.search(hidden) < 0 && !/^[" ]| $/.test(
   : JSON.stringify(name).replace(hidden, escaped));
 
 // The same for text within a sentence: Unicode isolates keep it from changing the sentence's direction.
-const isolated = (text) => `\u2068${plain(text)}\u2069`;
+export const isolated = (text) => `\u2068${plain(text)}\u2069`;
 
 export class Words {
   constructor(menu, language) {
@@ -68,7 +86,7 @@ export class Words {
 
   #say(english, korean) { return this.language === "ko" ? korean : english; }
 
-  text(name) { return this.#say(...texts[name]); }
+  text(name, ...values) { return this.#say(...texts[name]).replaceAll("{}", () => values.shift()); }
   fruit(id) { return this.fruits.get(id)?.[this.language] ?? isolated(id); }
   juice(id) { return this.juices.get(id)?.[this.language] ?? isolated(id); }
   number(value, digits = 0) {
@@ -82,60 +100,31 @@ export class Words {
   // How much of each fruit is lacking.
   lacks(short) {
     return short.map(({ fruit, lack }) => this.#say(
-      `${this.number(lack)}\u00a0${this.fruit(fruit)} short`, `${this.fruit(fruit)} ${this.number(lack)}개\u00a0부족`)).join(" · ");
+      `${this.fruit(fruit)}: ${this.number(lack)}\u00a0short`, `${this.fruit(fruit)} ${this.number(lack)}개\u00a0부족`)).join(" · ");
   }
 
-  // 2 × kiwi juice, mango juice
+  // 2 × kiwi juice, banana juice, and mango juice
   items(items) {
-    return items.map(({ juice, quantity }) => {
+    return new Intl.ListFormat(this.language).format(items.map(({ juice, quantity }) => {
       const [name, number] = [this.juice(juice), this.number(quantity)];
       return quantity === 1 ? name : this.#say(`${number} × ${name}`, `${name} ${number}잔`);
-    }).join(", ");
+    }));
   }
 
-  ordering(items) { return this.#say(`Ordering ${this.items(items)}…`, `${this.items(items)} 주문 중…`); }
-
-  cancelling(items) { return this.#say(`Cancelling ${this.items(items)}…`, `${this.items(items)} 주문을 취소하는 중…`); }
-
-  // How the last cancel of an order ended.
-  cancelResult({ answer, refusal } = {}) {
+  // How a command ended.
+  outcome({ answer, refusal } = {}) {
     return answer ? this.answer(answer) : refusal ? this.refused(refusal.code) : "";
   }
 
   // How many juices are in the basket.
   basket(items) {
     const sum = items.reduce((sum, item) => sum + item.quantity, 0);
-    if (sum === 0) return this.#say("Basket: empty", "빈 장바구니");
-    return this.#say(`Basket: ${this.number(sum)}`, `장바구니 ${this.number(sum)}잔`);
-  }
-
-  basketIsFull(kinds) {
-    return this.#say(`A basket holds at most ${kinds} kinds of juice.`, `장바구니에는 쥬스를 ${kinds}가지까지 담을 수 있어요.`);
-  }
-
-  // How many of a juice are in the basket.
-  inBasket(quantity) { return this.#say(`${this.number(quantity)} in the basket`, `장바구니에 ${this.number(quantity)}잔`); }
-
-  removing(name) { return this.#say(`Remove ${name}`, `${name} 빼기`); }
-
-  editing() { return this.#say("Editing the stock…", "재고를 수정하는 중…"); }
-
-  late() {
-    return this.#say("No answer for 10 s. Still waiting for it. Asking again never orders twice.",
-      "10초가 지나도 응답이 없어요. 계속 기다릴게요. 다시 물어도 한 번만 처리돼요.");
-  }
-
-  unsent() { return this.#say("Not sent yet. Trying again.", "아직 보내지 못했어요. 다시 시도하고 있어요."); }
-
-  // A rate-limited command.
-  limited(seconds) {
-    return this.#say(`Too many orders at once. Trying again in ${seconds} s.`,
-      `주문이 한꺼번에 너무 많아요. ${seconds}초 뒤에 다시 시도할게요.`);
+    return this.text(sum === 0 ? "emptyBasket" : "basketOf", this.number(sum));
   }
 
   refused(code) {
     const why = this.text({ signedOut: "signedOut", editingIsOff: "editingOff", unknownStore: "noStore" }[code] ?? "reload");
-    return this.#say(`It could not be sent: ${why}`, `보낼 수 없어요: ${why}`);
+    return this.text("refused", why);
   }
 
   shortDetail(missing) {
@@ -146,11 +135,4 @@ export class Words {
 
   // What the service says of a command, or would say in this language.
   answer(answer) { return plain(answer.texts[this.language]); }
-
-  applied(count) { return this.#say(`Applied: ${this.count(count)}`, `적용됨: ${this.count(count)}`); }
-
-  chartSummary(made, short) {
-    return this.#say(`In the last 5 minutes: made ${this.number(made)}, out of stock ${this.number(short)}`,
-      `최근 5분 동안 제조 ${this.number(made)}건, 재고 부족 ${this.number(short)}건`);
-  }
 }

@@ -1,0 +1,60 @@
+"""A public terminal: its page starts over when it is left alone."""
+
+import urllib.parse
+
+from selenium.webdriver.common.keys import Keys
+
+from case import KioskTest
+from stand import all_of, one
+
+
+class TerminalTest(KioskTest):
+    def open(self, seconds, url=None):
+        self.driver.get(f"{url or self.stand.url}?store={self.store}&terminal={seconds}")
+        self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the page is live")
+
+    def test_the_next_visitor_finds_nothing_of_the_last(self):
+        self.open(3)
+        self.order("kiwi")
+        self.wait_for_card("juiceMade", "kiwi")
+        self.speak("ko")
+        self.press("banana")
+        self.unlock()
+        self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
+        self.choose("main")
+        # Whoever is still there goes on.
+        self.wait(lambda: one(self.driver, "#idle").is_displayed(), "the question")
+        self.keys(Keys.ESCAPE)
+        self.wait(lambda: not one(self.driver, "#idle").is_displayed(), "the question is gone")
+        self.assertTrue(one(self.driver, "#lock").is_displayed())
+        self.wait(lambda: one(self.driver, "#order-title").text == "In stock", "it has started over")
+        self.wait(lambda: self.driver.execute_script("return document.querySelector('#store').value") == self.store, "its store")
+        self.assertEqual(one(self.driver, "#basket-open").text, "Basket: empty")
+        self.assertEqual(all_of(self.driver, ".own-order, .answer-card"), [])
+        self.go("stock")
+        self.assertTrue(one(self.driver, "#token").is_displayed())
+
+    def test_the_page_stays_while_the_kiosk_cannot_be_reached(self):
+        kiosk, url = self.stand.open_kiosk("--any-store")
+        self.open(1, url)
+        kiosk.stop()
+        self.press("kiwi")
+        self.wait(lambda: one(self.driver, "#staff-said").get_attribute("textContent"), "it tried to start over")
+        self.assertEqual(one(self.driver, "#basket-open").text, "Basket: 1")
+        kiosk, _ = self.stand.open_kiosk("--any-store", http=urllib.parse.urlparse(url).netloc)
+        try:
+            self.wait(lambda: one(self.driver, "#basket-open").text == "Basket: empty", "it has started over")
+        finally:
+            kiosk.stop()
+
+    def test_what_has_no_answer_keeps_the_page(self):
+        self.open(1)
+        self.stand.stage.tell("service stop")
+        try:
+            self.order("kiwi")
+            self.wait_for_card("late", "No answer for 10 s")
+            self.assertEqual(len(all_of(self.driver, ".own-order")), 1)
+        finally:
+            self.stand.stage.tell("service start")
+        self.wait(lambda: self.count("kiwi") == "7", "it was made")
+        self.wait(lambda: all_of(self.driver, ".own-order") == [], "it has started over")
