@@ -165,7 +165,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
                 throw LogError(
                     .stop,
                     "another process has joined the group \(configuration.group) as instance"
-                        + " \"\(configuration.instanceID)\"; give each its own --instance-id")
+                        + " \"\(configuration.instanceID)\"; give each its own --instance-id", subject: .setting)
             }
             logger.notice("fenced by another member of the same id; rejoining the group")
             rejoinedAt = .now
@@ -180,7 +180,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
             throw LogError(
                 .stop,
                 "a member of the group \(configuration.group) has another assignor; every member must have"
-                    + " partition.assignment.strategy=range (\(error.code.name))")
+                    + " partition.assignment.strategy=range (\(error.code.name))", subject: .setting)
         }
         let logError = LogError(error)
         if logError.remedy == .stop { throw logError }

@@ -375,7 +375,7 @@ package struct Worker<Log: KafkaPort> {
         if timers.isPublishDue(at: now) { publish() }
         switch try log.poll(maxRecords: failures.batchLimit, wait: hasWork(at: now) ? .never : .briefly) {
         case .records(let records, let ends):
-            for end in ends { readEnds[end.input] = end.offset }
+            for end in ends where readEnds.updateValue(end.offset, forKey: end.input) != end.offset { timers.hasUnpublished = true }
             if let stray = firstStray(in: records) {
                 try stop(at: stray, "a record claims to be at offset \(stray.offset) again")
             } else if !records.isEmpty {
@@ -557,7 +557,7 @@ private struct Timers {
     private var publishedAt: Timestamp = 0
     private var checkedAt: Timestamp = 0
     private var committedAt: Timestamp = 0
-    private var hasUnpublished = false
+    var hasUnpublished = false
 
     mutating func committed(at now: Timestamp, commands: Int) {
         committedAt = now

@@ -42,6 +42,19 @@ import Testing
         #expect(cluster.committedOrders == 1)
     }
 
+    /// What a till has aborted needs no answer. It would count as lag until the next order.
+    @Test func positionsArePublishedPastWhatWasAborted() {
+        harness.order("a", "banana")
+        cluster.now += 1_500
+        harness.run()
+        cluster.beginForeignTransaction(in: Place(topic: .orders, partition: 0))
+        cluster.endForeignTransactions()
+        harness.run()
+        cluster.now += 1_500
+        harness.run()
+        #expect(cluster.committedOrders == 3)
+    }
+
     /// A reader of the journal must not have to read far.
     @Test func aPositionNoteStandsOnceInAThousandRecords() {
         let harness = Harness(maxBatch: 500)
