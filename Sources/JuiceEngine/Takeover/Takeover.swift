@@ -80,13 +80,15 @@ final class Takeover {
         targets = assignment.partitions.filter { !leftOut.contains($0) }.map { partition in
             TakeoverTarget(partition, mismatches: mismatches.filter { $0.input.partition % assignment.partitionCount == partition })
         }
+        // Beside an owner that goes on, the group must not have handled more than is read of the journals.
+        if isInspection { stage = .groupOffsets }
         if targets.isEmpty { stage = .done }
     }
 
     var isDone: Bool { stage == .done }
 
     /// Whether owners and positions are known, and all else that comes before a claim.
-    var knowsPositions: Bool { ![.extents, .tail, .claims].contains(stage) }
+    var knowsPositions: Bool { ![.groupOffsets, .extents, .tail, .claims].contains(stage) }
 
     /// What is being read, for people; nil if nothing is.
     var unread: String? {
@@ -253,11 +255,7 @@ final class Takeover {
             if reading.isDone { try finishReading() }
         case .groupOffsets:
             groupOffsets.merge(try log.groupOffsets(of: targets.flatMap(inputs).sorted())) { $1 }
-            stage = .membership
-            guard isInspection else { break }
-            for target in targets { target.skipClaim() }
-            // What only repeats ask for is not read.
-            beginRestoring()
+            stage = isInspection ? .extents : .membership
         case .confirming:
             // What was deleted while it was read would look as if it had never been there.
             let found = try log.extents(of: partitions).extents
@@ -320,6 +318,10 @@ final class Takeover {
         case .tail:
             let further = targets.compactMap { $0.nextTail() }
             if further.isEmpty { read(.claims, targets.map { $0.claimsToRead() }) } else { read(.tail, further) }
+        case .claims where isInspection:
+            for target in targets { target.skipClaim() }
+            // What only repeats ask for is not read.
+            beginRestoring()
         case .claims: stage = .groupOffsets
         case .between: try finishBetween()
         case .stock, .journal:

@@ -285,4 +285,26 @@ import Testing
         #expect(takeOver("fourth") == nil)
         #expect(cluster.answers().last == "juiceMade next")
     }
+
+    /// Its owner answers and commits for its group between any two calls of the look.
+    @Test(arguments: 0..<16) func aLookBesideAnOwnerFindsNoLoss(steps: Int) throws {
+        let owner = Harness(cluster, member: "owner")
+        owner.order("a", "banana")
+        let assignment = cluster.assignment(ofOrders: [0])
+        let settings = WorkerSettings(
+            menu: cluster.menu, language: .english, partitionCount: 1, group: "group-0", instance: "doctor")
+        let inspection = Inspection(
+            log: SimulatedPort(cluster: cluster, member: "doctor", operatorOf: assignment), settings: settings,
+            assignment: assignment)
+        for step in 0..<100 where !inspection.isDone {
+            if step == steps {
+                owner.order("b", "kiwi")
+                cluster.now += 1_500
+                owner.run()
+            }
+            try inspection.step()
+        }
+        #expect(inspection.isDone)
+        #expect(inspection.partitions.map(\.fault) == [nil])
+    }
 }
