@@ -22,6 +22,8 @@ package final class BrokerWatch: Sendable {
         /// Whether the log has a line about this outage.
         var isLogged = false
         var recoveredAt: ContinuousClock.Instant?
+        /// Brokers to which connections failed before the first answer of any; nil after it.
+        var unreached: Set<String>? = []
     }
 
     /// How much an error says of why no broker answers.
@@ -29,12 +31,9 @@ package final class BrokerWatch: Sendable {
         case nothing, symptom, reason, refusal
 
         init(_ error: KafkaError?) {
-            switch error {
-            case let error? where error.broker == nil: self = .nothing
-            case let error? where error.code.isRefusal: self = .refusal
-            case let error?: self = ErrorExplainer.isSymptom(error.message) ? .symptom : .reason
-            case nil: self = .nothing
-            }
+            self = .nothing
+            guard let error, error.broker != nil else { return }
+            self = error.code.isRefusal ? .refusal : ErrorExplainer.isSymptom(error.message) ? .symptom : .reason
         }
     }
 
@@ -88,12 +87,18 @@ package final class BrokerWatch: Sendable {
         let isNews = state.withLock { state in
             if state.phase == .reachable { state.phase = .suspected }
             let (weight, known) = (Weight(error), Weight(state.fault))
-            if weight > .symptom { state.lastFailure = error }
+            if weight > .symptom, let broker = error.broker {
+                state.lastFailure = error
+                // Later one of them may have been lost for a moment. Before the first answer there is no doubt: who starts a
+                // command with a wrong port should not have to wait.
+                state.unreached?.insert(broker)
+                if state.unreached?.count ?? 0 >= bootstrapServers.split(separator: ",").count { state.phase = .unreachable }
+            }
             guard weight > .nothing, weight >= known else { return false }
             state.fault = error
             guard state.phase == .unreachable else { return false }
             onOutage(sentence(error))
-            guard weight > max(known, .symptom) else { return false }
+            guard weight > .symptom, weight > known || !state.isLogged else { return false }
             state.isLogged = true
             return true
         }
@@ -142,7 +147,7 @@ package final class BrokerWatch: Sendable {
     /// A broker has answered.
     package func reached() {
         let isNews = state.withLock { state in
-            defer { (state.phase, state.fault, state.isLogged) = (.reachable, nil, false) }
+            defer { (state.phase, state.fault, state.isLogged, state.unreached) = (.reachable, nil, false, nil) }
             guard state.phase == .unreachable else { return false }
             state.recoveredAt = .now
             onOutage(nil)

@@ -155,8 +155,10 @@ class ClientContext: @unchecked Sendable {
     }
 
     fileprivate func log(level: Int32, facility: String, line: String) {
-        explainer.observe(facility: facility, line: line)
+        let failure = explainer.observe(facility: facility, line: line)
         guard let hooks else { return }
+        // The same error waits for the client to be polled, which a call that waits for a broker may delay for seconds.
+        if let failure { hooks.onError?(failure) }
         hooks.logger.log(
             level: min(Self.level(syslog: level, line: line), hooks.logCeiling), "\(KafkaConfiguration.hidingSecret(in: line))",
             metadata: ["librdkafka": .string(facility)])

@@ -67,19 +67,24 @@ extension ClientHandle {
         return ClusterMetadata(brokers: answers.last?.brokers ?? [], topics: answers.flatMap(\.topics))
     }
 
-    private func describe(topic name: String?, timeout: Duration) throws(KafkaError) -> ClusterMetadata {
+    /// The names of all topics that the client may describe.
+    func topicNames(timeout: Duration) throws(KafkaError) -> [String] {
+        try describe(topic: nil, all: true, timeout: timeout).topics.map(\.name)
+    }
+
+    private func describe(topic name: String?, all: Bool = false, timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         let topic = name.flatMap { rd_kafka_topic_new(pointer, $0, nil) }
         if name != nil, topic == nil { throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory }
         defer { if let topic { rd_kafka_topic_destroy(topic) } }
 
         var result: UnsafePointer<rd_kafka_metadata>?
-        let code = rd_kafka_metadata(pointer, 0, topic, &result, timeout.milliseconds)
+        let code = rd_kafka_metadata(pointer, all ? 1 : 0, topic, &result, timeout.milliseconds)
         if let error = KafkaError(code) { throw error }
         guard let metadata = result?.pointee else { throw .outOfMemory }
         defer { rd_kafka_metadata_destroy(result) }
 
         let brokers = UnsafeBufferPointer(start: metadata.brokers, count: Int(metadata.broker_cnt))
-        let topics = UnsafeBufferPointer(start: metadata.topics, count: Int(metadata.topic_cnt)).prefix(1)
+        let topics = UnsafeBufferPointer(start: metadata.topics, count: Int(metadata.topic_cnt)).prefix(all ? .max : 1)
         return ClusterMetadata(
             brokers: brokers.map { .init(id: $0.id, address: "\(String(cString: $0.host)):\($0.port)") },
             topics: topics.map(ClusterMetadata.Topic.init))
@@ -95,7 +100,8 @@ extension ClusterMetadata.Topic {
                 replicas: Array(UnsafeBufferPointer(start: $0.replicas, count: Int($0.replica_cnt))),
                 inSyncReplicas: Array(UnsafeBufferPointer(start: $0.isrs, count: Int($0.isr_cnt))))
         }
-        error = KafkaError(topic.err, message: "topic \(name): \(String(cString: rd_kafka_err2str(topic.err)))")
+        let fault = KafkaError.Code(topic.err).isMissing ? " does not exist" : ": \(String(cString: rd_kafka_err2str(topic.err)))"
+        error = KafkaError(topic.err, message: "topic \(name)\(fault)")
     }
 }
 

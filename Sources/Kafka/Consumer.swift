@@ -243,6 +243,9 @@ public final class Consumer {
         return try handle.metadata(topics: topics, timeout: timeout)
     }
 
+    /// The names of all topics that it may describe.
+    package func topicNames(timeout: Duration) throws(KafkaError) -> [String] { try handle.topicNames(timeout: timeout) }
+
     /// Takes what is queued, an error if anything, and frees it.
     private func discard() {
         releaseMessages()
@@ -255,7 +258,7 @@ public final class Consumer {
         let metadata = try metadata(topics: topics, timeout: timeout)
         if let missing = topics.first(where: { metadata[$0] == nil }) {
             throw metadata.topics.lazy.compactMap(\.error).first
-                ?? KafkaError(code: .unknownTopic, message: "topic \(missing) is unknown")
+                ?? KafkaError(code: .unknownTopic, message: "topic \(missing) does not exist")
         }
         return metadata.topics.flatMap { topic in
             topic.partitions.map { TopicPartition(topic: topic.name, partition: $0.number) }

@@ -131,6 +131,9 @@ extension KafkaError.Code {
         return denials.contains(self)
     }
 
+    /// Whether a topic or a partition does not exist.
+    public var isMissing: Bool { [.unknownTopicOrPartition, .unknownTopic, .unknownPartition].contains(self) }
+
     /// Whether neither a retry nor a new client can help: a right is missing or a setting is refused.
     public var isHopeless: Bool { isDenial || Self.refusedSettings.contains(self) }
 
@@ -265,13 +268,19 @@ final class ErrorExplainer: Sendable {
 
     var sessionTimedOut: Bool { session.load(ordering: .acquiring) }
 
-    func observe(facility: String, line: String) {
+    /// - Returns: why a connection could not be made, if the line says so.
+    func observe(facility: String, line: String) -> KafkaError? {
         if facility == "SESSTMOUT" { session.store(true, ordering: .releasing) }
+        if facility == "FAIL", let match = line.firstMatch(of: /\]: (.*: (Connect to .* failed|Failed to resolve .*):.*)/) {
+            return explained(KafkaError(code: .transport, message: String(match.1)))
+        }
         // The broker also names partitions that it did not try to add because of that one.
-        guard facility == "ADDPARTS", line.contains("authorization failed"),
+        if facility == "ADDPARTS", line.contains("authorization failed"),
             let start = line.firstRange(of: "Failed to add partition")
-        else { return }
-        partition.withLock { $0 = String(line[start.lowerBound...]) }
+        {
+            partition.withLock { $0 = String(line[start.lowerBound...]) }
+        }
+        return nil
     }
 
     /// Learns from OpenSSL's verdict on a certificate in a broker's chain, and returns whether the certificate is valid.

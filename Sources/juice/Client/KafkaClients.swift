@@ -15,13 +15,13 @@ struct KafkaClients: Sendable {
     let capabilities: BrokerCapabilities
     let topics: TopicNames
     /// How long commands wait for brokers and answers.
-    let timeout: Duration
+    var timeout: Duration
     /// The user's librdkafka properties, which may contain secrets.
     let properties: [String: String]
-    /// Receives librdkafka's log at level debug.
+    /// Says when no broker answers. Receives librdkafka's log at level debug.
     let logger: Logger
     /// Learns from all clients why no broker answers.
-    private(set) var watch: BrokerWatch
+    let watch: BrokerWatch
 
     /// The address where a broker is tried if none is given.
     private static let standardAddress = "127.0.0.1:9092"
@@ -32,13 +32,13 @@ struct KafkaClients: Sendable {
     ) {
         (self.bootstrapServers, self.capabilities, self.topics) = (bootstrapServers, capabilities, topics)
         (self.properties, self.timeout, self.logger) = (properties, timeout, logger)
-        // No line is logged: a command that needs brokers now ends with an error.
-        watch = BrokerWatch(bootstrapServers: bootstrapServers, logger: .lines(level: .critical) { _ in })
+        watch = BrokerWatch(bootstrapServers: bootstrapServers, logger: logger)
     }
 
     init(_ options: ClientOptions) throws(Failure) { try self.init(options.kafka, timeout: options.timeout) }
 
-    init(_ options: KafkaOptions, timeout: Duration = .seconds(10)) throws(Failure) {
+    /// - Parameter logger: by default as the options say.
+    init(_ options: KafkaOptions, timeout: Duration = .seconds(10), logger: Logger? = nil) throws(Failure) {
         let (configured, running) = (options.bootstrapServers, RunFiles.ofThisUser().live())
         if configured == nil, options.requireBrokers {
             throw Failure(
@@ -49,14 +49,7 @@ struct KafkaClients: Sendable {
         self.init(
             bootstrapServers: servers, capabilities: running.contains(servers) ? .embedded : .full,
             topics: TopicNames(prefix: options.topicPrefix), properties: try KafkaProperties.read(options), timeout: timeout,
-            logger: options.general.logger(default: .warning))
-    }
-
-    /// The same, with changes of the brokers' state in the log of a command that waits for them.
-    func watching(_ logger: Logger) -> KafkaClients {
-        var clients = self
-        clients.watch = BrokerWatch(bootstrapServers: bootstrapServers, logger: logger)
-        return clients
+            logger: logger ?? options.general.logger())
     }
 
     /// The configuration of a service on these brokers, as far as all commands that need one have it in common.
@@ -162,7 +155,7 @@ extension KafkaClients {
         while true {
             do throws(KafkaError) {
                 _ = try client.metadata(topics: [], timeout: deadline.step(timeout))
-                return
+                return watch.reached()
             } catch {
                 guard error.remedy == .retry else { throw failure(error) }
                 if deadline.isOver || watch.fault?.code.isRefusal ?? false { throw unavailable }
@@ -209,14 +202,15 @@ extension KafkaClients {
     /// The message for the user that explains a Kafka error. After a timeout it asks whether a broker answers at all.
     func failure(_ error: KafkaError) -> Failure {
         switch error.code {
-        case .unknownTopicOrPartition, .unknownTopic, .unknownPartition:
+        case _ where error.code.isMissing:
             Failure(
-                .configuration, "the topics do not exist: \(error.message)",
-                hint: "`juice topics create` creates them, `juice topics check` shows what is missing")
+                .configuration, "the service's topics are not complete: \(error.message)",
+                hint: "`juice topics check` shows what is missing, or which --topic-prefix has topics")
         case .invalidArgument: Failure(.configuration, error.message)
         case _ where error.code.exceededLimit != nil: Failure(.configuration, error.description)
         case _ where error.code.isDenial:
-            Failure(.software, error.description, hint: "docs/SECURITY.md lists the permissions that each command needs")
+            Failure(
+                .software, error.description, hint: "kafka-acls.sh --add grants it: docs/SECURITY.md lists what each command needs")
         case _ where error.remedy == .retry || error.code == .timedOut || error.code == .messageTimedOut:
             error.code.isFromBroker || (try? admin().metadata(topics: [], timeout: .seconds(1))) != nil ? late(error) : unavailable
         default: Failure(.software, error.description)

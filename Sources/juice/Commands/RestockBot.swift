@@ -42,9 +42,9 @@ struct RestockBotCommand: ParsableCommand {
     func run() throws {
         OutputQueue.startAll(kafka.general.logFormat)
         let (plan, interruption) = (try plan(), StopSignal.onInterruption())
-        let (clients, logger) = (try KafkaClients(kafka), kafka.general.logger(default: .notice))
-        logger.started("restock-bot", brokers: clients.bootstrapServers, kafka, ["group": "\(plan.group)"])
-        try plan.run(clients, logger) { interruption.isRequested }
+        let clients = try KafkaClients(kafka)
+        clients.logger.started("restock-bot", brokers: clients.bootstrapServers, kafka, ["group": "\(plan.group)"])
+        try plan.run(clients) { interruption.isRequested }
     }
 
     func plan() throws(Failure) -> RestockBotPlan {
@@ -75,23 +75,22 @@ struct RestockBotPlan: Sendable {
 extension RestockBotPlan {
     /// Runs a bot on this thread until it is asked to end. After an error that passes, another one reads again from the committed
     /// offsets, and makes the same decisions.
-    func run(_ clients: KafkaClients, _ logger: Logger, until isEnded: () -> Bool) throws(Failure) {
-        let clients = clients.watching(logger)
+    func run(_ clients: KafkaClients, until isEnded: () -> Bool) throws(Failure) {
         var bot: RestockBot?
         while !isEnded() {
             do throws(KafkaError) {
-                let current = if let bot { bot } else { try RestockBot(clients, self, logger) }
+                let current = if let bot { bot } else { try RestockBot(clients, self) }
                 bot = current
                 try current.step()
             } catch {
                 if error.code.isHopeless || bot == nil && error.remedy != .retry { throw clients.failure(error) }
                 bot = nil
                 let level = clients.watch.obstacle == nil ? Logger.Level.warning : .info
-                logger.log(level: level, "reading again from the committed offsets: \(error)")
+                clients.logger.log(level: level, "reading again from the committed offsets: \(error)")
                 Thread.sleep(forTimeInterval: 1)
             }
         }
-        logger.notice("stopping: leaving the group")
+        clients.logger.notice("stopping: leaving the group")
         // So that the next bot need not read it again.
         bot?.commit()
     }
@@ -111,8 +110,8 @@ final class RestockBot {
     private var (heardAt, committedAt) = (ContinuousClock.now, ContinuousClock.now)
 
     /// Joins the group as a dynamic member, so that one host can run several bots. Throws if a topic does not exist.
-    init(_ clients: KafkaClients, _ plan: RestockBotPlan, _ logger: Logger) throws(KafkaError) {
-        (self.plan, self.logger, topics, watch) = (plan, logger, clients.topics, clients.watch)
+    init(_ clients: KafkaClients, _ plan: RestockBotPlan) throws(KafkaError) {
+        (self.plan, logger, topics, watch) = (plan, clients.logger, clients.topics, clients.watch)
         let hooks = ClientHooks(logger: logger, logCeiling: .info, onError: watch.noticed)
         let sending = KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "30000"]).merging(clients.base.properties)
         producer = try Producer(configuration: sending.merging(["enable.idempotence": "true"]), hooks: hooks)

@@ -44,7 +44,7 @@ struct ResultsCommand: ParsableCommand {
         let printer = AnswerPrinter(printsJSON: json, findsGaps: orderId == nil)
         defer { printer.flush() }
         let interruption = follow ? StopSignal.onInterruption() : nil
-        let clients = try KafkaClients(client).watching(client.kafka.general.logger(default: .notice))
+        let clients = try KafkaClients(client)
         let filter = AnswerFilter(store: store, order: orderId, showsNotes: notes)
         let reader = try TopicReader(clients, topic: clients.topics.results, of: store)
         if let last {

@@ -150,7 +150,8 @@ extension ServeOptions {
     /// What the service runs with. Without brokers it is to start an embedded one, and name it there.
     func configuration() throws(Failure) -> ServiceConfiguration {
         // Creating a client reports invalid librdkafka properties before the welcome text is printed.
-        let clients = try KafkaClients(kafka)
+        // The service itself says when no broker answers.
+        let clients = try KafkaClients(kafka, logger: .lines(level: .critical))
         _ = try clients.admin()
         var configuration = clients.service(group: group.group, instanceID: instanceId, menu: try menu.load())
         if kafka.bootstrapServers == nil { (configuration.bootstrapServers, configuration.capabilities) = ("", .full) }

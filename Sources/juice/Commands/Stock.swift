@@ -29,7 +29,7 @@ struct StockCommand: ParsableCommand {
     func run() throws {
         let menu = try menu.load()
         let interruption = watch ? StopSignal.onInterruption() : nil
-        let clients = try KafkaClients(client).watching(client.kafka.general.logger(default: .notice))
+        let clients = try KafkaClients(client)
         let reader = try StockReader(clients, store: store)
         func printRecords(_ entries: [StockReader.Entry]) {
             StandardOutput.jsonLines(entries.map { RecordLine.json($0.place, record: $0.bytes) })

@@ -8,12 +8,11 @@ import Logging
 /// The options for the configuration file and the log.
 struct GeneralOptions: ParsableArguments {
     @Option("A JSON file of settings, named like the options.", .file) var config: String?
-    @Option("The log level. Unless given, it is notice for commands that run until they are stopped, else warning.", .word)
-    var logLevel: Logger.Level?
+    @Option("The log level. Unless given, it is notice, and in the demo warning.", .word) var logLevel: Logger.Level?
     @Option("The log format: text, a line for people, or json, an object per line.", .word) var logFormat = LogFormat.text
 
     /// A logger with the given format and level.
-    func logger(default level: Logger.Level) -> Logger { .lines(level: logLevel ?? level, format: logFormat) }
+    func logger(default level: Logger.Level = .notice) -> Logger { .lines(level: logLevel ?? level, format: logFormat) }
 }
 
 /// The options of all commands that use Kafka.

@@ -17,8 +17,9 @@ import Testing
     private static let recovery = "notice Kafka answers at broker:9092 again"
 
     static let rules: [(String, [Event], lines: [String], needsProbe: Bool)] = [
-        ("what a client noticed is only a suspicion", [.down, .closed], [], true),
-        ("which an answer refutes", [.closed, .reached], [], false),
+        ("a broker that never answered is missed at once", [.closed, .slow, .down], [outage], true),
+        ("what a client noticed later is only a suspicion", [.reached, .down, .closed], [], true),
+        ("which an answer refutes", [.reached, .closed, .reached], [], false),
         ("an outage is one line", [.closed, .slow, .closed, .down, .broken, .slow], [outage], true),
         ("and its end another", [.closed, .slow, .reached, .reached], [outage, recovery], false),
         ("the reason may be known a moment later", [.broken, .slow, .closed, .slow], [outage], true),
@@ -52,7 +53,9 @@ import Testing
 
     @Test func aBrokerOfSeveralIsNamed() {
         let watch = BrokerWatch(bootstrapServers: "a:1,b:2", logger: .quiet)
+        // The other one may answer.
         watch.noticed(KafkaError(code: .transport, message: "connection refused").with(\.broker, "b:2"))
+        #expect(watch.obstacle == nil)
         watch.failed()
         #expect(watch.obstacle == "no Kafka broker answers at a:1,b:2: b:2: connection refused")
         // A client that waits for that broker goes on waiting.

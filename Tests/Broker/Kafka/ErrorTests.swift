@@ -202,6 +202,22 @@ import Testing
         #expect(error.broker == nil)
     }
 
+    /// The log has it seconds before the client is polled for errors.
+    @Test(
+        arguments: [
+            ("FAIL", "Connect to ipv4#127.0.0.1:1 failed: Connection refused (after 0ms in state CONNECT)", "connection refused"),
+            (
+                "FAIL", "Failed to resolve 'nowhere:1': Name or service not known (after 2ms in state CONNECT)",
+                "the name is not resolved (Name or service not known)"
+            ),
+            ("FAIL", "Disconnected (after 4ms in state UP)", nil), ("BRKMAIN", "Connect to x failed: y", nil),
+        ] as [(String, String, String?)])
+    func aConnectionThatCannotBeMadeIsInTheLog(facility: String, text: String, reason: String?) {
+        let error = explainer.observe(facility: facility, line: "[thrd:127.0.0.1:1/bootstrap]: 127.0.0.1:1/bootstrap: \(text)")
+        #expect(error?.message == reason)
+        #expect(error?.broker == reason.map { _ in "127.0.0.1:1" })
+    }
+
     @Test func thePartitionThatWasDeniedIsNamed() {
         let denied = KafkaError(
             code: .topicAuthorizationFailed,
@@ -210,7 +226,9 @@ import Testing
         #expect(explainer.explained(denied).message == denied.message)
         let line = "Failed to add partition \"juice.stock\" [0] to transaction: Broker: Topic authorization failed"
         let bystander = "Failed to add partition \"juice.results\" [0] to transaction: Broker: Operation not attempted"
-        for line in [line, bystander] { explainer.observe(facility: "ADDPARTS", line: "[thrd:main]: TxnCoordinator/1: \(line)") }
+        for line in [line, bystander] {
+            _ = explainer.observe(facility: "ADDPARTS", line: "[thrd:main]: TxnCoordinator/1: \(line)")
+        }
         let error = explainer.explained(denied)
         #expect(error.message == line)
         #expect(error.code == denied.code)

@@ -26,6 +26,13 @@ extension KafkaClients {
             bootstrapServers: servers, capabilities: .embedded, properties: properties, timeout: timeout,
             logger: EmbeddedService.quiet)
     }
+
+    /// The same with another log.
+    func logging(to logger: Logger) -> KafkaClients {
+        KafkaClients(
+            bootstrapServers: bootstrapServers, capabilities: capabilities, topics: topics, properties: properties,
+            timeout: timeout, logger: logger)
+    }
 }
 
 extension BackgroundGroup {
@@ -62,7 +69,7 @@ final class RunningBot: Sendable {
     init(_ clients: KafkaClients, _ plan: RestockBotPlan) {
         Thread { [self] in
             do {
-                try plan.run(clients, log.logger) { [self] in end.isRequested }
+                try plan.run(clients.logging(to: log.logger)) { [self] in end.isRequested }
             } catch { failure.withLock { $0 = error } }
             hasEnded.signal()
         }.start()

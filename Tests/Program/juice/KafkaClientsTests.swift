@@ -90,8 +90,7 @@ struct KafkaClientsTests {
             try await onThread {
                 let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
                 try broker.createTopic("t", partitionCount: 1)
-                let clients = KafkaClients(bootstrapServers: broker.bootstrapServers, logger: EmbeddedService.quiet)
-                    .watching(Logger.lines(level: .notice))
+                let clients = KafkaClients(bootstrapServers: broker.bootstrapServers, logger: .lines(level: .notice))
                 let reader = try TopicReader(clients, topic: "t")
                 let stop = StopSignal()
                 broker.takeDown()

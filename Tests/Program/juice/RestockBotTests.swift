@@ -124,7 +124,7 @@ struct RestockBotTests {
                 bootstrapServers: broker.bootstrapServers, capabilities: .embedded, properties: soon, logger: .quiet)
         }
 
-        func bot() throws -> RestockBot { try RestockBot(clients, RestockBotPlan(group: "bots"), log.logger) }
+        func bot() throws -> RestockBot { try RestockBot(clients.logging(to: log.logger), RestockBotPlan(group: "bots")) }
 
         /// Writes these answers, a second after 1970 began.
         func answer(_ answers: String...) throws {
