@@ -52,6 +52,8 @@ struct JuiceCommand: AsyncParsableCommand {
             try checkName(arguments.first)
             let completed = try Settings(arguments)
             settings = completed
+            // Before any time is parsed.
+            if completed.arguments.contains("--utc") { setenv("TZ", "UTC", 1) }
             var command = try parseAsRoot(completed.arguments)
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
         } catch { end(with: error, settings) }
@@ -78,7 +80,13 @@ struct JuiceCommand: AsyncParsableCommand {
         let text = (message(for: error), hint?.trimmingCharacters(in: .whitespaces))
         let usage = settings?.failure(text.0, hint: text.1) ?? Failure(.usage, text.0, hint: text.1)
         let failure = error as? Failure ?? (code == .validationFailure ? usage : Failure(.software, "\(error)"))
-        StandardError.write(failure.report, isLast: true)
+        StandardError.write(lastWords(failure, settings), isLast: true)
         exit(withError: ExitCode(failure.status.rawValue))
+    }
+
+    /// What standard error gets: as the log is, so that what reads one in JSON can read its end.
+    static func lastWords(_ failure: Failure, _ settings: Settings?) -> String {
+        guard settings?.value(of: "log-format")?.lowercased() == LogFormat.json.rawValue else { return failure.report }
+        return LineLogHandler.line(.json, time: .now, .critical, failure.message, ["hint": "\(failure.hint ?? "")"]) + "\n"
     }
 }

@@ -190,7 +190,7 @@ struct AuditReport: Encodable {
 
     /// The report for people.
     var lines: [String] {
-        func time(_ moment: AuditMoment) -> String { DateTime.utc(milliseconds: moment.timestamp) }
+        func time(_ moment: AuditMoment) -> String { DateTime.text(milliseconds: moment.timestamp) }
         var lines = list(violations, of: missing + doubled + wrong) { "\($0.category)  \($0.place)  \($0.problem)" }
         lines += list(owners, of: owners.count) { owner in
             let end = owner.to.map { " to \($0.offset) (\(time($0)))" } ?? " on"

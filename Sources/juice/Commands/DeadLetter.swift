@@ -232,7 +232,7 @@ extension DeadLetter {
         let rows = letters.map { letter -> [Table.Cell] in
             [
                 .init(letter.position.text, .bold), .init(letter.time, .faint),
-                .init(DisplayWidth.clip(StoreID.visible(letter.store), to: 24)), .init(letter.code.printable, .red),
+                .init(DisplayWidth.clip(StoreID.visible(letter.store), to: Table.widest)), .init(letter.code.printable, .red),
                 .init(letter.source.text.printable), letter.isResent ? .init("yes", .green) : .init("no"),
                 .init(beginning(of: letter.value)), .init(letter.message.printable),
             ]
@@ -252,5 +252,6 @@ extension DeadLetter {
         return rows.map { paint(.faint, DisplayWidth.pad($0, to: 8)) + "  " + $1 + "\n" }.joined()
     }
 
-    private var time: String { timestamp.map(DateTime.text) ?? "-" }
+    /// When it was written, for people.
+    var time: String { timestamp.map(DateTime.text) ?? "-" }
 }

@@ -70,7 +70,7 @@ struct DemoCommand: ParsableCommand {
                 return health.readiness.isEmpty
             },
             // The page shows the answers, and its address must not scroll away.
-            show: kiosk ? { _ in } : AnswerLine.write)
+            show: kiosk ? { _ in } : AnswerCells.write)
         StandardOutput.line(session.tally.summary)
     }
 }

@@ -138,10 +138,11 @@ final class AnswerPrinter {
     /// Whether nothing was printed.
     private(set) var isEmpty = true
     private let printsJSON, findsGaps, showsChanges: Bool
-    private let paint: Paint
     private var trackers: [Name: RevisionTracker] = [:]
     /// One write per line would dominate the cost.
     private var buffer: [UInt8] = []
+    private var rows: [[Table.Cell]] = []
+    private var columns: TableColumns
     private let output: ([UInt8]) -> Void
 
     /// - Parameters:
@@ -154,16 +155,16 @@ final class AnswerPrinter {
         to output: @escaping ([UInt8]) -> Void = StandardOutput.write
     ) {
         (self.printsJSON, self.findsGaps, self.showsChanges) = (printsJSON, findsGaps, showsChanges)
-        (self.paint, self.output) = (paint, output)
+        (columns, self.output) = (TableColumns(paint: paint), output)
     }
 
     func print(_ entry: AnswerFilter.Entry) {
-        defer { if buffer.count > 65_536 { flush() } }
+        defer { if buffer.count > 65_536 || rows.count > 500 { flush() } }
         let answer = entry.answer
         let gap = findsGaps ? answer.flatMap { trackers[Name($0.store), default: RevisionTracker()].gap(before: $0) } : nil
         guard !showsChanges || answer?.revision != nil && answer?.isDuplicate == false else { return }
         isEmpty = false
-        let time = entry.place.timestamp.map(DateTime.text)
+        let time = Table.Cell(entry.place.timestamp.map(DateTime.text) ?? "-", .faint)
         if let answer, let gap {
             let (from, to) = (gap.lowerBound, gap.upperBound)
             let message = from == to ? "revision \(from) is missing" : "revisions \(from) to \(to) are missing"
@@ -172,30 +173,28 @@ final class AnswerPrinter {
                 let missing = #"{"from":\#(from),"message":"\#(message)","store":\#(store),"to":\#(to)}"#
                 buffer += StandardOutput.jsonLine(RecordLine.json(entry.place, [("missing", missing)], record: nil))
             } else {
-                line(AnswerLine.text(time: time, answer.store, ("missing", .red), message, paint: paint))
+                rows.append([time, .init(StoreID.visible(answer.store)), .init("missing", .red), .init(""), .init(message)])
             }
         }
         let place = "partition \(entry.place.partition) offset \(entry.place.offset)"
         if printsJSON {
             buffer += StandardOutput.jsonLine(RecordLine.json(entry.place, record: entry.bytes, isJSON: answer != nil))
         } else if let answer {
-            let text = AnswerLine.text(answer, time: time, paint: paint)
-            line(showsChanges ? text + "  revision \(answer.revision ?? 0)\(answer.amounts)" : text)
-        } else if entry.isNote {
-            let columns = [time, place, String(decoding: entry.bytes, as: UTF8.self).printable]
-            line(columns.compactMap { $0.map { paint(.faint, $0) } }.joined(separator: "  "))
+            let change = showsChanges ? [Table.Cell("revision \(answer.revision ?? 0)\(answer.amounts)")] : []
+            rows.append([time] + AnswerCells.of(answer) + change)
         } else {
-            line("(\(place) is no answer that this version knows)")
+            let note = "\(place)  \(String(decoding: entry.bytes, as: UTF8.self).printable)"
+            rows.append([time, .init(entry.isNote ? note : "(\(place) is no answer that this version knows)", .faint)])
         }
     }
 
     /// Writes what was printed since the last call.
     func flush() {
+        buffer += Array(columns.lines(rows).map { $0 + "\n" }.joined().utf8)
+        rows = []
         if !buffer.isEmpty { output(buffer) }
         buffer.removeAll(keepingCapacity: true)
     }
-
-    private func line(_ text: String) { buffer += Array(text.utf8) + [UInt8(ascii: "\n")] }
 }
 
 extension Answer {

@@ -220,11 +220,11 @@ final class CommandSearch {
         if !answer.isDuplicate, answer.command != .cancel, answer.outcome != .rejected(reason: "cancelled") {
             answered.insert(Name(answer.store))
         }
-        let (word, colour) = AnswerLine.outcome(answer)
+        let (word, colour) = AnswerCells.outcome(answer)
         found.append(
             CommandEvent(
                 topic: record.topic, store: answer.store, place: RecordPlace(record), event: "answer", word: word,
-                colour: colour, text: AnswerLine.message(answer), record: Array(value)))
+                colour: colour, text: AnswerCells.message(answer), record: Array(value)))
     }
 
     private func matches(_ store: BorrowedText) -> Bool { self.store.map { store.bytes.elementsEqual($0.utf8) } ?? true }

@@ -31,7 +31,7 @@ struct TrafficCommand: ParsableCommand {
         let run = String(UInt64.random(in: 0...UInt64(UInt32.max)), radix: 36) + "-"
         let session = try TrafficSession(
             KafkaClients(kafka), stores: stores, orders: traffic.orders, menu: menu.load(), run: run)
-        try session.run(until: { interruption.isRequested }, show: AnswerLine.write)
+        try session.run(until: { interruption.isRequested }, show: AnswerCells.write)
         StandardOutput.line(session.tally.summary)
     }
 }

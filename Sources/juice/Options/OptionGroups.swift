@@ -35,6 +35,8 @@ struct KafkaOptions: ParsableArguments {
 struct ClientOptions: ParsableArguments {
     @Option("How long to wait for brokers and answers.", .duration(in: .milliseconds(1) ... .seconds(86_400)))
     var timeout = Duration.seconds(10)
+    /// ``JuiceCommand`` looks at it before it parses the others, which may be times.
+    @Flag("Show and read times in UTC, not in this machine's zone.") var utc = false
     @OptionGroup var kafka: KafkaOptions
 }
 
@@ -86,14 +88,17 @@ struct TopicOptions: ParsableArguments {
 
 /// The options for a period.
 struct PeriodOptions: ParsableArguments {
-    @Option("Only what was written at or after this time.", .time) var since: Int64?
-    @Option("Only what was written before this time.", .time) var until: Int64?
+    @Option("Only what was written at or after this time.", .time) var since: String?
+    @Option("Only what was written before this time.", .time) var until: String?
 
     /// The time between them.
     func period() throws(Failure) -> TopicReader.Period {
-        let since = max(since ?? 0, TopicReader.always.lowerBound)
-        let until = until ?? TopicReader.always.upperBound
-        guard since < until else { throw Failure(.usage, "--since must be before --until") }
+        let since = max(since.flatMap { TimeText.milliseconds($0) } ?? 0, TopicReader.always.lowerBound)
+        let until = until.flatMap { TimeText.milliseconds($0, after: since) } ?? TopicReader.always.upperBound
+        guard since < until else {
+            let times = [since, until].map { DateTime.text(milliseconds: $0) }
+            throw Failure(.usage, "--since (\(times[0])) must be before --until (\(times[1]))")
+        }
         return since..<until
     }
 }

@@ -112,11 +112,9 @@ extension OptionValue<HTTPAddress> {
     static var address: Self { Self("host:port", "host:port, such as 127.0.0.1:8080") { HTTPAddress($0) } }
 }
 
-extension OptionValue<Int64> {
-    /// A point in time, in milliseconds since 1970.
+extension OptionValue<String> {
+    /// A point in time.
     static var time: Self {
-        Self("time", "how long ago, such as 10m, 2h or 7d, a time of today, such as 12:34, or a date, such as 2026-01-31T12:34") {
-            TimeText.milliseconds($0)
-        }
+        Self("time", TimeText.kinds) { TimeText.milliseconds($0) == nil ? nil : $0 }
     }
 }

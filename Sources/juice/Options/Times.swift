@@ -29,37 +29,53 @@ enum DurationText {
     }
 }
 
-/// A point in time as people write it: how long ago, a time of today, or a date with or without a time of day.
+/// A point in time as people write it: how long ago, a time of day, or a date with or without one.
 enum TimeText {
     /// What the help of a command says of its times.
     static let help = """
-        A time is how long ago, such as 90s, 10m, 1h30m or 7d, a time of today, such as 12:34, or a date, with or without a time: \
-        2026-01-31, 2026-01-31T12:34 or 2026-01-31T12:34:56Z.
+        A time is \(kinds). Without a zone it is of this machine's, or with --utc of UTC. Times are shown so that they can be given.
+        """
+
+    /// Completes "it must be …", too.
+    static let kinds = """
+        how long ago, such as 90s, 10m, 1h30m or 7d, a time of day, such as 12:34, which is the last one that has been, or a date, \
+        with or without a time: 2026-01-31, 2026-01-31T12:34 or 2026-01-31T12:34:56+09:00
         """
 
     /// Parses a time.
     ///
     /// - Parameters:
-    ///   - text: such as `90s`, `1h30m`, `12:34`, `2026-01-31`, `2026-01-31T12:34` or `2026-01-31T12:34:56Z`.
+    ///   - text: such as `90s`, `1h30m`, `12:34`, `2026-01-31`, `2026-01-31T12:34` or `2026-01-31 12:34:56.789+09:00`.
     ///   - now: what the text counts back from.
-    ///   - zone: the time zone of today, and of a date that names none.
+    ///   - after: a time of day that is not after this one is the next.
+    ///   - zone: the time zone of a text that names none.
     /// - Returns: milliseconds since 1970; nil if the text is no time.
-    static func milliseconds(_ text: String, now: Date = .now, zone: TimeZone = .current) -> Int64? {
-        let today = now.formatted(Date.ISO8601FormatStyle(timeZone: zone).year().month().day())
-        let ago = DurationText.parse(text).map { now.timeIntervalSince1970 - $0 / .seconds(1) }
-        let seconds = ago ?? date(text, zone) ?? date("\(today)T\(text)", zone)
-        return seconds.map { Int64($0 * 1000) }
+    static func milliseconds(
+        _ text: String, now: Date = .now, after: Int64 = .min, zone: TimeZone = .current
+    ) -> Int64? {
+        let present = now.timeIntervalSince1970
+        // A day may have 23 hours, and be another one where the text's own zone is.
+        let days = stride(from: 86_400.0, through: -129_600, by: -43_200).map { offset in
+            (now + offset).formatted(Date.ISO8601FormatStyle(timeZone: zone).year().month().day())
+        }
+        let ago = DurationText.parse(text).map { present - $0 / .seconds(1) }
+        let ofDay = days.compactMap { date("\($0)T\(text)", zone) }.filter { $0 * 1000 > Double(after) }
+        let seconds = ago ?? date(text, zone) ?? ofDay.first { $0 <= present } ?? ofDay.last
+        return seconds.map { Int64(($0 * 1000).rounded()) }
     }
 
     private static func date(_ text: String, _ zone: TimeZone) -> Double? {
-        let pattern = /([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?(Z)?)?/
+        let pattern =
+            /([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:\d\d)?)?/
         guard let match = text.wholeMatch(of: pattern) else { return nil }
         func number(_ digits: Substring?) -> Int { digits.flatMap { Int($0) } ?? 0 }
         var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = match.7 == nil ? zone : .gmt
+        guard let named = match.8.map({ TimeZone(identifier: $0 == "Z" ? "GMT" : "GMT\($0)") }) ?? zone else { return nil }
+        calendar.timeZone = named
         let parts = DateComponents(
             calendar: calendar, year: number(match.1), month: number(match.2), day: number(match.3), hour: number(match.4),
             minute: number(match.5), second: number(match.6))
-        return parts.isValidDate ? parts.date?.timeIntervalSince1970 : nil
+        let fraction = match.7.flatMap { Double("0\($0)") } ?? 0
+        return parts.isValidDate ? parts.date.map { $0.timeIntervalSince1970 + fraction } : nil
     }
 }

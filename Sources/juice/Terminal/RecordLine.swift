@@ -62,17 +62,17 @@ struct BytesText {
 
 /// A point in time, from milliseconds since 1970.
 enum DateTime {
-    private static let local = Date.ISO8601FormatStyle(timeZone: .current).year().month().day().dateTimeSeparator(.space)
+    private static let (local, exactLocal) = (style(isExact: false), style(isExact: true))
 
-    /// The local date and time, as `2026-01-31 12:34:56`.
-    static func text(milliseconds: Int64) -> String {
-        date(milliseconds).formatted(local.time(includingFractionalSeconds: false))
+    private static func style(isExact: Bool) -> Date.ISO8601FormatStyle {
+        .init(dateTimeSeparator: .space, timeZoneSeparator: .colon, includingFractionalSeconds: isExact, timeZone: .current)
     }
+
+    /// The local date and time with its zone, as `2026-01-31 12:34:56+09:00`, or in UTC with `--utc`.
+    static func text(milliseconds: Int64) -> String { date(milliseconds).formatted(local) }
 
     /// The same with milliseconds.
-    static func exactText(milliseconds: Int64) -> String {
-        date(milliseconds).formatted(local.time(includingFractionalSeconds: true))
-    }
+    static func exactText(milliseconds: Int64) -> String { date(milliseconds).formatted(exactLocal) }
 
     /// In RFC 3339 and UTC, as `2026-01-31T12:34:56.789Z`.
     static func utc(milliseconds: Int64) -> String {

@@ -7,20 +7,16 @@ import JuiceMessages
 /// column after a Korean name.
 enum DisplayWidth {
     /// The columns of a text without control characters.
-    static func of(_ text: some StringProtocol) -> Int { text.reduce(0) { $0 + width(of: $1) } }
+    static func of(_ text: some StringProtocol) -> Int {
+        text.utf8.allSatisfy { 0x20..<0x7F ~= $0 } ? text.utf8.count : text.reduce(0) { $0 + width(of: $1) }
+    }
 
     /// The text, truncated with "…" if it takes more than `columns`.
     static func clip(_ text: String, to columns: Int) -> String {
         guard of(text) > columns else { return text }
         guard columns > 0 else { return "" }
-        var clipped = ""
-        var used = 0
-        for character in text {
-            let width = width(of: character)
-            if used + width > columns - 1 { break }
-            clipped.append(character)
-            used += width
-        }
+        var clipped = text.prefix(columns)
+        while of(clipped) > columns - 1 { clipped.removeLast() }
         return clipped + "…"
     }
 
@@ -62,10 +58,7 @@ struct Table {
         let text: String
         var colour: Paint.Colour?
 
-        init(_ text: String, _ colour: Paint.Colour? = nil) {
-            self.text = text
-            self.colour = colour
-        }
+        init(_ text: String, _ colour: Paint.Colour? = nil) { (self.text, self.colour) = (text, colour) }
     }
 
     let titles: [String]
@@ -74,20 +67,16 @@ struct Table {
     /// - Parameter rows: as many cells as titles each.
     init(_ titles: [String], _ rows: [[Cell]]) { (self.titles, self.rows) = (titles, rows) }
 
+    /// No column is wider than this, so that a single long text does not move the others out of sight: its own line is longer.
+    static let widest = 48
+
     /// A line with the titles and one per row, without trailing spaces. Columns of numbers are aligned right.
     func lines(paint: Paint) -> [String] {
-        let lines = [titles.map { Cell($0, .faint) }] + rows
-        let widths = titles.indices.map { column in lines.map { DisplayWidth.of($0[column].text) }.max() ?? 0 }
-        let areNumbers = titles.indices.map { column in
+        var columns = TableColumns(paint: paint, narrowest: 0)
+        columns.numbers = titles.indices.filter { column in
             rows.allSatisfy { $0[column].text.allSatisfy { $0.isNumber || $0 == "–" } }
         }
-        return lines.map { line in
-            let last = line.lastIndex { !$0.text.isEmpty } ?? 0
-            return line.indices.prefix(last + 1).map { column in
-                let width = column == last && !areNumbers[column] ? 0 : widths[column]
-                return paint(line[column].colour, DisplayWidth.pad(line[column].text, to: width, alignsRight: areNumbers[column]))
-            }.joined(separator: "  ")
-        }
+        return columns.lines([titles.map { Cell($0, .faint) }] + rows)
     }
 
     func print() { StandardOutput.line(lines(paint: .forStandardOutput()).joined(separator: "\n")) }
@@ -110,8 +99,8 @@ struct Paint: Sendable {
     static let none = Paint(isEnabled: false)
 
     /// With colours on a terminal, unless the environment disables them (https://no-color.org).
-    static func forStandardOutput(environment: [String: String] = ProcessInfo.processInfo.environment) -> Paint {
-        Paint(isEnabled: StandardOutput.isTerminal && wantsColour(environment))
+    static func forStandardOutput() -> Paint {
+        Paint(isEnabled: StandardOutput.isTerminal && wantsColour(ProcessInfo.processInfo.environment))
     }
 
     static func wantsColour(_ environment: [String: String]) -> Bool {
@@ -124,32 +113,52 @@ struct Paint: Sendable {
     }
 }
 
-/// Formats an answer as one line.
-enum AnswerLine {
-    /// `2026-01-31 12:34:56  gangnam       made          pos-1             juice made: kiwi juice`.
-    static func text(_ answer: Answer, time: String?, paint: Paint) -> String {
-        let rest = DisplayWidth.pad(answer.id.printable, to: 16) + "  " + message(answer)
-        return text(time: time, answer.store, outcome(answer), rest, paint: paint)
+/// Columns of a table that are as wide as what they hold. Lines that are written before the next ones are known widen the columns
+/// for those.
+struct TableColumns {
+    let paint: Paint
+    /// How wide a column is at least.
+    let narrowest: Int
+    /// Those that are aligned right.
+    var numbers: [Int] = []
+    private var widths: [Int: Int] = [:]
+
+    init(paint: Paint, narrowest: Int = 12) { (self.paint, self.narrowest) = (paint, narrowest) }
+
+    /// A line for each row, which ends with its last cell that is not empty.
+    mutating func lines(_ rows: [[Table.Cell]]) -> [String] {
+        for row in rows {
+            // What ends a line needs no width.
+            for (column, cell) in row.enumerated() where column < row.count - 1 || numbers.contains(column) {
+                widths[column] = max(widths[column] ?? narrowest, min(DisplayWidth.of(cell.text), Table.widest))
+            }
+        }
+        return rows.map { row in
+            let last = row.lastIndex { !$0.text.isEmpty } ?? 0
+            return row.prefix(last + 1).enumerated().map { column, cell in
+                let isNumber = numbers.contains(column)
+                let width = column == last && !isNumber ? 0 : widths[column] ?? 0
+                return paint(cell.colour, DisplayWidth.pad(cell.text, to: width, alignsRight: isNumber))
+            }.joined(separator: "  ")
+        }
+    }
+}
+
+/// Formats an answer as cells of a table.
+enum AnswerCells {
+    /// The store, what became of the command, its id and what the answer says.
+    static func of(_ answer: Answer) -> [Table.Cell] {
+        let (word, colour) = outcome(answer)
+        return [.init(StoreID.visible(answer.store)), .init(word, colour), .init(answer.id.printable), .init(message(answer))]
     }
 
     /// What the answer says, and whether it was given before.
     static func message(_ answer: Answer) -> String { answer.message.printable + (answer.isDuplicate ? "  (repeated)" : "") }
 
-    /// The same with anything else that became known of a store.
-    static func text(
-        time: String?, _ store: String, _ outcome: (word: String, colour: Paint.Colour), _ rest: String, paint: Paint
-    ) -> String {
-        let columns = [
-            time.map { paint(.faint, $0) }, DisplayWidth.pad(StoreID.visible(store), to: 12),
-            paint(outcome.colour, DisplayWidth.pad(outcome.word, to: 12)), rest,
-        ]
-        return columns.compactMap(\.self).joined(separator: "  ")
-    }
-
     /// Prints answers, one per line, with one write.
     static func write(_ answers: [Answer]) {
-        guard !answers.isEmpty else { return }
-        StandardOutput.write(answers.map { text($0, time: nil, paint: .none) + "\n" }.joined())
+        var columns = TableColumns(paint: .none)
+        StandardOutput.write(columns.lines(answers.map(of)).map { $0 + "\n" }.joined())
     }
 
     static func outcome(_ answer: Answer) -> (word: String, colour: Paint.Colour) {

@@ -143,7 +143,10 @@ struct TimeTextTests {
             ("90s", 999_910), ("10m", 999_400), ("1h30m", 994_600), ("7d", 395_200), ("0s", 1_000_000),
             ("1970-01-02", 54000), ("1970-01-02T12:34", 99240),
             ("1970-01-02 00:00:05", 54005), ("1970-01-02T00:00:05Z", 86405),
-            ("2024-02-29T00:00Z", 1_709_164_800), ("12:34", 963_240), ("23:59:58", 1_004_398), ("12:34Z", 995_640),
+            ("2024-02-29T00:00Z", 1_709_164_800), ("12:34", 963_240), ("12:34Z", 995_640),
+            // A time of day is the last one that has been, also just after midnight and in another zone.
+            ("23:59:58", 917_998), ("22:46:40", 1_000_000), ("22:46:41", 913_601), ("13:47Z", 913_620), ("08:46-05:00", 999_960),
+            ("1970-01-02T00:00:05+09:00", 54005),
         ] as [(String, Int64)]
     )
     func readsTimes(text: String, seconds: Int64) throws {
@@ -151,9 +154,22 @@ struct TimeTextTests {
         #expect(TimeText.milliseconds(text, now: Self.now, zone: zone) == seconds * 1000)
     }
 
+    /// At 22:46:40. The end of a period comes after its beginning, and may be to come.
+    @Test(
+        arguments: [
+            ("22:00", nil, 997_200), ("23:00", nil, 914_400), ("23:00", "22:00", 1_000_800), ("23:00", "20:00", 1_000_800),
+            ("00:10", "23:50", 918_600), ("12:00", "7d", 961_200),
+        ] as [(String, String?, Int64)]
+    )
+    func anEndComesAfterItsBeginning(text: String, since: String?, seconds: Int64) throws {
+        let zone = try #require(Self.seoul)
+        let since = since.flatMap { TimeText.milliseconds($0, now: Self.now, zone: zone) } ?? 0
+        #expect(TimeText.milliseconds(text, now: Self.now, after: since, zone: zone) == seconds * 1000)
+    }
+
     @Test(arguments: [
         "", "10", "m", "-5m", "1.5h", "2w", "yesterday", "2026-13-01", "2026-02-29", "2026-01-31T25:00", "2026-1-31",
-        "2026-01-31T12", "2026-01-31Z", "2026-01-31T12:34+09:00", "24:34", "12", "12:3", "9999999999s",
+        "2026-01-31T12", "2026-01-31Z", "2026-01-31T12:34+9", "24:34", "12", "12:3", "9999999999s",
     ])
     func refusesAnythingElse(text: String) {
         #expect(TimeText.milliseconds(text, now: Self.now) == nil)
@@ -163,6 +179,7 @@ struct TimeTextTests {
         func period(_ options: String...) throws -> TopicReader.Period { try PeriodOptions.parse(options).period() }
         #expect(try period() == TopicReader.always)
         #expect(try period("--since", "1960-01-01", "--until", "1970-01-02T00:00Z") == 0..<86_400_000)
-        #expect(throws: Failure(.usage, "--since must be before --until")) { try period("--since", "1h", "--until", "2h") }
+        let failure = #expect(throws: Failure.self) { try period("--since", "2026-01-02T00:00Z", "--until", "2026-01-01T00:00Z") }
+        #expect(failure?.message.contains(/^--since \(2026-01-0.*\) must be before --until \(202/) == true)
     }
 }

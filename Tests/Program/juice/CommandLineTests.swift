@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Hummingbird
 import JuiceMessages
 import JuiceWeb
@@ -54,6 +55,18 @@ struct CommandLineTests {
         let failure = #expect(throws: Failure.self) { try JuiceCommand.checkName("serv") }
         #expect(failure?.report.contains("there is no command \"serv\"; did you mean serve?") == true)
         #expect(failure?.status == .usage)
+    }
+
+    /// A log in JSON ends in JSON, wherever its format was set.
+    @Test(arguments: [
+        (["serve"], [:], false), (["serve", "--log-format", "json"], [:], true), (["serve"], ["JUICE_LOG_FORMAT": "JSON"], true),
+    ])
+    func theLastWordsAreAsTheLog(arguments: [String], environment: [String: String], isJSON: Bool) throws {
+        let failure = Failure(.software, "it\nfailed", hint: "do this")
+        let words = JuiceCommand.lastWords(failure, try Settings(arguments, environment: environment))
+        let object = try? JSONDecoder().decode([String: String].self, from: Data(words.utf8))
+        #expect(object?["message"] == (isJSON ? failure.message : nil) && object?["hint"] == (isJSON ? failure.hint : nil))
+        #expect(isJSON || words == failure.report)
     }
 
     @Test func everyCommandShowsExamples() {

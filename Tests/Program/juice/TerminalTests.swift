@@ -80,8 +80,25 @@ struct TerminalTests {
                 """#
         )
         #expect(
-            AnswerLine.text(answer, time: "12:34:56", paint: .none)
-                == "12:34:56  강남          rejected      pos-1             no juice is\u{FFFD}called so  (repeated)")
+            AnswerCells.of(answer).map(\.text) == ["강남", "rejected", "pos-1", "no juice is\u{FFFD}called so  (repeated)"])
+    }
+
+    /// Lines are written before the next ones are known. A single long text moves no other.
+    @Test func columnsAreAsWideAsWhatTheyHold() {
+        var columns = TableColumns(paint: .none, narrowest: 2)
+        func lines(_ ids: [String]) -> [String] { columns.lines(ids.map { [.init($0), .init("x")] }) }
+        let (id, endless) = (String(repeating: "i", count: 42), String(repeating: "e", count: 60))
+        #expect(lines(["a"]) == ["a   x"])
+        #expect(lines(["a", id]).map(\.count) == [45, 45])
+        #expect(lines(["a", endless]).map(\.count) == [Table.widest + 3, 63])
+        #expect(lines(["a"]).map(\.count) == [Table.widest + 3])
+    }
+
+    @Test func timesNameTheirZoneAndCanBeGiven() {
+        for text in [DateTime.text(milliseconds: 1_769_862_896_000), DateTime.exactText(milliseconds: 1_769_862_896_000)] {
+            #expect(text.contains(/(Z|[+-]\d\d:\d\d)$/))
+            #expect(TimeText.milliseconds(text) == 1_769_862_896_000)
+        }
     }
 
     @Test func logLinesAreForPeople() {
