@@ -161,9 +161,16 @@ public enum StoreID {
 
     /// What is left of an id for the eye. Ids whose looks are equal, as `String` compares them, look alike.
     public static func look(of id: String) -> String {
+        if id.utf8.allSatisfy({ 0x21..<0x7F ~= $0 }) { return id }
         let words = id.unicodeScalars.filter { $0.properties.isWhitespace || !$0.isInvisible }.split(
             whereSeparator: \.properties.isWhitespace)
         return words.map { String(String.UnicodeScalarView($0)) }.joined(separator: " ")
+    }
+
+    /// The ids that look like others of them, in groups.
+    public static func alike(_ ids: some Sequence<String>) -> [[String]] {
+        // Looks are compared as texts, ids by their bytes.
+        Dictionary(grouping: ids, by: look).values.filter { $0.count > 1 }.map { $0.sorted() }.sorted { $0[0] < $1[0] }
     }
 }
 

@@ -204,7 +204,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
             return nil
         }
         guard let orders = metadata[topics.orders]?.partitionCount, let restocks = metadata[topics.restocks]?.partitionCount else {
-            let reason = metadata.topics.lazy.compactMap(\.error).first?.description ?? "topics are missing"
+            let reason = metadata.topics.lazy.compactMap(\.error).first?.advised ?? "topics are missing"
             if waitingSince == nil { logger.warning("waiting for another assignment: \(reason)") }
             let since = waitingSince ?? .now
             waitingSince = since
@@ -266,7 +266,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
             let error = metadata.topics.first { $0.name == missing }?.error
             if let error, error.code.isDenial { throw LogError(error) }
             throw LogError(
-                .now - since < Self.longestAbsence ? .retry : .stop, error?.description ?? "the topic \(missing) is gone")
+                .now - since < Self.longestAbsence ? .retry : .stop, error?.advised ?? "the topic \(missing) is gone")
         }
         missingSince = nil
         var found = try extents(of: partitions, in: metadata)
@@ -389,7 +389,7 @@ extension LogError {
             case _ where error.code.exceededLimit != nil: .setting
             default: .call
             }
-        self.init(remedy, error.description + error.code.neededRights + error.code.refusingSetting, subject: subject)
+        self.init(remedy, error.advised, subject: subject)
     }
 
     /// Calls a Kafka client and turns its errors into the engine's.
@@ -400,33 +400,30 @@ extension LogError {
     }
 }
 
-extension KafkaError.Code {
-    /// The rights that the service needs, if one is missing; otherwise empty. librdkafka names the resource of a denied request at
-    /// best, and never the right.
-    var neededRights: String {
+extension KafkaError {
+    /// With what an operator has to correct: the rights that the service needs, of which librdkafka names at best the resource, the
+    /// setting of a topic by which brokers refuse a record, or a topic that is gone.
+    var advised: String { description + advice }
+
+    private var advice: String {
         let needs: String
-        switch self {
+        switch code {
         case .topicAuthorizationFailed:
             needs = "Read and Write on its topics (on dead letters only Write), DescribeConfigs, and Create with --create-topics"
         case .groupAuthorizationFailed: needs = "Read on its group"
         case .transactionalIDAuthorizationFailed: needs = "Write on transactional ids that begin with GROUP/"
         case .clusterAuthorizationFailed: needs = "no right on the cluster, unless it is to create topics"
+        case .messageTooLarge, .recordListTooLarge: return "; the topic's max.message.bytes is less"
+        // What the service writes has the time of its clock.
+        case .invalidTimestamp:
+            return "; the service's clock and the brokers' differ, or the topic's message.timestamp.before.max.ms or"
+                + " message.timestamp.after.max.ms is too small: see docs/OPERATIONS.md#durability"
+        case .invalidRecord: return "; a record without a key needs the topic's cleanup.policy to be delete"
+        case _ where code.isMissing:
+            return "; it was deleted: `juice topics check` says how to create it, `juice doctor` what to do then"
         default: return ""
         }
         return "; the service needs \(needs): see docs/SECURITY.md"
-    }
-
-    /// The setting of a topic by which brokers refuse a record; otherwise empty.
-    var refusingSetting: String {
-        switch self {
-        case .messageTooLarge, .recordListTooLarge: "; the topic's max.message.bytes is less"
-        // What the service writes has the time of its clock.
-        case .invalidTimestamp:
-            "; the service's clock and the brokers' differ, or the topic's message.timestamp.before.max.ms or"
-                + " message.timestamp.after.max.ms is too small: see docs/OPERATIONS.md#retention"
-        case .invalidRecord: "; a record without a key needs the topic's cleanup.policy to be delete"
-        default: ""
-        }
     }
 }
 

@@ -127,7 +127,7 @@ package struct OrderService: Service {
                 }
                 if let found, found.problems.isEmpty { otherOwner = try liveOwner(of: found, admin) }
             } catch {
-                guard error.remedy == .retry else { throw .failed(error.description + error.code.neededRights) }
+                guard error.remedy == .retry else { throw .failed(error.advised) }
                 // Topics just created have no leaders for a moment. A partition without one answers no lookup.
                 let reason = error.code.isFromBroker ? error.description : watch.lastFailure ?? error.description
                 if error.code.isFromBroker { watch.reached() }

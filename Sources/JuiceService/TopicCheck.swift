@@ -44,6 +44,8 @@ package struct TopicCheck: Sendable {
         package let fault: String
         package let fix: String
 
+        package init(_ fault: String, fix: String) { (self.fault, self.fix) = (fault, fix) }
+
         package var description: String { "\(fault)\n  fix it with: \(fix)" }
     }
 
@@ -83,6 +85,8 @@ package struct TopicCheck: Sendable {
         var owners: [JournalOwners.LastClaim] = []
         /// A store in the wrong partition of the stock topic; looked for if there are no claims.
         var misplaced: MisplacedStore?
+        /// Prefixes of which all topics exist; looked for if none of this one do.
+        var otherPrefixes: [String] = []
 
         subscript(topic: String) -> ClusterMetadata.Topic? { metadata[topic] }
     }
@@ -121,8 +125,7 @@ package struct TopicCheck: Sendable {
     /// The topics and, if brokers describe them, their settings.
     private func cluster(_ admin: Admin, timeout: Duration) throws(KafkaError) -> Cluster {
         var metadata = try admin.metadata(topics: names.all, timeout: timeout)
-        let missing: [KafkaError.Code] = [.unknownTopicOrPartition, .unknownTopic]
-        for error in metadata.topics.compactMap(\.error) where !missing.contains(error.code) { throw error }
+        for error in metadata.topics.compactMap(\.error) where !error.code.isMissing { throw error }
         let existing = names.all.filter { metadata[$0] != nil }
         if capabilities.managesTopics, !existing.isEmpty {
             metadata.add(settings: try admin.configurations(ofTopics: existing, timeout: timeout))
@@ -138,9 +141,13 @@ package struct TopicCheck: Sendable {
 
     func wrongSettings(of cluster: Cluster) -> [Problem] { faults(of: neededSettings(cluster) + [cleanElection], in: cluster) }
 
-    /// Asks in how many partitions stores live: the claims in the journal or, without any, the stock.
+    /// Asks in how many partitions stores live: the claims in the journal or, without any, the stock. Without any topic it asks for
+    /// other prefixes.
     func lookForStores(_ reader: Consumer, timeout: Duration, in cluster: inout Cluster) throws(KafkaError) {
         do throws(KafkaError) {
+            if names.all.allSatisfy({ cluster[$0] == nil }) {
+                cluster.otherPrefixes = TopicNames.prefixes(among: try reader.topicNames(timeout: timeout), like: names.prefix)
+            }
             if let journal = cluster[names.results] {
                 let claims = try reader.claims(in: journal, timeout: timeout)
                 (cluster.claimedPartitions, cluster.owners) = (claims.partitions.map(Int.init), claims.owners)
@@ -172,16 +179,22 @@ package struct TopicCheck: Sendable {
     private func problems(of cluster: Cluster) -> [Problem] {
         let missing = names.all.filter { cluster[$0] == nil }
         guard missing.isEmpty else {
-            let count = cluster.claimedPartitions ?? names.all.compactMap { cluster[$0]?.partitionCount }.max() ?? 4
-            let fix = createCommand(prefix: names.prefix, partitions: count)
-            return [Problem(fault: "missing topics: \(missing.joined(separator: ", "))", fix: fix)]
+            let counts = names.all.compactMap { cluster[$0]?.partitionCount }
+            let stores = storePartitions(cluster)
+            let create = createCommand(prefix: names.prefix, partitions: stores > 0 ? stores : counts.max() ?? 4)
+            let others = cluster.otherPrefixes
+            let fault =
+                others.isEmpty
+                ? "missing topics: \(missing.joined(separator: ", "))"
+                : "no topics have the prefix \(names.prefix), but all have \(others.prefix(3).joined(separator: " or "))"
+            return [Problem(fault, fix: (others.first.map { "--topic-prefix \($0), or for new topics: " } ?? "") + create)]
         }
         // The stock topic was enlarged, and no claim in the journal says how many partitions it had. This has to be fixed before
         // anything else: adding partitions to the other topics would only hide it.
         if let misplaced = cluster.misplaced, let count = cluster[names.stock]?.partitionCount {
             return [
                 Problem(
-                    fault: "store \(misplaced.store) is in partition \(misplaced.partition) of \(names.stock), but of"
+                    "store \(misplaced.store) is in partition \(misplaced.partition) of \(names.stock), but of"
                         + " \(count.counted("partition")) it belongs to \(misplaced.home): the topic was enlarged, and no claim in"
                         + " \(names.results) says how many partitions it had",
                     fix: move(partitions: count, guide: "stock-in-the-wrong-partitions"))
@@ -193,11 +206,13 @@ package struct TopicCheck: Sendable {
             // A smaller topic is not the one that it was. More partitions would make up for none of its records.
             let isRecord = name == names.stock || name == names.results
             return Problem(
-                fault: "topic \(name) has \(count.counted("partition")), but stores live in \(needed)"
+                "topic \(name) has \(count.counted("partition")), but stores live in \(needed)"
                     + (isRecord ? ": it was recreated, and what it held is lost" : ""),
-                fix: isRecord
-                    ? "what docs/OPERATIONS.md#recreated-topics says"
-                    : "kafka-topics.sh --bootstrap-server \(bootstrapServers) --alter --topic \(name) --partitions \(needed)")
+                fix: "kafka-topics.sh --bootstrap-server \(bootstrapServers) "
+                    + (isRecord
+                        ? "--delete --topic \(name), then \(createCommand(prefix: names.prefix, partitions: needed)), then what"
+                            + " `juice doctor` says of each partition"
+                        : "--alter --topic \(name) --partitions \(needed)"))
         }
         return tooSmall + faults(of: neededSettings(cluster), in: cluster)
     }
@@ -206,7 +221,7 @@ package struct TopicCheck: Sendable {
         rules.flatMap { rule in
             rule.topics.compactMap { name in
                 cluster[name].flatMap(rule.fault).map {
-                    Problem(fault: "topic \(name) \($0)", fix: configCommand([name], rule.setting))
+                    Problem("topic \(name) \($0)", fix: configCommand([name], rule.setting))
                 }
             }
         }
@@ -221,7 +236,7 @@ package struct TopicCheck: Sendable {
             let counts = larger.map { "\($0.name) has \($0.count)" }.joined(separator: ", ")
             warnings.append(
                 Problem(
-                    fault: "stores live in \(needed.counted("partition")), but \(counts): commands in the other partitions are"
+                    "stores live in \(needed.counted("partition")), but \(counts): commands in the other partitions are"
                         + " forwarded, which takes them some milliseconds, and nothing is answered there",
                     fix: move(partitions: most, guide: "more-partitions")))
         }
@@ -230,16 +245,18 @@ package struct TopicCheck: Sendable {
         if let fewest = few.compactMap({ cluster[$0]?.replicationFactor }).min() {
             warnings.append(
                 Problem(
-                    fault: "\(list(few)) with a replication factor of \(fewest): with fewer than 3, a broker that fails takes"
+                    "\(list(few)) with a replication factor of \(fewest): with fewer than 3, a broker that fails takes"
                         + " orders and stock with it or stops the service",
-                    fix: "kafka-reassign-partitions.sh, as docs/OPERATIONS.md#durability shows"))
+                    fix:
+                        "kafka-reassign-partitions.sh --bootstrap-server \(bootstrapServers) --reassignment-json-file FILE --execute,"
+                        + " with three replicas of each partition in FILE"))
         }
         // One warning for all topics that share a fault. Few copies may well be on a broker for experiments.
         return warnings
             + (durableSettings + timeSettings).compactMap { rule in
                 let faulty = rule.topics.filter { cluster[$0].flatMap(rule.fault) != nil }
                 guard let fault = faulty.first.flatMap({ cluster[$0] }).flatMap(rule.fault) else { return nil }
-                return Problem(fault: "\(list(faulty)) with \(fault)", fix: configCommand(faulty, rule.setting))
+                return Problem("\(list(faulty)) with \(fault)", fix: configCommand(faulty, rule.setting))
             }
     }
 
@@ -369,8 +386,23 @@ package struct TopicCheck: Sendable {
     }
 
     private func createCommand(prefix: String, partitions: Int) -> String {
-        "juice topics create --bootstrap-servers \(bootstrapServers)"
-            + (prefix == TopicNames.standardPrefix ? "" : " --topic-prefix \(prefix)") + " --partitions \(partitions)"
+        TopicNames(prefix: prefix).command("topics create", bootstrapServers) + " --partitions \(partitions)"
+    }
+}
+
+extension TopicNames {
+    /// The prefixes of which all topics are among some, the most similar to one first.
+    static func prefixes(among topics: [String], like prefix: String) -> [String] {
+        let known = Set(topics)
+        let complete = topics.compactMap { $0.hasSuffix("orders") ? String($0.dropLast("orders".count)) : nil }
+            .filter { known.isSuperset(of: TopicNames(prefix: $0).all) }
+        func likeness(_ other: String) -> Int { zip(prefix, other).prefix { $0 == $1 }.count - abs(prefix.count - other.count) }
+        return complete.sorted { (-likeness($0), $0) < (-likeness($1), $1) }
+    }
+
+    /// A command of `juice` for these topics.
+    package func command(_ name: String, _ bootstrapServers: String) -> String {
+        "juice \(name) --bootstrap-servers \(bootstrapServers)" + (prefix == Self.standardPrefix ? "" : " --topic-prefix \(prefix)")
     }
 }
 

@@ -156,7 +156,8 @@ extension ServiceConfiguration {
         case .transaction(let topic): abortCommand(topics[topic.topic, partition], from: fault.offset ?? 0)
         case .stock, .journal, .input:
             fault.anchors.isEmpty
-                ? "docs/OPERATIONS.md#recreated-topics says what can be done"
+                ? "if a replica is intact, make its broker the leader and restart the instance; otherwise recreate the topic, as"
+                    + " docs/OPERATIONS.md#recreated-topics says"
                 : fault.anchors.map { anchorCommand($0, accepting: fault.missing) }.joined(separator: " && ")
                     + " (first with --dry-run, which shows what is skipped and what is read again). See docs/OPERATIONS.md#anchors."
                     + " In topics copied from another cluster run only juice anchor --copied: docs/OPERATIONS.md#another-cluster"
@@ -170,14 +171,9 @@ extension ServiceConfiguration {
     }
 
     private func anchorCommand(_ position: InputPosition, accepting missing: Int64) -> String {
-        command("anchor") + " --topic \(position.topic) --partition \(position.partition) --offset \(position.offset)"
+        topics.command("anchor", bootstrapServers) + (group == "juice-maker" ? "" : " --group \(group)")
+            + " --topic \(position.topic) --partition \(position.partition) --offset \(position.offset)"
             + (missing > 0 ? " --accept \(missing)" : "")
-    }
-
-    /// A command of `juice` for this group's topics.
-    func command(_ name: String) -> String {
-        "juice \(name) --bootstrap-servers \(bootstrapServers)" + (group == "juice-maker" ? "" : " --group \(group)")
-            + (topics.prefix == TopicNames.standardPrefix ? "" : " --topic-prefix \(topics.prefix)")
     }
 }
 

@@ -19,8 +19,6 @@ public struct ConsumerGroup: Sendable, Encodable {
     /// Kafka's word for it, such as `Empty` or `PreparingRebalance`; `Stable` if every member has its assignment; `Dead` if there
     /// is no such group.
     public let state: String
-    /// The id of the broker that coordinates the group.
-    public let coordinator: Int32?
     /// In no order.
     public let members: [Member]
 
@@ -61,7 +59,7 @@ extension Admin {
         }
         return ConsumerGroup(
             state: String(cString: rd_kafka_consumer_group_state_name(rd_kafka_ConsumerGroupDescription_state(group))),
-            coordinator: rd_kafka_ConsumerGroupDescription_coordinator(group).map(rd_kafka_Node_id), members: members)
+            members: members)
     }
 
     /// The cluster's id; nil if it does not say in time.

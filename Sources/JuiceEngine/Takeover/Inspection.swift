@@ -16,6 +16,9 @@ package struct InspectedPartition: Sendable {
     /// Why a worker would not read it; nil if nothing is wrong, or not all is known yet.
     package let fault: PartitionFault?
 
+    /// The next offset of an input.
+    package func next(of input: InputPartition) -> Offset? { positions.first { $0.input == input }?.offset }
+
     init(_ target: TakeoverTarget, positions: [InputPosition]? = nil, menu: UInt64, fault: PartitionFault?) {
         (partition, extents, self.fault) = (target.partition, target.extents, fault)
         owner = target.tail.owners.lastClaim.map { ($0.group, $0.instance) }
@@ -62,6 +65,11 @@ package final class Inspection<Log: KafkaReadPort> {
             InspectedPartition(
                 target, positions: takeover.cached[target.partition]?.positions, menu: menu, fault: failures[target.partition])
         }
+    }
+
+    /// The stores that ever changed, of the partitions that are restored.
+    package var stores: [String] {
+        targets.compactMap { takeover.cached[$0.partition]?.applied.stores }.flatMap { (0..<$0.count).map($0.name) }
     }
 
     /// What is being read, for people; nil if nothing is.

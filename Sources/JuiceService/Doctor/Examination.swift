@@ -10,7 +10,11 @@ package struct Examination: Sendable, Encodable {
     package struct Failure: Sendable, Encodable {
         package let part, reason: String
         /// Whether a right is missing.
-        package var isDenial = false
+        package let isDenial: Bool
+
+        package init(part: String, reason: String, isDenial: Bool = false) {
+            (self.part, self.reason, self.isDenial) = (part, reason, isDenial)
+        }
     }
 
     /// An input partition, and how far it is handled.
@@ -23,6 +27,8 @@ package struct Examination: Sendable, Encodable {
         package var start: Offset = 0, end: Offset = 0, decidedEnd: Offset = 0
         /// How many commands wait at most: markers of transactions count, too.
         package var waiting: Offset = 0
+        /// How many offsets were handled between two looks a second apart; nil without a second look.
+        package var handled: Offset?
         /// When the first command that waits was sent, and the first record of an undecided transaction was written.
         package var waitingSince, undecidedSince: Date?
         /// When the last record that was handled was answered.
@@ -150,16 +156,15 @@ package final class Examiner {
         _ part: String, _ question: (_ timeout: Duration) throws(KafkaError) -> Answer
     ) -> Answer? {
         let end = ContinuousClock.now + step
-        while true {
-            do throws(KafkaError) {
-                return try question(max(.milliseconds(200), end - .now))
-            } catch {
-                guard error.remedy == .retry, .now < end else {
-                    fail(part, error)
-                    return nil
-                }
-                Thread.sleep(forTimeInterval: 0.05)
-            }
+        func waits() -> Bool {
+            Thread.sleep(forTimeInterval: 0.05)
+            return .now < end
+        }
+        do throws(KafkaError) {
+            return try retrying(while: waits) { () throws(KafkaError) in try question(max(.milliseconds(200), end - .now)) }
+        } catch {
+            fail(part, error)
+            return nil
         }
     }
 
@@ -277,24 +282,37 @@ package final class Examiner {
             return seen.failures.append(.init(part: "owners and positions", reason: reason))
         }
         if stores != nil, let reason = drive(first, until: { first.isDone }) { seen.unread = first.unread ?? reason }
+        let alike = StoreID.alike(first.stores).prefix(3).map { $0.prefix(3).map(StoreID.visible).joined(separator: " and ") }
+        if !alike.isEmpty {
+            let fix = "`juice stores` lists them; correct the sender of the wrong one, which `juice serve --stores` would reject"
+            seen.warnings.append(.init("stores whose names look alike: \(alike.joined(separator: "; "))", fix: fix))
+        }
         var faults = first.partitions.map(\.fault)
         // An owner that wrote between two calls of the first look makes it see what never was. Only what stays is reported. And
-        // positions are newer after the second look.
+        // positions are newer after the second look: an owner that stopped or froze is a member of its group for seconds more.
         let hasFaults = faults.contains { $0 != nil }
-        if hasFaults { Thread.sleep(forTimeInterval: 1) }
+        let looksTwice =
+            hasFaults
+            || first.partitions.contains { known in
+                known.extents?.inputs.contains { max(known.next(of: $0) ?? 0, $1.lowerBound) < $1.upperBound } ?? false
+            }
+        if looksTwice { Thread.sleep(forTimeInterval: 1) }
         let second = Inspection(log: log, settings: settings, assignment: inputs)
         let isSeenTwice = drive(second, until: { second.knowsPositions }) == nil
         if hasFaults, isSeenTwice, drive(second, until: { second.isDone }) == nil {
             faults = zip(faults, second.partitions).map { $0 == nil ? nil : $1.fault }
         }
-        seen.partitions = zip(isSeenTwice ? second.partitions : first.partitions, faults).map { known, fault in
+        let before = first.partitions
+        seen.partitions = zip(isSeenTwice ? second.partitions : before, faults).enumerated().map { index, found in
+            let (known, fault) = found
             var partition = Examination.Partition(number: known.partition, isServed: known.extents != nil)
             (partition.group, partition.instance) = (known.owner?.group, known.owner?.instance)
             partition.fault = fault ?? known.fault
             partition.inputs = inputs.inputs(of: known.partition).map { place in
                 var input = Examination.Input(topics[place])
                 let log = known.extents?.inputs[place] ?? 0..<0
-                input.next = known.positions.first { $0.input == place }?.offset
+                input.next = known.next(of: place)
+                if looksTwice, isSeenTwice, let next = input.next { input.handled = next - (before[index].next(of: place) ?? 0) }
                 (input.start, input.end, input.decidedEnd) = (log.lowerBound, log.upperBound, log.upperBound)
                 input.lastAnswered = known.lastHandled[place]?.at.map { Date(milliseconds: $0) }
                 return input
@@ -322,20 +340,17 @@ package final class Examiner {
     /// Reads the first record that waits in each input, and the first of an undecided transaction. Offsets alone do not show what
     /// waits, since transaction markers have some. Of the outputs only undecided transactions matter.
     private func lookAtRecords(_ log: LogReader, outputs: [TopicPartition]) {
-        let decided = ask("where undecided transactions begin") { timeout throws(KafkaError) in
-            try log.committed.endOffsets(of: seen.inputs.map(\.place), timeout: timeout)
-        }
-        guard let decided else { return }
-        update { $0.decidedEnd = min(decided[$0.place] ?? $0.end, $0.end) }
-        let ends = ask("where transactions in the outputs begin") { timeout throws(KafkaError) in
-            let decided = try log.committed.endOffsets(of: outputs, timeout: timeout)
+        let ends = ask("where undecided transactions begin") { timeout throws(KafkaError) in
+            let decided = try log.committed.endOffsets(of: seen.inputs.map(\.place) + outputs, timeout: timeout)
             return (decided: decided, all: try log.uncommitted.endOffsets(of: outputs, timeout: timeout))
         }
-        for place in outputs {
-            guard let decided = ends?.decided[place], let end = ends?.all[place], decided < end else { continue }
+        guard let ends else { return }
+        update { $0.decidedEnd = min(ends.decided[$0.place] ?? $0.end, $0.end) }
+        seen.outputs = outputs.compactMap { place in
+            guard let decided = ends.decided[place], let end = ends.all[place], decided < end else { return nil }
             var output = Examination.Input(place)
             (output.start, output.decidedEnd, output.end) = (decided, decided, end)
-            seen.outputs.append(output)
+            return output
         }
         let waiting = firstTimes(log.committed) { min(max($0.next ?? 0, $0.start), $0.decidedEnd)..<$0.decidedEnd }
         let undecided = firstTimes(log.uncommitted) { $0.decidedEnd..<$0.end }

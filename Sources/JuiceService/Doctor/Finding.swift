@@ -18,13 +18,7 @@ package struct Finding: Sendable, Encodable {
         case stopped = 78
 
         /// For people.
-        package var word: String {
-            switch self {
-            case .notice: "notice"
-            case .warning: "warning"
-            case .unavailable, .stopped: "critical"
-            }
-        }
+        package var word: String { self == .notice ? "notice" : self == .warning ? "warning" : "critical" }
 
         package func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
@@ -48,7 +42,8 @@ extension Examination {
     package func findings(_ configuration: ServiceConfiguration, isRehearsal: Bool = false) -> [Finding] {
         var found = Diagnosis(seen: self, configuration: configuration)
         if let outage {
-            found.add(.unavailable, outage, fix: "docs/OPERATIONS.md#juicekafkaunreachable")
+            found.add(
+                .unavailable, outage, fix: "look at what the reason names. Services go on by themselves once a broker answers")
             return found.findings
         }
         found.lookAtBrokers()
@@ -77,8 +72,9 @@ private struct Diagnosis {
     let configuration: ServiceConfiguration
     var findings: [Finding] = []
 
-    /// How long a command may wait, in seconds, before an operator should look: less is a rebalance.
-    private static let patience: TimeInterval = 10
+    /// How long a command may wait, in seconds, before an operator should look: less is a rebalance. The second is how long if its
+    /// partition answers nothing meanwhile.
+    private static let (patience, patienceAtRest): (TimeInterval, TimeInterval) = (10, 2)
     /// After how long an open transaction is taken for a stuck one: the service's own end after 10 s.
     private static let longestTransaction: TimeInterval = 15
 
@@ -154,12 +150,13 @@ private struct Diagnosis {
                     + " \(list("partition", partitions.map(\.number)))" + (isLive ? ", and its instances run" : ""),
                 fix: seen.group?.members.isEmpty ?? true
                     ? "look at that group: add --group \(group)"
-                    : "stop the group that does not belong there: docs/OPERATIONS.md#two-groups-on-the-same-topics")
+                    : "stop the instances of the group that does not belong there: only one may serve these topics")
         }
         if let unread = seen.unread {
             add(
                 .warning, "stock and answers are not checked to the end: \(unread)",
-                fix: "look again, with --timeout 60s. If it stays, a transaction is open: docs/OPERATIONS.md#a-stuck-transaction")
+                fix: "look again, with --timeout 60s. If it stays, another program's transaction may be open:"
+                    + " kafka-transactions.sh --bootstrap-server \(configuration.bootstrapServers) list")
         }
     }
 
@@ -170,8 +167,7 @@ private struct Diagnosis {
             return add(
                 .warning,
                 "\(name) has no members, so no command is answered" + (waiting > 0 ? " (at most \(waiting) wait)" : ""),
-                fix: "start the instances again under their ids; the last lines of their logs say why they ended:"
-                    + " docs/OPERATIONS.md#juicenoneready")
+                fix: "start the instances again under their ids; the last lines of their logs say why they ended")
         }
         for other in group.members where other.instanceID == nil {
             add(
@@ -190,7 +186,9 @@ private struct Diagnosis {
         }
         let unread = seen.partitions.map(\.number).filter { readers[$0] == nil }
         if !unread.isEmpty {
-            add(.warning, "no member was assigned \(list("partition", unread))", fix: "docs/OPERATIONS.md#juicepartitionunread")
+            add(
+                .warning, "no member was assigned \(list("partition", unread))",
+                fix: "look again in 20 s. If it stays, restart an instance, so that the group shares out its partitions again")
         }
         let late = seen.partitions.filter { partition in
             guard let reader = readers[partition.number], reader.instanceID != nil, partition.isServed, partition.fault == nil
@@ -214,17 +212,23 @@ private struct Diagnosis {
         let inputs = seen.partitions.filter { $0.fault == nil && $0.isServed }.flatMap(\.inputs)
         // What was sent in the future says nothing of how long it waits.
         let late = inputs.filter { input in
-            input.waitingSince.map { abs(seen.time.timeIntervalSince($0)) > Self.patience } ?? false
+            let patience = input.handled == 0 ? Self.patienceAtRest : Self.patience
+            return input.waitingSince.map { abs(seen.time.timeIntervalSince($0)) > patience } ?? false
         }
+        // Under load some always wait.
+        let shown = late.isEmpty ? inputs.filter { $0.waitingSince != nil && $0.handled == 0 } : late
         // The commands of an unread or stopped partition wait anyway.
-        if !(seen.group?.members.isEmpty ?? false), let oldest = late.compactMap(\.waitingSince).min() {
+        if !(seen.group?.members.isEmpty ?? false), let oldest = shown.compactMap(\.waitingSince).min() {
+            let places = Set(shown.map(\.place))
+            let owners = Set(seen.partitions.filter { !places.isDisjoint(with: $0.inputs.map(\.place)) }.compactMap(\.instance))
             add(
-                .warning,
-                "commands wait in \(short(late.map(\.place.description))) (\(late.reduce(0) { $0 + $1.waiting }) at most), the first for"
-                    + " \(spanText(seen.time.timeIntervalSince(oldest)))",
-                fix:
-                    "look again. If fewer wait, the owner is working them off: docs/OPERATIONS.md#juicelaggrowing. Otherwise, what do"
-                    + " its /health/ready and the end of its log say? docs/OPERATIONS.md#juicepartitionstuck")
+                late.isEmpty ? .notice : .warning,
+                "commands wait in \(short(shown.map(\.place.description))) (\(shown.reduce(0) { $0 + $1.waiting }) at most), the first"
+                    + " for \(spanText(seen.time.timeIntervalSince(oldest)))"
+                    + (shown.contains { $0.handled == 0 } ? ", and none was answered within a second" : ""),
+                fix: "look again in some seconds. If fewer wait, but too long, add workers or instances. Otherwise the owner"
+                    + " (\(short(owners.sorted()))) may be stopped or frozen, and a member of the group for 15 s more: what do its"
+                    + " /health/ready and its log say?")
         }
         for input in inputs.filter({ $0.next ?? 0 >= $0.decidedEnd }) + seen.outputs {
             guard let since = input.undecidedSince, seen.time.timeIntervalSince(since) > Self.longestTransaction else {
@@ -234,7 +238,7 @@ private struct Diagnosis {
                 .warning,
                 "another program's transaction is open in \(input.place) from offset \(input.decidedEnd) on, for"
                     + " \(spanText(seen.time.timeIntervalSince(since))), and later records wait",
-                fix: configuration.abortCommand(input.place, from: input.decidedEnd) + " (docs/OPERATIONS.md#a-stuck-transaction)")
+                fix: configuration.abortCommand(input.place, from: input.decidedEnd))
         }
     }
 }
@@ -259,12 +263,9 @@ extension ConsumerGroup.Member {
 
 /// A time span for people, in whole units: `90 s`, `45 min`, `26 h`, `12 days`.
 package func spanText(_ seconds: TimeInterval) -> String {
-    let (unit, name): (TimeInterval, String) =
-        switch seconds {
-        case ..<119.5: (1, "s")
-        case ..<(119.5 * 60): (60, "min")
-        case ..<(47.5 * 3_600): (3_600, "h")
-        default: (86_400, "days")
-        }
+    let units: [(most: TimeInterval, unit: TimeInterval, name: String)] = [
+        (119.5, 1, "s"), (7_170, 60, "min"), (171_000, 3_600, "h"),
+    ]
+    let (_, unit, name) = units.first { seconds < $0.most } ?? (0, 86_400, "days")
     return "\(Int((max(0, seconds) / unit).rounded())) \(name)"
 }

@@ -18,8 +18,13 @@ struct DoctorCommand: ParsableCommand {
             Give it the service's --group, --topic-prefix and --menu, if they are not the default. --timeout bounds all of it. \
             What cannot be asked for is a warning, and the rest is shown.
 
-            Exit status: that of the worst finding. 0 all is well, 1 warnings (no instance, commands that wait, a broker that is \
-            gone), 69 no broker or no leader, 78 topics, settings or a stopped partition.
+            Commands that wait are a warning after 10 s, or after 2 s if none of their partition is answered meanwhile. An \
+            instance that was stopped or hangs remains in its group for 15 s (its session.timeout.ms): until then, only \
+            commands that wait show it.
+
+            Exit status: that of the worst finding. 0 all is well, or notices (dead letters, stores whose names look alike), 1 \
+            warnings (no instance, commands that wait, a broker that is gone), 69 no broker or no leader, 78 topics, settings \
+            or a stopped partition.
 
             Examples:
               juice doctor --bootstrap-servers kafka:9092
@@ -58,12 +63,18 @@ struct DoctorReport: Encodable {
     /// - Parameter isRehearsal: whether it is for `juice serve --dry-run`.
     init(on clients: KafkaClients, _ configuration: ServiceConfiguration, isRehearsal: Bool = false) throws(Failure) {
         var seen = Examination(time: .now)
+        let deadline = clients.deadline
         do throws(Failure) {
             let admin = try clients.reachedAdmin()
             seen = Examiner(
                 configuration: configuration, admin: admin, watch: clients.watch, timeout: clients.timeout,
                 isRehearsal: isRehearsal, logger: clients.logger
             ).examine()
+            if seen.topics.contains(where: { $0.name == clients.topics.deadLetters }) {
+                var clients = clients
+                clients.timeout = max(.seconds(1), deadline.remaining)
+                Self.addDeadLetters(to: &seen, by: clients)
+            }
         } catch {
             guard error.status == .unavailable else { throw error }
             seen.outage = [error.message, error.hint].compactMap(\.self).joined(separator: ": ")
@@ -73,19 +84,31 @@ struct DoctorReport: Encodable {
         status = findings.map(\.severity.rawValue).max() ?? 0
     }
 
+    /// Adds what waits for someone to look at it: dead letters that were not sent again.
+    private static func addDeadLetters(to seen: inout Examination, by clients: KafkaClients) {
+        // Each may have a megabyte.
+        let most = 100
+        do throws(Failure) {
+            let letters = try DeadLetterReader(clients).last(most) { !$0.isResent }
+            guard let last = letters.last else { return }
+            let codes = Dictionary(letters.map { ($0.code.printable, 1) }, uniquingKeysWith: +).sorted { $0 < $1 }
+            let count = (letters.count < most ? "" : "at least ") + letters.count.counted("dead letter")
+            let fault = "\(count) not sent again (\(codes.map { "\($1) \($0)" }.joined(separator: ", "))), the last at \(last.time)"
+            seen.warnings.append(.init(fault, fix: clients.topics.command("dead-letters list --pending", clients.bootstrapServers)))
+        } catch {
+            // Of the errors that do not pass, the only common one is a right that is missing.
+            seen.failures.append(.init(part: "the dead letters", reason: error.message, isDenial: error.status == .software))
+        }
+    }
+
     /// The findings, and then what was seen.
     func lines(_ paint: Paint) -> [String] {
         let well = findings.isEmpty ? [paint(.green, "all is well")] : []
         let found = findings.flatMap { finding in
-            let colour: Paint.Colour =
-                switch finding.severity {
-                case .notice: .faint
-                case .warning: .yellow
-                case .unavailable, .stopped: .red
-                }
+            let colour: Paint.Colour = [.notice: .faint, .warning: .yellow][finding.severity] ?? .red
             return [paint(colour, finding.severity.word) + "  " + finding.fault, "  to fix it: \(finding.fix)"]
         }
-        let time = DateTime.utc(milliseconds: Int64(seen.time.timeIntervalSince1970 * 1000))
+        let time = DateTime.text(milliseconds: Int64(seen.time.timeIntervalSince1970 * 1000))
         let cluster = (seen.clusterID.map { ", cluster \($0)" } ?? "") + (seen.group.map { ", group \($0.state)" } ?? "")
         var lines = well + found + ["", "juice \(juice), librdkafka \(librdkafka), \(time) by the clock of this machine\(cluster)"]
         for table in [brokers, topics, group, inputs] where !table.rows.isEmpty { lines += [""] + table.lines(paint: paint) }
@@ -138,10 +161,11 @@ struct DoctorReport: Encodable {
                 return [
                     .init("\(input.topic) [\(input.partition)]", .bold), .init(partition.instance ?? (isServed ? "no owner" : "–")),
                     text(input.next), text(isServed ? input.end : nil), .init(waiting, input.waiting > 0 ? .yellow : nil),
-                    age(input.lastAnswered), .init(fault, .red),
+                    .init(input.waitingSince.map { spanText(seen.time.timeIntervalSince($0)) } ?? "–"), age(input.lastAnswered),
+                    .init(fault, .red),
                 ]
             }
         }
-        return Table(["input", "owner", "next", "end", "waiting", "last answer", ""], rows)
+        return Table(["input", "owner", "next", "end", "waiting", "for", "last answered", ""], rows)
     }
 }

@@ -158,6 +158,17 @@ extension TopicCheck.Cluster {
         Case("missing topics: juice.stock", "juice topics create --bootstrap-servers broker:9092 --partitions 4") {
             $0.metadata.topics.removeAll { $0.name == "juice.stock" }
         },
+        // Those of Kafka's own topics, and of inputs that were enlarged, say nothing.
+        Case("missing topics: juice.results", "juice topics create --bootstrap-servers broker:9092 --partitions 4") {
+            $0.metadata.topics.removeAll { $0.name == "juice.results" }
+            $0.metadata.topics.append(ClusterMetadata.Topic("__consumer_offsets", partitions: 50, copies: 3))
+            $0.resize(["juice.orders"])
+        },
+        Case(
+            "no topics have the prefix juice., but all have walk. or w2.", "--topic-prefix walk., or for new topics: juice topics "
+        ) {
+            ($0.metadata, $0.otherPrefixes) = (ClusterMetadata(), ["walk.", "w2."])
+        },
         Case(
             "topic juice.orders has 3", "kafka-topics.sh --bootstrap-server broker:9092 --alter --topic juice.orders --partitions 4"
         ) {
@@ -225,7 +236,7 @@ extension TopicCheck.Cluster {
         // It may well be a broker for experiments: one line.
         Case(
             "topics juice.orders, juice.restocks, juice.results, juice.stock, juice.dead-letters with a replication factor of 1",
-            "docs/OPERATIONS.md#durability shows"
+            "kafka-reassign-partitions.sh --bootstrap-server broker:9092 --reassignment-json-file FILE --execute"
         ) {
             $0.change { $0.partitions = ClusterMetadata.Topic.partitions(4, copies: 1) }
             $0.set("min.insync.replicas=1")
@@ -270,6 +281,11 @@ extension TopicCheck.Cluster {
     }
 
     // MARK: - Prefixes
+
+    @Test func aPrefixIsThatOfACompleteSet() {
+        let topics = ["walk.", "", "b."].flatMap { TopicNames(prefix: $0).all } + ["half.orders", "half.stock", "orders2"]
+        #expect(TopicNames.prefixes(among: topics, like: "wolk.") == ["walk.", "b.", ""])
+    }
 
     @Test func thePrefixIsPartOfTheFix() {
         let check = TopicCheck(names: TopicNames(prefix: "eu."), bootstrapServers: "broker:9092")

@@ -84,7 +84,7 @@ struct CommandLineTests {
     }
 
     @Test func theServicesErrorsHaveTheirStatus() {
-        let problem = TopicCheck.Problem(fault: "missing topics: a", fix: "juice topics create")
+        let problem = TopicCheck.Problem("missing topics: a", fix: "juice topics create")
         #expect(Failure(ServiceError.badConfiguration("x")).status == .configuration)
         #expect(Failure(ServiceError.failed("x")).status == .software)
         let one = Failure(ServiceError.unfitTopics([problem]))

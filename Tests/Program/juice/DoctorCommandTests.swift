@@ -29,6 +29,25 @@ struct DoctorCommandTests {
         }
     }
 
+    @Test func deadLettersAndStoresThatLookAlikeAreWorthALine() async throws {
+        try await EmbeddedService.run(partitions: 2) { clients in
+            let client = TestClient(clients, Deadline(after: .seconds(60)))
+            let producer = try clients.producer(timeout: .seconds(30))
+            for value in ["junk", "{}"] {
+                try producer.send(
+                    topic: clients.topics.orders, key: Array("a".utf8), value: Array(value.utf8), timeout: .seconds(30))
+            }
+            for store in ["a", "a "] { _ = try client.answer(.order(id: "1", store: store, juice: "kiwi")) }
+            let report = try DoctorCommand.parse([]).report(on: clients)
+            #expect(report.status == 0)
+            let faults = report.findings.map(\.fault)
+            #expect(faults.first == #"stores whose names look alike: a and "a ""#, "\(faults)")
+            #expect(
+                faults.last?.hasPrefix("2 dead letters not sent again (1 missingID, 1 notJSON), the last at 20") == true,
+                "\(faults)")
+        }
+    }
+
     private static func ends(_ clients: KafkaClients) throws -> [TopicPartition: Offset] {
         let consumer = try clients.consumer(isolation: "read_uncommitted")
         defer { consumer.close() }
