@@ -169,7 +169,6 @@ public enum StoreID {
 
     /// The ids that look like others of them, in groups.
     public static func alike(_ ids: some Sequence<String>) -> [[String]] {
-        // Looks are compared as texts, ids by their bytes.
         Dictionary(grouping: ids, by: look).values.filter { $0.count > 1 }.map { $0.sorted() }.sorted { $0[0] < $1[0] }
     }
 }

@@ -126,7 +126,7 @@ package final class PositionAnchor {
 
     private func move(to destination: Destination?, _ known: InspectedPartition) throws(ServiceError) -> Move {
         let log = known.extents?.inputs[input] ?? 0..<0
-        let from = known.positions.first { $0.topic == input.topic && $0.partition == input.partition }?.offset
+        let from = known.next(of: input)
         let target: Offset
         switch destination {
         case .offset(let offset): target = offset

@@ -56,8 +56,9 @@ extension Consumer {
             let listed = counts.sorted().map(String.init).joined(separator: " and of ")
             throw KafkaError(
                 code: .invalidPartitions,
-                message: "stores were served as those of \(listed) partitions: their stock may be in two places."
-                    + " docs/OPERATIONS.md#stock-in-the-wrong-partitions says what to do")
+                message:
+                    "stores were served as those of \(listed) partitions: their stock may be in two places. Copy it to topics with"
+                    + " another prefix, as docs/OPERATIONS.md#stock-in-the-wrong-partitions shows")
         }
         return (counts.first, Array(owners.values))
     }

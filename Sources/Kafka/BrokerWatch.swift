@@ -87,10 +87,10 @@ package final class BrokerWatch: Sendable {
         let isNews = state.withLock { state in
             if state.phase == .reachable { state.phase = .suspected }
             let (weight, known) = (Weight(error), Weight(state.fault))
-            if weight > .symptom, let broker = error.broker {
-                state.lastFailure = error
+            if weight > .symptom { state.lastFailure = error }
+            if weight == .reason, let broker = error.broker {
                 // Later one of them may have been lost for a moment. Before the first answer there is no doubt: who starts a
-                // command with a wrong port should not have to wait.
+                // command with a wrong port should not have to wait. A refusal ends a command, whose error says it.
                 state.unreached?.insert(broker)
                 if state.unreached?.count ?? 0 >= bootstrapServers.split(separator: ",").count { state.phase = .unreachable }
             }

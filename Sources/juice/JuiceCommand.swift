@@ -86,7 +86,8 @@ struct JuiceCommand: AsyncParsableCommand {
 
     /// What standard error gets: as the log is, so that what reads one in JSON can read its end.
     static func lastWords(_ failure: Failure, _ settings: Settings?) -> String {
-        guard settings?.value(of: "log-format")?.lowercased() == LogFormat.json.rawValue else { return failure.report }
+        let format = settings?.entries.first { $0.name == "log-format" }?.value
+        guard format?.lowercased() == LogFormat.json.rawValue else { return failure.report }
         return LineLogHandler.line(.json, time: .now, .critical, failure.message, ["hint": "\(failure.hint ?? "")"]) + "\n"
     }
 }

@@ -289,14 +289,10 @@ package final class Examiner {
         }
         var faults = first.partitions.map(\.fault)
         // An owner that wrote between two calls of the first look makes it see what never was. Only what stays is reported. And
-        // positions are newer after the second look: an owner that stopped or froze is a member of its group for seconds more.
+        // the second look shows whether what waits is worked off: an owner that stopped or froze is a member of its group for
+        // seconds more.
         let hasFaults = faults.contains { $0 != nil }
-        let looksTwice =
-            hasFaults
-            || first.partitions.contains { known in
-                known.extents?.inputs.contains { max(known.next(of: $0) ?? 0, $1.lowerBound) < $1.upperBound } ?? false
-            }
-        if looksTwice { Thread.sleep(forTimeInterval: 1) }
+        Thread.sleep(forTimeInterval: min(1, remaining / .seconds(4)))
         let second = Inspection(log: log, settings: settings, assignment: inputs)
         let isSeenTwice = drive(second, until: { second.knowsPositions }) == nil
         if hasFaults, isSeenTwice, drive(second, until: { second.isDone }) == nil {
@@ -312,7 +308,7 @@ package final class Examiner {
                 var input = Examination.Input(topics[place])
                 let log = known.extents?.inputs[place] ?? 0..<0
                 input.next = known.next(of: place)
-                if looksTwice, isSeenTwice, let next = input.next { input.handled = next - (before[index].next(of: place) ?? 0) }
+                if isSeenTwice, let next = input.next { input.handled = next - (before[index].next(of: place) ?? 0) }
                 (input.start, input.end, input.decidedEnd) = (log.lowerBound, log.upperBound, log.upperBound)
                 input.lastAnswered = known.lastHandled[place]?.at.map { Date(milliseconds: $0) }
                 return input

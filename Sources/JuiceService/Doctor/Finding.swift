@@ -210,13 +210,12 @@ private struct Diagnosis {
 
     mutating func lookAtWaitingCommands() {
         let inputs = seen.partitions.filter { $0.fault == nil && $0.isServed }.flatMap(\.inputs)
-        // What was sent in the future says nothing of how long it waits.
-        let late = inputs.filter { input in
-            let patience = input.handled == 0 ? Self.patienceAtRest : Self.patience
-            return input.waitingSince.map { abs(seen.time.timeIntervalSince($0)) > patience } ?? false
+        func waits(_ input: Examination.Input, for seconds: TimeInterval) -> Bool {
+            // What was sent in the future says nothing of how long it waits.
+            input.waitingSince.map { abs(seen.time.timeIntervalSince($0)) >= seconds } ?? false
         }
-        // Under load some always wait.
-        let shown = late.isEmpty ? inputs.filter { $0.waitingSince != nil && $0.handled == 0 } : late
+        let late = inputs.filter { waits($0, for: $0.handled == 0 ? Self.patienceAtRest : Self.patience) }
+        let shown = late.isEmpty ? inputs.filter { $0.handled == 0 && waits($0, for: 1) } : late
         // The commands of an unread or stopped partition wait anyway.
         if !(seen.group?.members.isEmpty ?? false), let oldest = shown.compactMap(\.waitingSince).min() {
             let places = Set(shown.map(\.place))

@@ -159,6 +159,7 @@ extension KafkaClients {
             } catch {
                 guard error.remedy == .retry else { throw failure(error) }
                 if deadline.isOver || watch.fault?.code.isRefusal ?? false { throw unavailable }
+                watch.failed()
             }
             timeout *= 2
         }

@@ -178,9 +178,6 @@ struct Settings {
 
     // MARK: - What was given
 
-    /// What was given for an option; nil if nothing was.
-    func value(of option: String) -> String? { given[option]?.value }
-
     /// The options of the command, by name: what was given for each, or its default.
     var entries: [Entry] {
         options.values.sorted { $0.name < $1.name }.map { option in

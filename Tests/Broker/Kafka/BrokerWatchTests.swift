@@ -18,6 +18,7 @@ import Testing
 
     static let rules: [(String, [Event], lines: [String], needsProbe: Bool)] = [
         ("a broker that never answered is missed at once", [.closed, .slow, .down], [outage], true),
+        ("a refusal ends a command, whose error says it", [.refused], [], true),
         ("what a client noticed later is only a suspicion", [.reached, .down, .closed], [], true),
         ("which an answer refutes", [.reached, .closed, .reached], [], false),
         ("an outage is one line", [.closed, .slow, .closed, .down, .broken, .slow], [outage], true),

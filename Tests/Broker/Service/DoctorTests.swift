@@ -145,8 +145,9 @@ import Testing
         },
         // MARK: Commands that wait
         Case("commands that are worked off") { $0.setWaiting(1, since: now - 9, handled: 1) },
+        Case("a command that came just now") { $0.setWaiting(1, since: now - 0.5, handled: 0) },
         Case(
-            "a command that came just now, and no other answered", [(0, "commands wait in juice.orders [0] (1 at most), the first")]
+            "a command that came a second ago, none was answered", [(0, "commands wait in juice.orders [0] (1 at most), the first")]
         ) {
             $0.setWaiting(1, since: now - 1, handled: 0)
         },
