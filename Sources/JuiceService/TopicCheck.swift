@@ -61,8 +61,10 @@ package struct TopicCheck: Sendable {
         /// After this many milliseconds without a position note in the journal, one is written: at least once a day. When the one
         /// before expires, it must be there for longer than a repeat may ask for an answer, whatever happens in between.
         let noteInterval: Timestamp
+        /// The brokers, and the topics that exist or do not.
+        package let metadata: ClusterMetadata
         /// `host:port` of each broker.
-        let brokers: [String]
+        var brokers: [String] { metadata.brokers.map(\.address) }
         /// From this age on, in milliseconds, a command cannot keep its time when it is forwarded: the inputs refuse it, or brokers
         /// set times themselves. Nil if there is no such age, or the broker does not say.
         package let oldestForward: Timestamp?
@@ -171,7 +173,7 @@ package struct TopicCheck: Sendable {
                 deadLetters: Int32(clamping: cluster[names.deadLetters]?.partitionCount ?? 0)),
             owners: cluster.owners,
             noteInterval: max(1_000, min((retention - duplicateWindow.retention) / 4, 24 * 3_600_000)),
-            brokers: cluster.metadata.brokers.map(\.address),
+            metadata: cluster.metadata,
             // A transaction takes some seconds, and clocks differ a little.
             oldestForward: inputs.compactMap { $0.setsTimes ? 0 : $0.longestBehind.map { max(0, Timestamp($0) - 60_000) } }.min())
     }

@@ -72,14 +72,11 @@ struct TopicsCommand: ParsableCommand {
             let admin = try clients.reachedAdmin()
             let reader = try clients.consumer(isolation: "read_uncommitted")
             defer { reader.close() }
-            let (findings, metadata) = try clients.ask(admin) { timeout throws(KafkaError) in
-                (
-                    try clients.topicCheck.findings(admin, reader: reader, timeout: timeout),
-                    try admin.metadata(topics: clients.topics.all, timeout: timeout)
-                )
+            let findings = try clients.ask(admin) { timeout throws(KafkaError) in
+                try clients.topicCheck.findings(admin, reader: reader, timeout: timeout)
             }
             guard findings.problems.isEmpty else { throw Failure(findings.problems) }
-            for topic in metadata.topics where topic.partitionCount > 0 {
+            for topic in findings.metadata.topics where topic.partitionCount > 0 {
                 StandardOutput.line(
                     "\(topic.name): \(topic.partitionCount.counted("partition")), replication factor \(topic.replicationFactor)")
             }
