@@ -1,7 +1,5 @@
 import CRdKafka
 
-// Read-only requests about groups, brokers and the cluster.
-
 /// A consumer group, as its coordinator describes it.
 public struct ConsumerGroup: Sendable, Encodable {
     /// A consumer in the group.
@@ -60,13 +58,6 @@ extension Admin {
         return ConsumerGroup(
             state: String(cString: rd_kafka_consumer_group_state_name(rd_kafka_ConsumerGroupDescription_state(group))),
             members: members)
-    }
-
-    /// The cluster's id; nil if it does not say in time.
-    public func clusterID(timeout: Duration) -> String? {
-        guard let id = rd_kafka_clusterid(handle.pointer, timeout.milliseconds) else { return nil }
-        defer { rd_kafka_mem_free(handle.pointer, id) }
-        return String(cString: id)
     }
 }
 

@@ -54,7 +54,6 @@ package struct Examination: Sendable, Encodable {
     /// Why nothing else was seen: no broker answers.
     package var outage: String?
     package var failures: [Failure] = []
-    package var clusterID: String?
     /// Those that the cluster counts as alive.
     package var brokers: [ClusterMetadata.Broker] = []
     /// Why a broker does not answer this machine, by its address.
@@ -189,7 +188,6 @@ package final class Examiner {
         guard let metadata else { return nil }
         seen.brokers = metadata.brokers.sorted { $0.id < $1.id }
         seen.topics = metadata.topics.filter { $0.error == nil }
-        seen.clusterID = admin.clusterID(timeout: .seconds(1))
         guard configuration.capabilities.managesTopics else { return TopicCheck.Cluster(metadata: metadata) }
         let end = ContinuousClock.now + step
         for broker in seen.brokers {

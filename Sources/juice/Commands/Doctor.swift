@@ -109,9 +109,9 @@ struct DoctorReport: Encodable {
             return [paint(colour, finding.severity.word) + "  " + finding.fault, "  to fix it: \(finding.fix)"]
         }
         let time = DateTime.text(milliseconds: Int64(seen.time.timeIntervalSince1970 * 1000))
-        let cluster = (seen.clusterID.map { ", cluster \($0)" } ?? "") + (seen.group.map { ", group \($0.state)" } ?? "")
-        var lines = well + found + ["", "juice \(juice), librdkafka \(librdkafka), \(time) by the clock of this machine\(cluster)"]
-        for table in [brokers, topics, group, inputs] where !table.rows.isEmpty { lines += [""] + table.lines(paint: paint) }
+        let group = seen.group.map { ", group \($0.state)" } ?? ""
+        var lines = well + found + ["", "juice \(juice), librdkafka \(librdkafka), \(time) by the clock of this machine\(group)"]
+        for table in [brokers, topics, members, inputs] where !table.rows.isEmpty { lines += [""] + table.lines(paint: paint) }
         return lines
     }
 
@@ -138,7 +138,7 @@ struct DoctorReport: Encodable {
         return Table(["topic", "partitions", "replicas", "in sync"] + settings, rows)
     }
 
-    private var group: Table {
+    private var members: Table {
         let members = (seen.group?.members ?? []).map { (name: $0.instanceID ?? "no instance", member: $0) }
         let rows = members.sorted { $0.name < $1.name }.map { name, member -> [Table.Cell] in
             let numbers = Set(member.partitions.map(\.partition)).sorted().map(String.init)
