@@ -80,12 +80,6 @@ package struct Examination: Sendable, Encodable {
 }
 
 extension PartitionFault: Encodable {
-    /// What is left of a fault after a second look. A partition that its owner reads has two only if they are the same: the group's
-    /// offsets may name records of the journal that were written after the look at its end.
-    static func lasting(_ first: PartitionFault?, _ second: PartitionFault?, isRead: Bool) -> PartitionFault? {
-        first == nil || isRead && first?.reason != second?.reason ? nil : second
-    }
-
     /// Only the reason: the rest is in the finding.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
@@ -261,9 +255,8 @@ package final class Examiner {
                 try log.produceProbe(to: topic, 0)
                 try insist { () throws(LogError) in try log.flush() }
             } catch {
-                let problem = TopicCheck.Problem(
-                    fault: "\(topics[topic]) cannot be written: \(error.message)", fix: "docs/SECURITY.md#acls")
-                seen.problems.append(problem)
+                let fix = "grant what it needs, or correct the setting"
+                seen.problems.append(.init("\(topics[topic]) cannot be written: \(error.message)", fix: fix))
             }
         }
     }
@@ -300,9 +293,7 @@ package final class Examiner {
         let second = Inspection(log: log, settings: settings, assignment: inputs)
         let isSeenTwice = drive(second, until: { second.knowsPositions }) == nil
         if hasFaults, isSeenTwice, drive(second, until: { second.isDone }) == nil {
-            faults = zip(first.partitions, second.partitions).map { before, after in
-                .lasting(before.fault, after.fault, isRead: before.positions != after.positions)
-            }
+            faults = zip(faults, second.partitions).map { $0 == nil ? nil : $1.fault }
         }
         let before = first.partitions
         seen.partitions = zip(isSeenTwice ? second.partitions : before, faults).enumerated().map { index, found in

@@ -42,7 +42,7 @@ struct AnchorCommand: ParsableCommand {
     @Option("Which input: orders or restocks.", .input) var topic: InputTopic?
     @Option("The partition of that topic.", .number(in: 0...Int(Int32.max), "number")) var partition: Int?
     @Option("Go on at this offset.", .number(in: 0 ... .max, "number")) var offset: Int?
-    @Option("Go on at the first record that was sent at or after this time.", .time) var afterTime: Int64?
+    @Option("Go on at the first record that was sent at or after this time.", .time) var afterTime: String?
     @Flag("Go on at the oldest record.") var earliest = false
     @Flag("Go on behind the newest record: skip all that waits.") var latest = false
     @Option("Go on behind the order or restock with this id, which was answered.", .text("id")) var after: String?
@@ -60,8 +60,8 @@ struct AnchorCommand: ParsableCommand {
     func run() throws {
         if !copied, topic == nil || partition == nil { throw Failure(.usage, "--topic and --partition must say which input") }
         let destinations: [PositionAnchor.Destination] = [
-            offset.map { .offset(Offset($0)) }, afterTime.map { .time($0) }, earliest ? .earliest : nil, latest ? .latest : nil,
-            after.map { .after(id: $0) },
+            offset.map { .offset(Offset($0)) }, afterTime.flatMap { TimeText.milliseconds($0) }.map { .time($0) },
+            earliest ? .earliest : nil, latest ? .latest : nil, after.map { .after(id: $0) },
         ].compactMap(\.self)
         guard destinations.count == 1 || destinations.isEmpty && copied else {
             throw Failure(.usage, "give one of --offset, --after, --after-time, --earliest and --latest, or --copied")

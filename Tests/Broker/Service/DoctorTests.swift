@@ -225,19 +225,6 @@ import Testing
         #expect(seen.findings(Self.configuration).first?.fix.hasPrefix(command) == true)
     }
 
-    /// Under load, the group's offsets are newer than the end of the journal that was looked at before.
-    @Test(
-        arguments: [
-            ("results lack 9", "results lack 9", false, "results lack 9"), ("results lack 9", "results lack 4", true, nil),
-            ("results lack 9", "results lack 4", false, "results lack 4"), ("damaged", "damaged", true, "damaged"),
-            ("results lack 9", nil, false, nil), (nil, "results lack 9", false, nil),
-        ] as [(String?, String?, Bool, String?)]
-    )
-    func onlyAFaultThatLastsIsReported(first: String?, second: String?, isRead: Bool, lasting: String?) {
-        let (first, second) = (first.map { PartitionFault(.journal, $0) }, second.map { PartitionFault(.journal, $0) })
-        #expect(PartitionFault.lasting(first, second, isRead: isRead)?.reason == lasting)
-    }
-
     private static func check(missing: String? = nil, replicationFactor: Int = 3) -> TopicCheck.Findings {
         let topics = configuration.topics.all.filter { $0 != missing }.map {
             ClusterMetadata.Topic($0, partitions: 2, copies: replicationFactor)
