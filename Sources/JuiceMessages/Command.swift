@@ -15,6 +15,9 @@ public enum CommandKind: Sendable, CaseIterable {
     /// The longest id, in bytes.
     public static let maximumIDLength = 128
 
+    /// What ids of the kiosk's pages begin with, and no others, so that a page cannot use up an id that a till is about to use.
+    package static let kioskPrefix = "kiosk-"
+
     /// The topic that commands of this kind are read from.
     public var inputTopic: InputTopic { self == .restock ? .restocks : .orders }
 
@@ -65,6 +68,8 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
     case tooDeep
     /// There is no id, or it is `null`.
     case missingID
+    /// It has the id of a command of the other topic instead.
+    case wrongTopic
     /// The id is not a string, is empty or too long, or is given twice.
     case badID
     /// The key is too long or not UTF-8, and names no store.
@@ -87,6 +92,7 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
         case .notJSON: "the value is not a JSON object in UTF-8"
         case .tooDeep: "the value is nested more than \(JSONReader.maximumDepth) levels deep"
         case .missingID: "the command has no id (an order's is orderId, a restock's is restockId)"
+        case .wrongTopic: "it is a restock among the orders (it has a restockId), or an order among the restocks (an orderId)"
         case .badID: "the id must be given once, as a string of 1 to \(CommandKind.maximumIDLength) bytes"
         case .badStore: "the key must be a store's id, 1 to \(StoreID.maximumLength) bytes of UTF-8"
         case .misplaced: "the record was forwarded before and still is not in the partition of its store"
@@ -102,7 +108,8 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
 /// If a value has several faults, the first in this order is reported:
 ///
 /// 1. no value, too large, not JSON, nested too deep, not an object;
-/// 2. the id: missing, then bad. Up to here the record is a dead letter; all further faults are answered with a rejection;
+/// 2. the id: that of the other topic's commands, missing, then bad. Up to here the record is a dead letter; all further faults
+///    are answered with a rejection;
 /// 3. on the orders topic, `cancel`: given twice, not a boolean. Nothing else is looked at in a cancel;
 /// 4. for an order, `juice` and `items`: one given twice, both given, neither given;
 /// 5. for an order of one juice, the juice: not a string, unknown; then the quantity: given twice, bad;
@@ -136,13 +143,13 @@ public final class CommandDecoder {
             let members = CommandMembers(of: try object(in: value))
             switch topic {
             case .orders:
-                let id = try id(members.orderID)
+                let id = try id(members.orderID, not: members.restockID)
                 do throws(Rejection) {
                     if try isCancel(members) { return .command(.cancel, id: id, .cancel) }
                     return .command(.order, id: id, .make(try order(members)))
                 } catch { return .command(.order, id: id, .reject(error)) }
             case .restocks:
-                let id = try id(members.restockID)
+                let id = try id(members.restockID, not: members.orderID)
                 do throws(Rejection) {
                     return .command(.restock, id: id, .apply(try edit(members)))
                 } catch { return .command(.restock, id: id, .reject(error)) }
@@ -195,9 +202,9 @@ extension CommandDecoder {
         throw .notJSON
     }
 
-    private func id(_ member: JSONObject.Member) throws(DeadLetterReason) -> BorrowedText {
+    private func id(_ member: JSONObject.Member, not other: JSONObject.Member) throws(DeadLetterReason) -> BorrowedText {
         switch member {
-        case .absent: throw .missingID
+        case .absent: throw other.string == nil ? .missingID : .wrongTopic
         case .repeated: throw .badID
         case .value(let value) where value.isNull: throw .missingID
         case .value(let value):

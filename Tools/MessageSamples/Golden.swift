@@ -330,7 +330,7 @@ package enum GoldenCommands {
         (#"{"orderId":"a","juice":"kiwi","x":01}"#, "notJSON"),
         (#"{"orderId":"a","x":"# + String(repeating: "[", count: 128) + String(repeating: "]", count: 128) + "}", "tooDeep"),
         ("{}", "missingID"), (#"{"juice":"kiwi"}"#, "missingID"), (#"{"orderId":null}"#, "missingID"),
-        (#"{"orderid":"a","restockId":"b"}"#, "missingID"),
+        (#"{"orderid":"a","restockId":7}"#, "missingID"), (#"{"restockId":"b","add":{"kiwi":1}}"#, "wrongTopic"),
         (#"{"orderId":""}"#, "badID"), (#"{"orderId":7}"#, "badID"),
         (#"{"orderId":{"orderId":"a"}}"#, "badID"),
         (#"{"orderId":"a","orderId":"a"}"#, "badID"), (#"{"orderId":"a","orderId":null}"#, "badID"),

@@ -5,8 +5,6 @@ import JuiceMessages
 struct PostedCommand: Sendable {
     /// The longest request body, in bytes.
     static let maximumLength = 8192
-    /// What ids begin with. It is reserved for kiosks, so that a page cannot use up an id that a POS system is about to use.
-    private static let idPrefix = "kiosk-"
 
     let kind: CommandKind
     let store: String
@@ -23,8 +21,8 @@ struct PostedCommand: Sendable {
                 switch decoder.decode(bytes, of: topic) {
                 case .command(let kind, let id, _):
                     // Compares bytes: as a `String`, an id whose prefix is followed by a combining accent does not have the prefix.
-                    guard id.bytes.starts(with: Self.idPrefix.utf8) else {
-                        throw Refusal.badRequest("an id begins with \(Self.idPrefix)")
+                    guard id.bytes.starts(with: CommandKind.kioskPrefix.utf8) else {
+                        throw Refusal.badRequest("an id begins with \(CommandKind.kioskPrefix)")
                     }
                     return kind
                 case .undecodable(let reason): throw Refusal.badRequest(reason.message)
@@ -36,8 +34,9 @@ struct PostedCommand: Sendable {
     /// The name of the page that sent the command of this id: all before the last hyphen, such as `kiosk-9f3c` of `kiosk-9f3c-01`.
     /// Nil if no page did.
     static func page(ofID id: String) -> Name? {
-        guard id.utf8.starts(with: idPrefix.utf8), let end = id.utf8.lastIndex(of: UInt8(ascii: "-")) else { return nil }
+        let prefix = CommandKind.kioskPrefix.utf8
+        guard id.utf8.starts(with: prefix), let end = id.utf8.lastIndex(of: UInt8(ascii: "-")) else { return nil }
         let page = id.utf8[..<end]
-        return page.count > idPrefix.utf8.count ? Name(String(Substring(page))) : nil
+        return page.count > prefix.count ? Name(String(Substring(page))) : nil
     }
 }
