@@ -150,10 +150,7 @@ public enum StoreID {
         id.unicodeScalars.reduce(into: "\"") { text, scalar in
             switch scalar {
             case "\"", "\\": text += "\\\(scalar)"
-            case _ where scalar.isHidden:
-                for unit in UTF16.encode(scalar) ?? .init() {
-                    text += "\\u" + String(UInt32(unit) + 0x10000, radix: 16).dropFirst()
-                }
+            case _ where scalar.isHidden: text += scalar.escape
             default: text.unicodeScalars.append(scalar)
             }
         } + "\""
@@ -174,9 +171,15 @@ public enum StoreID {
 }
 
 extension Unicode.Scalar {
-    /// Whether it takes no place, or one that looks like a space.
-    fileprivate var isInvisible: Bool {
-        switch properties.generalCategory {
+    /// Its escape in JSON, such as `\u200b`.
+    package var escape: String {
+        String(self).utf16.reduce(into: "") { $0 += "\\u" + String(UInt32($1) + 0x10000, radix: 16).dropFirst() }
+    }
+
+    /// Whether it takes no place, or one that looks like a space, or controls a terminal.
+    package var isInvisible: Bool {
+        guard value > 0x7E else { return value < 0x20 }
+        return switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned: true
         case .spaceSeparator: self != " "
         default: properties.isDefaultIgnorableCodePoint

@@ -97,7 +97,10 @@ package final class PositionAnchor {
             let settings = configuration.workerSettings(partitionCount: storePartitions, instance: author)
             reader = log.committed
             anchoring = Anchoring(log: log, settings: settings, assignment: assignment, isCopy: isCopy)
-        } catch { throw .failed(error.advised) }
+        } catch {
+            if error.code == .unknownPartition { throw .badConfiguration(error.message) }
+            throw .failed(error.advised)
+        }
     }
 
     private static func until(_ timeout: Duration) -> () -> Bool {

@@ -55,7 +55,9 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
             try await application.run()
         } catch let error as IOError {
             throw HTTPServerError(address: address, reason: String(cString: strerror(error.errnoCode)))
-        } catch let error as SocketAddressError { throw HTTPServerError(address: address, reason: "\(error)") }
+        } catch let error as SocketAddressError {
+            throw HTTPServerError(address: address, reason: "\(error)")
+        } catch is SocketAddressError.UnknownHost { throw HTTPServerError(address: address, reason: "no host has this name") }
     }
 }
 

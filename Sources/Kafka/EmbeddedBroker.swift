@@ -1,3 +1,4 @@
+import CAssertions
 import CRdKafka
 import Foundation
 import Logging
@@ -21,17 +22,18 @@ public final class EmbeddedBroker: @unchecked Sendable {
     /// `host:port` pairs, separated by commas, for the property `bootstrap.servers`.
     public let bootstrapServers: String
 
-    /// Starts a cluster of `brokerCount` brokers.
-    public init(brokerCount: Int = 1, logger: Logger) throws(KafkaError) {
+    /// Starts a cluster of `brokerCount` brokers. The only one may have a port of its own; otherwise the system chooses.
+    public init(brokerCount: Int = 1, port: UInt16 = 0, logger: Logger) throws(KafkaError) {
         // The client that hosts the cluster connects to nothing, and librdkafka warns about that.
         var logger = logger
         logger.logLevel = max(logger.logLevel, .error)
         handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration: KafkaConfiguration(), hooks: ClientHooks(logger: logger))
         Self.ports.lock()
-        let cluster = rd_kafka_mock_cluster_new(handle.pointer, Int32(clamping: brokerCount))
+        let cluster = ports_choose(port) ? rd_kafka_mock_cluster_new(handle.pointer, Int32(clamping: brokerCount)) : nil
+        _ = ports_choose(0)
         Self.ports.unlock()
         guard let cluster else {
-            throw KafkaError(code: .outOfMemory, message: "the embedded broker could not open a port on 127.0.0.1")
+            throw KafkaError(code: .invalidArgument, message: "it cannot listen on \(port == 0 ? "127.0.0.1" : "port \(port)")")
         }
         self.cluster = cluster
         bootstrapServers = String(cString: rd_kafka_mock_cluster_bootstraps(cluster))

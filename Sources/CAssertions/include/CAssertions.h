@@ -1,6 +1,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct rd_kafka_s;
 struct rd_kafka_conf_s;
@@ -13,3 +14,9 @@ void assertions_catch(struct rd_kafka_conf_s *configuration);
 
 /* Whether a thread of this client stands still. */
 bool assertions_have_failed(const struct rd_kafka_s *client);
+
+/*
+ * With glibc, sockets that this thread binds get this port: librdkafka's mock cluster lets the system choose. 0 ends that.
+ * Returns whether the port is free.
+ */
+bool ports_choose(uint16_t port);
