@@ -59,7 +59,6 @@ let package = Package(
             dependencies: [
                 "JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "JuiceService", "JuiceWeb",
                 "Kafka", argumentParser, coreMetrics, hummingbird, lifecycle, logging,
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
 
         // MARK: - Tools

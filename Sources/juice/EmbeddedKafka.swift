@@ -13,13 +13,15 @@ final class EmbeddedKafka {
 
     /// Starts the broker.
     ///
-    /// - Parameter runFiles: where to announce the broker; nil does not announce it.
-    init(topics: TopicNames, partitions: Int, runFiles: RunFiles?, logger: Logger) throws(Failure) {
+    /// - Parameters:
+    ///   - port: 0 lets the system choose one.
+    ///   - runFiles: where to announce the broker; nil does not announce it.
+    init(topics: TopicNames, partitions: Int, port: Int = 0, runFiles: RunFiles?, logger: Logger) throws(Failure) {
         do throws(KafkaError) {
-            let broker = try EmbeddedBroker(logger: logger)
+            let broker = try EmbeddedBroker(port: UInt16(clamping: port), logger: logger)
             for name in topics.all { try broker.createTopic(name, partitionCount: partitions) }
             (self.broker, bootstrapServers) = (broker, broker.bootstrapServers)
-        } catch { throw Failure(.software, "the embedded broker does not start: \(error)") }
+        } catch { throw Failure(.configuration, "the embedded broker does not start: \(error.message)") }
         guard let runFiles else { return }
         do {
             announcement = try runFiles.announce(bootstrapServers)

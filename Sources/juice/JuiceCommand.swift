@@ -30,7 +30,8 @@ struct JuiceCommand: AsyncParsableCommand {
 
             Exit status: 0 done, 1 not found, or an audit or the doctor found something, 2 out of stock, 3 rejected, \
             64 usage, 69 no broker or no answer, 70 failed, 74 standard output cannot be written, 78 bad configuration or \
-            topics.
+            topics. Ctrl-C, SIGTERM and SIGHUP end any command, with 130, 143 or 129; serve, kiosk and restock-bot then \
+            finish what they are doing, and end with 0.
             """,
         version: "\(Self.currentVersion) (librdkafka \(KafkaLibrary.version))",
         subcommands: [
@@ -44,13 +45,12 @@ struct JuiceCommand: AsyncParsableCommand {
     /// Runs the command on the main thread, where blocking calls do not block Swift's cooperative threads.
     @MainActor
     static func main() async {
-        // A closed output pipe is detected where it is written. A broker that closes its connection must not end the process.
-        signal(SIGPIPE, SIG_IGN)
+        StandardOutput.reserveStandardStreams()
+        EndingSignals.handle()
         var settings: Settings?
         do {
-            let arguments = Array(CommandLine.arguments.dropFirst())
-            try checkName(arguments.first)
-            let completed = try Settings(arguments)
+            try checkEncoding()
+            let completed = try Settings(Array(CommandLine.arguments.dropFirst()))
             settings = completed
             // Before any time is parsed.
             if completed.arguments.contains("--utc") { setenv("TZ", "UTC", 1) }
@@ -59,12 +59,33 @@ struct JuiceCommand: AsyncParsableCommand {
         } catch { end(with: error, settings) }
     }
 
-    /// Reports an unknown command, which ArgumentParser would call an unexpected argument.
-    static func checkName(_ name: String?) throws(Failure) {
-        let known = configuration.subcommands.map { $0._commandName } + ["help"]
-        guard let name, !name.hasPrefix("-"), !known.contains(name) else { return }
-        let question = NearestNames.question(NearestNames.of(name, among: known))
-        throw Failure(.usage, "there is no command \"\(name.printable)\"\(question)", hint: "See 'juice --help'.")
+    /// Refuses text that is not UTF-8. Swift would replace its bytes, and a store of another name is another store.
+    private static func checkEncoding() throws(Failure) {
+        func isUTF8(_ text: UnsafePointer<CChar>?) -> Bool { text.flatMap { String(validatingCString: $0) } != nil }
+        for (number, argument) in CommandLine.arguments.enumerated() where !isUTF8(CommandLine.unsafeArgv[number]) {
+            throw Failure(.usage, "the argument \"\(argument)\" is not UTF-8")
+        }
+        for name in ProcessInfo.processInfo.environment.keys where name.hasPrefix("JUICE_") && !isUTF8(getenv(name)) {
+            throw Failure(.configuration, "\(name) in the environment is not UTF-8")
+        }
+    }
+
+    /// The command that a command line names, and in how many arguments.
+    ///
+    /// - Throws: ``Failure`` for an unknown one. ArgumentParser would call it an unexpected argument, or after `help` ignore it.
+    static func find(in arguments: [String]) throws(Failure) -> (command: any ParsableCommand.Type, depth: Int) {
+        let isHelp = arguments.first == "help"
+        var found: (command: any ParsableCommand.Type, depth: Int) = (Self.self, isHelp ? 1 : 0)
+        for name in arguments.dropFirst(found.depth) {
+            let known = found.command.configuration.subcommands
+            if name.hasPrefix("-") || known.isEmpty && !isHelp { break }
+            guard let next = known.first(where: { $0._commandName == name }) else {
+                let question = NearestNames.question(NearestNames.of(name, among: known.map { $0._commandName }))
+                throw Failure(.usage, "there is no command \"\(name)\"\(question)", hint: "See 'juice --help'.")
+            }
+            found = (next, found.depth + 1)
+        }
+        return found
     }
 
     private static func end(with error: any Error, _ settings: Settings?) -> Never {

@@ -7,18 +7,30 @@ import Kafka
 import Logging
 import ServiceLifecycle
 import Synchronization
-import UnixSignals
 
 extension ServiceGroup {
-    /// A group of these services. It stops in reverse order, on a signal or when one of them fails.
-    static func of(_ services: [any Service], signals: [UnixSignal] = []) -> ServiceGroup {
+    /// A group of these services. It stops in reverse order, when asked to or when one of them fails.
+    static func of(_ services: [any Service], until stop: StopSignal = StopSignal()) -> ServiceGroup {
         // The group's own log lines repeat those of the services.
         let silent = Logger.lines(level: .critical) { _ in }
         // By default a group cancels the other services when one fails, and a cancelled server logs errors.
-        let stopping = services.map {
-            ServiceGroupConfiguration.ServiceConfiguration(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup)
+        let stopping = (services + [Stopping(stop: stop)]).map {
+            ServiceGroupConfiguration.ServiceConfiguration(
+                service: $0, successTerminationBehavior: $0 is Stopping ? .gracefullyShutdownGroup : .cancelGroup,
+                failureTerminationBehavior: .gracefullyShutdownGroup)
         }
-        return ServiceGroup(configuration: .init(services: stopping, gracefulShutdownSignals: signals, logger: silent))
+        return ServiceGroup(configuration: .init(services: stopping, logger: silent))
+    }
+
+    /// A service that ends, and so stops its group, once asked to: also before the group runs, which a call to it would not.
+    private struct Stopping: Service {
+        let stop: StopSignal
+
+        func run() async {
+            let (stops, end) = AsyncStream.makeStream(of: Void.self)
+            stop.onRequest { end.finish() }
+            await cancelWhenGracefulShutdown { for await _ in stops {} }
+        }
     }
 
     /// Runs until all services have ended.
@@ -39,17 +51,16 @@ extension ServiceGroup {
 
 /// Services that run in the background of a command that blocks its own thread.
 final class BackgroundGroup: Sendable {
-    private let group: ServiceGroup
+    private let request = StopSignal()
     private let failure = Mutex<(any Error)?>(nil)
     private let ended = DispatchGroup()
 
     /// Starts the services.
     init(_ services: [any Service]) {
-        group = .of(services)
         ended.enter()
         Task.detached { [self] in
             var end: any Error = Failure(.software, "the service ended by itself")
-            do { try await group.runForUser() } catch { end = error }
+            do { try await ServiceGroup.of(services, until: request).runForUser() } catch { end = error }
             failure.withLock { [end] in $0 = end }
             ended.leave()
         }
@@ -62,7 +73,7 @@ final class BackgroundGroup: Sendable {
 
     /// Stops the group and waits until it has ended. It blocks, so do not call it on Swift's cooperative pool.
     func stop() {
-        Task.detached { [group] in await group.triggerGracefulShutdown() }
+        request.request()
         ended.wait()
     }
 }
@@ -100,17 +111,5 @@ struct Metrics {
         return HTTPServer(
             routes, at: address, limits: .probes,
             metrics: countsItself ? registry : NOOPMetricsHandler.instance, logger: logger)
-    }
-}
-
-extension StopSignal {
-    /// A signal that Ctrl-C or SIGTERM gives, for loops that check it between two steps.
-    ///
-    /// Once it is made, these signals no longer end the process by themselves.
-    static func onInterruption() -> StopSignal {
-        let stop = StopSignal()
-        // On Swift's own threads: the thread that checks is blocked most of the time.
-        Task.detached { [weak stop] in for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) { stop?.request() } }
-        return stop
     }
 }

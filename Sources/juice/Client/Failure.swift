@@ -27,7 +27,7 @@ struct Failure: Error, Equatable {
     var hint: String?
 
     init(_ status: Status, _ message: String, hint: String? = nil) {
-        (self.status, self.message, self.hint) = (status, message, hint)
+        (self.status, self.message, self.hint) = (status, message.printable, hint)
     }
 
     /// The same, with one more line of what to do.
@@ -37,7 +37,7 @@ struct Failure: Error, Equatable {
 
     /// The text for standard error: `juice: …`, then the hint.
     var report: String {
-        let lines = (hint ?? "").split(separator: "\n").map { "  \($0)" }
+        let lines = (hint ?? "").split(separator: "\n").map { "  \(String($0).printable)" }
         return (["juice: \(message)"] + lines).joined(separator: "\n") + "\n"
     }
 }

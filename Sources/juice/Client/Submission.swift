@@ -20,14 +20,7 @@ struct SubmissionOptions: ParsableArguments {
         let clients = try KafkaClients(client)
         let (id, deadline) = (command.id.printable, clients.deadline)
         let answers = wait ? try clients.newAnswers() : nil
-        let (delivery, timestamp): (Producer.Delivery, Int64)
-        do throws(Failure) {
-            (delivery, timestamp) = try clients.send(command, deadline: deadline)
-        } catch {
-            guard error.status == .unavailable else { throw error }
-            let again = command.kind == .cancel ? "for \(id)" : "with --\(command.kind)-id \(id)"
-            throw error.with("it may have been written all the same: send it again \(again), and it is carried out once")
-        }
+        let (delivery, timestamp) = try clients.send(command, deadline: deadline)
         let topic = clients.topics[command.kind.topic]
         if !json {
             let offset = delivery.offset.map { " offset \($0)" } ?? ""
@@ -75,7 +68,7 @@ extension KafkaClients {
     /// Sends one command, and waits until a broker has stored it.
     ///
     /// - Returns: the place of its record, and its timestamp in milliseconds since 1970.
-    /// - Throws: ``Failure``; after a timeout the command may have been written all the same.
+    /// - Throws: ``Failure``, which says so if the command may have been written all the same.
     func send(
         _ command: OutgoingCommand, deadline: Deadline
     ) throws(Failure) -> (delivery: Producer.Delivery, timestamp: Int64) {
@@ -83,11 +76,19 @@ extension KafkaClients {
         try reach(producer)
         _ = try partitionCount(of: topics[command.kind.topic], asking: producer)
         let now = Int64(Date.now.timeIntervalSince1970 * 1000)
-        let delivery = try call(
-            try producer.send(
-                topic: topics[command.kind.topic], key: Array(command.store.utf8), value: command.value, timestamp: now,
-                timeout: deadline.remaining))
-        return (delivery, now)
+        do throws(Failure) {
+            let delivery = try call(
+                try producer.send(
+                    topic: topics[command.kind.topic], key: Array(command.store.utf8), value: command.value, timestamp: now,
+                    timeout: deadline.remaining))
+            return (delivery, now)
+        } catch {
+            // Whatever failed before, the record was not sent.
+            guard error.status == .unavailable else { throw error }
+            let (id, kind) = (command.id.printable, command.kind)
+            let again = kind == .cancel ? "for \(id)" : "with --\(kind)-id \(id)"
+            throw error.with("it may have been written all the same: send it again \(again), and it is carried out once")
+        }
     }
 
     /// A reader of the answers from now on. Create it before sending a command, so that it misses no answer.

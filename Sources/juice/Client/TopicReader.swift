@@ -66,11 +66,11 @@ final class TopicReader {
         return records.ends
     }
 
-    /// Follows what comes after the ends in ``watermarks`` until asked to stop. Shows what was found among the records at hand.
-    /// While nothing arrives it asks brokers, so that ``KafkaClients/watch`` says when none answers: old data must not pass for
-    /// new.
+    /// Follows what comes after the ends in ``watermarks``, by default until a signal ends the process. Shows what was found among
+    /// the records at hand. While nothing arrives it asks brokers, so that ``KafkaClients/watch`` says when none answers: old data
+    /// must not pass for new.
     func follow<Found>(
-        until stop: StopSignal, _ find: (ConsumedRecord) -> Found?, show: ([Found]) -> Void
+        until stop: StopSignal = StopSignal(), _ find: (ConsumedRecord) -> Found?, show: ([Found]) -> Void
     ) throws(Failure) {
         try startAtEnds()
         var heardAt = ContinuousClock.now

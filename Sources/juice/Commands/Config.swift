@@ -24,8 +24,8 @@ struct ConfigCommand: AsyncParsableCommand {
         let entries = try entries(Settings(Array(CommandLine.arguments.dropFirst())))
         if json { return StandardOutput.line(try JSONText.indented(entries)) }
         let rows = entries.map { entry -> [Table.Cell] in
-            let source = Table.Cell(entry.source.printable, entry.source == "default" ? .faint : nil)
-            return [.init(entry.name, .bold), .init(entry.value?.printable ?? "-"), source]
+            let source = Table.Cell(entry.source, entry.source == "default" ? .faint : nil)
+            return [.init(entry.name, .bold), .init(entry.value ?? "-"), source]
         }
         Table(["setting", "value", "source"], rows).print()
     }

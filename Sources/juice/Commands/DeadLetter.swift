@@ -140,7 +140,7 @@ final class DeadLetterReader {
 
     /// The dead letters at these positions, oldest first.
     ///
-    /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if one of them has none.
+    /// - Throws: ``Failure`` of status ``Failure/Status/notFound`` if one of them has none.
     func at(_ positions: Set<RecordPosition>) throws(Failure) -> [DeadLetter] {
         let partitions = Set(positions.map(\.partition))
         let (letters, firsts) = try read(reader.watermarks.filter { partitions.contains($0.key.partition) })
@@ -148,7 +148,7 @@ final class DeadLetterReader {
         let chosen = letters.filter { wanted.contains($0.position) }
         if let missing = wanted.subtracting(chosen.map(\.position)).min() {
             let hint = "`juice dead-letters list` shows the positions of those that are retained"
-            throw Failure(.usage, "there is no dead letter at \(missing.text)", hint: hint)
+            throw Failure(.notFound, "there is no dead letter at \(missing.text)", hint: hint)
         }
         return chosen
     }
@@ -232,9 +232,9 @@ extension DeadLetter {
         let rows = letters.map { letter -> [Table.Cell] in
             [
                 .init(letter.position.text, .bold), .init(letter.time, .faint),
-                .init(DisplayWidth.clip(StoreID.visible(letter.store), to: Table.widest)), .init(letter.code.printable, .red),
-                .init(letter.source.text.printable), letter.isResent ? .init("yes", .green) : .init("no"),
-                .init(beginning(of: letter.value)), .init(letter.message.printable),
+                .init(DisplayWidth.clip(StoreID.visible(letter.store), to: Table.widest)), .init(letter.code, .red),
+                .init(letter.source.text), letter.isResent ? .init("yes", .green) : .init("no"),
+                .init(beginning(of: letter.value)), .init(letter.message),
             ]
         }
         return Table(["position", "when", "store", "code", "source", "resent", "value", "message"], rows)

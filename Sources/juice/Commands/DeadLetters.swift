@@ -86,7 +86,7 @@ struct DeadLetterShow: ParsableCommand {
         commandName: "show", abstract: "Show one dead letter in full.",
         discussion: """
             Shows its headers, its key and its value as JSON: text, or base64 if it is not UTF-8. With --raw it writes only the \
-            bytes of the value.
+            bytes of the value. Exit status: 0 found, 1 not found, 64 usage, 69 no broker.
 
             Examples:
               juice dead-letters show 3@42

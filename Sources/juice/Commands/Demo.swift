@@ -37,7 +37,8 @@ struct DemoCommand: ParsableCommand {
     func run() throws {
         let (stores, menu, secrets) = (try traffic.storeIDs(), try menu.load(), try page.staffSecrets())
         let logger = general.logger(default: .warning)
-        let interruption = StopSignal.onInterruption()
+        let stop = EndingSignals.stopSignal(grace: .milliseconds(400))
+        defer { EndingSignals.endIfReceived() }
         let embedded = try EmbeddedKafka(topics: TopicNames(), partitions: 4, runFiles: .ofThisUser(), logger: logger)
         defer { embedded.stop() }
         let clients = KafkaClients(
@@ -63,7 +64,7 @@ struct DemoCommand: ParsableCommand {
             "an embedded Kafka broker at \(clients.bootstrapServers); Ctrl-C ends it\n"
                 + "the service joins its consumer group, which takes some seconds\n")
         try session.run(
-            until: { interruption.isRequested },
+            until: { stop.isRequested },
             mayBegin: {
                 try group.check()
                 // The session fails if it gets no answer for a while, and the group takes some seconds to form.

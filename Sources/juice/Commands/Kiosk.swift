@@ -38,14 +38,14 @@ struct KioskOptions: ParsableArguments {
     ) throws(Failure) -> StaffSecret? {
         guard let path else { return nil }
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.configuration, "the staff \(name)'s file \(path.printable) cannot be read")
+            throw Failure(.configuration, "the staff \(name)'s file \(path) cannot be read")
         }
         // Some editors begin a file with a byte order mark.
         let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines.union(["\u{FEFF}"]))
         guard let secret = parse(text) else {
             throw Failure(
-                .configuration, "the staff \(name) in \(path.printable) must have \(form)",
-                hint: "make one with: \(command) > \(path.printable)")
+                .configuration, "the staff \(name) in \(path) must have \(form)",
+                hint: "make one with: \(command) > \(path)")
         }
         return secret
     }
@@ -97,13 +97,14 @@ struct KioskCommand: AsyncParsableCommand {
     @MainActor
     func run() async throws {
         OutputQueue.startAll(kafka.general.logFormat)
+        let stop = EndingSignals.stopSignal()
         let (clients, logger) = (try KafkaClients(kafka), kafka.general.logger(default: .notice))
         let plan = try plan(clients)
         logger.started("kiosk", brokers: clients.bootstrapServers, kafka, [:])
         let services = plan.services(logger: logger) { address in
             StandardOutput.serviceLine("The kiosk is at \(KioskPlan.url(address))")
         }
-        try await ServiceGroup.of(services, signals: [.sigterm, .sigint]).runForUser()
+        try await ServiceGroup.of(services, until: stop).runForUser()
     }
 
     func plan(_ clients: KafkaClients) throws(Failure) -> KioskPlan {

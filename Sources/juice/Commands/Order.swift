@@ -30,7 +30,7 @@ struct OrderCommand: ParsableCommand {
             "A juice's id, name or alias, and how many of it: 1 to 100, by default 1. At most 20 of these.",
             valueName: "juice[:count]")) var juices: [String]
 
-    @Option("The order's id, of 1 to 128 bytes. Unless given, it is a new one.", .commandID) var orderId: String?
+    @Option("The order's id, of 1 to 128 bytes. Unless given, it is a new one.", .newCommandID) var orderId: String?
     @OptionGroup var options: CommandOptions
 
     func run() throws {
@@ -60,7 +60,7 @@ extension OrderedJuice {
             guard let quantity = Int(match.2), range.contains(quantity) else {
                 let (least, most) = (range.lowerBound, range.upperBound)
                 throw Failure(
-                    .usage, "the count in \"\(argument.printable)\" must be a whole number, from \(least) to \(most)")
+                    .usage, "the count in \"\(argument)\" must be a whole number, from \(least) to \(most)")
             }
             let name = String(match.1)
             return OrderedJuice(juice: try menu?.juiceID(for: name) ?? name, quantity: quantity)

@@ -23,7 +23,7 @@ struct RestockCommand: ParsableCommand {
     @Argument(
         help: ArgumentHelp("What to change: FRUIT=+N, FRUIT=-N or FRUIT=N.", valueName: "fruit=amount")) var amounts: [String]
 
-    @Option("The restock's id, of 1 to 128 bytes. Unless given, it is a new one.", .commandID) var restockId: String?
+    @Option("The restock's id, of 1 to 128 bytes. Unless given, it is a new one.", .newCommandID) var restockId: String?
     @OptionGroup var options: CommandOptions
 
     func run() throws {
@@ -44,13 +44,13 @@ struct RestockAmounts {
         for argument in arguments {
             guard let match = argument.wholeMatch(of: /([^=]+)=(=?)([+-]?[0-9]+)/), let amount = Int(match.3) else {
                 throw Failure(
-                    .usage, "\"\(argument.printable)\" is not FRUIT=+N, FRUIT=-N or FRUIT=N",
+                    .usage, "\"\(argument)\" is not FRUIT=+N, FRUIT=-N or FRUIT=N",
                     hint: "for example strawberry=+16 adds 16, kiwi=-2 takes 2 away, mango=30 sets 30")
             }
             kinds.insert(match.2.isEmpty && match.3.first?.isNumber == false ? .add : .set)
             let fruit = try menu?.fruitID(for: String(match.1)) ?? String(match.1)
             guard !amounts.contains(where: { $0.fruit == fruit }) else {
-                throw Failure(.usage, "\(fruit.printable) is given twice")
+                throw Failure(.usage, "\(fruit) is given twice")
             }
             amounts.append(FruitAmount(fruit: fruit, amount: amount))
         }

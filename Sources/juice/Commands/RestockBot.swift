@@ -41,7 +41,7 @@ struct RestockBotCommand: ParsableCommand {
 
     func run() throws {
         OutputQueue.startAll(kafka.general.logFormat)
-        let (plan, interruption) = (try plan(), StopSignal.onInterruption())
+        let (plan, interruption) = (try plan(), EndingSignals.stopSignal())
         let clients = try KafkaClients(kafka)
         clients.logger.started("restock-bot", brokers: clients.bootstrapServers, kafka, ["group": "\(plan.group)"])
         try plan.run(clients) { interruption.isRequested }
@@ -53,7 +53,7 @@ struct RestockBotCommand: ParsableCommand {
             throw Failure(.usage, "--low \(low) must be below --target \(target)", hint: hint)
         }
         guard botGroup != service.group else {
-            throw Failure(.configuration, "--bot-group \(botGroup.printable) is the service's; bots need another")
+            throw Failure(.configuration, "--bot-group \(botGroup) is the service's; bots need another")
         }
         let stores = try stores?.names()
         return RestockBotPlan(low: low, target: target, stores: stores.map { Set($0.map(Name.init)) }, group: botGroup)

@@ -20,7 +20,7 @@ struct ResultsCommand: ParsableCommand {
               juice results --last 20
               juice results --follow --store gangnam
               juice results --since 12:00 --until 12:30
-              juice results --order-id pos-7-000123
+              juice results --id pos-7-000123
               juice results --json | jq -r .record.message
               juice results --notes --json | jq -c 'select(.record.type == "claim")'
             """
@@ -28,7 +28,7 @@ struct ResultsCommand: ParsableCommand {
 
     @Flag("Print new answers as they arrive.") var follow = false
     @Option("Only this store.", .store) var store: String?
-    @Option("Only answers to this order and its cancel.", .commandID) var orderId: String?
+    @Option("Only answers to the order, its cancel, or the restock with this id.", .commandID) var id: String?
     @Option("Start with this many of the last answers.", .number(in: 0 ... .max)) var last: Int?
     @OptionGroup var period: PeriodOptions
     @Flag("Also print the service's notes.") var notes = false
@@ -40,24 +40,23 @@ struct ResultsCommand: ParsableCommand {
         guard !follow || period.upperBound == TopicReader.always.upperBound else {
             throw Failure(.usage, "--follow and --until exclude each other")
         }
-        // The revisions of one order have gaps.
-        let printer = AnswerPrinter(printsJSON: json, findsGaps: orderId == nil)
+        // The revisions of one command have gaps.
+        let printer = AnswerPrinter(printsJSON: json, findsGaps: id == nil)
         defer { printer.flush() }
-        let interruption = follow ? StopSignal.onInterruption() : nil
         let clients = try KafkaClients(client)
-        let filter = AnswerFilter(store: store, order: orderId, showsNotes: notes)
+        let filter = AnswerFilter(store: store, id: id, showsNotes: notes)
         let reader = try TopicReader(clients, topic: clients.topics.results, of: store)
         if let last {
             try reader.last(last, in: period, filter.entry).forEach(printer.print)
-        } else if interruption == nil || period != TopicReader.always {
+        } else if !follow || period != TopicReader.always {
             try reader.read(in: period, filter.entry, printer.print)
         }
-        guard let interruption else {
+        guard follow else {
             if printer.isEmpty { StandardError.write("no answers\n") }
             return
         }
         printer.flush()
-        try reader.follow(until: interruption, filter.entry) { entries in
+        try reader.follow(filter.entry) { entries in
             entries.forEach(printer.print)
             printer.flush()
         }
@@ -111,8 +110,8 @@ struct AnswerFilter {
 
     /// Nil chooses all stores.
     var store: String?
-    /// The id of an order, to choose only the answers to it and its cancel.
-    var order: String?
+    /// Nil chooses the answers to all commands.
+    var id: String?
     var showsNotes = false
     private let reader = JournalReader()
 
@@ -120,12 +119,7 @@ struct AnswerFilter {
         guard let value = record.value else { return nil }
         if let store, !(record.key?.elementsEqual(store.utf8) ?? false) { return nil }
         let journal = try? reader.read(value)
-        if let order {
-            guard let head = journal?.answer?.head, head.command.inputTopic == .orders, head.id.bytes.elementsEqual(order.utf8)
-            else {
-                return nil
-            }
-        }
+        if let id, !(journal?.answer?.head.id.bytes.elementsEqual(id.utf8) ?? false) { return nil }
         let isNote = journal != nil && journal?.answer == nil
         guard showsNotes || !isNote else { return nil }
         return Entry(

@@ -30,10 +30,11 @@ struct ServeOptions: ParsableArguments {
     var stores: StoreList?
     @Option("The language of messages in answers.", .word) var language = Language.english
     @Flag("Create the topics that are missing.") var createTopics = false
+    @Option("The port of the embedded broker. Unless given, the system chooses one.", .number(in: 1...65_535, "port"))
+    var embeddedPort: Int?
     @Option("Serve /health/live, /health/ready and /metrics at this address. Unless given, it does not.", .address)
     var http: HTTPAddress?
     @Flag("Start although another group's instances serve these topics; they end.") var takeOver = false
-    @Option("A file that exists while the service is ready, for health checks.", .file) var readyFile: String?
 
     /// The local host name, without a DNS lookup.
     private static var hostName: String {
@@ -60,7 +61,7 @@ struct ServeCommand: AsyncParsableCommand {
             partition, 69 no broker or no leader, 78 something has to be fixed first.
 
             Examples:
-              juice serve
+              juice serve --embedded-port 9092
               juice serve --bootstrap-servers kafka1:9092,kafka2:9092 --workers 2
               juice serve --bootstrap-servers kafka:9093 --kafka-property-file kafka.properties --create-topics
               juice serve --bootstrap-servers kafka:9092 --http 127.0.0.1:8080 --log-format json
@@ -75,16 +76,17 @@ struct ServeCommand: AsyncParsableCommand {
     @MainActor
     func run() async throws {
         OutputQueue.startAll(options.kafka.general.logFormat)
+        let stop = EndingSignals.stopSignal()
         let logger = options.kafka.general.logger(default: .notice)
         var configuration = try options.configuration()
         do { try configuration.validate() } catch { throw Failure(error) }
         if dryRun { return try rehearse(configuration) }
-        let readyFile = try options.readyFile.map { path throws(Failure) in try ReadyFile(path: path) }
         var embedded: EmbeddedKafka?
         defer { embedded?.stop() }
         if configuration.bootstrapServers.isEmpty {
             let broker = try EmbeddedKafka(
-                topics: configuration.topics, partitions: options.topics.partitions, runFiles: .ofThisUser(), logger: logger)
+                topics: configuration.topics, partitions: options.topics.partitions, port: options.embeddedPort ?? 0,
+                runFiles: .ofThisUser(), logger: logger)
             embedded = broker
             (configuration.bootstrapServers, configuration.capabilities) = (broker.bootstrapServers, .embedded)
             StandardOutput.serviceLine(Self.welcome(broker.bootstrapServers, topics: configuration.topics))
@@ -94,7 +96,7 @@ struct ServeCommand: AsyncParsableCommand {
             "menu": "\(options.menu.menu ?? "built-in")",
         ]
         logger.started("serve", brokers: configuration.bootstrapServers, options.kafka, about)
-        let health = ServiceHealth { readyFile?.set(isReady: $0) }
+        let health = ServiceHealth()
         let metrics = options.http.map { _ in
             Metrics(ServiceMetric.allCases.map { .init($0.rawValue, help: $0.help) })
         }
@@ -113,7 +115,7 @@ struct ServeCommand: AsyncParsableCommand {
             // The server stops last, so that it can report health while the service stops.
             services.insert(server, at: 0)
         }
-        try await ServiceGroup.of(services, signals: [.sigterm, .sigint]).runForUser()
+        try await ServiceGroup.of(services, until: stop).runForUser()
     }
 
     private func rehearse(_ configuration: ServiceConfiguration) throws {
@@ -140,7 +142,7 @@ struct ServeCommand: AsyncParsableCommand {
           juice stock --watch
           echo '{"orderId":"pos-1","juice":"kiwi"}' | kcat -P -b \(servers) -t \(topics.orders) -k gangnam \\
             -X partitioner=murmur2_random
-          kcat -C -b \(servers) -t \(topics.results) -o beginning -f '%k %s\\n'
+          kcat -C -b \(servers) -t \(topics.results) -o beginning -X isolation.level=read_committed -f '%k %s\\n'
 
         """
     }
@@ -164,29 +166,6 @@ extension ServeOptions {
         configuration.openFiles = OpenFileLimit.raised
         (configuration.takesOver, configuration.createsTopics) = (takeOver, createTopics)
         return configuration
-    }
-}
-
-/// A file that exists exactly while the service is ready, for health checks that can test for a file.
-struct ReadyFile: Sendable {
-    let path: String
-
-    /// Removes a stale file, and checks that the file can be written.
-    ///
-    /// The check uses another file in the same directory, because a probe must not see this one before the service is ready.
-    init(path: String) throws(Failure) {
-        self.path = path
-        let trial = path + ".trial"
-        guard Self.set(path, exists: false), Self.set(trial, exists: true), Self.set(trial, exists: false) else {
-            throw Failure(.configuration, "the ready file \(path.printable) cannot be written")
-        }
-    }
-
-    /// Creates or removes the file.
-    func set(isReady: Bool) { _ = Self.set(path, exists: isReady) }
-
-    private static func set(_ path: String, exists: Bool) -> Bool {
-        exists ? FileManager.default.createFile(atPath: path, contents: Data()) : unlink(path) == 0 || errno == ENOENT
     }
 }
 

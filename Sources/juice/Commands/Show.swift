@@ -16,7 +16,7 @@ struct ShowCommand: ParsableCommand {
 
             It searches from the newest records back, until it has the first answer to the command; with --store, only the \
             answers in the store's partition. If the id was used again later, --until finds an earlier use, and `juice results \
-            --order-id` lists the answers to all.
+            --id` lists the answers to all.
 
             \(TimeText.help)
 
@@ -161,7 +161,7 @@ final class CommandSearch {
         if !found.contains(where: { ["answer", "deadLetter"].contains($0.event) }) { notes.append("no answer was found") }
         if searchedSince > period.lowerBound {
             let time = DateTime.text(milliseconds: searchedSince)
-            notes.append("searched back to \(time): `juice results --order-id` lists older answers to the same id, too")
+            notes.append("searched back to \(time): `juice results --id` lists older answers to the same id, too")
         }
         return notes
     }
@@ -172,7 +172,7 @@ final class CommandSearch {
         let place = store.map { " of \(StoreID.visible($0))" } ?? ""
         let scope = period == TopicReader.always ? "all that is retained was searched" : "searched in that time"
         return Failure(
-            .notFound, "there is no order or restock \(String(decoding: id, as: UTF8.self).printable)\(place)",
+            .notFound, "there is no order or restock \(String(decoding: id, as: UTF8.self))\(place)",
             hint: "\(scope), in \(topics.results), \(topics.orders), \(topics.restocks) and \(topics.deadLetters)"
                 + (store == nil ? "" : "\nwithout --store, all stores are searched"))
     }

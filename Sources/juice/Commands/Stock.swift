@@ -28,7 +28,6 @@ struct StockCommand: ParsableCommand {
 
     func run() throws {
         let menu = try menu.load()
-        let interruption = watch ? StopSignal.onInterruption() : nil
         let clients = try KafkaClients(client)
         let reader = try StockReader(clients, store: store)
         func printRecords(_ entries: [StockReader.Entry]) {
@@ -48,8 +47,8 @@ struct StockCommand: ParsableCommand {
         } else {
             printTable(entries)
         }
-        guard let interruption else { return }
-        try reader.reader.follow(until: interruption, reader.apply) { changes in
+        guard watch else { return }
+        try reader.reader.follow(reader.apply) { changes in
             if json {
                 printRecords(changes)
             } else if StandardOutput.isTerminal {
@@ -125,7 +124,7 @@ extension Table {
             return [Cell(StoreID.visible(record.store), .bold)] + cells
         }
         let names = menu.fruits.map { $0.name.text(in: language) } + others
-        return Table([language == .korean ? "매장" : "store"] + names.map(\.printable), rows)
+        return Table([language == .korean ? "매장" : "store"] + names, rows)
     }
 }
 

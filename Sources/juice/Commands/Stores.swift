@@ -113,7 +113,7 @@ enum StoreList: Sendable, Equatable {
     /// Reads a file of ids, one a line. A line in quotes is a JSON string.
     private static func read(_ path: String) throws(Failure) -> [String] {
         func fault(_ problem: String, hint: String? = nil) -> Failure {
-            Failure(.configuration, "the list of stores \(path.printable) \(problem)", hint: hint)
+            Failure(.configuration, "the list of stores \(path) \(problem)", hint: hint)
         }
         guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
             throw fault("cannot be read")

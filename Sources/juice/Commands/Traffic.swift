@@ -26,13 +26,14 @@ struct TrafficCommand: ParsableCommand {
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
-        let (stores, interruption) = (try traffic.storeIDs(), StopSignal.onInterruption())
+        let (stores, stop) = (try traffic.storeIDs(), EndingSignals.stopSignal(grace: .milliseconds(400)))
         // Each run needs new ids: those of the last run were answered already.
         let run = String(UInt64.random(in: 0...UInt64(UInt32.max)), radix: 36) + "-"
         let session = try TrafficSession(
             KafkaClients(kafka), stores: stores, orders: traffic.orders, menu: menu.load(), run: run)
-        try session.run(until: { interruption.isRequested }, show: AnswerCells.write)
+        try session.run(until: { stop.isRequested }, show: AnswerCells.write)
         StandardOutput.line(session.tally.summary)
+        EndingSignals.endIfReceived()
     }
 }
 

@@ -42,7 +42,7 @@ enum KafkaProperties {
             let names = NearestNames.of(unknown, among: KafkaConfiguration.knownNames)
             // What does not even look like a property's name may be part of a value that was split into lines, so it is not quoted.
             let looksLikeName = unknown.contains(".") && unknown.wholeMatch(of: /[a-z0-9._-]+/) != nil
-            let name = names.isEmpty && !looksLikeName ? " of a name that was given" : " \"\(unknown.printable)\""
+            let name = names.isEmpty && !looksLikeName ? " of a name that was given" : " \"\(unknown)\""
             throw Failure(.configuration, "there is no Kafka property\(name)\(NearestNames.question(names))")
         }
         for (name, path) in properties.sorted(by: { $0.key < $1.key }) {

@@ -24,11 +24,10 @@ extension Menu {
     private func find(
         _ text: String, _ kind: String, _ found: [String], among entries: [(id: String, names: [String])]
     ) throws(Failure) -> String {
-        let given = text.printable
         if found.count == 1 { return found[0] }
         guard found.isEmpty else {
             throw Failure(
-                .usage, "more than one \(kind) is called \"\(given)\"\(NearestNames.question(found))", hint: "give the \(kind)'s id"
+                .usage, "more than one \(kind) is called \"\(text)\"\(NearestNames.question(found))", hint: "give the \(kind)'s id"
             )
         }
         var suggested: Set<String> = []
@@ -36,7 +35,7 @@ extension Menu {
             suggested.insert(entries.first { $0.names.contains(name) }?.id ?? name).inserted
         }
         throw Failure(
-            .usage, "no \(kind) is called \"\(given)\"\(NearestNames.question(nearest))",
+            .usage, "no \(kind) is called \"\(text)\"\(NearestNames.question(nearest))",
             hint: nearest.isEmpty ? "`juice menu` lists them" : nil)
     }
 }

@@ -19,7 +19,7 @@ struct GeneralOptions: ParsableArguments {
 struct KafkaOptions: ParsableArguments {
     @Option(
         "The Kafka brokers, separated by commas. Unless given: the embedded broker that serve starts; without one 127.0.0.1:9092.",
-        .init("host:port,…", "the addresses of brokers") { $0.isEmpty ? nil : $0 })
+        .brokers)
     var bootstrapServers: String?
     @Flag("Fail if no brokers are configured, instead of using an embedded one or 127.0.0.1:9092.") var requireBrokers = false
     @Option("The prefix of the topics' names.", .text("text")) var topicPrefix = TopicNames.standardPrefix

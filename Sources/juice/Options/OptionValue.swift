@@ -106,6 +106,22 @@ extension OptionValue<String> {
 
     /// The id of an order or a restock.
     static var commandID: Self { .text("id", ofAtMost: CommandKind.maximumIDLength) }
+
+    /// The id of one that is yet to be sent.
+    static var newCommandID: Self {
+        Self("id", "\(commandID.expectation), and not begin with \(CommandKind.kioskPrefix), as the kiosk's do") {
+            $0.utf8.starts(with: CommandKind.kioskPrefix.utf8) ? nil : commandID.parse($0)
+        }
+    }
+
+    /// The addresses of brokers, as librdkafka takes them. A port is optional there, and one that is too large becomes another.
+    static var brokers: Self {
+        Self("host:port,…", "the addresses of brokers, such as kafka1:9092,kafka2:9092") { text in
+            let address = /(?:[A-Za-z_]+:\/\/)?(?:[^\s:\[\]]+|\[[^\s\[\]]+\])(?::([0-9]+))?/
+            let addresses = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.wholeMatch(of: address) }
+            return addresses.allSatisfy { $0.map { UInt16($0.1 ?? "9092") ?? 0 > 0 } ?? false } ? text : nil
+        }
+    }
 }
 
 extension OptionValue<HTTPAddress> {

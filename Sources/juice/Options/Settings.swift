@@ -54,14 +54,9 @@ struct Settings {
         _ arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(Failure) {
         self.arguments = arguments
-        var (command, depth): (any ParsableCommand.Type, Int) = (JuiceCommand.self, 0)
-        while depth < arguments.count,
-            let next = command.configuration.subcommands.first(where: { $0._commandName == arguments[depth] })
-        {
-            (command, depth) = (next, depth + 1)
-        }
+        let (command, depth) = try JuiceCommand.find(in: arguments)
         // Help does not depend on settings.
-        guard depth > 0, !arguments.contains(where: { ["-h", "--help", "--version"].contains($0) }) else { return }
+        guard depth > 0, !arguments.contains(where: { ["help", "-h", "--help", "--version"].contains($0) }) else { return }
         options = OptionInfo.all(of: command)
         try readCommandLine(arguments.dropFirst(depth))
 
@@ -78,7 +73,7 @@ struct Settings {
                 let nearest = NearestNames.of(variable, among: known.sorted())
                 let question = NearestNames.question(nearest)
                 throw Failure(
-                    .configuration, "\(variable.printable) is set in the environment, but there is no such setting\(question)")
+                    .configuration, "\(variable) is set in the environment, but there is no such setting\(question)")
             }
         }
         var added = try add(texts, from: .environment)
@@ -118,7 +113,7 @@ struct Settings {
                 switch text.lowercased() {
                 case "true", "yes", "1": added.append("--\(name)")
                 case "false", "no", "0": added.append("--no-\(name)")
-                default: throw Failure(.configuration, "\(source.name(of: name)) must be true or false, not \"\(text.printable)\"")
+                default: throw Failure(.configuration, "\(source.name(of: name)) must be true or false, not \"\(text)\"")
                 }
             } else {
                 let values = option.isRepeating ? text.split(whereSeparator: \.isNewline).map(String.init) : [text]
@@ -162,16 +157,27 @@ struct Settings {
         guard let file = try? JSONDecoder().decode([String: FileValue].self, from: data) else {
             throw Failure(.configuration, "the configuration file \(path) is not a JSON object")
         }
+        // A string before a colon is a name, and of two that are the same the decoder would take one.
+        var names: Set<Substring> = []
+        for match in String(decoding: data, as: UTF8.self).matches(of: /"([^"\\]+)"\s*:/) where !names.insert(match.1).inserted {
+            throw Failure(.configuration, "\(path) sets \"\(match.1)\" twice")
+        }
         var texts: [String: String] = [:]
         for (name, value) in file.sorted(by: { $0.key < $1.key }) {
             guard options[name] != nil && name != "config" || OptionInfo.allNames.contains(name) else {
                 let question = NearestNames.question(NearestNames.of(name, among: OptionInfo.allNames.sorted()))
-                throw Failure(.configuration, "\(path) sets \"\(name.printable)\", but there is no such setting\(question)")
+                throw Failure(.configuration, "\(path) sets \"\(name)\", but there is no such setting\(question)")
             }
-            guard let text = value.text else {
-                throw Failure(.configuration, "\"\(name)\" in \(path) must be a text, a number, true or false")
+            switch value {
+            case .text(let text): texts[name] = text
+            case .list(let items) where name != Self.kafkaProperty && !items.contains { $0.contains(",") }:
+                texts[name] = items.joined(separator: options[name]?.isRepeating ?? false ? "\n" : ",")
+            case .members(let members) where name == Self.kafkaProperty:
+                texts[name] = members.map { "\($0.key)=\($0.value.text)" }.joined(separator: "\n")
+            default:
+                let shape = name == Self.kafkaProperty ? "an object of texts and numbers" : "a text, a number, true or false"
+                throw Failure(.configuration, "\"\(name)\" in \(path) must be \(shape)")
             }
-            texts[name] = text
         }
         return texts
     }
@@ -194,24 +200,41 @@ struct Settings {
         for (name, (_, source)) in given where source != .commandLine {
             let option = "'--\(name) <\(options[name]?.valueName ?? "")>'"
             if message.contains(option) {
-                return Failure(.configuration, message.replacing(option, with: source.name(of: name)).printable)
+                return Failure(.configuration, message.replacing(option, with: source.name(of: name)))
             }
         }
-        return Failure(.usage, message.printable, hint: hint)
+        return Failure(.usage, message, hint: hint)
     }
 }
 
-/// A value in the configuration file, as a text on the command line: a list has commas, an object a line of `name=value` for each
-/// member. Nil for anything else.
-private struct FileValue: Decodable {
-    let text: String?
+/// A value in the configuration file.
+private enum FileValue: Decodable {
+    /// A text, a number, true or false, as it is written on the command line.
+    struct Scalar: Decodable {
+        let text: String
+
+        init(from decoder: any Decoder) throws {
+            let value = try decoder.singleValueContainer()
+            func read<Value: Decodable & CustomStringConvertible>(_ type: Value.Type) -> String? {
+                (try? value.decode(type))?.description
+            }
+            text = try read(Bool.self) ?? read(Int.self) ?? read(Double.self) ?? value.decode(String.self)
+        }
+    }
+
+    case text(String)
+    case list([String])
+    case members([String: Scalar])
+    case other
 
     init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        func value<Value: Decodable>(_ type: Value.Type) -> Value? { try? container.decode(type) }
-        let scalar = value(Bool.self)?.description ?? value(Int.self)?.description ?? value(Double.self)?.description
-        let lines = value([String: String].self)?.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        text = scalar ?? value(String.self) ?? value([String].self)?.joined(separator: ",") ?? lines?.joined(separator: "\n")
+        if let scalar = try? Scalar(from: decoder) {
+            self = .text(scalar.text)
+        } else if let items = try? [String](from: decoder) {
+            self = .list(items)
+        } else {
+            self = (try? [String: Scalar](from: decoder)).map { .members($0) } ?? .other
+        }
     }
 }
 

@@ -1,7 +1,20 @@
+import Dispatch
 import Foundation
+import JuiceMessages
 
 /// Standard output, unbuffered.
 enum StandardOutput {
+    /// Held while something is written, so that a signal does not end the process within a line.
+    static let turn = DispatchSemaphore(value: 1)
+
+    /// Puts something that cannot be used in the place of each standard stream that is closed. Otherwise a connection to a broker
+    /// would take its number, and get what is written.
+    static func reserveStandardStreams() {
+        for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) < 0 {
+            _ = open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+        }
+    }
+
     /// Whether it is a terminal.
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
@@ -23,8 +36,10 @@ enum StandardOutput {
     /// Writes all bytes, or ends the process: with SIGPIPE if the reader has closed the pipe, as `head` expects, and with
     /// ``Failure/Status/output`` if for example the disk is full. A result that is not written must not look like success.
     static func write(_ bytes: [UInt8]) {
-        guard !writeAll(bytes, to: STDOUT_FILENO) else { return }
-        let code = errno
+        turn.wait()
+        let code = writeAll(bytes, to: STDOUT_FILENO) ? 0 : errno
+        turn.signal()
+        guard code != 0 else { return }
         if code == EPIPE {
             signal(SIGPIPE, SIG_DFL)
             raise(SIGPIPE)
@@ -48,6 +63,12 @@ func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
         while !rest.isEmpty {
             let written = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
             if written < 0 && errno == EINTR { continue }
+            if written < 0 && errno == EAGAIN {
+                // A program at the other end has made the stream non-blocking.
+                var stream = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&stream, 1, -1)
+                continue
+            }
             guard written > 0 else { return false }
             rest = rest.dropFirst(written)
         }
@@ -76,35 +97,25 @@ enum JSONText {
     }
 }
 
-extension Unicode.Scalar {
-    /// Whether it could control a terminal, break the line, or reverse the direction of the surrounding text, so that people read
-    /// something other than what is there.
-    fileprivate var isSteering: Bool {
-        switch properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: true
-        default: properties.isBidiControl
-        }
-    }
-}
-
 extension String {
-    /// The text with control characters replaced, so that data from a topic cannot control the terminal.
-    var printable: String {
-        replacing { $0.isSteering ? "\u{FFFD}" : nil }
-    }
+    /// The text for people. What cannot be seen is shown as its escape in JSON, such as `\u200b`, so that data from a topic neither
+    /// controls the terminal nor looks like other data.
+    var printable: String { escaping { $0.isInvisible } }
 
-    /// JSON with control characters escaped. The meaning does not change: JSON allows them only in strings, except for whitespace,
-    /// which is kept.
-    var printableJSON: String {
-        replacing { scalar in
-            guard scalar.isSteering, scalar.value >= 0x7F else { return nil }
-            let digits = String(scalar.value, radix: 16)
-            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    /// JSON with the same escapes. The meaning does not change: JSON allows control characters only as whitespace, which is kept,
+    /// and the others only in strings.
+    var printableJSON: String { escaping { $0.value >= 0x7F && $0.isInvisible } }
+
+    private func escaping(_ isEscaped: (Unicode.Scalar) -> Bool) -> String {
+        guard unicodeScalars.contains(where: isEscaped) else { return self }
+        var previous = Unicode.Scalar(0x20 as UInt8)
+        return unicodeScalars.reduce(into: "") { text, scalar in
+            // These shape an emoji, and are seen by that.
+            let shapes =
+                ["\u{200D}", "\u{FE0F}"].contains(scalar) && previous.value > 0xFF
+                && (previous.properties.isEmoji || previous == "\u{FE0F}")
+            text += isEscaped(scalar) && !shapes ? scalar.escape : String(scalar)
+            previous = scalar
         }
-    }
-
-    private func replacing(_ replacement: (Unicode.Scalar) -> String?) -> String {
-        guard unicodeScalars.contains(where: \.isSteering) else { return self }
-        return unicodeScalars.reduce(into: "") { $0 += replacement($1) ?? String($1) }
     }
 }

@@ -58,7 +58,7 @@ struct Table {
         let text: String
         var colour: Paint.Colour?
 
-        init(_ text: String, _ colour: Paint.Colour? = nil) { (self.text, self.colour) = (text, colour) }
+        init(_ text: String, _ colour: Paint.Colour? = nil) { (self.text, self.colour) = (text.printable, colour) }
     }
 
     let titles: [String]

@@ -21,7 +21,7 @@ struct CommandLineTests {
         ["cancel", "pos-7-1", "--store", "gangnam", "--wait", "--json", "--timeout", "3s"],
         ["restock", "kiwi=-2", "mango=+3", "--restock-id", "x"], ["stock", "--watch"],
         ["results", "--follow", "--last", "3"],
-        ["results", "--order-id", "pos-7", "--since", "12:00", "--until", "12:30"],
+        ["results", "--id", "pos-7", "--since", "12:00", "--until", "12:30"],
         ["show", "pos-7-1", "--store", "gangnam", "--json", "--until", "2026-01-31"],
         ["history", "--store", "gangnam", "--since", "2h", "--json"], ["topics", "create"],
         ["topics", "check"],
@@ -45,14 +45,16 @@ struct CommandLineTests {
         #expect(error.map { JuiceCommand.exitCode(for: $0).rawValue } == Failure.Status.usage.rawValue)
     }
 
-    @Test(arguments: [nil, "--help", "-h", "--version", "serve", "help"]) func knowsItsCommands(name: String?)
-        throws
-    {
-        try JuiceCommand.checkName(name)
+    @Test(arguments: [
+        ([], 0), (["--help"], 0), (["serve", "help"], 1), (["help"], 1), (["help", "topics", "check"], 3), (["topics", "-h"], 1),
+        (["order", "kiwi"], 1),
+    ])
+    func knowsItsCommands(arguments: [String], depth: Int) throws {
+        #expect(try JuiceCommand.find(in: arguments).depth == depth)
     }
 
     @Test func aMistypedCommandIsSuggested() {
-        let failure = #expect(throws: Failure.self) { try JuiceCommand.checkName("serv") }
+        let failure = #expect(throws: Failure.self) { try JuiceCommand.find(in: ["serv"]) }
         #expect(failure?.report.contains("there is no command \"serv\"; did you mean serve?") == true)
         #expect(failure?.status == .usage)
     }

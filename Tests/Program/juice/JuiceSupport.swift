@@ -46,9 +46,11 @@ extension BackgroundGroup {
 enum EmbeddedService {
     static var quiet: Logger { Logger.lines(level: .critical) { _ in } }
 
-    static func run(partitions: Int = 4, _ body: @escaping @Sendable (KafkaClients) throws -> Void) async throws {
+    static func run(
+        partitions: Int = 4, runFiles: RunFiles? = nil, _ body: @escaping @Sendable (KafkaClients) throws -> Void
+    ) async throws {
         try await onThread {
-            let embedded = try EmbeddedKafka(topics: TopicNames(), partitions: partitions, runFiles: nil, logger: quiet)
+            let embedded = try EmbeddedKafka(topics: TopicNames(), partitions: partitions, runFiles: runFiles, logger: quiet)
             defer { embedded.stop() }
             let service = BackgroundGroup.service(
                 ServiceConfiguration(bootstrapServers: embedded.bootstrapServers, instanceID: "test", capabilities: .embedded),

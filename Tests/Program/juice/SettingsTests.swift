@@ -84,6 +84,12 @@ struct SettingsTests {
         (#"{"workers":[1]}"#, "must be a text, a number, true or false"),
         (#"{"workers":null}"#, "must be a text, a number, true or false"), (#"["workers"]"#, "is not a JSON object"),
         (#"{"workers":1"#, "is not a JSON object"), (#"{"create-topics":"maybe"}"#, "must be true or false, not \"maybe\""),
+        (#"{"workers":2,"low":":","workers" : 3}"#, "sets \"workers\" twice"),
+        (#"{"kafka-property":{"acks":"1","acks":"all"}}"#, "sets \"acks\" twice"),
+        (#"{"kafka-property":["acks=1"]}"#, "must be an object of texts and numbers"),
+        (#"{"kafka-property":{"acks":["1"]}}"#, "must be an object of texts and numbers"),
+        (#"{"stores":{"a":"b"}}"#, "must be a text, a number, true or false"),
+        (#"{"stores":["a","b,c"]}"#, "must be a text, a number, true or false"),
     ])
     func refusesBadFiles(file: String, fault: String) {
         let failure = #expect(throws: Failure.self) { try settings(file: file) }
@@ -99,8 +105,13 @@ struct SettingsTests {
         #expect(try serve(settings(file: #"{"create-topics":true}"#)).createTopics)
     }
 
-    @Test func noBrokersAreNotAnyBrokers() {
-        #expect(throws: (any Error).self) { try StockCommand.parse(["--bootstrap-servers", ""]) }
+    @Test(arguments: [
+        ("kafka", true), ("kafka1:9092,kafka2:9092", true), ("[::1]:9092", true), ("SASL_SSL://k:1", true), ("k:65535", true),
+        ("", false), ("k:65536", false), ("k:99999999999999999999", false), ("k:0", false), ("k:", false), ("a:1,", false),
+        ("::1:9092", false), ("a b", false),
+    ])
+    func brokersHavePorts(text: String, isValid: Bool) {
+        #expect(((try? StockCommand.parse(["--bootstrap-servers", text])) != nil) == isValid)
     }
 
     /// The text, what it means, and how it is shown.
@@ -164,7 +175,7 @@ struct SettingsTests {
     @Test func theNearestPropertyWins() throws {
         let settings = try settings(
             ["serve", "--kafka-property", "batch.size=1"], environment: ["JUICE_KAFKA_PROPERTY": "batch.size=2\nretries=2"],
-            file: #"{"kafka-property":{"batch.size":"3","retries":"3","linger.ms":"3"}}"#)
+            file: #"{"kafka-property":{"batch.size":"3","retries":"3","linger.ms":3}}"#)
         let nearest = ["batch.size": "1", "retries": "2", "linger.ms": "3"]
         #expect(settings.kafkaProperties.mapValues(\.value) == nearest)
         #expect(try KafkaProperties.read(serve(settings).kafka) == nearest)

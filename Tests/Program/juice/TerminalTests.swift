@@ -45,12 +45,18 @@ struct TerminalTests {
     }
 
     @Test func nothingSteersTheTerminalOrTurnsTheTextAroundIt() {
-        #expect("a\u{1B}[2Jb\u{9B}c\n".printable == "a\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}")
-        for scalar in "\u{202A}\u{202E}\u{2066}\u{2069}\u{200E}\u{200F}\u{61C}\u{2028}\u{2029}\u{85}".unicodeScalars {
-            #expect("a\(scalar)b".printable == "a\u{FFFD}b")
+        #expect("a\u{1B}[2Jb\u{9B}c\n".printable == #"a\u001b[2Jb\u009bc\u000a"#)
+        // Directions, line ends, characters without width, a byte order mark, a filler, a tag.
+        for (scalar, escape) in [
+            ("\u{202E}", "202e"), ("\u{2066}", "2066"), ("\u{200F}", "200f"), ("\u{61C}", "061c"), ("\u{2028}", "2028"),
+            ("\u{85}", "0085"), ("\u{200B}", "200b"), ("\u{200D}", "200d"), ("\u{2060}", "2060"), ("\u{FEFF}", "feff"),
+            ("\u{AD}", "00ad"), ("\u{3164}", "3164"), ("\u{FE0F}", "fe0f"), ("\u{E0041}", "db40\\udc41"),
+        ] {
+            #expect("a\(scalar)b".printable == "a\\u\(escape)b")
+            #expect(Table.Cell("a\(scalar)b").text == "a\\u\(escape)b")
         }
-        // Format characters within emoji and scripts are kept.
-        for text in ["딸기 👩‍👩‍👧 é", "\u{5D0}\u{5D1}"] { #expect(text.printable == text) }
+        // What shapes an emoji is kept.
+        for text in ["딸기 👩‍👩‍👧 é ❤️", "\u{5D0}\u{5D1}"] { #expect(text.printable == text) }
     }
 
     @Test func jsonSteersNoTerminal() throws {
@@ -80,7 +86,7 @@ struct TerminalTests {
                 """#
         )
         #expect(
-            AnswerCells.of(answer).map(\.text) == ["강남", "rejected", "pos-1", "no juice is\u{FFFD}called so  (repeated)"])
+            AnswerCells.of(answer).map(\.text) == ["강남", "rejected", "pos-1", "no juice is\\u000acalled so  (repeated)"])
     }
 
     /// Lines are written before the next ones are known. A single long text moves no other.
@@ -150,7 +156,7 @@ struct StandardOutputTests {
             }.first)
         let parts = line.split(separator: " ", maxSplits: 1)
         #expect(parts.first?.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
-        #expect(parts.last == "warning partition stopped\u{FFFD}here partition=3 worker=0")
+        #expect(parts.last == "warning partition stopped\\u000ahere partition=3 worker=0")
     }
 
     @Test func programsGetAnObject() throws {

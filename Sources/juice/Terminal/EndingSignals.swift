@@ -1,0 +1,89 @@
+import Dispatch
+import Foundation
+import Kafka
+import Synchronization
+
+/// The signals that end a command: the only place that reacts to them.
+///
+/// A handler may do next to nothing, and the main thread is in a call to librdkafka most of the time. So the handler writes the
+/// signal's number into a pipe, for a thread that waits there. By default that ends the process at once, between two writes. A
+/// command that has something to finish, such as the service, is asked to stop; a second signal ends it at once.
+enum EndingSignals {
+    private struct State {
+        var stop: StopSignal?
+        /// How long the command may take to stop, in milliseconds; -1 has no end.
+        var grace: Int32 = -1
+        var received: Int32?
+    }
+
+    private static let state = Mutex(State())
+    private static let pipe = Pipe()
+    private static let (reader, writer) = (pipe.fileHandleForReading.fileDescriptor, pipe.fileHandleForWriting.fileDescriptor)
+
+    /// Handles the signals from now on.
+    static func handle() {
+        // A closed output pipe is detected where it is written. A broker that closes its connection must not end the process.
+        signal(SIGPIPE, SIG_IGN)
+        // On a terminal, Swift's runtime would take this for a crash, and ask what to show of it.
+        signal(SIGQUIT, SIG_DFL)
+        Thread.detachNewThread { [reader] in
+            var number: UInt8 = 0
+            while read(reader, &number, 1) != 1 {}
+            end(by: Int32(number))
+        }
+        var numbers = sigset_t()
+        sigemptyset(&numbers)
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            sigaddset(&numbers, number)
+            let former = signal(number) { number in
+                let code = errno
+                var byte = UInt8(number)
+                _ = Foundation.write(EndingSignals.writer, &byte, 1)
+                errno = code
+            }
+            // `nohup` ignores SIGHUP for its command, which then outlives the terminal.
+            if number == SIGHUP, unsafeBitCast(former, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) {
+                signal(number, SIG_IGN)
+            }
+        }
+        // The thread of another program that started this one may have blocked them.
+        pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
+    }
+
+    /// The request to stop that the first signal makes, instead of ending the process.
+    ///
+    /// - Parameter grace: ends the process after it all the same; nil leaves it the time that it needs.
+    static func stopSignal(grace: Duration? = nil) -> StopSignal {
+        let stop = StopSignal()
+        state.withLock { ($0.stop, $0.grace) = (stop, grace.map { Int32($0 / .milliseconds(1)) } ?? -1) }
+        return stop
+    }
+
+    /// Ends a command that a signal has stopped as the signal would have.
+    static func endIfReceived() { if let number = state.withLock(\.received) { endNow(by: number) } }
+
+    private static func end(by number: Int32) {
+        let state = state.withLock { state in
+            state.received = number
+            return state
+        }
+        if let stop = state.stop {
+            stop.request()
+            var another = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
+            while poll(&another, 1, state.grace) < 0 {}
+        }
+        endNow(by: number)
+    }
+
+    private static func endNow(by number: Int32) -> Never {
+        // Lets the last write of whole lines be done, unless nobody reads them.
+        _ = StandardOutput.turn.wait(timeout: .now() + 0.25)
+        // The shell's prompt must not follow a line of progress.
+        if isatty(STDERR_FILENO) == 1 { _ = writeAll([UInt8(ascii: "\n")], to: STDERR_FILENO) }
+        // By the signal itself, and not just with its status: so a loop in a shell script ends, too.
+        signal(number, SIG_DFL)
+        raise(number)
+        // The first process of a container ignores it.
+        _exit(128 + number)
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import juice
+
+/// The program itself, in processes of its own: what the shell sees of it.
+@Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(5)))
+struct ProcessTests {
+    /// The program, which is built beside the tests.
+    private static let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appending(path: "juice").path
+
+    /// A shell that runs the program as `juice`, with run files of its own.
+    private static func shell(_ script: String, output: Pipe, environment: [String: String] = [:]) throws -> Process {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", "juice() { \(program) \"$@\"; }\n\(script)"]
+        let folder = NSTemporaryDirectory() + "juice-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        process.environment = ["PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": folder].merging(environment) { $1 }
+        (process.standardOutput, process.standardError) = (output, output)
+        try process.run()
+        return process
+    }
+
+    /// A status as a shell has it.
+    private static func status(_ process: Process) -> Int32 {
+        process.waitUntilExit()
+        return process.terminationStatus + (process.terminationReason == .uncaughtSignal ? 128 : 0)
+    }
+
+    /// What a script prints, and its status.
+    private static func run(_ script: String) throws -> (output: String, status: Int32) {
+        let pipe = Pipe()
+        let process = try shell(script, output: pipe)
+        try pipe.fileHandleForWriting.close()
+        let output = String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        return (output, status(process))
+    }
+
+    // MARK: - Signals
+
+    /// A port that takes connections and never answers.
+    private final class SilentBroker: Sendable {
+        private let socket: Int32
+        let address: String
+
+        init() {
+            let listener = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            listen(listener, 16)
+            var (name, size) = (sockaddr_in(), socklen_t(MemoryLayout<sockaddr_in>.size))
+            withUnsafeMutablePointer(to: &name) {
+                _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) }
+            }
+            socket = listener
+            address = "127.0.0.1:\(UInt16(bigEndian: name.sin_port))"
+        }
+
+        deinit { close(socket) }
+
+        func waitForConnection() { #expect(accept(socket, nil, nil) >= 0) }
+    }
+
+    /// Holds a port for the process' lifetime.
+    private static let silentBroker = SilentBroker()
+    private static var port: Substring { silentBroker.address.dropFirst("127.0.0.1:".count) }
+
+    /// Each waits for a broker, the first ones for a day unless a signal ends it.
+    @Test(
+        arguments: [
+            ("results --follow", SIGINT, 130), ("results --follow", SIGTERM, 143), ("results --follow", SIGHUP, 129),
+            ("results --since 7d", SIGINT, 130), ("stock --watch", SIGINT, 130),
+            ("stores", SIGTERM, 143), ("dead-letters list", SIGINT, 130), ("dead-letters resend 0@0", SIGINT, 130),
+            ("show x", SIGHUP, 129), ("history", SIGINT, 130), ("audit", SIGINT, 130), ("doctor", SIGINT, 130),
+            ("topics check", SIGTERM, 143), ("order kiwi --wait", SIGINT, 130), ("restock kiwi=1", SIGTERM, 143),
+            ("cancel x", SIGHUP, 129), ("anchor --topic orders --partition 0 --latest", SIGINT, 130),
+        ] as [(String, Int32, Int32)]
+    )
+    func aSignalEndsACommandThatWaits(command: String, signal: Int32, status: Int32) async throws {
+        try await Self.expect(status, of: "exec \(Self.program) \(command) --timeout 1d", after: [signal])
+    }
+
+    @Test(
+        arguments: [
+            ("exec", "serve", [SIGTERM], 0), ("exec", "kiosk --http 127.0.0.1:0", [SIGINT], 0),
+            ("exec", "restock-bot", [SIGHUP], 0), ("exec", "traffic", [SIGINT], 130),
+            // As after `nohup`.
+            ("trap '' HUP; exec", "results --follow", [SIGHUP, SIGTERM], 143),
+        ] as [(String, String, [Int32], Int32)]
+    )
+    func otherCommandsEndInOrder(shell: String, command: String, signals: [Int32], status: Int32) async throws {
+        try await Self.expect(status, of: "\(shell) \(Self.program) \(command)", after: signals)
+    }
+
+    private static func expect(_ status: Int32, of script: String, after signals: [Int32]) async throws {
+        let ended = try await onThread {
+            let broker = SilentBroker()
+            let process = try shell("\(script) --bootstrap-servers \(broker.address)", output: Pipe())
+            broker.waitForConnection()
+            for signal in signals { kill(process.processIdentifier, signal) }
+            return Self.status(process)
+        }
+        #expect(ended == status)
+    }
+
+    // MARK: - Output
+
+    @Test(
+        arguments: [
+            ("juice menu >&-", 74, "standard output cannot be written"),
+            ("juice --help >&-", 74, "standard output cannot be written"),
+            ("juice menu > /dev/full", 74, "standard output cannot be written"), ("juice menu >&- 2>&-", 74, "\n"),
+            ("juice menu <&- 2>&-", 0, "mangoKiwi"),
+            ("juice help serve", 0, "USAGE: juice serve"), ("juice help nosuch", 64, "there is no command \"nosuch\""),
+            ("juice help serve nosuch", 64, "there is no command \"nosuch\""),
+            ("juice dead-letters shw", 64, "there is no command \"shw\"; did you mean show?"),
+            ("juice stock --store \"$(printf 'gang\\377nam')\"", 64, "is not UTF-8"),
+            ("export JUICE_STORE=\"$(printf 'gang\\377nam')\"; juice stock", 78, "JUICE_STORE in the environment is not UTF-8"),
+            ("juice order kiwi --bootstrap-servers 127.0.0.1:1", 69, "no Kafka broker answers"),
+            ("juice kiosk --http nosuchhost.invalid:1 --bootstrap-servers 127.0.0.1:1", 78, "choose another address with --http"),
+            ("juice serve --embedded-port \(port)", 78, "it cannot listen on port \(port)"),
+            ("juice order kiwi --order-id kiosk-1", 64, "not begin with kiosk-"),
+            ("juice restock kiwi=1 --restock-id kiosk-1", 64, "not begin with kiosk-"),
+        ] as [(String, Int32, String)])
+    func theShellSees(script: String, status: Int32, text: String) async throws {
+        let (output, ended) = try await onThread { try Self.run(script) }
+        #expect(ended == status && (output + "\n").contains(text), "\(ended): \(output)")
+        #expect(!output.contains("it may have been written"))
+    }
+
+    /// As under a program that reads from many processes.
+    @Test func aNonBlockingOutputIsWaitedFor() async throws {
+        let (text, ended) = try await onThread {
+            let pipe = Pipe()
+            let writer = pipe.fileHandleForWriting.fileDescriptor
+            // Linux's F_SETPIPE_SZ, so that a help text fills it.
+            _ = fcntl(writer, 1031, 4096)
+            _ = fcntl(writer, F_SETFL, fcntl(writer, F_GETFL) | O_NONBLOCK)
+            let process = try Self.shell("juice --generate-completion-script bash", output: pipe)
+            try pipe.fileHandleForWriting.close()
+            // Once it is full, the next write would block.
+            var waiting: Int32 = 0
+            while process.isRunning, waiting < 4096 {
+                _ = ioctl(pipe.fileHandleForReading.fileDescriptor, UInt(FIONREAD), &waiting)
+            }
+            let text = try pipe.fileHandleForReading.readToEnd() ?? Data()
+            return (text, Self.status(process))
+        }
+        #expect(ended == 0)
+        #expect(text.count > 4096 && text.last == UInt8(ascii: "\n"), "\(text.count) bytes")
+    }
+}
