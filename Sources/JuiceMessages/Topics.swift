@@ -156,8 +156,11 @@ public enum StoreID {
         } + "\""
     }
 
-    /// What is left of an id for the eye. Ids whose looks are equal, as `String` compares them, look alike.
+    /// What is left of an id for the eye, in lower case, and without the quotes that a serializer for JSON adds to a key. Ids whose
+    /// looks are equal, as `String` compares them, look alike.
     public static func look(of id: String) -> String {
+        let isQuoted = id.count > 2 && id.first == "\"" && id.last == "\""
+        let id = (isQuoted ? String(id.dropFirst().dropLast()) : id).lowercased()
         if id.utf8.allSatisfy({ 0x21..<0x7F ~= $0 }) { return id }
         let words = id.unicodeScalars.filter { $0.properties.isWhitespace || !$0.isInvisible }.split(
             whereSeparator: \.properties.isWhitespace)

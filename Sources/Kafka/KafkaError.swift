@@ -135,13 +135,18 @@ extension KafkaError.Code {
     public var isMissing: Bool { [.unknownTopicOrPartition, .unknownTopic, .unknownPartition].contains(self) }
 
     /// Whether neither a retry nor a new client can help: a right is missing or a setting is refused.
-    public var isHopeless: Bool { isDenial || Self.refusedSettings.contains(self) }
+    public var isHopeless: Bool { isDenial || isRefusalOfSetting }
+
+    /// Whether a client's property is refused, or a topic's when it is created.
+    public var isRefusalOfSetting: Bool { Self.refusedSettings.contains(self) }
 
     private static let refusedSettings: Set<Self> = [
         .inconsistentGroupProtocol, .invalidTransactionTimeout, .invalidSessionTimeout, .invalidGroupID, .invalidArgument,
         Self(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE), Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION),
         // The topic's message format predates transactions.
         Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT), .invalidPartitions,
+        Self(RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR), Self(RD_KAFKA_RESP_ERR_INVALID_CONFIG),
+        Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION), Self(RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION),
     ]
 
     /// The client's property that the brokers refuse, and theirs that it breaks. librdkafka names none, or one that does not exist.

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Why a command failed: one line for people, and what they can do about it.
 struct Failure: Error, Equatable {
     /// The exit status; values from 64 on are those of `sysexits.h`.
@@ -39,6 +41,16 @@ struct Failure: Error, Equatable {
     var report: String {
         let lines = (hint ?? "").split(separator: "\n").map { "  \(String($0).printable)" }
         return (["juice: \(message)"] + lines).joined(separator: "\n") + "\n"
+    }
+}
+
+extension Failure {
+    /// The bytes of a file that an option names. It may be a pipe, so that a program can provide secrets without storing them.
+    static func bytes(of path: String, _ what: String) throws(Failure) -> [UInt8] {
+        guard let file = FileHandle(forReadingAtPath: path), let data = try? file.readToEnd() ?? Data() else {
+            throw Failure(.configuration, "\(what) \(path) cannot be read")
+        }
+        return Array(data)
     }
 }
 

@@ -208,7 +208,7 @@ extension KafkaClients {
                 .configuration, "the service's topics are not complete: \(error.message)",
                 hint: "`juice topics check` shows what is missing, or which --topic-prefix has topics")
         case .invalidArgument: Failure(.configuration, error.message)
-        case _ where error.code.exceededLimit != nil: Failure(.configuration, error.description)
+        case _ where error.code.isRefusalOfSetting: Failure(.configuration, error.description)
         case _ where error.code.isDenial:
             Failure(
                 .software, error.description, hint: "kafka-acls.sh --add grants it: docs/SECURITY.md lists what each command needs")

@@ -13,6 +13,7 @@ final class TopicReader {
     private let clients: KafkaClients
     private let reader: PartitionReader
     private var reportedGaps = 0
+    private var hasReportedMissing = false
 
     /// After a silence of this long it asks brokers whether they answer.
     private static let longestSilence = Duration.seconds(2)
@@ -82,12 +83,26 @@ final class TopicReader {
             }
             if !ends.isEmpty { heardAt = .now }
             if !found.isEmpty { show(found) }
+            StandardOutput.endIfUnread()
             // A broker that hangs breaks no connection.
             if clients.watch.needsProbe || .now - heardAt > Self.longestSilence,
                 clients.watch.probe(reader.consumer, timeout: .seconds(1))
             {
                 heardAt = .now
+                reportMissingTopics()
             }
+        }
+    }
+
+    /// Warns once of topics that were deleted. They may come back.
+    private func reportMissingTopics() {
+        do throws(KafkaError) {
+            _ = try reader.consumer.partitions(of: Set(watermarks.keys.map(\.topic)).sorted(), timeout: .seconds(1))
+            hasReportedMissing = false
+        } catch {
+            guard error.code.isMissing, !hasReportedMissing else { return }
+            clients.logger.warning("\(error.message)")
+            hasReportedMissing = true
         }
     }
 

@@ -125,12 +125,9 @@ struct DeadLetterResend: ParsableCommand {
     }
 
     private static func contents(of path: String) throws(Failure) -> [UInt8] {
-        let file = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
-        guard let file, let data = try? file.readToEnd() ?? Data() else {
-            throw Failure(.configuration, "the value's file \(path.printable) cannot be read")
-        }
+        let bytes = try Failure.bytes(of: path == "-" ? "/dev/stdin" : path, "the value's file")
         // Editors and shells end a file with a line feed, which is not part of the command.
-        return data.last == UInt8(ascii: "\n") ? Array(data.dropLast()) : Array(data)
+        return bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes
     }
 
     /// A record that replaces a dead letter.

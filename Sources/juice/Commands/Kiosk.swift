@@ -37,9 +37,7 @@ struct KioskOptions: ParsableArguments {
         _ path: String?, _ name: String, of form: String, like command: String, _ parse: (String) -> StaffSecret?
     ) throws(Failure) -> StaffSecret? {
         guard let path else { return nil }
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.configuration, "the staff \(name)'s file \(path) cannot be read")
-        }
+        let data = try Failure.bytes(of: path, "the staff \(name)'s file")
         // Some editors begin a file with a byte order mark.
         let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines.union(["\u{FEFF}"]))
         guard let secret = parse(text) else {

@@ -115,8 +115,8 @@ enum StoreList: Sendable, Equatable {
         func fault(_ problem: String, hint: String? = nil) -> Failure {
             Failure(.configuration, "the list of stores \(path) \(problem)", hint: hint)
         }
-        guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
-            throw fault("cannot be read")
+        guard let text = String(validating: try Failure.bytes(of: path, "the list of stores"), as: UTF8.self) else {
+            throw fault("is not UTF-8")
         }
         var names: [String] = []
         var places: [Name: Int] = [:]

@@ -17,11 +17,11 @@ enum KafkaProperties {
         return properties
     }
 
-    /// The properties in a file. It may be a pipe, so that a program can provide passwords without storing them on disk.
+    /// The properties in a file.
     static func read(file path: String) throws(Failure) -> [String: String] {
-        guard let file = FileHandle(forReadingAtPath: path), let data = try? file.readToEnd() ?? Data(),
-            let text = String(data: data, encoding: .utf8)
-        else { throw Failure(.configuration, "the property file \(path) cannot be read") }
+        guard let text = String(validating: try Failure.bytes(of: path, "the property file"), as: UTF8.self) else {
+            throw Failure(.configuration, "the property file \(path) is not UTF-8")
+        }
         return try parse(text) { Failure(.configuration, "line \($0) of \(path) is not name=value") }
     }
 

@@ -48,10 +48,7 @@ struct MenuOptions: ParsableArguments {
     func load() throws(Failure) -> Menu { try menu.map(Self.menu) ?? .standard }
 
     static func menu(at path: String) throws(Failure) -> Menu {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.configuration, "the menu \(path) cannot be read")
-        }
-        let result: Result<Menu, MenuFile.Failure> = Array(data).withUnsafeBytes { bytes in
+        let result: Result<Menu, MenuFile.Failure> = try Failure.bytes(of: path, "the menu").withUnsafeBytes { bytes in
             Result { () throws(MenuFile.Failure) in try MenuFile.decode(bytes) }
         }
         switch result {

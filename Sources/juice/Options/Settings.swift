@@ -151,9 +151,7 @@ struct Settings {
     /// Reads the JSON file of settings, one object with members named like the options. Every value becomes a text, as on the
     /// command line.
     private func texts(ofFile path: String) throws(Failure) -> [String: String] {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.configuration, "the configuration file \(path) cannot be read")
-        }
+        let data = Data(try Failure.bytes(of: path, "the configuration file"))
         guard let file = try? JSONDecoder().decode([String: FileValue].self, from: data) else {
             throw Failure(.configuration, "the configuration file \(path) is not a JSON object")
         }

@@ -40,13 +40,23 @@ enum StandardOutput {
         let code = writeAll(bytes, to: STDOUT_FILENO) ? 0 : errno
         turn.signal()
         guard code != 0 else { return }
-        if code == EPIPE {
-            signal(SIGPIPE, SIG_DFL)
-            raise(SIGPIPE)
-        }
+        if code == EPIPE { endUnread() }
         StandardError.write(Failure(.output, "standard output cannot be written: \(String(cString: strerror(code)))").report)
         // Without the library's handlers, which other threads may be in need of.
         _exit(Failure.Status.output.rawValue)
+    }
+}
+
+extension StandardOutput {
+    /// Ends the process if the reader has closed the pipe, which without this shows at the next write.
+    static func endIfUnread() {
+        var stream = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        if poll(&stream, 1, 0) > 0, stream.revents & Int16(POLLERR) != 0 { endUnread() }
+    }
+
+    private static func endUnread() {
+        signal(SIGPIPE, SIG_DFL)
+        raise(SIGPIPE)
     }
 }
 

@@ -191,7 +191,8 @@ import Testing
             ("gang\u{A0}nam", #""gang\u00a0nam""#, "gang nam"), ("a\u{202E}b", #""a\u202eb""#, "ab"),
             ("\u{3164}", #""\u3164""#, ""),
             ("e\u{301}", #""e\u0301""#, "é"), ("\u{1112}\u{1169}", #""\u1112\u1169""#, "호"), ("\u{E0001}", #""\udb40\udc01""#, ""),
-            ("a\"\\", "a\"\\", "a\"\\"), ("\"a\\ \"", #""\"a\\ \"""#, "\"a\\ \""),
+            ("a\"\\", "a\"\\", "a\"\\"), ("\"a\\ \"", #""\"a\\ \"""#, "a\\"),
+            ("Gangnam", "Gangnam", "gangnam"), ("\"gangnam\"", #""\"gangnam\"""#, "gangnam"), ("\"\"", #""\"\"""#, "\"\""),
         ])
     func anIdIsSeenForWhatItIs(id: String, visible: String, look: String) {
         #expect(StoreID.visible(id) == visible)

@@ -120,6 +120,9 @@ struct ProcessTests {
             ("juice order kiwi --bootstrap-servers 127.0.0.1:1", 69, "no Kafka broker answers"),
             ("juice kiosk --http nosuchhost.invalid:1 --bootstrap-servers 127.0.0.1:1", 78, "choose another address with --http"),
             ("juice serve --embedded-port \(port)", 78, "it cannot listen on port \(port)"),
+            ("echo '{\"language\":\"ko\"}' | juice menu --config /dev/stdin", 0, "망고"),
+            ("echo kiwi | juice menu --menu /dev/stdin", 78, "the menu /dev/stdin cannot be used"),
+            ("printf 'ga\\377' | juice serve --stores @/dev/stdin", 78, "/dev/stdin is not UTF-8"),
             ("juice order kiwi --order-id kiosk-1", 64, "not begin with kiosk-"),
             ("juice restock kiwi=1 --restock-id kiosk-1", 64, "not begin with kiosk-"),
         ] as [(String, Int32, String)])
