@@ -20,7 +20,7 @@ struct ResultsCommand: ParsableCommand {
               juice results --last 20
               juice results --follow --store gangnam
               juice results --since 12:00 --until 12:30
-              juice results --id pos-7-000123
+              juice results --order-id pos-7-000123
               juice results --json | jq -r .record.message
               juice results --notes --json | jq -c 'select(.record.type == "claim")'
             """
@@ -28,7 +28,7 @@ struct ResultsCommand: ParsableCommand {
 
     @Flag("Print new answers as they arrive.") var follow = false
     @Option("Only this store.", .store) var store: String?
-    @Option("Only answers to the order, its cancel, or the restock with this id.", .commandID) var id: String?
+    @Option("Only answers to the order, its cancel, or the restock with this id.", .commandID) var orderId: String?
     @Option("Start with this many of the last answers.", .number(in: 0 ... .max)) var last: Int?
     @OptionGroup var period: PeriodOptions
     @Flag("Also print the service's notes.") var notes = false
@@ -41,10 +41,10 @@ struct ResultsCommand: ParsableCommand {
             throw Failure(.usage, "--follow and --until exclude each other")
         }
         // The revisions of one command have gaps.
-        let printer = AnswerPrinter(printsJSON: json, findsGaps: id == nil)
+        let printer = AnswerPrinter(printsJSON: json, findsGaps: orderId == nil)
         defer { printer.flush() }
         let clients = try KafkaClients(client)
-        let filter = AnswerFilter(store: store, id: id, showsNotes: notes)
+        let filter = AnswerFilter(store: store, id: orderId, showsNotes: notes)
         let reader = try TopicReader(clients, topic: clients.topics.results, of: store)
         if let last {
             try reader.last(last, in: period, filter.entry).forEach(printer.print)

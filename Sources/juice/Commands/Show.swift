@@ -16,7 +16,7 @@ struct ShowCommand: ParsableCommand {
 
             It searches from the newest records back, until it has the first answer to the command; with --store, only the \
             answers in the store's partition. If the id was used again later, --until finds an earlier use, and `juice results \
-            --id` lists the answers to all.
+            --order-id` lists the answers to all.
 
             \(TimeText.help)
 
@@ -161,7 +161,7 @@ final class CommandSearch {
         if !found.contains(where: { ["answer", "deadLetter"].contains($0.event) }) { notes.append("no answer was found") }
         if searchedSince > period.lowerBound {
             let time = DateTime.text(milliseconds: searchedSince)
-            notes.append("searched back to \(time): `juice results --id` lists older answers to the same id, too")
+            notes.append("searched back to \(time): `juice results --order-id` lists older answers to the same id, too")
         }
         return notes
     }

@@ -21,7 +21,7 @@ struct CommandLineTests {
         ["cancel", "pos-7-1", "--store", "gangnam", "--wait", "--json", "--timeout", "3s"],
         ["restock", "kiwi=-2", "mango=+3", "--restock-id", "x"], ["stock", "--watch"],
         ["results", "--follow", "--last", "3"],
-        ["results", "--id", "pos-7", "--since", "12:00", "--until", "12:30"],
+        ["results", "--order-id", "pos-7", "--since", "12:00", "--until", "12:30"],
         ["show", "pos-7-1", "--store", "gangnam", "--json", "--until", "2026-01-31"],
         ["history", "--store", "gangnam", "--since", "2h", "--json"], ["topics", "create"],
         ["topics", "check"],
