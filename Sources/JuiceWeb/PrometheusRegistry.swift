@@ -7,15 +7,6 @@ import Synchronization
 /// recorders become gauges, and timers become histograms in seconds. Texts are written as they are: no quotes, backslashes or line
 /// ends.
 package final class PrometheusRegistry: MetricsFactory {
-    /// What swift-metrics does not know about a metric.
-    package struct Description: Sendable {
-        package let name: String
-        /// What it counts or measures, in one sentence.
-        let help: String
-
-        package init(_ name: String, help: String) { (self.name, self.help) = (name, help) }
-    }
-
     private struct State {
         /// The series by name, and then by formatted labels.
         var families: [String: [String: Series]] = [:]
@@ -25,12 +16,11 @@ package final class PrometheusRegistry: MetricsFactory {
     /// The upper bounds of a histogram's buckets, in seconds, without infinity.
     private static let buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
-    private let descriptions: [String: Description]
+    private let help: [String: String]
     private let state = Mutex(State())
 
-    package init(descriptions: [Description] = []) {
-        self.descriptions = Dictionary(descriptions.map { ($0.name, $0) }) { first, _ in first }
-    }
+    /// - Parameter help: the names of metrics, and what each counts or measures, in one sentence. swift-metrics does not know it.
+    package init(help: [(name: String, text: String)] = []) { self.help = Dictionary(help.map { ($0, $1) }) { first, _ in first } }
 
     /// Calls `collector` before each ``text()``, for values that are sampled rather than counted.
     package func onCollect(_ collector: @escaping @Sendable () -> Void) { state.withLock { $0.collectors.append(collector) } }
@@ -41,7 +31,7 @@ package final class PrometheusRegistry: MetricsFactory {
         var text = ""
         for (name, family) in state.withLock({ $0.families }).sorted(by: { $0.key < $1.key }) {
             guard let kind = family.values.first?.kind else { continue }
-            text += TextFormat.head(of: name, kind.rawValue, help: descriptions[name]?.help)
+            text += TextFormat.head(of: name, kind.rawValue, help: help[name])
             for (labels, series) in family.sorted(by: { $0.key < $1.key }) { series.write(name: name, labels: labels, to: &text) }
         }
         return text

@@ -82,16 +82,14 @@ final class BackgroundGroup: Sendable {
 struct Metrics {
     let registry: PrometheusRegistry
 
-    /// - Parameter own: the descriptions of the command's own metrics.
-    init(_ own: [PrometheusRegistry.Description]) {
-        let build = PrometheusRegistry.Description("juice_build_info", help: "1, with the version of this program.")
-        let http = HTTPMetric.allCases.map { PrometheusRegistry.Description($0.rawValue, help: $0.help) }
-        let dropped = PrometheusRegistry.Description(
-            "juice_log_lines_dropped_total",
-            help: "Lines of the log and of standard output that were dropped: they were not read, or could not be written.")
-        registry = PrometheusRegistry(descriptions: own + http + [build, dropped])
-        Meter(label: build.name, dimensions: [("version", JuiceCommand.currentVersion)], factory: registry).set(1)
-        let droppedLines = Counter(label: dropped.name, factory: registry)
+    /// - Parameter own: the names of the command's own metrics, and what each counts or measures.
+    init(_ own: [(name: String, text: String)]) {
+        let (build, dropped) = ("juice_build_info", "juice_log_lines_dropped_total")
+        let lost = "Lines of the log and of standard output that were dropped: they were not read, or could not be written."
+        let shared = [(name: build, text: "1, with the version of this program."), (dropped, lost)]
+        registry = PrometheusRegistry(help: own + HTTPMetric.allCases.map { ($0.rawValue, $0.help) } + shared)
+        Meter(label: build, dimensions: [("version", JuiceCommand.currentVersion)], factory: registry).set(1)
+        let droppedLines = Counter(label: dropped, factory: registry)
         registry.onCollect { for queue in OutputQueue.all { droppedLines.increment(by: queue.takeDropped()) } }
     }
 

@@ -1,5 +1,8 @@
 """A broker, the service, the kiosk and a browser, for the tests and the screenshots of the page."""
 
+import contextlib
+import http.client
+import http.server
 import os
 import pathlib
 import queue
@@ -7,6 +10,7 @@ import re
 import subprocess
 import tempfile
 import threading
+import urllib.parse
 
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
@@ -100,6 +104,46 @@ class Stand:
         self.folder.cleanup()
 
 
+@contextlib.contextmanager
+def proxy(url, answer=lambda method, path: None, host=None):
+    """A proxy in front of a kiosk, which may send a `Host` of its own. Some requests it answers itself: with the status, headers
+    and body of `answer(method, path)`, unless that is None. Gives its URL."""
+    kiosk = urllib.parse.urlparse(url).netloc
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def forward(self):
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            if own := answer(self.command, self.path.split("?")[0]):
+                return self.respond(own[0], own[1].items(), [own[2].encode()])
+            connection = http.client.HTTPConnection(kiosk)
+            connection.request(self.command, self.path, body, dict(self.headers) | ({"Host": host} if host else {}))
+            response = connection.getresponse()
+            headers = [one for one in response.getheaders() if one[0].lower() not in ("transfer-encoding", "connection")]
+            self.respond(response.status, headers, iter(lambda: response.read1(65536), b""))
+
+        def respond(self, status, headers, parts):
+            self.send_response(status)
+            for name, value in headers:
+                self.send_header(name, value)
+            self.end_headers()
+            for part in parts:
+                self.wfile.write(part)
+
+        do_GET = do_POST = do_DELETE = forward
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        # The browser ends streams in the middle.
+        server.handle_error = lambda *_: None
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
+
+
 def browser(width=1280, height=900):
     """Headless Chromium that reaches only this machine."""
     options = Options()
@@ -160,6 +204,10 @@ def visit(driver, url, store=None, language="en"):
         language, store,
     )
     driver.refresh()
+    wait_until_live(driver)
+
+
+def wait_until_live(driver):
     until(driver, lambda: one(driver, "#link").get_attribute("data-state") == "live", "the page is live")
 
 

@@ -142,6 +142,20 @@ class OrderTest(KioskTest):
             self.hide(False)
             self.wait_for_card("juiceMade", "banana")
 
+    def test_more_windows_than_a_browser_has_connections(self):
+        with self.windows() as first:
+            for _ in range(7):
+                self.driver.switch_to.new_window("window")
+                visit(self.driver, self.stand.url, self.store)
+            self.order("kiwi")
+            self.wait_for_card("juiceMade", "kiwi")
+            # They take turns, so each gets to know it.
+            for handle in self.driver.window_handles:
+                self.driver.switch_to.window(handle)
+                self.wait(lambda: self.count("kiwi") == "7", "the other window's order")
+                self.assertEqual(one(self.driver, "#link").get_attribute("data-state"), "live")
+            self.driver.switch_to.window(first)
+
     def hide(self, is_hidden=True):
         """What happens when another tab is chosen. A browser without a window shows all its tabs."""
         self.driver.execute_script(

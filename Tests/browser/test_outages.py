@@ -3,25 +3,34 @@
 import urllib.parse
 
 from case import KioskTest
-from stand import one, visit
+from stand import one, visit, wait_until_live
 
 
 class OutageTest(KioskTest):
-    def test_a_late_answer_says_so_and_arrives(self):
+    def test_a_page_says_that_orders_wait(self):
         self.stand.stage.tell("service stop")
         try:
             self.order("banana")
-            self.wait_for_card("late", "No answer for 10 s")
-            # Neither asking again nor a reload makes a second order.
-            one(self.driver, ".answer-card.is-late .quiet").click()
+            self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "unanswered", "orders wait")
+            self.assertIn("have had no answer", one(self.driver, "#alert").text)
+            self.assert_header_is_clear()
+            # A reload makes no second order.
             self.driver.refresh()
-            self.wait_for_card("late", "No answer for 10 s")
+            self.wait_for_card("sent", "Ordering banana juice…")
         finally:
             self.stand.stage.tell("service start")
         self.wait_for_card("juiceMade", "juice made: banana juice")
+        wait_until_live(self.driver)
         self.order("kiwi")
         self.wait(lambda: self.count("kiwi") == "7", "7 kiwis")
         self.assertEqual(self.count("banana"), "8")
+
+    def test_a_broker_that_was_never_reached_is_shown(self):
+        with self.kiosk("--any-store", "--bootstrap-servers", "127.0.0.1:1") as url:
+            self.driver.get(f"{url}?store={self.store}")
+            self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "lost", "no broker")
+            self.assertIn("The shop cannot be reached", one(self.driver, "#alert").text)
+            self.assertEqual(self.count("kiwi"), "–")
 
     def test_a_lost_broker_is_shown_and_heals(self):
         self.stand.stage.tell("broker down")

@@ -34,7 +34,7 @@ class StoreTest(KioskTest):
         with self.kiosk() as url:
             visit(self.driver, url, "main")
             self.driver.execute_script(
-                """sessionStorage.setItem("juice-commands", JSON.stringify([{ kind: "order", id: "kiosk-a-1",
+                """sessionStorage.setItem("juice-commands", "juice 1 " + JSON.stringify([{ kind: "order", id: "kiosk-a-1",
                     store: arguments[0], content: { items: [{ juice: "kiwi", quantity: 1 }] }, at: Date.now() }]))""",
                 self.store,
             )
@@ -92,7 +92,7 @@ class LimitTest(KioskTest):
             try:
                 self.wait(lambda: self.order_at(url, "main") == 429, "too many orders")
                 self.order("kiwi")
-                self.wait_for_card("limited", "Too many orders at once. Trying again in 1 s.")
+                self.wait_for_card("unsent", "Too many orders at once. Trying again in 1 s.")
             finally:
                 is_over.set()
                 flooding.join()

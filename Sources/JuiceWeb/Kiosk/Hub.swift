@@ -60,6 +60,10 @@ final class Hub: Sendable {
     /// Whether orders are accepted for a store; nil while that is unknown.
     func takesOrders(for store: Name) -> Bool? { state.withLock { $0.kiosk.takesOrders(for: store) } }
 
+    /// A page's command is about to be sent, or was not sent.
+    func expectAnswer(to id: Name) { state.withLock { $0.kiosk.expectAnswer(to: id, now: Int(clock())) } }
+    func expectNoAnswer(to id: Name) { state.withLock { $0.kiosk.expectNoAnswer(to: id) } }
+
     /// Closes all pages, for good.
     func close() {
         let pages = state.withLock { state in

@@ -86,7 +86,7 @@ package struct Kiosk: Service {
     ///   `DELETE /api/staff` signs them out.
     package var responder: RouterResponder<KioskContext> {
         let router = Router(context: KioskContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: SecurityMiddleware(hostNames: configuration.hostNames, metrics: metrics))
+        router.add(middleware: SecurityMiddleware(hostNames: configuration.hostNames, metrics: metrics, logger: logger))
         for file in PageFile.all {
             router.get(RouterPath(file.path)) { _, _ in
                 // Another version may be running after a restart, so browsers must revalidate.
@@ -119,16 +119,14 @@ package struct Kiosk: Service {
             guard takesOrders else { throw Refusal.unknownStore }
             // A cancel counts too: either may take a place in the service's duplicate memory.
             try limiter.admit(from: context.peer)
-            try await producer.send(command)
-            return Response(status: .accepted)
+            return try await send(command)
         }
         router.post("/api/restocks") { request, _ in
             try staff.admit(request.staffSession)
             let command = try await command(in: request, to: .restocks)
             // Any store that is shown: a restock creates a new store.
             guard hub.rule.isShown(Name(command.store)) else { throw Refusal.unknownStore }
-            try await producer.send(command)
-            return Response(status: .accepted)
+            return try await send(command)
         }
         router.post("/api/staff") { request, context in
             let session = try staff.signIn(
@@ -148,6 +146,16 @@ package struct Kiosk: Service {
             let body = try await request.body.collect(upTo: PostedCommand.maximumLength)
             return try PostedCommand(Array(buffer: body), to: topic, store: store, menu: configuration.menu)
         } catch is NIOTooManyBytesError { throw Refusal.tooLarge }
+    }
+
+    private func send(_ command: PostedCommand) async throws -> Response {
+        // Before it is sent: the answer may be read before the broker's acknowledgement.
+        hub.expectAnswer(to: command.id)
+        do { try await producer.send(command) } catch {
+            hub.expectNoAnswer(to: command.id)
+            throw error
+        }
+        return Response(status: .accepted)
     }
 
     /// The store that the request is about, as a record's key says it.

@@ -34,12 +34,18 @@ struct KioskState: Sendable {
     private(set) var answers: [ReadAnswer] = []
     private var counts = RecentCounts()
     var connection = ConnectionState()
+    /// The pages' commands that have no answer, and when they were sent.
+    private var unanswered: [Name: Int] = [:]
+    /// After so many seconds orders wait; later, no answer is expected any more, since it may have been lost.
+    private static let waiting = 10..<3600
+    private static let mostUnanswered = 1000
 
     init(menu: Menu, rule: StoreRule) { (self.menu, self.rule) = (menu, rule) }
 
     /// Applies an event. Returns whether its store is shown by this kiosk; events of other stores are ignored.
     @discardableResult
     mutating func apply(_ event: Event, now: Int) -> Bool {
+        if case .answer(let answer) = event { expectNoAnswer(to: Name(answer.answer.id)) }
         let store = event.store
         guard rule.isShown(store) else { return false }
         switch event {
@@ -55,6 +61,13 @@ struct KioskState: Sendable {
         return true
     }
 
+    mutating func expectAnswer(to id: Name, now: Int) {
+        if unanswered.count == Self.mostUnanswered { unanswered = unanswered.filter { now - $0.value < Self.waiting.upperBound } }
+        if unanswered.count < Self.mostUnanswered, unanswered[id] == nil { unanswered[id] = now }
+    }
+
+    mutating func expectNoAnswer(to id: Name) { unanswered[id] = nil }
+
     /// Drops all stock, before it is read again. Freeing it takes a while with many stores: do so outside any lock.
     mutating func restart() -> [Name: StockRecord] {
         defer { stock = [:] }
@@ -68,9 +81,10 @@ struct KioskState: Sendable {
         return connection.isRestored || !rule.isShown(store) ? false : nil
     }
 
-    /// The stock of a store, in the menu's order. A store without a record, and a fruit missing from the record, have the menu's
-    /// initial stock.
+    /// The stock of a store, in the menu's order; empty while it is unknown. A store without a record, and a fruit missing from the
+    /// record, have the menu's initial stock.
     func stock(of store: Name) -> [FruitAmount] {
+        guard connection.isRestored || stock[store] != nil else { return [] }
         let known = Dictionary((stock[store]?.stock ?? []).map { (Name($0.fruit), $0.amount) }) { $1 }
         return menu.fruits.map { FruitAmount(fruit: $0.id, amount: known[Name($0.id)] ?? $0.initialStock) }
     }
@@ -101,7 +115,9 @@ extension KioskState {
     func event(_ event: PageEvent, of store: Name = Name(StoreID.main), now: Int) -> ByteBuffer {
         let content: [String: Any]
         switch event {
-        case .link: content = ["state": connection.phase.rawValue]
+        case .link:
+            let isWaiting = connection.phase != .lost && unanswered.values.contains { Self.waiting.contains(now - $0) }
+            content = ["state": isWaiting ? "unanswered" : connection.phase.rawValue]
         case .stores: content = ["stores": storeNames]
         case .stock:
             let levels = stock(of: store).map { ["fruit": $0.fruit, "amount": $0.amount] as [String: Any] }
@@ -172,13 +188,13 @@ struct StoreRule: Sendable {
 /// The kiosk's connection to Kafka, as one state that all pages show.
 struct ConnectionState: Sendable, Equatable {
     enum Phase: String {
-        /// No broker has answered yet.
+        /// The brokers have not been asked yet.
         case connecting
         /// A broker answers; the stock is being read.
         case restoring
         /// The stock has been read to its end; changes are shown as they arrive.
         case live
-        /// Brokers answered before, but none does now.
+        /// No broker answers.
         case lost
     }
 
@@ -196,12 +212,7 @@ struct ConnectionState: Sendable, Equatable {
     }
 
     var phase: Phase {
-        switch (isReached, isRestored) {
-        case (nil, _), (false, false): .connecting
-        case (true, false): .restoring
-        case (true, true): .live
-        case (false, true): .lost
-        }
+        isReached.map { $0 ? isRestored ? .live : .restoring : .lost } ?? .connecting
     }
 
     /// Why the kiosk is not ready, in a sentence; nil when it is.

@@ -7,6 +7,7 @@ struct PostedCommand: Sendable {
     static let maximumLength = 8192
 
     let kind: CommandKind
+    let id: Name
     let store: String
     let value: [UInt8]
 
@@ -16,7 +17,7 @@ struct PostedCommand: Sendable {
     init(_ value: [UInt8], to topic: InputTopic, store: String, menu: Menu) throws {
         (self.store, self.value) = (store, value)
         let decoder = CommandDecoder(menu: menu)
-        kind = try withExtendedLifetime(decoder) {
+        (kind, id) = try withExtendedLifetime(decoder) {
             try value.withUnsafeBytes { bytes in
                 switch decoder.decode(bytes, of: topic) {
                 case .command(let kind, let id, _):
@@ -24,7 +25,7 @@ struct PostedCommand: Sendable {
                     guard id.bytes.starts(with: CommandKind.kioskPrefix.utf8) else {
                         throw Refusal.badRequest("an id begins with \(CommandKind.kioskPrefix)")
                     }
-                    return kind
+                    return (kind, Name(String(decoding: id.bytes, as: UTF8.self)))
                 case .undecodable(let reason): throw Refusal.badRequest(reason.message)
                 }
             }

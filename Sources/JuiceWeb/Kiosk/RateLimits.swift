@@ -17,7 +17,7 @@ final class OrderRateLimiter: Sendable {
 
     init(perSecond: Int, logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         (self.perSecond, self.now) = (perSecond, now)
-        log = SpacedWarning("too many orders a second", logger)
+        log = SpacedWarning(logger)
     }
 
     /// Throws ``Refusal`` if the order has to wait. The address of the peer is for the log.
@@ -30,25 +30,25 @@ final class OrderRateLimiter: Sendable {
             return wait
         }
         guard wait > .zero else { return }
-        log.warn(of: peer, at: now)
+        log.warn("too many orders a second", of: peer, at: now)
         throw .tooManyOrders(wait: wait)
     }
 }
 
 /// A warning that strangers can provoke without limit: at most one line a second. The metrics count all refusals.
-struct SpacedWarning: ~Copyable, Sendable {
-    private let message: Logger.Message
+final class SpacedWarning: Sendable {
     private let logger: Logger
     private let warnedAt = Mutex(ContinuousClock.Instant?.none)
 
-    init(_ message: Logger.Message, _ logger: Logger) { (self.message, self.logger) = (message, logger) }
+    init(_ logger: Logger) { self.logger = logger }
 
-    func warn(of peer: String, at now: ContinuousClock.Instant) {
+    /// - Parameter peer: the address at the other end of the connection.
+    func warn(_ message: Logger.Message, of peer: String, _ more: Logger.Metadata = [:], at now: ContinuousClock.Instant = .now) {
         let isDue = warnedAt.withLock { warnedAt in
             if let last = warnedAt, now - last < .seconds(1) { return false }
             warnedAt = now
             return true
         }
-        if isDue { logger.warning(message, metadata: ["address": "\(peer)"]) }
+        if isDue { logger.warning(message, metadata: more.merging(["address": "\(peer)"]) { $1 }) }
     }
 }

@@ -13,11 +13,11 @@ struct PageFile: Sendable {
     }
 
     private static let scripts = [
-        ("kiosk", PackageResources.kiosk_js), ("state", PackageResources.state_js), ("stream", PackageResources.stream_js),
+        ("kiosk", PackageResources.kiosk_js), ("state", PackageResources.state_js), ("storage", PackageResources.storage_js),
         ("commands", PackageResources.commands_js), ("find", PackageResources.find_js), ("basket", PackageResources.basket_js),
         ("orders", PackageResources.orders_js), ("cards", PackageResources.cards_js), ("stock", PackageResources.stock_js),
         ("board", PackageResources.board_js), ("view", PackageResources.view_js), ("words", PackageResources.words_js),
-        ("terminal", PackageResources.terminal_js),
+        ("terminal", PackageResources.terminal_js), ("stream", PackageResources.stream_js),
     ]
 
     static let all =
@@ -50,7 +50,9 @@ struct Refusal: HTTPResponseError {
 
     static let foreignHost = Refusal(
         .misdirectedRequest, "foreignHost", "this host name is not the kiosk's; add it with --host-names")
-    static let foreignOrigin = Refusal(.forbidden, "foreignOrigin", "only the kiosk's own page may send this")
+    static let foreignOrigin = Refusal(
+        .forbidden, "foreignOrigin",
+        "only the kiosk's own page may send this; a proxy must pass on the host (nginx: proxy_set_header Host $http_host)")
     static let tooLarge = Refusal(.contentTooLarge, "tooLarge", "a request has at most \(PostedCommand.maximumLength) bytes")
     static let editingIsOff = Refusal(
         .forbidden, "editingIsOff", "the kiosk was started without --staff-token-file or --staff-pin-file")

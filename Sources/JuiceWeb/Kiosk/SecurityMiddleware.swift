@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import Logging
 import NIOCore
 
 /// Refuses requests that were meant for another host or come from foreign pages, and adds security headers to every response.
@@ -8,17 +9,19 @@ struct SecurityMiddleware: RouterMiddleware {
 
     private let hostNames: Set<String>
     private let metrics: KioskMetrics
+    private let log: SpacedWarning
 
     /// - Parameter hostNames: the host names of the page, besides `localhost` and IP addresses.
-    init(hostNames: [String], metrics: KioskMetrics) {
+    init(hostNames: [String], metrics: KioskMetrics, logger: Logger) {
         self.hostNames = Set(hostNames.map { $0.lowercased() } + ["localhost"])
-        self.metrics = metrics
+        (self.metrics, log) = (metrics, SpacedWarning(logger))
     }
 
-    /// Allows the kiosk's own scripts, styles and connections only, and forbids framing.
+    /// Allows the kiosk's own scripts, styles and connections only, and forbids framing. The hash is that of the script in
+    /// `index.html`, which loads the page again if another file does not arrive.
     static let contentSecurityPolicy = [
-        "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
-        "img-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+        "default-src 'none'", "script-src 'self' 'sha256-kcFh/xD82IhAwzw2kHaWHGXYDY7zFGiLh7wDfSZn9ys='", "style-src 'self'",
+        "connect-src 'self'", "img-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
 
     func handle(
@@ -27,24 +30,37 @@ struct SecurityMiddleware: RouterMiddleware {
         var response: Response
         do {
             let host = request.head.authority
-            guard isOwn(host: host) else { throw Refusal.foreignHost }
+            guard isOwn(host: host) else { throw logged(.foreignHost, request, context) }
             // Foreign pages may link to the page, but not use its API. The matched route has one spelling; the path has many.
             let isForeign = !["same-origin", "none", nil].contains(request.headers[named: "Sec-Fetch-Site"])
             let isRead = request.method == .get || request.method == .head
             let isForbidden = isForeign && context.endpointPath?.hasPrefix("/api/") == true
             guard !isForbidden, isRead || Self.isSameOrigin(host: host, origin: request.headers[.origin]) else {
-                throw Refusal.foreignOrigin
+                throw logged(.foreignOrigin, request, context)
             }
             response = try await next(request, context)
         } catch let error as any HTTPResponseError {
             if let refusal = error as? Refusal { metrics.refusals(refusal).increment() }
             response = try error.response(from: request, context: context)
         }
+        // A response without it is a proxy's, whatever its status: the page does not take it for the kiosk's.
+        response.headers[named: "Juice-Kiosk"] = "1"
+        // nginx, and proxies that follow it, would hold events back until a buffer is full.
+        response.headers[named: "X-Accel-Buffering"] = "no"
         response.headers[.contentSecurityPolicy] = Self.contentSecurityPolicy
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[.crossOriginResourcePolicy] = "same-origin"
         response.headers[named: "Referrer-Policy"] = "no-referrer"
         return response
+    }
+
+    /// Logs a refusal, so that an operator learns which setting is missing: a host that is not the origin's is a proxy's own.
+    private func logged(_ refusal: Refusal, _ request: Request, _ context: KioskContext) -> Refusal {
+        let (host, origin) = (request.head.authority ?? "", request.headers[.origin] ?? "")
+        log.warn(
+            "a request was refused: \(refusal.message)", of: context.peer,
+            ["host": "\(host.prefix(128))", "origin": "\(origin.prefix(128))"])
+        return refusal
     }
 
     /// Whether the request was meant for this kiosk. A foreign page can point a host name of its own at this machine (DNS

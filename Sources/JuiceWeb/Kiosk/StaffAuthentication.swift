@@ -86,7 +86,7 @@ final class StaffAuthenticator: Sendable {
     /// - Parameter secrets: any of them will do; without one staff cannot sign in.
     init(_ secrets: [StaffSecret], logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         (self.secrets, self.now) = (secrets, now)
-        log = SpacedWarning("a staff sign-in was refused", logger)
+        log = SpacedWarning(logger)
     }
 
     /// Signs a browser in, and returns its new session's id, which cannot be guessed.
@@ -121,7 +121,7 @@ final class StaffAuthenticator: Sendable {
         }
         guard let refusal else { return id }
         // Also one that has to wait, so that the log shows how long a guesser goes on.
-        log.warn(of: peer, at: now)
+        log.warn("a staff sign-in was refused", of: peer, at: now)
         throw refusal
     }
 

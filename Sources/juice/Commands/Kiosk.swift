@@ -144,7 +144,7 @@ struct KioskPlan {
     ///
     /// - Parameter onListening: called with the bound address once the page can be reached.
     func services(logger: Logger, onListening: @escaping @Sendable (HTTPAddress) async -> Void) -> [any Service] {
-        let metrics = adminAddress.map { _ in Metrics(KioskMetric.allCases.map { .init($0.rawValue, help: $0.help) }) }
+        let metrics = adminAddress.map { _ in Metrics(KioskMetric.allCases.map { ($0.rawValue, $0.help) }) }
         let factory: any MetricsFactory = metrics?.registry ?? NOOPMetricsHandler.instance
         let kiosk = Kiosk(configuration, metrics: factory, logger: logger)
         let server = HTTPServer(

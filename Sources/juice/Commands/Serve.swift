@@ -100,7 +100,7 @@ struct ServeCommand: AsyncParsableCommand {
         logger.started("serve", brokers: configuration.bootstrapServers, options.kafka, about)
         let health = ServiceHealth { readyFile?.set(isReady: $0) }
         let metrics = options.http.map { _ in
-            Metrics(ServiceMetric.allCases.map { .init($0.rawValue, help: $0.help) })
+            Metrics(ServiceMetric.allCases.map { ($0.rawValue, $0.help) })
         }
         let creates = configuration.createsTopics && configuration.capabilities.managesTopics
         let topicPlan = TopicPlan(

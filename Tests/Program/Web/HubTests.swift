@@ -155,6 +155,39 @@ struct HubTests {
         #expect(data("link", page).first?.contains(#""state":"live""#) == true)
     }
 
+    @Test func pagesLearnThatOrdersWait() throws {
+        hub.update { $0.connection.asked(isReached: true, failure: nil) }
+        hub.update { $0.connection.isRestored = true }
+        func state(after seconds: Int = 1) throws -> String? {
+            clock.advance(.seconds(seconds - 1))
+            apply()
+            return data("link", try open()).last
+        }
+        func answer(_ id: String) throws { apply(.answer(try Sample.answer("kiosk-p-\(id)"))) }
+        let (live, unanswered) = (#"{"state":"live"}"#, #"{"state":"unanswered"}"#)
+        hub.expectAnswer(to: Name("kiosk-p-1"))
+        #expect(try state(after: 9) == live)
+        hub.expectAnswer(to: Name("kiosk-p-2"))
+        try answer("2")
+        #expect(try state() == unanswered)
+        // Sent again, it has waited since the first time.
+        hub.expectAnswer(to: Name("kiosk-p-1"))
+        #expect(try state() == unanswered)
+        try answer("1")
+        #expect(try state() == live)
+        hub.expectAnswer(to: Name("kiosk-p-3"))
+        hub.expectNoAnswer(to: Name("kiosk-p-3"))
+        #expect(try state(after: 100) == live)
+        // An answer that was lost is not waited for for ever, however many were.
+        for number in 0..<2000 { hub.expectAnswer(to: Name("kiosk-lost-\(number)")) }
+        #expect(try state(after: 3599) == unanswered)
+        #expect(try state(after: 2) == live)
+        hub.expectAnswer(to: Name("kiosk-p-4"))
+        #expect(try state(after: 20) == unanswered)
+        hub.update { $0.connection.asked(isReached: false, failure: nil) }
+        #expect(try state() == #"{"state":"lost"}"#)
+    }
+
     @Test func theBoardIsSentEverySecond() throws {
         let page = try open()
         for _ in 0..<3 {

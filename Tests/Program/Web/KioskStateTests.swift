@@ -10,6 +10,8 @@ struct KioskStateTests {
     private func levels(_ store: String) -> [Int] { state.stock(of: Name(store)).map(\.amount) }
 
     @Test mutating func aStoreHasTheMenusStockUntilItHasItsOwn() {
+        #expect(levels("gangnam").isEmpty)
+        state.connection.isRestored = true
         #expect(levels("gangnam") == [10, 10, 10, 10, 10])
         state.apply(Sample.stock("gangnam", kiwi: 3), now: 100)
         #expect(levels("gangnam") == [10, 10, 10, 3, 10])
@@ -85,10 +87,10 @@ struct ConnectionStateTests {
 
     @Test(
         arguments: [
-            ([], .connecting), ([.failed], .connecting), ([.reached], .restoring), ([.reached, .restored], .live),
+            ([], .connecting), ([.failed], .lost), ([.reached], .restoring), ([.reached, .restored], .live),
             ([.restored], .connecting), ([.restored, .reached], .live), ([.reached, .restored, .failed], .lost),
-            ([.reached, .failed], .connecting), ([.reached, .restored, .failed, .reached], .live),
-            ([.reached, .restored, .restarted], .restoring), ([.reached, .restored, .failed, .restarted], .connecting),
+            ([.reached, .failed], .lost), ([.reached, .restored, .failed, .reached], .live),
+            ([.reached, .restored, .restarted], .restoring), ([.reached, .restored, .failed, .restarted], .lost),
         ] as [([Event], ConnectionState.Phase)]
     )
     private func followsItsEvents(events: [Event], phase: ConnectionState.Phase) {

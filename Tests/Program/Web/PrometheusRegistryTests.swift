@@ -6,7 +6,7 @@ import Testing
 /// Tests that values recorded with swift-metrics appear in Prometheus' text format.
 @Suite struct PrometheusRegistryTests {
     @Test func countersAreSummedByTheirLabels() {
-        let registry = PrometheusRegistry(descriptions: [.init("orders_total", help: "Orders.")])
+        let registry = PrometheusRegistry(help: [("orders_total", "Orders.")])
         for (result, amount) in [("made", 2), ("short", 1), ("made", 3)] {
             Counter(label: "orders_total", dimensions: [("result", result)], factory: registry).increment(by: amount)
         }
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func timersAreHistogramsInSeconds() {
-        let registry = PrometheusRegistry(descriptions: [.init("wait_seconds", help: "Waiting.")])
+        let registry = PrometheusRegistry(help: [("wait_seconds", "Waiting.")])
         let timer = Timer(label: "wait_seconds", dimensions: [("of", "x")], factory: registry)
         for milliseconds in [5, 10, 50, 2000] { timer.recordMilliseconds(milliseconds) }
         let lines = registry.text().split(separator: "\n").map(String.init)

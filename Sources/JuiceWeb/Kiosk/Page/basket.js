@@ -1,7 +1,7 @@
 // The basket: juices are added and changed, then ordered together. It survives a reload, and an order that was not made.
 
-import { keep, restored } from "/commands.js";
 import { $, commands, known, menu, words } from "/state.js";
+import { keep, restored } from "/storage.js";
 import { BasketLine, say } from "/view.js";
 
 const mostItems = 20;

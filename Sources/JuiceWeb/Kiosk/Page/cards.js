@@ -12,23 +12,22 @@ const shownFor = 10_000;
 const cards = new Map();
 
 function cardText({ kind, state, content, answer, refusal }) {
-  switch (state) {
-    case "answered": case "refused": return words.outcome({ answer, refusal });
-    case "unsent": case "limited": case "late": return words.text(state, refusal?.wait);
-    default: return kind === "order" ? words.text("ordering", words.items(content.items))
-      : words.text(kind === "cancel" ? "cancelling" : "editing");
-  }
+  if (state === "stopped") return words.text(state);
+  if (answer || state === "refused") return words.outcome({ answer, refusal });
+  const sending = kind === "order" ? words.text("ordering", words.items(content.items))
+    : words.text(kind === "cancel" ? "cancelling" : "editing");
+  return state === "unsent" ? `${sending} ${words.unsent(refusal)}` : sending;
 }
 
 function makeCard(command) {
   const card = {
     element: make("div"), text: make("p"),
-    again: make("button", { className: "quiet", type: "button" }),
+    stop: make("button", { className: "quiet", type: "button" }),
     close: make("button", { className: "icon", type: "button", text: "×" }),
   };
   card.close.addEventListener("click", () => removeCard(command.id));
-  card.again.addEventListener("click", () => commands.askAgain(card.command));
-  card.element.append(card.text, card.again, card.close);
+  card.stop.addEventListener("click", () => commands.stop(card.command));
+  card.element.append(card.text, card.stop, card.close);
   // Whoever sends something has seen what came of the last.
   for (const old of [...cards.values()]) if (old.rank !== 1) removeCard(old.command.id);
   cards.set(command.id, card);
@@ -49,7 +48,7 @@ function removeCard(id) {
 // What went wrong comes first, then what is on its way, then good news.
 function rankOf({ state, answer }) {
   if (state === "answered" && ["juiceMade", "cancelled", "restocked"].includes(answer.type)) return 2;
-  return state === "answered" || state === "refused" ? 0 : 1;
+  return ["answered", "refused", "stopped"].includes(state) ? 0 : 1;
 }
 
 export function showCard(command) {
@@ -64,8 +63,8 @@ export function showCard(command) {
   card.element.className = `answer-card is-${kind}`;
   card.element.dataset.state = kind;
   card.text.textContent = (command.store === known.store ? "" : `${isolated(command.store)}: `) + cardText(command);
-  card.again.textContent = words.text("askAgain");
-  card.again.hidden = command.state !== "late";
+  card.stop.textContent = words.text("stopSending");
+  card.stop.hidden = command.state !== "unsent";
   card.close.setAttribute("aria-label", words.text("dismiss"));
   placeCards();
 }

@@ -1,15 +1,28 @@
 // Orders, cancels and restocks in flight. Each has its id from the start and is resent under it as often as needed, so it is
 // carried out once. Commands without an answer survive a reload.
 
-// What survives a reload, as long as the tab is open.
-export const restored = (name) => JSON.parse(sessionStorage.getItem(name) ?? "[]");
-export const keep = (name, list) => sessionStorage.setItem(name, JSON.stringify(list));
-export const forgetAll = () => { for (const storage of [sessionStorage, localStorage]) storage.clear(); };
+import { keep, restored } from "/storage.js";
 
-const lateAfter = 10_000;
-const againAfter = 2_000;
+// In seconds. Pauses between tries double, so that no outage and no proxy is asked in a fast loop.
+const longestPause = 30;
+const requestTimeout = 20_000;
 export const storageName = "juice-commands";
 const pageName = "juice-page";
+
+// Sends a request, and judges who responded: the kiosk marks its responses. Resolves to who did, `by`: "kiosk", "proxy" or
+// null, and to the status, the body and `Retry-After`. Unless the kiosk responded, it may have got the request or not.
+export async function ask(path, options) {
+  try {
+    // The kiosk never redirects. A proxy may, to a page to sign in; that has the status 0 here.
+    const signal = AbortSignal.timeout?.(requestTimeout);
+    const response = await fetch(path, { redirect: "manual", signal, ...options });
+    const [status, wait] = [response.status, Number(response.headers.get("Retry-After"))];
+    if (!response.headers.has("Juice-Kiosk")) return { by: "proxy", status, wait };
+    return { by: "kiosk", status, wait, body: await response.json().catch(() => ({})) };
+  } catch {
+    return { by: null, status: 0 };
+  }
+}
 
 // Not crypto.randomUUID: it exists only in secure contexts, on localhost and over TLS.
 const random = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -19,12 +32,14 @@ const keyOf = (kind, id) => `${kind} ${id}`;
 const kindOf = (answer) => (answer.restockId ? "restock" : answer.type === "cancelled" || answer.cancel ? "cancel" : "order");
 
 export class Commands {
-  constructor() {
+  // The window is the time in seconds for which the service recognizes a repeat.
+  constructor(duplicateWindow) {
+    // A later try would be carried out once more. The margin is for what is on its way.
+    this.sendableFor = 900 * duplicateWindow;
     // What the ids of its commands begin with, also after a reload: the kiosk sends the answers there.
-    this.page = sessionStorage.getItem(pageName) ?? `kiosk-${random()}`;
-    sessionStorage.setItem(pageName, this.page);
-    // Called after each change of a command. Its state is sending, unsent, limited, sent, late, answered, refused
-    // or dropped.
+    [this.page] = [...restored(pageName), `kiosk-${random()}`];
+    keep(pageName, [this.page]);
+    // Called after each change of a command. Its state is sending, unsent, sent, answered, refused, stopped or dropped.
     this.onChange = () => {};
     // Whether restocks are accepted: staff are signed in.
     this.isStaff = false;
@@ -46,12 +61,13 @@ export class Commands {
   // Resends every command without an answer: the answer may have been missed while the stream was down.
   resend() {
     for (const command of this.open.values()) {
-      // A rate-limited command keeps waiting for its turn.
-      if (command.state !== "limited") this.#post(command);
+      // The kiosk's limit, and a proxy's refusal, are not over because the stream is open again.
+      if (command.refusal?.by !== "proxy" && command.refusal?.status !== 429) this.#post(command);
     }
   }
 
-  askAgain(command) { if (this.open.has(command.key)) this.#post(command); }
+  // Stops sending a command. One of its tries may have reached the kiosk, so it is not known whether it is carried out.
+  stop(command) { if (this.open.has(command.key)) this.#end(command, "stopped"); }
 
   // Stops waiting for an answer.
   drop(kind, id) {
@@ -68,16 +84,11 @@ export class Commands {
 
   #add(command) {
     command.key = keyOf(command.kind, command.id);
+    command.tries = 0;
     this.open.set(command.key, command);
-    command.timer = setTimeout(() => {
-      if (command.state !== "unsent" && command.state !== "limited") command.state = "late";
-      command.isLate = true;
-      this.onChange(command);
-    }, Math.max(0, command.at + lateAfter - Date.now()));
   }
 
   #end(command, state) {
-    clearTimeout(command.timer);
     clearTimeout(command.again);
     command.state = state;
     this.open.delete(command.key);
@@ -86,34 +97,34 @@ export class Commands {
   }
 
   async #post(command) {
+    if (command.isInFlight || command.kind === "restock" && !this.isStaff) return;
+    if (Date.now() - command.at > this.sendableFor) return this.stop(command);
     clearTimeout(command.again);
-    if (command.kind === "restock" && !this.isStaff) return;
+    command.isInFlight = true;
     const [topic, id] = command.kind === "restock" ? ["restocks", "restockId"] : ["orders", "orderId"];
-    let refusal = null;
-    try {
-      const response = await fetch(`/api/${topic}?store=${encodeURIComponent(command.store)}`,
-        { method: "POST", body: JSON.stringify({ [id]: command.id, ...command.content }) });
-      if (!response.ok) {
-        const wait = Number(response.headers.get("Retry-After"));
-        refusal = { status: response.status, code: (await response.json()).error, wait };
-      }
-    } catch {
-      refusal = { status: 0 };
-    }
+    const response = await ask(`/api/${topic}?store=${encodeURIComponent(command.store)}`,
+      { method: "POST", body: JSON.stringify({ [id]: command.id, ...command.content }) });
+    command.isInFlight = false;
     // The answer may have arrived before this response.
     if (!this.open.has(command.key)) return;
-    command.refusal = refusal;
-    const isLimited = refusal?.status === 429;
-    if (refusal && !isLimited && refusal.status >= 400 && refusal.status < 500) return this.#end(command, "refused");
-    command.state = isLimited ? "limited" : refusal ? "unsent" : command.isLate ? "late" : "sent";
+    const { by, status, body } = response;
+    const isRefused = by === "kiosk" && status >= 400 && status < 500;
+    const isLimited = isRefused && status === 429;
+    command.isUncertain ||= !isRefused;
+    command.tries += isLimited ? 0 : 1;
+    const wait = Math.min(longestPause, Math.max(response.wait || 0, 2 ** command.tries));
+    command.refusal = by === "kiosk" && status === 202 ? null : { by, status, code: body?.error, wait };
+    // If an earlier try may have arrived, this refusal does not mean that the command is not carried out.
+    if (isRefused && !isLimited) return this.#end(command, command.isUncertain ? "stopped" : "refused");
+    command.state = command.refusal ? "unsent" : "sent";
     // Add jitter, so that pages do not retry all at once.
-    const again = isLimited ? (refusal.wait + Math.random()) * 1000 : againAfter;
-    if (refusal) command.again = setTimeout(() => this.#post(command), again);
+    if (command.refusal) command.again = setTimeout(() => this.#post(command), (wait + Math.random()) * 1000);
+    this.#keep();
     this.onChange(command);
   }
 
   #keep() {
     keep(storageName, [...this.open.values()]
-      .map(({ kind, id, store, content, isQuiet, at }) => ({ kind, id, store, content, isQuiet, at })));
+      .map(({ kind, id, store, content, isQuiet, at, isUncertain }) => ({ kind, id, store, content, isQuiet, at, isUncertain })));
   }
 }

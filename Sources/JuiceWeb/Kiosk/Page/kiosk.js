@@ -6,8 +6,9 @@ import "/find.js";
 import { placeCards, showCard, showCards } from "/cards.js";
 import { orderChanged, showOrders } from "/orders.js";
 import { $, commands, isStore, known, menu, speak, terminal, words } from "/state.js";
+import { browser } from "/storage.js";
 import { clearApplied, clearRows, focusRow, letIn, showApplied, showRows, showStaff } from "/stock.js";
-import { handle, listen } from "/stream.js";
+import { handlers, listen } from "/stream.js";
 import "/terminal.js";
 import { JuiceButton, ShelfItem, make } from "/view.js";
 import { storeName } from "/words.js";
@@ -118,7 +119,7 @@ function showStores() {
 
 function choose(store) {
   known.store = store;
-  localStorage.setItem("juice-store", store);
+  browser.write("juice-store", store);
   // After a reload the choice holds, not the link that led here.
   if (!terminal) history.replaceState(null, "", `/${location.hash}`);
   known.levels = new Map();
@@ -170,7 +171,7 @@ function showStock() {
 function showLink() {
   $("link").textContent = words.text(known.link);
   $("link").dataset.state = known.link;
-  const isAlert = known.link === "lost" || known.link === "unreachable";
+  const isAlert = ["lost", "unanswered", "unreachable"].includes(known.link);
   $("alert").textContent = isAlert ? words.text(`${known.link}Alert`) : "";
   $("alert").hidden = !isAlert;
 }
@@ -200,11 +201,13 @@ for (const button of document.querySelectorAll("[data-language]")) {
 
 function setLink(state) {
   if (known.link === state) return;
+  // Kafka is back: what could not be sent does not wait for the rest of its pause.
+  if (known.link === "lost") commands.resend();
   known.link = state;
   showLink();
 }
 
-handle({
+Object.assign(handlers, {
   link: (event) => setLink(event.state),
   stores: (event) => {
     known.stores = event.stores;

@@ -1,7 +1,7 @@
 // The page's own orders, each with a cancel for as long as the service can return its fruits. They survive a reload.
 
-import { keep, restored } from "/commands.js";
 import { $, commands, known, menu, words } from "/state.js";
+import { keep, restored } from "/storage.js";
 import { OwnOrder, clock } from "/view.js";
 
 const storageName = "juice-orders";
@@ -40,8 +40,8 @@ function settle(order) {
 function followCancel({ id, state, answer, refusal }) {
   const order = orders.get(id);
   if (!order) return;
-  const isDone = state === "answered" || state === "refused";
-  if (isDone) order.cancel = answer ? { answer } : { refusal };
+  const isDone = ["answered", "refused", "stopped"].includes(state);
+  if (isDone) order.cancel = answer ? { answer } : state === "refused" ? { refusal } : {};
   if (!isDone) order.state = "cancelling";
   // A repeat of the cancel would get the same answer.
   else if (answer) order.state = answer.type === "cancelled" || answer.was === "cancelled" ? "cancelled" : "kept";

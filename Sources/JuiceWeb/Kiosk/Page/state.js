@@ -1,10 +1,16 @@
 // The state that all parts of the page share.
 
-import { Commands, forgetAll, restored, storageName } from "/commands.js";
+import { Commands, ask, storageName } from "/commands.js";
+import { browser, forgetAll, restored } from "/storage.js";
 import { Words } from "/words.js";
 
 export const $ = (id) => document.getElementById(id);
-const [file, settings] = await Promise.all(["menu", "settings"].map(async (name) => (await fetch(`/api/${name}`)).json()));
+const [file, settings] = await Promise.all(["menu", "settings"].map(async (name) => {
+  const { by, status, body } = await ask(`/api/${name}`);
+  // The script in the page's head then loads the page again.
+  if (by !== "kiosk" || status !== 200) throw new Error(`/api/${name} has the status ${status}`);
+  return body;
+}));
 // The menu, the stores to list first, and what the page may do.
 export const menu = { ...file, ...settings };
 for (const juice of menu.juices) juice.recipe = Object.entries(juice.recipe).map(([fruit, amount]) => ({ fruit, amount }));
@@ -21,9 +27,9 @@ if (terminal && restored(storageName).length === 0) forgetAll();
 
 export const known = {
   // The visitor's choice, the kiosk's setting, or the browser's language.
-  language: [localStorage.getItem("juice-language"), menu.language, ...navigator.languages.map((one) => one.slice(0, 2)), "en"]
+  language: [browser.read("juice-language"), menu.language, ...navigator.languages.map((one) => one.slice(0, 2)), "en"]
     .find((one) => one === "en" || one === "ko"),
-  store: [link.get("store"), localStorage.getItem("juice-store"), menu.stores[0]].find(isStore),
+  store: [link.get("store"), browser.read("juice-store"), menu.stores[0]].find(isStore),
   stores: [],
   levels: new Map(),
   // Whether orders for the store are accepted.
@@ -35,12 +41,12 @@ export const known = {
   // The fruit that the last order was short of; on the stock screen it gets the focus.
   shortFruit: null,
 };
-export const commands = new Commands();
+export const commands = new Commands(menu.duplicateWindow);
 
 export let words = new Words(menu, known.language);
 
 export function speak(language) {
   known.language = language;
-  localStorage.setItem("juice-language", language);
+  browser.write("juice-language", language);
   words = new Words(menu, language);
 }

@@ -1,5 +1,6 @@
 // The stock screen: a field and steppers for each fruit, for staff.
 
+import { ask } from "/commands.js";
 import { $, commands, known, menu, words } from "/state.js";
 import { StockRow } from "/view.js";
 
@@ -57,18 +58,19 @@ export function showApplied(answer) {
 // The name of the text that says why signing in or out failed.
 let said = null;
 
-// Signs in or out. Resolves to the status, 0 if the kiosk was not reached.
-const signIn = (method, headers) => fetch("/api/staff", { method, headers }).then(({ status }) => status, () => 0);
+// Signs in or out. Resolves to the name of the text that says why that failed; null if it did not.
+async function signIn(method, headers) {
+  const { by, status, body } = await ask("/api/staff", { method, headers });
+  return by !== "kiosk" ? "notReached" : status === 204 ? null : body.error;
+}
 
 $("sign-in").addEventListener("submit", async (event) => {
   event.preventDefault();
   const secret = $("token").value.trim();
   // It has to fit into a header.
-  const status = /^[\x21-\x7e]+$/.test(secret) ? await signIn("POST", { Authorization: `Bearer ${secret}` }) : 401;
-  if (status !== 204) {
-    say({ 0: "notReached", 429: "tryLater" }[status] ?? "secretRefused");
-    return $("token").select();
-  }
+  const failure = /^[\x21-\x7e]+$/.test(secret) ? await signIn("POST", { Authorization: `Bearer ${secret}` }) : "wrongToken";
+  say(failure);
+  if (failure !== null) return $("token").select();
   $("token").value = "";
   letIn(true);
   focusRow(known.shortFruit);
@@ -76,10 +78,10 @@ $("sign-in").addEventListener("submit", async (event) => {
 
 // Signs staff out, and resolves to whether the kiosk has confirmed it.
 export async function lock() {
-  const isLocked = await signIn("DELETE") === 204;
-  if (isLocked) letIn(false);
-  else say("notReached");
-  return isLocked;
+  const failure = await signIn("DELETE");
+  if (failure === null) letIn(false);
+  else say(failure);
+  return failure === null;
 }
 
 $("lock").addEventListener("click", async () => { if (await lock()) $("token").focus(); });

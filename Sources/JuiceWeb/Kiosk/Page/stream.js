@@ -1,19 +1,32 @@
 // The kiosk's event stream.
 
 import { commands, known } from "/state.js";
+import { attempt } from "/storage.js";
 
+// Browsers open at most six connections to a host, for all windows together. So only a page that is seen has a stream, and of
+// more than this many the one whose turn began first gives its own up. It takes its next turn seconds later.
+const mostStreams = 4;
 let stream = null;
 let heardAt = Date.now();
 // By event name, plus `unreachable`; set before the first listen().
-let handlers = {};
+export const handlers = {};
+// The pages whose turn began after this one's.
+const later = new Set();
+// With blocked storage some browsers refuse it. Then a seventh window waits.
+const turns = attempt(() => new BroadcastChannel("juice-streams"));
 
-export function handle(all) { handlers = all; }
+function close() {
+  stream?.close();
+  stream = null;
+}
 
 // Opens a new stream, perhaps for another store, and closes the previous one. A hidden tab waits until it is seen.
 export function listen() {
-  stream?.close();
+  close();
   heardAt = Date.now();
   if (document.hidden) return;
+  later.clear();
+  turns?.postMessage(commands.page);
   // Not URLSearchParams: it encodes a space as a plus sign, which only forms decode.
   const asked = Object.entries({ store: known.store, page: commands.page })
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
@@ -31,12 +44,18 @@ export function listen() {
   }
 }
 
-// Browsers open at most six connections to a host, for all tabs together. So only a tab that is seen has a stream.
+turns?.addEventListener("message", ({ data }) => {
+  if (later.add(data).size >= mostStreams && !document.hasFocus()) close();
+});
+
+// What is not seen needs no stream, and what is used needs one at once.
 document.addEventListener("visibilitychange", listen);
+addEventListener("focus", () => stream ?? listen());
 
 // The kiosk sends an event every second. Silence means a dead connection, which the browser may not notice.
 setInterval(() => {
   if (document.hidden || Date.now() - heardAt < 6000) return;
-  handlers.unreachable();
+  // Without a stream, silence means that this page's next turn has come.
+  if (stream) handlers.unreachable();
   listen();
 }, 1000);

@@ -1,4 +1,5 @@
-// The page's own texts, each in English and in Korean, with {} for each value. Those of answers are the service's.
+// The page's own texts, each in English and in Korean, with {} for each value. Those of answers are the service's. The kiosk's
+// refusals have the names of their codes.
 
 const texts = {
   // The header.
@@ -9,14 +10,16 @@ const texts = {
   choose: ["Choose", "선택"], cancel: ["Cancel", "취소"], language: ["Language", "언어"],
   // The connection.
   connecting: ["Connecting…", "연결하는 중…"], restoring: ["Reading the stock…", "재고를 읽는 중…"], live: ["Live", "실시간"],
-  lost: ["No connection", "연결 끊김"], unreachable: ["Not reachable", "연결할 수 없음"],
+  lost: ["No connection", "연결 끊김"], unreachable: ["Not reachable", "연결할 수 없음"], unanswered: ["Orders wait", "주문 대기 중"],
   lostAlert: ["The shop cannot be reached. What you see may be old; your orders are sent when it is back.",
     "지금 매장과 연결되지 않아요. 화면은 예전 내용일 수 있고, 주문은 다시 연결되면 보내요."],
+  unansweredAlert: ["Some orders have had no answer yet. They wait, and so may yours; each is answered once.",
+    "아직 응답을 받지 못한 주문이 있어요. 주문은 기다리고 있고, 순서대로 한 번씩만 처리돼요."],
   unreachableAlert: ["This page has lost its connection. Trying again.", "연결이 끊겼어요. 다시 시도하고 있어요."],
   // Orders.
   shelf: ["In stock", "남은 재고"], chooseJuice: ["Choose juices", "쥬스를 골라 주세요"], findJuice: ["Find a juice", "쥬스 찾기"],
   noneFound: ["No juice has this name.", "이런 이름의 쥬스는 없어요."],
-  noStore: ["This store has no stock yet, so no orders are taken for it. Staff open it by adding stock.",
+  unknownStore: ["This store has no stock yet, so no orders are taken for it. Staff open it by adding stock.",
     "아직 재고가 없는 매장이라 주문을 받지 않아요. 직원이 재고를 추가하면 주문할 수 있어요."],
   inBasket: ["{} in the basket", "장바구니에 {}잔"], removing: ["Remove {}", "{} 빼기"],
   basketIsFull: ["A basket holds at most {} kinds of juice.", "장바구니에는 쥬스를 {}가지까지 담을 수 있어요."],
@@ -28,21 +31,25 @@ const texts = {
   cancelled: ["Cancelled", "취소됨"], kept: ["Not cancelled", "취소되지 않음"],
   // What was sent.
   ordering: ["Ordering {}…", "{} 주문 중…"], editing: ["Editing the stock…", "재고를 수정하는 중…"],
-  late: ["No answer for 10 s. Still waiting for it. Asking again never orders twice.",
-    "10초가 지나도 응답이 없어요. 계속 기다릴게요. 다시 물어도 한 번만 처리돼요."],
-  unsent: ["Not sent yet. Trying again.", "아직 보내지 못했어요. 다시 시도하고 있어요."],
-  limited: ["Too many orders at once. Trying again in {} s.", "주문이 한꺼번에 너무 많아요. {}초 뒤에 다시 시도할게요."],
+  notSent: ["Not sent yet.", "아직 보내지 못했어요."], tooManyOrders: ["Too many orders at once.", "주문이 한꺼번에 너무 많아요."],
+  proxyRedirects: ["A proxy wants you to sign in: reload the page.", "프록시가 로그인을 요구해요. 화면을 새로 고쳐 주세요."],
+  proxyAnswers: ["A proxy answered {}, not the kiosk.", "키오스크가 아니라 프록시가 응답했어요: {}."],
+  tryingAgain: ["Trying again in {} s.", "{}초 뒤에 다시 시도할게요."],
+  stopSending: ["Stop", "그만"], stopped: ["No longer sent. It is not known whether it arrived: please ask the staff.",
+    "더 보내지 않아요. 전달되었는지 알 수 없으니 직원에게 물어봐 주세요."],
   refused: ["It could not be sent: {}", "보낼 수 없어요: {}"],
   moreCards: ["{} more without an answer", "응답을 기다리는 요청 {}개 더"],
-  commandsOfPage: ["What you sent", "보낸 요청"], askAgain: ["Ask again", "다시 묻기"], dismiss: ["Dismiss", "지우기"],
+  commandsOfPage: ["What you sent", "보낸 요청"], dismiss: ["Dismiss", "지우기"],
   signedOut: ["Please sign in again.", "다시 로그인해 주세요."], reload: ["Please reload the page.", "화면을 새로 고쳐 주세요."],
+  foreignOrigin: ["Please tell the staff. The proxy must pass on the Host header. In nginx: proxy_set_header Host $http_host",
+    "직원에게 알려 주세요. 프록시가 Host 헤더를 전달해야 해요. nginx 설정: proxy_set_header Host $http_host"],
   // The stock.
-  editingOff: ["The stock cannot be edited on this page. Staff edit it elsewhere.",
+  editingIsOff: ["The stock cannot be edited on this page. Staff edit it elsewhere.",
     "이 화면에서는 재고를 수정할 수 없어요. 직원이 다른 곳에서 수정해요."],
   pin: ["Staff PIN", "직원 PIN"], token: ["Staff token", "직원 토큰"], "token pin": ["Staff PIN or token", "직원 PIN 또는 토큰"],
   unlock: ["Unlock", "잠금 해제"], lock: ["Lock", "잠그기"],
-  secretRefused: ["That is not right. Please try again.", "맞지 않아요. 다시 입력해 주세요."],
-  tryLater: ["Too many wrong tries. Try again in a minute.", "너무 많이 틀렸어요. 1분 뒤에 다시 시도해 주세요."],
+  wrongToken: ["That is not right. Please try again.", "맞지 않아요. 다시 입력해 주세요."],
+  tooManyTries: ["Too many wrong tries. Try again in a minute.", "너무 많이 틀렸어요. 1분 뒤에 다시 시도해 주세요."],
   notReached: ["The kiosk cannot be reached.", "키오스크에 연결할 수 없어요."],
   mode: ["How to edit", "수정 방법"], modeStep: ["One by one", "하나씩"], modeAdd: ["Add several", "여러 개씩"],
   modeSet: ["Set counts", "개수 정하기"], apply: ["Apply", "적용"],
@@ -86,7 +93,7 @@ export class Words {
 
   #say(english, korean) { return this.language === "ko" ? korean : english; }
 
-  text(name, ...values) { return this.#say(...texts[name]).replaceAll("{}", () => values.shift()); }
+  text(name, ...values) { return this.#say(...(texts[name] ?? texts.reload)).replaceAll("{}", () => values.shift()); }
   fruit(id) { return this.fruits.get(id)?.[this.language] ?? isolated(id); }
   juice(id) { return this.juices.get(id)?.[this.language] ?? isolated(id); }
   number(value, digits = 0) {
@@ -122,10 +129,13 @@ export class Words {
     return this.text(sum === 0 ? "emptyBasket" : "basketOf", this.number(sum));
   }
 
-  refused(code) {
-    const why = this.text({ signedOut: "signedOut", editingIsOff: "editingOff", unknownStore: "noStore" }[code] ?? "reload");
-    return this.text("refused", why);
+  // Why the kiosk has not taken a command. A proxy that redirects has the status 0.
+  unsent({ by, status, wait }) {
+    const why = by !== "proxy" ? status === 429 ? "tooManyOrders" : "notSent" : status === 0 ? "proxyRedirects" : "proxyAnswers";
+    return `${this.text(why, status)} ${this.text("tryingAgain", wait)}`;
   }
+
+  refused(code) { return this.text("refused", this.text(code)); }
 
   shortDetail(missing) {
     return missing.map(({ fruit, needed, inStock }) => this.#say(

@@ -1,0 +1,109 @@
+"""What is between the browser and the kiosk: proxies that answer in its place, and files that do not arrive."""
+
+import re
+import time
+
+from case import KioskTest
+from stand import all_of, one, proxy, size, texts, visit, wait_until_live
+
+HTML = {"Content-Type": "text/html"}
+PAGE = "<!doctype html><title>Proxy</title>"
+
+
+class ProxyTest(KioskTest):
+    def test_what_a_proxy_answers_is_not_the_kiosks_answer(self):
+        answers = [
+            (401, HTML | {"WWW-Authenticate": "Negotiate"}, PAGE), (413, HTML, PAGE),
+            (429, HTML | {"Retry-After": "Fri, 31 Dec 2100 23:59:59 GMT"}, PAGE), (200, HTML, PAGE),
+            (202, {}, ""), (403, {"Content-Type": "application/json"}, '{"error":"unknownStore"}'),
+            (302, {"Location": "/sign-in"}, ""), (302, {"Location": "http://foreign.test/sign-in"}, ""),
+        ]
+        posts, answer = [], None
+
+        def respond(method, path):
+            return posts.append(time.monotonic()) or answer if method == "POST" else None
+
+        with proxy(self.stand.url, respond) as url:
+            visit(self.driver, url, self.store)
+            for made, answer in enumerate(answers, 1):
+                said = "A proxy wants you to sign in" if answer[0] == 302 else f"A proxy answered {answer[0]}"
+                self.order("kiwi")
+                self.wait_for_card("unsent", f"Ordering kiwi juice… {said}")
+                self.assertRegex(texts(self.driver, ".answer-card.is-unsent")[0], r"Trying again in \d+ s\.")
+                answer = None
+                self.wait(lambda: len(all_of(self.driver, ".own-order[data-state=made]")) == made, f"made after {said}")
+                self.juice("restock", "kiwi=10", "--store", self.store)
+                self.wait(lambda: self.count("kiwi") == "10", "kiwis for the next one")
+            # Pauses grow.
+            posts.clear()
+            answer = answers[0]
+            self.order("kiwi")
+            self.wait(lambda: len(posts) == 3, "two more tries")
+            first, second = (later - earlier for earlier, later in zip(posts, posts[1:]))
+            self.assertGreater(first, 2)
+            self.assertGreater(second, 4)
+
+    def test_a_customer_stops_what_does_not_get_through(self):
+        with proxy(self.stand.url, lambda method, path: (403, HTML, PAGE) if method == "POST" else None) as url:
+            visit(self.driver, url, self.store)
+            size(self.driver, 320, 640)
+            self.order("strawberryBanana")
+            self.wait_for_card("unsent", "A proxy answered 403")
+            self.assertLessEqual(self.driver.execute_script("return document.documentElement.scrollWidth"), 320)
+            one(self.driver, ".answer-card .quiet").click()
+            self.wait_for_card("stopped", "not known whether it arrived")
+            self.assertEqual(self.driver.execute_script("return sessionStorage.getItem('juice-commands')"), "juice 1 []")
+            # It may have arrived, so it is listed, and the basket is not filled again.
+            self.assertEqual(texts(self.driver, ".own-order .text"), ["strawberry banana juice"])
+            self.assertEqual(one(self.driver, "#basket-open").text, "Basket: empty")
+            one(self.driver, ".own-order button").click()
+            self.wait_for_card("unsent", "Cancelling… A proxy answered 403")
+            one(self.driver, ".answer-card.is-unsent .quiet").click()
+            self.assertEqual(one(self.driver, ".own-order button").text, "Cancel")
+            # A proxy's 403 says nothing about the token.
+            self.unlock()
+            self.wait(lambda: "cannot be reached" in one(self.driver, "#staff-said").text, "the kiosk is not reached")
+
+    def test_a_refusal_after_a_try_that_may_have_arrived_is_not_the_end(self):
+        refusal = (404, {"Juice-Kiosk": "1"}, '{"error":"unknownStore"}')
+        answers = [(502, HTML, PAGE), refusal, refusal]
+        with proxy(self.stand.url, lambda method, path: answers.pop(0) if method == "POST" else None) as url:
+            visit(self.driver, url, self.store)
+            for state, said, listed, basket in (
+                ("stopped", "not known whether it arrived", ["kiwi juice"], "Basket: empty"),
+                ("refused", "no orders are taken for it", ["kiwi juice"], "Basket: 1"),
+            ):
+                self.order("kiwi")
+                self.wait_for_card(state, said)
+                self.assertEqual((texts(self.driver, ".own-order .text"), one(self.driver, "#basket-open").text), (listed, basket))
+
+    def test_the_setting_that_a_proxy_lacks_is_named(self):
+        kiosk, url = self.stand.open_kiosk("--any-store", *self.stand.for_staff)
+        try:
+            with proxy(url, host=re.search("//(.*)/", url)[1]) as address:
+                visit(self.driver, address, self.store)
+                self.order("kiwi")
+                self.wait_for_card("refused", "proxy_set_header Host $http_host")
+                self.unlock()
+                self.wait(lambda: "proxy_set_header" in one(self.driver, "#staff-said").text, "not that the token is wrong")
+            kiosk.expect(r"warning a request was refused: .*proxy_set_header.* host=127\.0\.0\.1:\d+ origin=http://127")
+        finally:
+            kiosk.stop()
+
+    def test_a_page_that_arrives_incomplete_is_loaded_again(self):
+        for path, answer in (
+            ("/kiosk.js", (503, HTML, PAGE)), ("/words.js", (200, HTML, PAGE)), ("/kiosk.css", (502, HTML, PAGE)),
+            ("/api/menu", (503, HTML, PAGE)),
+        ):
+            left = [path]
+
+            def first(method, asked):
+                return left.remove(path) or answer if asked in left else None
+
+            with self.subTest(path), proxy(self.stand.url, first) as url:
+                self.driver.get(f"{url}?store={self.store}")
+                if path != "/kiosk.css":
+                    self.wait(lambda: "Trying again" in one(self.driver, "#alert").text, "the page says so")
+                self.wait(lambda: one(self.driver, "body").value_of_css_property("margin") == "0px", "the page has its style")
+                wait_until_live(self.driver)
+                self.assertFalse(one(self.driver, "#alert").is_displayed())

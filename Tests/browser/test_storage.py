@@ -1,0 +1,74 @@
+"""What the browser keeps for the page, and a browser that keeps nothing."""
+
+import contextlib
+
+from case import KioskTest
+from stand import all_of, one, texts, wait_until_live
+
+BLOCKED = """for (const area of ["localStorage", "sessionStorage"]) {
+  Object.defineProperty(window, area, { get() { throw new DOMException("blocked", "SecurityError"); } });
+}
+window.BroadcastChannel = function () { throw new DOMException("blocked", "SecurityError"); };"""
+FULL = """Storage.prototype.setItem = function () { throw new DOMException("full", "QuotaExceededError"); };"""
+
+
+class StorageTest(KioskTest):
+    @contextlib.contextmanager
+    def before_each_page(self, script):
+        added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+        try:
+            yield
+        finally:
+            self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+
+    def open(self):
+        self.driver.get(f"{self.stand.url}?store={self.store}")
+        wait_until_live(self.driver)
+
+    def test_orders_do_not_need_it(self):
+        for script in (BLOCKED, FULL):
+            with self.subTest(script), self.before_each_page(script):
+                self.open()
+                self.press("banana")
+                one(self.driver, "#send-order").click()
+                self.wait_for_card("juiceMade", "banana")
+                self.wait(lambda: len(all_of(self.driver, ".own-order[data-state=made]")) == 1, "it is listed")
+                one(self.driver, ".own-order button").click()
+                self.wait_for_card("cancelled", "banana")
+                self.speak("ko")
+                self.speak("en")
+        # Each was made once, and cancelled.
+        self.wait(lambda: self.count("banana") == "10", "10 bananas")
+
+    def test_a_basket_that_was_ordered_does_not_come_back(self):
+        self.open()
+        self.press("banana")
+        self.driver.execute_script(FULL)
+        one(self.driver, "#send-order").click()
+        self.wait_for_card("juiceMade", "banana")
+        self.driver.refresh()
+        wait_until_live(self.driver)
+        self.assertEqual(one(self.driver, "#basket-open").text, "Basket: empty")
+
+    def test_what_is_not_the_pages_is_ignored(self):
+        for junk in ("junk", "{}", "null", "[null]", '[{"juice":"kiwi","quantity":1}]', "juice 0 [1]"):
+            self.driver.execute_script(
+                """for (const name of ["commands", "orders", "basket", "page"]) sessionStorage[`juice-${name}`] = arguments[0];
+                for (const name of ["language", "store"]) localStorage[`juice-${name}`] = arguments[0];""", junk)
+            self.open()
+            self.assertEqual(texts(self.driver, ".own-order, .answer-card, .basket-line"), [], junk)
+        self.order("banana")
+        self.wait_for_card("juiceMade", "banana")
+
+    def test_a_command_is_not_sent_again_once_repeats_are_forgotten(self):
+        self.driver.execute_script(
+            """const content = { items: [{ juice: "kiwi", quantity: 1 }] };
+            sessionStorage["juice-commands"] = "juice 1 " + JSON.stringify(
+              [{ kind: "order", id: "kiosk-a-1", store: arguments[0], content, at: Date.now() - 3_600_000 }])""", self.store)
+        self.open()
+        self.wait_for_card("stopped", "not known whether it arrived")
+        # The kiwi would have been taken before the banana.
+        self.order("banana")
+        self.wait_for_card("juiceMade", "banana")
+        self.wait(lambda: self.count("banana") == "8", "8 bananas")
+        self.assertEqual(self.count("kiwi"), "10")
