@@ -1,3 +1,4 @@
+import Foundation
 import JuiceMessages
 import Kafka
 
@@ -32,8 +33,9 @@ final class TopicReader {
         let consumer = try clients.consumer(reset: "error")
         reader = PartitionReader(consumer, gaps: .pass, onTransientError: clients.watch.noticed)
         try clients.reach(consumer)
-        let asker = waitsForTransactions ? try clients.consumer(isolation: "read_uncommitted") : consumer
-        defer { if waitsForTransactions { asker.close() } }
+        let uncommitted = try clients.consumer(isolation: "read_uncommitted")
+        defer { uncommitted.close() }
+        let asker = waitsForTransactions ? uncommitted : consumer
         watermarks = try clients.ask(asker) { timeout throws(KafkaError) in
             // Otherwise librdkafka looks up the leaders of the first partitions up to a second after they are assigned.
             var partitions = try asker.partitions(of: topics, timeout: timeout)
@@ -44,6 +46,26 @@ final class TopicReader {
                 partitions.removeAll { $0.topic == clients.topics.results && $0.partition != owner }
             }
             return try asker.watermarks(of: partitions, timeout: timeout)
+        }
+        if !waitsForTransactions { try reportOpenTransactions(uncommitted) }
+    }
+
+    /// Warns of transactions that hide what was written since. The service's own end in a moment.
+    private func reportOpenTransactions(_ uncommitted: Consumer) throws(Failure) {
+        let ends = try clients.ask(uncommitted) { timeout throws(KafkaError) in
+            try uncommitted.endOffsets(of: Array(watermarks.keys), timeout: timeout)
+        }
+        var open = watermarks.mapValues(\.upperBound).filter { $0.value < ends[$0.key] ?? 0 }
+        let deadline = Deadline(after: .milliseconds(500))
+        while !open.isEmpty, !deadline.isOver {
+            Thread.sleep(forTimeInterval: 0.02)
+            let stable = try clients.ask(reader.consumer) { timeout throws(KafkaError) in
+                try reader.consumer.endOffsets(of: Array(open.keys), timeout: timeout)
+            }
+            open = open.filter { stable[$0.key] == $0.value }
+        }
+        for (place, offset) in open.sorted(by: { "\($0.key)" < "\($1.key)" }) {
+            StandardError.write("warning: a transaction is open in \(place) since offset \(offset): later records are not shown\n")
         }
     }
 
