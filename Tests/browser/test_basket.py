@@ -1,6 +1,7 @@
 """The basket, and cancels of the page's own orders."""
 
 from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
 from selenium.webdriver.common.keys import Keys
 
 from case import KioskTest
@@ -38,8 +39,8 @@ class BasketTest(KioskTest):
             self.assertTrue(self.has_focus(".basket-line button"))
             self.tab_to("[data-item=kiwi]")
             if language == "en":
-                # Four kiwi juices need 12; the field takes arrow keys and digits.
-                self.keys(Keys.ARROW_UP * 3)
+                # Four kiwi juices need 12.
+                self.driver.switch_to.active_element.send_keys(SELECT_ALL, "4")
                 self.wait(lambda: one(self.driver, "#basket-short").text == "kiwi: 2 short", "what the basket lacks")
                 self.driver.switch_to.active_element.send_keys(SELECT_ALL, "2", Keys.ENTER)
                 self.wait(lambda: self.said() == "Basket: 3", "the sum")
@@ -103,6 +104,16 @@ class BasketTest(KioskTest):
         self.assertEqual(field.get_attribute("value"), "3")
         self.keys(Keys.ENTER)
         self.wait(lambda: self.said() == "Basket: 3", "the sum")
+
+    def test_what_is_typed_counts_at_once_and_the_wheel_changes_nothing(self):
+        self.press("kiwi")
+        self.open()
+        field = one(self.driver, "[data-item=kiwi]")
+        field.send_keys(SELECT_ALL, "2")
+        self.wait(lambda: self.said() == "Basket: 2", "the count of what is in the field")
+        ActionChains(self.driver).scroll_from_origin(ScrollOrigin.from_element(field), 0, -50).perform()
+        one(self.driver, "#send-order").click()
+        self.wait_for_card("juiceMade", "2 × kiwi juice")
 
     def test_an_order_says_why_its_cancel_was_rejected(self):
         self.order("kiwi")

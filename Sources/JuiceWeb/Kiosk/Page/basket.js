@@ -46,15 +46,23 @@ export function addToBasket(juice) {
 }
 
 function newLine(juice) {
-  const line = new BasketLine(juice, mostOfOne);
+  const line = new BasketLine(juice);
   line.less.addEventListener("click", () => setQuantity(line, line.quantity - 1));
   line.more.addEventListener("click", () => setQuantity(line, line.quantity + 1));
-  line.field.addEventListener("change", () => setQuantity(line, line.field.valueAsNumber));
+  // The count follows each digit; the field is corrected when it is left.
+  line.field.addEventListener("input", () => {
+    const quantity = typed(line);
+    if (quantity >= 1) line.quantity = Math.min(mostOfOne, quantity);
+    changed();
+  });
+  line.field.addEventListener("change", () => setQuantity(line, typed(line)));
   line.remove.addEventListener("click", () => remove(line));
   lines.set(juice, line);
   $("basket-lines").append(line.element);
   return line;
 }
+
+const typed = ({ field }) => (/^\d+$/.test(field.value.trim()) ? Number(field.value) : NaN);
 
 // Less than one removes the line; what is no number changes nothing.
 function setQuantity(line, quantity) {

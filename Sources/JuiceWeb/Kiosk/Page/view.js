@@ -86,11 +86,11 @@ export class JuiceButton {
 export class BasketLine {
   quantity = 0;
 
-  constructor(juice, most) {
+  constructor(juice) {
     this.juice = juice;
     this.name = make("label", { className: "name", for: `basket-${juice}` });
-    this.field = make("input", { id: `basket-${juice}`, type: "number", min: "1", max: String(most),
-      "data-item": juice });
+    this.field = make("input", { id: `basket-${juice}`, type: "text", inputmode: "numeric", autocomplete: "off",
+      maxlength: "4", "data-item": juice });
     this.less = make("button", { type: "button", text: "−" });
     this.more = make("button", { type: "button", text: "+" });
     this.remove = make("button", { className: "icon", type: "button", text: "×" });
