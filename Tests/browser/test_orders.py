@@ -92,6 +92,15 @@ class OrderTest(KioskTest):
         self.go("order")
         self.assertTrue(one(self.driver, "#order").is_displayed())
 
+    def test_a_question_does_not_follow_to_another_screen(self):
+        self.go("board")
+        self.go("order")
+        self.order("strawberry")
+        self.wait(lambda: one(self.driver, "#shortage").is_displayed(), "the question")
+        self.driver.back()
+        self.wait(lambda: one(self.driver, "#board").is_displayed(), "the board")
+        self.assertFalse(one(self.driver, "#shortage").is_displayed())
+
     def test_a_double_click_is_one_order(self):
         self.press("banana")
         ActionChains(self.driver).double_click(one(self.driver, "#send-order")).perform()

@@ -81,6 +81,8 @@ function goTo(screen, fruit = null) {
 function showScreen() {
   const links = [...document.querySelectorAll("nav a:not([hidden])")];
   const screen = links.some((link) => link.hash === location.hash) ? location.hash.slice(1) : "order";
+  // A question is about the screen that it was asked on.
+  for (const dialog of document.querySelectorAll("dialog")) dialog.close();
   for (const one of ["order", "stock", "board"]) $(one).hidden = one !== screen;
   $("checkout").hidden = screen !== "order";
   known.screen = screen;
