@@ -115,6 +115,20 @@ class BasketTest(KioskTest):
         one(self.driver, "#send-order").click()
         self.wait_for_card("juiceMade", "2 × kiwi juice")
 
+    def test_the_devices_clock_does_not_matter(self):
+        self.order("kiwi")
+        self.wait_for_card("juiceMade", "kiwi")
+        for number, hours in ((1, 2), (2, -2)):
+            self.driver.execute_script(f"const now = Date.now; Date.now = () => now() + {hours} * 3_600_000")
+            self.order("banana")
+            self.wait_for_card("juiceMade", "banana")
+            listed = ["banana juice"] * number + ["kiwi juice"]
+            self.assertEqual(self.own_orders(), listed)
+            self.cancel_button().click()
+            self.wait_for_card("cancelled", "banana")
+            self.driver.refresh()
+            self.wait(lambda: self.own_orders() == listed, "the orders after a reload")
+
     def test_an_order_says_why_its_cancel_was_rejected(self):
         self.order("kiwi")
         self.wait_for_card("juiceMade", "kiwi")

@@ -77,6 +77,24 @@ class ProxyTest(KioskTest):
                 self.wait_for_card(state, said)
                 self.assertEqual((texts(self.driver, ".own-order .text"), one(self.driver, "#basket-open").text), (listed, basket))
 
+    def test_no_try_is_later_than_repeats_are_recognized(self):
+        stored = "return sessionStorage.getItem('juice-commands')"
+        posts = []
+        refuse = lambda method, path: posts.append(path) or (503, HTML, PAGE) if method == "POST" else None
+        with proxy(self.stand.url, refuse) as url:
+            visit(self.driver, url, self.store)
+            self.order("kiwi")
+            self.wait_for_card("unsent", "A proxy answered 503")
+            first = re.findall(r'"\w*[aA]t":([\d.]+)', self.driver.execute_script(stored))
+            self.driver.refresh()
+            self.wait_for_card("unsent", "A proxy answered 503")
+            # A reload is no first try.
+            self.assertEqual(re.findall(r'"\w*[aA]t":([\d.]+)', self.driver.execute_script(stored)), first)
+            self.driver.execute_script("const now = Date.now; Date.now = () => now() + 3_300_000")
+            count = len(posts)
+            self.wait_for_card("stopped", "not known whether it arrived")
+            self.assertEqual(len(posts), count)
+
     def test_the_setting_that_a_proxy_lacks_is_named(self):
         kiosk, url = self.stand.open_kiosk("--any-store", *self.stand.for_staff)
         try:

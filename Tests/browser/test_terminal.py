@@ -5,7 +5,7 @@ import urllib.parse
 from selenium.webdriver.common.keys import Keys
 
 from case import KioskTest
-from stand import all_of, one
+from stand import all_of, one, proxy
 
 
 class TerminalTest(KioskTest):
@@ -58,3 +58,12 @@ class TerminalTest(KioskTest):
             self.stand.stage.tell("service start")
         self.wait(lambda: self.count("kiwi") == "7", "it was made")
         self.wait(lambda: all_of(self.driver, ".own-order") == [], "it has started over")
+
+    def test_what_does_not_get_through_keeps_the_page_for_as_long_as_it_is_sent(self):
+        refuse = lambda method, path: (503, {}, "") if method == "POST" else None
+        with proxy(self.stand.url, refuse) as url:
+            self.open(1, url)
+            self.order("kiwi")
+            self.wait_for_card("unsent", "A proxy answered 503")
+            self.driver.execute_script("const now = Date.now; Date.now = () => now() + 3_300_000")
+            self.wait(lambda: all_of(self.driver, ".own-order, .answer-card") == [], "it has started over")

@@ -108,7 +108,7 @@ package struct Kiosk: Service {
                 // What staff can sign in with; without any, stock cannot be edited.
                 "secrets": configuration.staffSecrets.map { $0.isPIN ? "pin" : "token" },
                 // How long an order can be cancelled, in seconds.
-                "duplicateWindow": configuration.duplicateWindow / .seconds(1),
+                "duplicateWindow": configuration.duplicateWindow / .seconds(1), "time": Int(hub.clock()),
             ]
             return Response.json(JSONSerialization.bytes(settings))
         }

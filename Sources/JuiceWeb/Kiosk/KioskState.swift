@@ -125,7 +125,7 @@ extension KioskState {
         case .board:
             let steps = counts.steps(now: now)
             content = [
-                "rate": counts.rate(now: now), "made": steps.map(\.made), "outOfStock": steps.map(\.outOfStock),
+                "time": now, "rate": counts.rate(now: now), "made": steps.map(\.made), "outOfStock": steps.map(\.outOfStock),
                 "cancelled": steps.map(\.cancelled),
             ]
         // Only the page that sent a command may know its id.

@@ -9,6 +9,11 @@ const requestTimeout = 20_000;
 export const storageName = "juice-commands";
 const pageName = "juice-page";
 
+// The kiosk's time, in milliseconds. The device's own clock may be wrong, or be set while the page is open.
+let start = 0;
+export const setTime = (seconds) => { start = seconds * 1000 - performance.now(); };
+export const now = () => start + performance.now();
+
 // Sends a request, and judges who responded: the kiosk marks its responses. Resolves to who did, `by`: "kiosk", "proxy" or
 // null, and to the status, the body and `Retry-After`. Unless the kiosk responded, it may have got the request or not.
 export async function ask(path, options) {
@@ -51,7 +56,7 @@ export class Commands {
   // The content is the record's members but for the id. A cancel has its order's id. A quiet command has no card unless something
   // is wrong.
   send(kind, store, content, { id = `${this.page}-${random()}`, isQuiet = false } = {}) {
-    const command = { kind, id, store, content, isQuiet, at: Date.now(), state: "sending" };
+    const command = { kind, id, store, content, isQuiet, at: now(), deviceAt: Date.now(), state: "sending" };
     this.#add(command);
     this.#keep();
     this.onChange(command);
@@ -65,6 +70,10 @@ export class Commands {
       if (command.refusal?.by !== "proxy" && command.refusal?.status !== 429) this.#post(command);
     }
   }
+
+  // Whether it is too late for another try. Each clock prevents what the other misses: the device's own may be set back, and the
+  // page's does not run while some devices sleep.
+  isOver({ at, deviceAt }) { return now() - at > this.sendableFor || Date.now() - deviceAt > this.sendableFor; }
 
   // Stops sending a command. One of its tries may have reached the kiosk, so it is not known whether it is carried out.
   stop(command) { if (this.open.has(command.key)) this.#end(command, "stopped"); }
@@ -98,7 +107,7 @@ export class Commands {
 
   async #post(command) {
     if (command.isInFlight || command.kind === "restock" && !this.isStaff) return;
-    if (Date.now() - command.at > this.sendableFor) return this.stop(command);
+    if (this.isOver(command)) return this.stop(command);
     clearTimeout(command.again);
     command.isInFlight = true;
     const [topic, id] = command.kind === "restock" ? ["restocks", "restockId"] : ["orders", "orderId"];
@@ -124,7 +133,7 @@ export class Commands {
   }
 
   #keep() {
-    keep(storageName, [...this.open.values()]
-      .map(({ kind, id, store, content, isQuiet, at, isUncertain }) => ({ kind, id, store, content, isQuiet, at, isUncertain })));
+    keep(storageName, [...this.open.values()].map(({ kind, id, store, content, isQuiet, at, deviceAt, isUncertain }) =>
+      ({ kind, id, store, content, isQuiet, at, deviceAt, isUncertain })));
   }
 }

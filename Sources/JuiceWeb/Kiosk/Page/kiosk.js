@@ -4,6 +4,7 @@ import { addToBasket, lackingOf, putBack, quantityOf, showBasket, watchBasket } 
 import { showAnswers, showBoard } from "/board.js";
 import "/find.js";
 import { placeCards, showCard, showCards } from "/cards.js";
+import { setTime } from "/commands.js";
 import { orderChanged, showOrders } from "/orders.js";
 import { $, commands, isStore, known, menu, speak, terminal, words } from "/state.js";
 import { browser } from "/storage.js";
@@ -223,6 +224,7 @@ Object.assign(handlers, {
     showStock();
   },
   board: (event) => {
+    setTime(event.time);
     known.board = event;
     showBoard();
   },

@@ -1,5 +1,6 @@
 // The page's own orders, each with a cancel for as long as the service can return its fruits. They survive a reload.
 
+import { now } from "/commands.js";
 import { $, commands, known, menu, words } from "/state.js";
 import { keep, restored } from "/storage.js";
 import { OwnOrder, clock } from "/view.js";
@@ -60,7 +61,7 @@ function makeRow(order) {
 }
 
 export function showOrders() {
-  const oldest = Date.now() - menu.duplicateWindow * 1000;
+  const oldest = now() - menu.duplicateWindow * 1000;
   for (const order of [...orders.values()]) {
     if (order.at < oldest || orders.size > mostOrders) orders.delete(order.id);
   }

@@ -1,6 +1,6 @@
 // The state that all parts of the page share.
 
-import { Commands, ask, storageName } from "/commands.js";
+import { Commands, ask, setTime, storageName } from "/commands.js";
 import { browser, forgetAll, restored } from "/storage.js";
 import { Words } from "/words.js";
 
@@ -13,6 +13,7 @@ const [file, settings] = await Promise.all(["menu", "settings"].map(async (name)
 }));
 // The menu, the stores to list first, and what the page may do.
 export const menu = { ...file, ...settings };
+setTime(menu.time);
 for (const juice of menu.juices) juice.recipe = Object.entries(juice.recipe).map(([fruit, amount]) => ({ fruit, amount }));
 
 // Whether the kiosk shows such a store: names have 1 to 128 bytes.

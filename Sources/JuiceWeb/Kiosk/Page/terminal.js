@@ -1,5 +1,5 @@
 // A public terminal, whose page is opened with ?terminal, or ?terminal=SECONDS: left alone for that long, it starts over for the
-// next visitor. What has no answer yet would be lost with the page, so it waits for that.
+// next visitor. What has no answer yet would be lost with the page, so it waits for that while it can be sent.
 
 import { $, commands, menu, terminal } from "/state.js";
 import { lock } from "/stock.js";
@@ -17,12 +17,14 @@ function touched() {
 const startOver = () => location.replace(location.pathname + location.search);
 
 async function check() {
-  if (touchedAt === null || commands.open.size > 0) return;
+  const open = [...commands.open.values()];
+  if (touchedAt === null || open.some((command) => !commands.isOver(command))) return;
   const left = touchedAt + terminal * 1000 - Date.now();
   if (left < warning && !$("idle").open) $("idle").showModal();
   // A browser that does not reach the kiosk would show an error in place of the page.
   if (left > 0 || !await lock()) return;
   touchedAt = null;
+  for (const command of open) commands.stop(command);
   startOver();
 }
 
