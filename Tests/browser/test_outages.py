@@ -3,7 +3,7 @@
 import urllib.parse
 
 from case import KioskTest
-from stand import one, visit, wait_until_live
+from stand import all_of, one, visit, wait_until_live
 
 
 class OutageTest(KioskTest):
@@ -59,3 +59,23 @@ class OutageTest(KioskTest):
             self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the kiosk is back")
         finally:
             kiosk.stop()
+
+    def test_a_page_loads_the_menu_that_the_kiosk_was_restarted_with(self):
+        kiosk, url = self.stand.open_kiosk("--any-store")
+        visit(self.driver, url, self.store)
+        self.press("kiwi")
+        kiosk.stop()
+        special = {"id": "special", "name": {"en": "special", "ko": "특별"}, "recipe": {"kiwi": 1}}
+        with self.menu(juices=[special]) as options:
+            kiosk, _ = self.stand.open_kiosk("--any-store", *options, http=urllib.parse.urlparse(url).netloc)
+            try:
+                # Not under a basket.
+                self.wait(lambda: "have changed" in one(self.driver, "#alert").text, "the page says so")
+                self.assertEqual(all_of(self.driver, "[data-juice=special]"), [])
+                one(self.driver, "#basket-open").click()
+                one(self.driver, ".basket-line .icon").click()
+                self.wait(lambda: one(self.driver, "[data-juice=special]").is_displayed(), "the new menu")
+                wait_until_live(self.driver)
+                self.assertFalse(one(self.driver, "#alert").is_displayed())
+            finally:
+                kiosk.stop()

@@ -95,24 +95,29 @@ package struct Kiosk: Service {
                     body: ResponseBody(byteBuffer: file.bytes))
             }
         }
-        router.get("/api/menu") { _, _ in
-            var file = OutputBuffer(capacity: 4096)
-            MenuFile.encode(configuration.menu, into: &file)
-            return Response.json(file.bytes)
-        }
+        var file = OutputBuffer(capacity: 4096)
+        MenuFile.encode(configuration.menu, into: &file)
+        let menu = file.bytes
+        let settings: [String: any Sendable] = [
+            // Without one, it is the browser's.
+            "language": configuration.language?.rawValue ?? "", "stores": hub.rule.named, "hasFixedStores": hub.rule.isFixed,
+            // What staff can sign in with; without any, stock cannot be edited.
+            "secrets": configuration.staffSecrets.map { $0.isPIN ? "pin" : "token" },
+            // How long an order can be cancelled, in seconds.
+            "duplicateWindow": configuration.duplicateWindow / .seconds(1),
+        ]
+        // The FNV-1a hash of what a page is made of: a restart changes it only if the page would be another one.
+        let parts = [menu, Array(JSONSerialization.bytes(settings))] + PageFile.all.map { Array(buffer: $0.bytes) }
+        let hash = parts.joined().reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        let version = String(hash, radix: 16)
+        router.get("/api/menu") { _, _ in Response.json(menu) }
         router.get("/api/settings") { request, _ in
-            let settings: [String: Any] = [
-                // Null leaves it to the browser.
-                "language": configuration.language?.rawValue ?? NSNull(),
-                "stores": hub.rule.named, "hasFixedStores": hub.rule.isFixed, "isStaff": staff.isSignedIn(request.staffSession),
-                // What staff can sign in with; without any, stock cannot be edited.
-                "secrets": configuration.staffSecrets.map { $0.isPIN ? "pin" : "token" },
-                // How long an order can be cancelled, in seconds.
-                "duplicateWindow": configuration.duplicateWindow / .seconds(1), "time": Int(hub.clock()),
+            let own: [String: Any] = [
+                "isStaff": staff.isSignedIn(request.staffSession), "time": Int(hub.clock()), "version": version,
             ]
-            return Response.json(JSONSerialization.bytes(settings))
+            return Response.json(JSONSerialization.bytes(own.merging(settings) { $1 }))
         }
-        router.get("/api/events") { request, _ in try events(request) }
+        router.get("/api/events") { request, _ in try events(request, version: version) }
         router.post("/api/orders") { request, context in
             let command = try await command(in: request, to: .orders)
             guard let takesOrders = hub.takesOrders(for: Name(command.store)) else { throw Refusal.stockIsUnread }
@@ -167,7 +172,7 @@ package struct Kiosk: Service {
         return store
     }
 
-    private func events(_ request: Request) throws(Refusal) -> Response {
+    private func events(_ request: Request, version: String) throws(Refusal) -> Response {
         let store = Name(try store(of: request))
         guard hub.rule.isShown(store) else { throw .unknownStore }
         let name = Name(request.uri.queryParameters["page"].map { String($0) } ?? "")
@@ -180,6 +185,8 @@ package struct Kiosk: Service {
                 // may have taken the last place since the check; then this stream ends at once, and the page reconnects.
                 guard let page = hub.subscribe(to: store, page: name) else { return try await writer.finish(nil) }
                 defer { hub.unsubscribe(page) }
+                // A page that was loaded before the kiosk's restart may be another one.
+                try await writer.write(PageEvent.encode("version", ["version": version]))
                 // If the page does not read, the write waits here while the mailbox keeps only the newest events.
                 for await _ in page.wakes { try await writer.write(page.drain()) }
                 try await writer.finish(nil)

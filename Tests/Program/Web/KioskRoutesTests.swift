@@ -2,6 +2,7 @@ import Foundation
 import JuiceMessages
 import Kafka
 import Logging
+import Synchronization
 import TestSupport
 import Testing
 
@@ -23,8 +24,12 @@ struct KioskRoutesTests {
 
     private let clock = TestClock()
 
-    private func withSite(logger: Logger = .quiet, _ body: @Sendable @escaping (Site, Hub) throws -> Void) async throws {
-        let kiosk = Kiosk(Self.configuration, logger: logger) { [clock] in clock.seconds }
+    private func withSite(
+        logger: Logger = .quiet, language: Language? = nil, _ body: @Sendable @escaping (Site, Hub) throws -> Void
+    ) async throws {
+        var configuration = Self.configuration
+        configuration.language = language
+        let kiosk = Kiosk(configuration, logger: logger) { [clock] in clock.seconds }
         try await serving(kiosk.responder) { address in
             try await onThread {
                 defer { kiosk.hub.close() }
@@ -182,5 +187,17 @@ struct KioskRoutesTests {
             let settings = try site.request("GET", "/api/settings", "Connection: close\r\n").read()
             for text in [#""secrets":["token"]"#, #""isStaff":false"#, #""stores":["main"]"#] { #expect(settings.contains(text)) }
         }
+    }
+
+    @Test func aRestartChangesTheVersionOnlyIfThePageWouldDiffer() async throws {
+        let versions = Mutex<[Substring?]>([])
+        for language in [nil, nil, Language.korean] {
+            try await withSite(language: language) { site, _ in
+                let settings = try site.request("GET", "/api/settings", "Connection: close\r\n").read()
+                versions.withLock { $0.append(settings.split(separator: #""version":"#).last) }
+            }
+        }
+        let found = versions.withLock(\.self)
+        #expect(found[0] == found[1] && found[1] != found[2])
     }
 }

@@ -28,6 +28,7 @@ function lacking(items) {
     .filter((one) => one.lack > 0);
 }
 
+export const isBasketEmpty = () => lines.size === 0;
 export const quantityOf = (juice) => lines.get(juice)?.quantity ?? 0;
 
 // What the basket lacks of a juice's own fruits. Where that is nothing, and the juice not in it: what it would lack with one.

@@ -1,13 +1,13 @@
 // The page: its screens, input handlers and updates.
 
-import { addToBasket, lackingOf, putBack, quantityOf, showBasket, watchBasket } from "/basket.js";
+import { addToBasket, isBasketEmpty, lackingOf, putBack, quantityOf, showBasket, watchBasket } from "/basket.js";
 import { showAnswers, showBoard } from "/board.js";
 import "/find.js";
 import { placeCards, showCard, showCards } from "/cards.js";
 import { setTime } from "/commands.js";
 import { orderChanged, showOrders } from "/orders.js";
 import { $, commands, isStore, known, menu, speak, terminal, words } from "/state.js";
-import { browser } from "/storage.js";
+import { browser, keep, restored } from "/storage.js";
 import { clearApplied, clearRows, focusRow, letIn, showApplied, showRows, showStaff } from "/stock.js";
 import { handlers, listen } from "/stream.js";
 import "/terminal.js";
@@ -175,8 +175,9 @@ function showLink() {
   $("link").textContent = words.text(known.link);
   $("link").dataset.state = known.link;
   const isAlert = ["lost", "unanswered", "unreachable"].includes(known.link);
-  $("alert").textContent = isAlert ? words.text(`${known.link}Alert`) : "";
-  $("alert").hidden = !isAlert;
+  const text = isAlert ? `${known.link}Alert` : known.version === menu.version ? null : "outdatedAlert";
+  $("alert").textContent = text ? words.text(text) : "";
+  $("alert").hidden = !text;
 }
 
 function showWords() {
@@ -210,7 +211,20 @@ function setLink(state) {
   showLink();
 }
 
+// Loads what the kiosk was restarted with, once no basket and no answer would be missed. Only once: two kiosks that differ may have
+// one address.
+function update() {
+  const [{ version }, name] = [known, "juice-version"];
+  if (version === menu.version || restored(name)[0] === version || !isBasketEmpty() || commands.open.size > 0) return;
+  keep(name, [version]);
+  location.reload();
+}
+
 Object.assign(handlers, {
+  version: (event) => {
+    known.version = event.version;
+    showLink();
+  },
   link: (event) => setLink(event.state),
   stores: (event) => {
     known.stores = event.stores;
@@ -227,6 +241,7 @@ Object.assign(handlers, {
     setTime(event.time);
     known.board = event;
     showBoard();
+    update();
   },
   answers: (event) => {
     known.answers = event.answers;

@@ -37,6 +37,8 @@ export const known = {
   takesOrders: true,
   screen: "order",
   link: "connecting",
+  // The kiosk's, which differs from the page's once it was restarted with another menu, other settings or other files.
+  version: menu.version,
   board: null,
   answers: [],
   // The fruit that the last order was short of; on the stock screen it gets the focus.

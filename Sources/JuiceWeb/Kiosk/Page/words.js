@@ -15,6 +15,8 @@ const texts = {
     "지금 매장과 연결되지 않아요. 화면은 예전 내용일 수 있고, 주문은 다시 연결되면 보내요."],
   unansweredAlert: ["Some orders have had no answer yet. They wait, and so may yours; each is answered once.",
     "아직 응답을 받지 못한 주문이 있어요. 주문은 기다리고 있고, 순서대로 한 번씩만 처리돼요."],
+  outdatedAlert: ["The menu or the settings have changed. The page reloads when your basket is empty and your orders are answered.",
+    "메뉴나 설정이 바뀌었어요. 장바구니가 비어 있고 주문이 처리되면 화면을 다시 불러와요."],
   unreachableAlert: ["This page has lost its connection. Trying again.", "연결이 끊겼어요. 다시 시도하고 있어요."],
   // Orders.
   shelf: ["In stock", "남은 재고"], chooseJuice: ["Choose juices", "쥬스를 골라 주세요"], findJuice: ["Find a juice", "쥬스 찾기"],
