@@ -128,6 +128,12 @@ class BasketTest(KioskTest):
             self.wait_for_card("cancelled", "banana")
             self.driver.refresh()
             self.wait(lambda: self.own_orders() == listed, "the orders after a reload")
+        self.order("mango")
+        self.wait_for_card("juiceMade", "mango")
+        self.driver.execute_script("const now = Date.now; Date.now = () => now() - 7_200_000")
+        # Not from under the pointer.
+        ActionChains(self.driver).move_to_element(one(self.driver, "h1")).perform()
+        self.wait(lambda: all_of(self.driver, ".answer-card") == [], "good news leaves")
 
     def test_an_order_says_why_its_cancel_was_rejected(self):
         self.order("kiwi")

@@ -58,7 +58,7 @@ export function showCard(command) {
   if (command.kind === "order" && former?.command.kind === "cancel") return;
   if (command.state === "dropped" || isQuiet) return removeCard(command.id);
   const card = former ?? makeCard(command);
-  Object.assign(card, { command, rank, changedAt: Date.now() });
+  Object.assign(card, { command, rank, changedAt: performance.now() });
   const kind = command.state === "answered" ? command.answer.type : command.state;
   card.element.className = `answer-card is-${kind}`;
   card.element.dataset.state = kind;
@@ -71,7 +71,7 @@ export function showCard(command) {
 
 // Good news leaves after a while, but not from under the focus or a pointer.
 const isOver = ({ rank, changedAt, element }) =>
-  rank === 2 && Date.now() - changedAt > shownFor && !element.matches(":focus-within, :hover");
+  rank === 2 && performance.now() - changedAt > shownFor && !element.matches(":focus-within, :hover");
 
 // Shows this screen's cards as far as there is room. Of the others, answers go, and what is on its way is counted.
 export function placeCards() {

@@ -7,7 +7,7 @@ import { attempt } from "/storage.js";
 // more than this many the one whose turn began first gives its own up. It takes its next turn seconds later.
 const mostStreams = 4;
 let stream = null;
-let heardAt = Date.now();
+let heardAt = performance.now();
 // By event name, plus `unreachable`; set before the first listen().
 export const handlers = {};
 // The pages whose turn began after this one's.
@@ -23,7 +23,7 @@ function close() {
 // Opens a new stream, perhaps for another store, and closes the previous one. A hidden tab waits until it is seen.
 export function listen() {
   close();
-  heardAt = Date.now();
+  heardAt = performance.now();
   if (document.hidden) return;
   later.clear();
   turns?.postMessage(commands.page);
@@ -38,7 +38,7 @@ export function listen() {
   for (const name of ["version", "link", "stores", "stock", "board", "answers", "own"]) {
     opened.addEventListener(name, (event) => {
       if (stream !== opened) return;
-      heardAt = Date.now();
+      heardAt = performance.now();
       handlers[name](JSON.parse(event.data));
     });
   }
@@ -54,7 +54,7 @@ addEventListener("focus", () => stream ?? listen());
 
 // The kiosk sends an event every second. Silence means a dead connection, which the browser may not notice.
 setInterval(() => {
-  if (document.hidden || Date.now() - heardAt < 6000) return;
+  if (document.hidden || performance.now() - heardAt < 6000) return;
   // Without a stream, silence means that this page's next turn has come.
   if (stream) handlers.unreachable();
   listen();

@@ -6,10 +6,10 @@ import { lock } from "/stock.js";
 
 const warning = Math.min(20_000, terminal * 500);
 // When somebody touched the page last; null if there is nothing to start over.
-let touchedAt = commands.open.size > 0 || menu.isStaff ? Date.now() : null;
+let touchedAt = commands.open.size > 0 || menu.isStaff ? performance.now() : null;
 
 function touched() {
-  touchedAt = Date.now();
+  touchedAt = performance.now();
   $("idle").close();
 }
 
@@ -19,7 +19,7 @@ const startOver = () => location.replace(location.pathname + location.search);
 async function check() {
   const open = [...commands.open.values()];
   if (touchedAt === null || open.some((command) => !commands.isOver(command))) return;
-  const left = touchedAt + terminal * 1000 - Date.now();
+  const left = touchedAt + terminal * 1000 - performance.now();
   if (left < warning && !$("idle").open) $("idle").showModal();
   // A browser that does not reach the kiosk would show an error in place of the page.
   if (left > 0 || !await lock()) return;
