@@ -123,13 +123,6 @@ public struct MissingFruit: Sendable, Hashable {
     public let needed: Int
     /// How many there were.
     public let inStock: Int
-
-    /// A fruit of which there were fewer than needed.
-    public init(fruit: String, needed: Int, inStock: Int) {
-        self.fruit = fruit
-        self.needed = needed
-        self.inStock = inStock
-    }
 }
 
 /// Reads answers back from the results topic. Fields it does not know are ignored.

@@ -8,13 +8,6 @@ public struct StockRecord: Sendable, Hashable {
     public let revision: Int
     /// Its fruits in the record's order.
     public let stock: [FruitAmount]
-
-    /// A record of a store's stock.
-    public init(store: String, revision: Int, stock: [FruitAmount]) {
-        self.store = store
-        self.revision = revision
-        self.stock = stock
-    }
 }
 
 /// Reads records of the stock topic. Fields it does not know are ignored.

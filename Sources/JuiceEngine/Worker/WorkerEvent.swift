@@ -92,10 +92,6 @@ package struct RestoredState: Sendable, Equatable {
     package let commands: Int
     /// Records read from the changelogs; 0 if the state had been kept.
     package let records: Int
-
-    package init(stores: Int, commands: Int, records: Int) {
-        (self.stores, self.commands, self.records) = (stores, commands, records)
-    }
 }
 
 /// What a worker holds in memory: the partitions that it reads, their stores that ever changed, and their commands whose repeats
@@ -139,8 +135,6 @@ package struct TransactionSummary: Sendable, Equatable {
     package var storesWritten = 0
     /// Answers that were read back from the journal, before it, for repeats in it.
     package var answersReadBack = 0
-
-    package init() {}
 
     package var deadLetters: Int { deadLettersByReason.reduce(0) { $0 + $1.count } }
 

@@ -1,9 +1,9 @@
-import JuiceEngine
 import JuiceMessages
 import Kafka
 import MetricsTestKit
 import Testing
 
+@testable import JuiceEngine
 @testable import JuiceService
 @testable import simulate
 

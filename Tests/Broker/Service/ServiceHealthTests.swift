@@ -1,8 +1,8 @@
-import JuiceEngine
 import Kafka
 import Synchronization
 import Testing
 
+@testable import JuiceEngine
 @testable import JuiceService
 
 /// When the service reports itself ready and alive, and what it reports as wrong.

@@ -1,7 +1,7 @@
 import Foundation
-import JuiceMessages
 import Testing
 
+@testable import JuiceMessages
 @testable import juice
 
 /// The list of known stores, and `juice stores`.

@@ -1,10 +1,10 @@
 import Foundation
 import JuiceDomain
-import JuiceMessages
 import Logging
 import Synchronization
 import Testing
 
+@testable import JuiceMessages
 @testable import juice
 
 struct TerminalTests {
