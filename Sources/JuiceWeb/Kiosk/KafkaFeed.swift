@@ -80,6 +80,7 @@ struct KafkaFeed {
             }
             nextAnswers = reader.positions.filter { $0.key.topic == topics.results }
             hub.apply(events)
+            if isRestored, !hub.connection.isRestored { return }
             if !isRestored, reader.hasReached(stockEnds) {
                 isRestored = true
                 hub.update { $0.connection.isRestored = true }
@@ -101,7 +102,14 @@ struct KafkaFeed {
         while !stop.isRequested {
             steps.stepped("the watch over brokers")
             let isReached = brokers.probe(consumer, timeout: Self.callTimeout)
-            let failure = isReached ? brokers.lastFailure : brokers.reason
+            var failure = isReached ? brokers.lastFailure : brokers.reason
+            do throws(KafkaError) {
+                if isReached { _ = try consumer.partitions(of: configuration.topics.all, timeout: Self.callTimeout) }
+            } catch  where error.code.isMissing {
+                // A reader hears nothing of a topic that was deleted.
+                failure = error.message
+                hub.update { $0.connection.isRestored = false }
+            } catch {}
             hub.update { $0.connection.asked(isReached: isReached, failure: failure) }
             restoringRounds = isReached && !hub.connection.isRestored ? restoringRounds + 1 : 0
             if restoringRounds == 10, let failure { logger.warning("the stock cannot be read: \(failure)") }

@@ -77,15 +77,19 @@ extension RestockBotPlan {
     /// offsets, and makes the same decisions.
     func run(_ clients: KafkaClients, until isEnded: () -> Bool) throws(Failure) {
         var bot: RestockBot?
+        // Topics that are not there at the start are a mistake; later they may come back.
+        var (hasRun, lastReason) = (false, "")
         while !isEnded() {
             do throws(KafkaError) {
                 let current = if let bot { bot } else { try RestockBot(clients, self) }
-                bot = current
+                (bot, hasRun) = (current, true)
                 try current.step()
+                lastReason = ""
             } catch {
-                if error.code.isHopeless || bot == nil && error.remedy != .retry { throw clients.failure(error) }
+                if error.code.isHopeless || !hasRun && error.remedy != .retry { throw clients.failure(error) }
                 bot = nil
-                let level = clients.watch.obstacle == nil ? Logger.Level.warning : .info
+                let level = clients.watch.obstacle == nil && error.message != lastReason ? Logger.Level.warning : .info
+                lastReason = error.message
                 clients.logger.log(level: level, "reading again from the committed offsets: \(error)")
                 Thread.sleep(forTimeInterval: 1)
             }
@@ -162,7 +166,13 @@ final class RestockBot {
         }
         if .now - committedAt > .seconds(5) { commit() }
         // A broker that hangs breaks no connection.
-        if watch.needsProbe || .now - heardAt > .seconds(2), watch.probe(producer) { heardAt = .now }
+        if watch.needsProbe || .now - heardAt > .seconds(2), watch.probe(producer) {
+            heardAt = .now
+            do throws(KafkaError) { _ = try member.partitions(of: [topics.restocks, topics.results], timeout: .seconds(1)) } catch {
+                // Nothing else says that a topic was deleted.
+                if error.code.isMissing { throw error }
+            }
+        }
     }
 
     private func begin(_ assigned: [TopicPartition]) throws(KafkaError) {
