@@ -14,23 +14,13 @@ extension ServiceGroup {
         // The group's own log lines repeat those of the services.
         let silent = Logger.lines(level: .critical) { _ in }
         // By default a group cancels the other services when one fails, and a cancelled server logs errors.
-        let stopping = (services + [Stopping(stop: stop)]).map {
-            ServiceGroupConfiguration.ServiceConfiguration(
-                service: $0, successTerminationBehavior: $0 is Stopping ? .gracefullyShutdownGroup : .cancelGroup,
-                failureTerminationBehavior: .gracefullyShutdownGroup)
+        let stopping = services.map {
+            ServiceGroupConfiguration.ServiceConfiguration(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup)
         }
-        return ServiceGroup(configuration: .init(services: stopping, logger: silent))
-    }
-
-    /// A service that ends, and so stops its group, once asked to: also before the group runs, which a call to it would not.
-    private struct Stopping: Service {
-        let stop: StopSignal
-
-        func run() async {
-            let (stops, end) = AsyncStream.makeStream(of: Void.self)
-            stop.onRequest { end.finish() }
-            await cancelWhenGracefulShutdown { for await _ in stops {} }
-        }
+        let group = ServiceGroup(configuration: .init(services: stopping, logger: silent))
+        // Asked before it runs, it stops as soon as it does.
+        stop.onRequest { Task { await group.triggerGracefulShutdown() } }
+        return group
     }
 
     /// Runs until all services have ended.

@@ -42,9 +42,7 @@ struct Failure: Error, Equatable {
         let lines = (hint ?? "").split(separator: "\n").map { "  \(String($0).printable)" }
         return (["juice: \(message)"] + lines).joined(separator: "\n") + "\n"
     }
-}
 
-extension Failure {
     /// The bytes of a file that an option names. It may be a pipe, so that a program can provide secrets without storing them.
     static func bytes(of path: String, _ what: String) throws(Failure) -> [UInt8] {
         guard let file = FileHandle(forReadingAtPath: path), let data = try? file.readToEnd() ?? Data() else {

@@ -75,7 +75,7 @@ extension KafkaClients {
         let milliseconds = Int(max(1000, timeout / Duration.milliseconds(1)))
         // Delivery fails when the command times out.
         let configuration = KafkaConfiguration(["message.timeout.ms": String(milliseconds), "linger.ms": "0"])
-            .merging(base.properties).merging(["enable.idempotence": "true", "partitioner": "murmur2_random"])
+            .merging(base().properties).merging(["enable.idempotence": "true", "partitioner": "murmur2_random"])
         return try made(try Producer(configuration: configuration, hooks: hooks))
     }
 
@@ -86,7 +86,7 @@ extension KafkaClients {
     ///   - reset: librdkafka's `auto.offset.reset`.
     func consumer(isolation: String = "read_committed", reset: String = "earliest") throws(Failure) -> Consumer {
         let configuration = KafkaConfiguration(["queued.max.messages.kbytes": "16384"])
-            .merging(capabilities.consumerProperties).merging(base.properties)
+            .merging(capabilities.consumerProperties).merging(base().properties)
             .merging([
                 "group.id": "juice-cli", "enable.auto.commit": "false", "isolation.level": isolation,
                 "enable.partition.eof": "true", "auto.offset.reset": reset,
@@ -94,22 +94,7 @@ extension KafkaClients {
         return try made(try Consumer(configuration: configuration, hooks: hooks))
     }
 
-    /// A session of transactions under one transactional id, always the same. The caller has to initialise it.
-    ///
-    /// - Parameter topics: the topics' names. A record is produced to one by its index.
-    func transactionSession(id: String, topics: [String]) -> TransactionSession {
-        let configuration = KafkaConfiguration([
-            "transaction.timeout.ms": "10000", "linger.ms": "0",
-            // Let the broker enforce the limit.
-            "message.max.bytes": "100000000",
-        ]).merging(base.properties)
-        // A record that arrived compressed may be too large without compression.
-        return TransactionSession(
-            ids: { _ in [id] }, topics: topics.map { ($0, ["compression.type": "zstd"]) }, configuration: configuration,
-            hooks: hooks)
-    }
-
-    func admin() throws(Failure) -> Admin { try made(try Admin(configuration: base, hooks: hooks)) }
+    func admin() throws(Failure) -> Admin { try made(try Admin(configuration: base(), hooks: hooks)) }
 
     /// Creates an admin client, and waits until a broker answers.
     func reachedAdmin() throws(Failure) -> Admin {
@@ -119,15 +104,15 @@ extension KafkaClients {
     }
 
     /// The configuration that all clients share.
-    var base: KafkaConfiguration {
+    func base(as clientID: String = "juice-cli") -> KafkaConfiguration {
         KafkaConfiguration([
-            "client.id": "juice-cli", "reconnect.backoff.max.ms": "1000",
+            "client.id": clientID, "reconnect.backoff.max.ms": "1000",
             // A broker would create a missing topic with its own defaults; ours need specific settings.
             "allow.auto.create.topics": "false",
         ]).merging(properties).merging(["bootstrap.servers": bootstrapServers])
     }
 
-    private var hooks: ClientHooks {
+    var hooks: ClientHooks {
         // Permanent errors end the command with their own message; the rest of librdkafka's log is noise.
         var logger = logger
         if logger.logLevel > .debug { logger.logLevel = .critical }

@@ -29,9 +29,7 @@ struct SubmissionOptions: ParsableArguments {
         } else if !wait {
             // A broker that got the record twice does not report its offset.
             let place = delivery.offset.map { RecordPlace(timestamp: timestamp, partition: delivery.partition, offset: $0) }
-            let names = [
-                ("topic", topic), ("store", command.store), ("\(command.kind.idField)", command.id),
-            ]
+            let names = [("topic", topic), ("store", command.store), ("\(command.kind.idField)", command.id)]
             StandardOutput.jsonLines([RecordLine.json(place, names.map { ($0, JSONText.line($1)) }, record: nil)])
         }
         guard let answers else { return }

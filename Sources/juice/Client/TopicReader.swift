@@ -148,9 +148,6 @@ final class TopicReader {
         }
         reportedGaps = gaps.count
     }
-
-    /// Reads everything up to the ends in ``watermarks``, in order within each partition.
-    func readAll(_ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) { try read(watermarks, body) }
 }
 
 // MARK: - By time
@@ -188,7 +185,7 @@ extension TopicReader {
         return last.suffix(count)
     }
 
-    /// Visits the logs of a period in windows of time, as ``TimeWindows`` does. All in one if the broker finds no offsets by time.
+    /// Visits the logs of a period in windows of time. All in one if the broker finds no offsets by time.
     ///
     /// - Returns: whether all windows were visited.
     @discardableResult
@@ -200,7 +197,7 @@ extension TopicReader {
         var logs = watermarks
         if period.lowerBound > Self.always.lowerBound { logs = try split(logs, at: period.lowerBound).after }
         if period.upperBound < Self.always.upperBound { logs = try split(logs, at: period.upperBound).before }
-        return try TimeWindows(newestFirst: newestFirst).visit(logs, of: period, split: split, body)
+        return try logs.visit(period, newestFirst: newestFirst, split: split, body)
     }
 
     /// What is found in a window, in the order of time.
@@ -244,42 +241,37 @@ struct Timeline<Found> {
     var sorted: [Found] { all.sorted { $0.key < $1.key }.map(\.found) }
 }
 
-/// Halves a period until each window holds few enough offsets to be sorted in memory.
-///
-/// A partition's first record at or after a time is also the first that a ``Timeline`` places there. So a later window has only
-/// later records.
-struct TimeWindows {
-    /// How many offsets a window may hold. Only a single millisecond may have more.
-    var most = 50_000
-    let newestFirst: Bool
-
+extension Logs {
     /// Later than any record, in milliseconds since 1970. Halving all 64 bits would take twice the lookups.
-    private static let end = Int64(1) << 43
+    private static var end: Int64 { 1 << 43 }
 
-    /// Visits the windows that hold any offsets.
+    /// Halves a period until each window holds few enough offsets to be sorted in memory, and visits those that hold any.
+    ///
+    /// A partition's first record at or after a time is also the first that a ``Timeline`` places there. So a later window has
+    /// only later records.
     ///
     /// - Parameters:
+    ///   - most: how many offsets a window may hold. Only a single millisecond may have more.
     ///   - split: cuts logs at each partition's first record at or after a time.
     ///   - body: returns whether to go on.
     /// - Returns: whether all windows were visited.
     func visit(
-        _ logs: Logs, of times: TopicReader.Period, split: (Logs, _ time: Int64) throws(Failure) -> (before: Logs, after: Logs),
+        _ times: TopicReader.Period, newestFirst: Bool, most: Int = 50_000,
+        split: (Logs, _ time: Int64) throws(Failure) -> (before: Logs, after: Logs),
         _ body: (Logs, TopicReader.Period) throws(Failure) -> Bool
     ) throws(Failure) -> Bool {
-        guard logs.offsetCount > 0 else { return true }
-        let end = min(times.upperBound, max(times.lowerBound, Self.end))
-        guard logs.offsetCount > most, end > times.lowerBound + 1 else { return try body(logs, times) }
+        guard offsetCount > 0 else { return true }
+        let end = Swift.min(times.upperBound, Swift.max(times.lowerBound, Self.end))
+        guard offsetCount > most, end > times.lowerBound + 1 else { return try body(self, times) }
         let middle = times.lowerBound + (end - times.lowerBound) / 2
-        let (before, after) = try split(logs, middle)
+        let (before, after) = try split(self, middle)
         let halves = [(before, times.lowerBound..<middle), (after, middle..<times.upperBound)]
         for (logs, times) in newestFirst ? halves.reversed() : halves {
-            guard try visit(logs, of: times, split: split, body) else { return false }
+            guard try logs.visit(times, newestFirst: newestFirst, most: most, split: split, body) else { return false }
         }
         return true
     }
-}
 
-extension Logs {
     /// How many offsets these ranges have, transaction markers included.
     var offsetCount: Int { values.reduce(0) { $0 + $1.count } }
 

@@ -10,9 +10,6 @@ struct RecordPosition: Hashable, Comparable {
 
     var text: String { "\(partition)@\(offset)" }
 
-    /// `3/42`, as in headers.
-    var headerText: String { "\(partition)/\(offset)" }
-
     static func < (first: Self, second: Self) -> Bool { (first.partition, first.offset) < (second.partition, second.offset) }
 }
 

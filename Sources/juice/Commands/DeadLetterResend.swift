@@ -198,7 +198,15 @@ struct DeadLetterSender {
         topics = clients.topics
         // The inputs have the indices of their cases.
         let names = InputTopic.allCases.map { clients.topics[$0.topic] } + [clients.topics.deadLetters]
-        let session = clients.transactionSession(id: topics.deadLetters + "/resend", topics: names)
+        let configuration = KafkaConfiguration([
+            "transaction.timeout.ms": "10000", "linger.ms": "0",
+            // Let the broker enforce the limit.
+            "message.max.bytes": "100000000",
+        ]).merging(clients.base().properties)
+        // A record that arrived compressed may be too large without compression.
+        let session = TransactionSession(
+            ids: { [topics] _ in [topics.deadLetters + "/resend"] }, topics: names.map { ($0, ["compression.type": "zstd"]) },
+            configuration: configuration, hooks: clients.hooks)
         self.session = session
         try clients.ask(nil) { _ throws(KafkaError) in
             _ = try session.initTransactions(timeout: Self.callTimeout)
@@ -222,10 +230,11 @@ struct DeadLetterSender {
     func begin(_ records: some Sequence<DeadLetterResend.Record>) throws(KafkaError) {
         try session.begin()
         for record in records {
-            let from = RecordHeader(name: HeaderName.resentFrom, value: record.letter.headerText)
+            let place = "\(record.letter.partition)/\(record.letter.offset)"
+            let from = RecordHeader(name: HeaderName.resentFrom, value: place)
             try produce(to: record.topic.rawValue, record.partition, key: record.key, value: record.value, [from], record.headers)
             let note = [
-                RecordHeader(name: HeaderName.resentLetter, value: record.letter.headerText),
+                RecordHeader(name: HeaderName.resentLetter, value: place),
                 RecordHeader(name: HeaderName.resentTo, value: "\(topics[record.topic.topic])/\(record.partition)"),
             ]
             try produce(to: InputTopic.allCases.count, record.letter.partition, key: nil, value: nil, note)

@@ -12,12 +12,11 @@ struct DemoCommand: ParsableCommand {
         commandName: "demo", abstract: "See it work: a broker, the service, points of sale and a restock bot in one process.",
         discussion: """
             It prints a line for each answer until Ctrl-C. With --orders it runs as fast as it can and ends after that many \
-            answers.
+            answers. Its last line is then `orders N, juice made X, out of stock Y, rejected Z, cancelled C`, where \
+            N = X + Y + Z.
 
             With --kiosk the web page of `juice kiosk` shows the answers instead, and the stock. Without --staff-token-file or \
             --staff-pin-file it makes a PIN for this run and prints it.
-
-            The last line is `orders N, juice made X, out of stock Y, rejected Z, cancelled C`, where N = X + Y + Z.
 
             Examples:
               juice demo
@@ -37,8 +36,6 @@ struct DemoCommand: ParsableCommand {
     func run() throws {
         let (stores, menu, secrets) = (try traffic.storeIDs(), try menu.load(), try page.staffSecrets())
         let logger = general.logger(default: .warning)
-        let stop = EndingSignals.stopSignal(grace: .milliseconds(400))
-        defer { EndingSignals.endIfReceived() }
         let embedded = try EmbeddedKafka(topics: TopicNames(), partitions: 4, runFiles: .ofThisUser(), logger: logger)
         defer { embedded.stop() }
         let clients = KafkaClients(
@@ -64,7 +61,6 @@ struct DemoCommand: ParsableCommand {
             "an embedded Kafka broker at \(clients.bootstrapServers); Ctrl-C ends it\n"
                 + "the service joins its consumer group, which takes some seconds\n")
         try session.run(
-            until: { stop.isRequested },
             mayBegin: {
                 try group.check()
                 // The session fails if it gets no answer for a while, and the group takes some seconds to form.

@@ -27,25 +27,22 @@ struct KioskOptions: ParsableArguments {
         let (token, pin) = (StaffSecret.tokenLengths, StaffSecret.pinLengths)
         let characters = "\(token.lowerBound) to \(token.upperBound) characters of ASCII, without spaces"
         let digits = "\(pin.lowerBound) to \(pin.upperBound) digits"
-        return [
-            try secret(staffTokenFile, "token", of: characters, like: "openssl rand -hex 16", StaffSecret.init(token:)),
-            try secret(staffPinFile, "PIN", of: digits, like: "shuf -r -n 6 -i 0-9 | tr -d '\\n'", StaffSecret.init(pin:)),
-        ].compactMap(\.self)
-    }
-
-    private func secret(
-        _ path: String?, _ name: String, of form: String, like command: String, _ parse: (String) -> StaffSecret?
-    ) throws(Failure) -> StaffSecret? {
-        guard let path else { return nil }
-        let data = try Failure.bytes(of: path, "the staff \(name)'s file")
-        // Some editors begin a file with a byte order mark.
-        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines.union(["\u{FEFF}"]))
-        guard let secret = parse(text) else {
-            throw Failure(
-                .configuration, "the staff \(name) in \(path) must have \(form)",
-                hint: "make one with: \(command) > \(path)")
+        let kinds = [
+            (staffTokenFile, "token", characters, "openssl rand -hex 16", StaffSecret.init(token:)),
+            (staffPinFile, "PIN", digits, "shuf -r -n 6 -i 0-9 | tr -d '\\n'", StaffSecret.init(pin:)),
+        ]
+        var secrets: [StaffSecret] = []
+        for case (let path?, let name, let form, let command, let parse) in kinds {
+            let data = try Failure.bytes(of: path, "the staff \(name)'s file")
+            // Some editors begin a file with a byte order mark.
+            let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines.union(["\u{FEFF}"]))
+            guard let secret = parse(text) else {
+                let hint = "make one with: \(command) > \(path)"
+                throw Failure(.configuration, "the staff \(name) in \(path) must have \(form)", hint: hint)
+            }
+            secrets.append(secret)
         }
-        return secret
+        return secrets
     }
 }
 
@@ -106,7 +103,7 @@ struct KioskCommand: AsyncParsableCommand {
     }
 
     func plan(_ clients: KafkaClients) throws(Failure) -> KioskPlan {
-        let (menu, stores, secrets) = (try menu.load(), try stores?.names(), try options.staffSecrets())
+        let (menu, stores, secrets) = (try menu.load(), try stores?.ids(), try options.staffSecrets())
         var plan = try KioskPlan(clients, options, menu: menu, stores: stores, staffSecrets: secrets)
         (plan.configuration.takesAnyStore, plan.configuration.language) = (anyStore, language)
         (plan.configuration.duplicateWindow, plan.adminAddress) = (duplicateWindow, adminHttp)
@@ -131,10 +128,8 @@ struct KioskPlan {
         // Creating a consumer reports invalid librdkafka properties before anything starts.
         _ = try clients.consumer()
         configuration = KioskConfiguration(
-            kafka: clients.base.merging(["client.id": "juice-kiosk"]).merging(clients.properties).merging([
-                "bootstrap.servers": clients.bootstrapServers
-            ]), topics: clients.topics, capabilities: clients.capabilities,
-            menu: menu, stores: stores, staffSecrets: staffSecrets, hostNames: page.hostNames ?? [], orderRate: page.orderRate)
+            kafka: clients.base(as: "juice-kiosk"), topics: clients.topics, capabilities: clients.capabilities, menu: menu,
+            stores: stores, staffSecrets: staffSecrets, hostNames: page.hostNames ?? [], orderRate: page.orderRate)
         // Leave connections for the requests of open pages, and for loading the page's files.
         configuration.mostPages = min(configuration.mostPages, limits.connections * 3 / 4)
         address = page.http

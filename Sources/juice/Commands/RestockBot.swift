@@ -29,13 +29,13 @@ struct RestockBotCommand: ParsableCommand {
     )
 
     @Option("Refill a fruit when this many or fewer are left.", .number(in: 0...FruitStore.maximumLevel))
-    var low = RestockBotPlan.standard.low
+    var low = RestockBotPlan().low
     @Option("The level to refill up to; more than --low.", .number(in: 0...FruitStore.maximumLevel))
-    var target = RestockBotPlan.standard.target
+    var target = RestockBotPlan().target
     @Option("Only these stores, separated by commas, or one a line in a file. Unless given, all.", .stores) var stores: StoreList?
     // What the 128 bytes of a refill's id leave for it, beside partition and offset.
     @Option("The group of bots that share the stores.", .text("name", ofAtMost: CommandKind.maximumIDLength - 31))
-    var botGroup = RestockBotPlan.standard.group
+    var botGroup = RestockBotPlan().group
     @OptionGroup var service: GroupOptions
     @OptionGroup var kafka: KafkaOptions
 
@@ -55,24 +55,20 @@ struct RestockBotCommand: ParsableCommand {
         guard botGroup != service.group else {
             throw Failure(.configuration, "--bot-group \(botGroup) is the service's; bots need another")
         }
-        let stores = try stores?.names()
+        let stores = try stores?.ids()
         return RestockBotPlan(low: low, target: target, stores: stores.map { Set($0.map(Name.init)) }, group: botGroup)
     }
 }
 
 /// What a restock bot does.
 struct RestockBotPlan: Sendable {
-    static let standard = RestockBotPlan()
-
     /// A fruit is short at this level and below, and is refilled up to that one.
     var low = 5, target = 30
     /// The only stores to refill; nil for all.
     var stores: Set<Name>?
     /// The consumer group of the bots that share the stores.
     var group = "juice-restock-bot"
-}
 
-extension RestockBotPlan {
     /// Runs a bot on this thread until it is asked to end. After an error that passes, another one reads again from the committed
     /// offsets, and makes the same decisions.
     func run(_ clients: KafkaClients, until isEnded: () -> Bool) throws(Failure) {
@@ -117,14 +113,14 @@ final class RestockBot {
     init(_ clients: KafkaClients, _ plan: RestockBotPlan) throws(KafkaError) {
         (self.plan, logger, topics, watch) = (plan, clients.logger, clients.topics, clients.watch)
         let hooks = ClientHooks(logger: logger, logCeiling: .info, onError: watch.noticed)
-        let sending = KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "30000"]).merging(clients.base.properties)
+        let sending = KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "30000"]).merging(clients.base().properties)
         producer = try Producer(configuration: sending.merging(["enable.idempotence": "true"]), hooks: hooks)
         _ = try watch.metadata(of: [topics.restocks, topics.results], from: producer, while: { false })
         let reading = KafkaConfiguration([
             "queued.max.messages.kbytes": "16384", "session.timeout.ms": "10000", "heartbeat.interval.ms": "1000",
             "max.poll.interval.ms": "60000", "socket.timeout.ms": "10000",
         ])
-        .merging(clients.capabilities.consumerProperties).merging(clients.base.properties)
+        .merging(clients.capabilities.consumerProperties).merging(clients.base().properties)
         .merging([
             "group.id": plan.group, "enable.auto.commit": "false", "isolation.level": "read_committed",
             "auto.offset.reset": "error",

@@ -40,11 +40,10 @@ struct ResultsCommand: ParsableCommand {
         guard !follow || period.upperBound == TopicReader.always.upperBound else {
             throw Failure(.usage, "--follow and --until exclude each other")
         }
-        // The revisions of one command have gaps.
-        let printer = AnswerPrinter(printsJSON: json, findsGaps: orderId == nil)
+        let filter = AnswerFilter(store: store, id: orderId, showsNotes: notes)
+        let printer = AnswerPrinter(filter, printsJSON: json)
         defer { printer.flush() }
         let clients = try KafkaClients(client)
-        let filter = AnswerFilter(store: store, id: orderId, showsNotes: notes)
         let reader = try TopicReader(clients, topic: clients.topics.results, of: store)
         if let last {
             try reader.last(last, in: period, filter.entry).forEach(printer.print)
@@ -87,10 +86,10 @@ struct HistoryCommand: ParsableCommand {
 
     func run() throws {
         let (clients, period) = (try KafkaClients(client), try period.period())
-        let printer = AnswerPrinter(printsJSON: json, showsChanges: true)
+        let filter = AnswerFilter(store: store, showsOnlyChanges: true)
+        let printer = AnswerPrinter(filter, printsJSON: json)
         defer { printer.flush() }
-        try TopicReader(clients, topic: clients.topics.results, of: store)
-            .read(in: period, AnswerFilter(store: store).entry, printer.print)
+        try TopicReader(clients, topic: clients.topics.results, of: store).read(in: period, filter.entry, printer.print)
         if printer.isEmpty {
             let then = period == TopicReader.always ? "yet" : "in that time"
             StandardError.write("the stock of \(StoreID.visible(store)) has not changed \(then)\n")
@@ -106,6 +105,9 @@ struct AnswerFilter {
         var isNote = false
         let bytes: [UInt8]
         let place: RecordPlace
+
+        /// Whether it is an answer that changed the stock, the first one to its command.
+        var isChange: Bool { answer?.revision != nil && answer?.isDuplicate == false }
     }
 
     /// Nil chooses all stores.
@@ -113,6 +115,8 @@ struct AnswerFilter {
     /// Nil chooses the answers to all commands.
     var id: String?
     var showsNotes = false
+    /// Whether to leave out answers that did not change the stock.
+    var showsOnlyChanges = false
     private let reader = JournalReader()
 
     func entry(_ record: ConsumedRecord) -> Entry? {
@@ -122,8 +126,9 @@ struct AnswerFilter {
         if let id, !(journal?.answer?.head.id.bytes.elementsEqual(id.utf8) ?? false) { return nil }
         let isNote = journal != nil && journal?.answer == nil
         guard showsNotes || !isNote else { return nil }
-        return Entry(
-            answer: isNote ? nil : try? reader.wholeAnswer(), isNote: isNote, bytes: Array(value), place: RecordPlace(record))
+        let answer = isNote ? nil : try? reader.wholeAnswer()
+        let entry = Entry(answer: answer, isNote: isNote, bytes: Array(value), place: RecordPlace(record))
+        return isNote || !showsOnlyChanges || entry.isChange ? entry : nil
     }
 }
 
@@ -131,7 +136,8 @@ struct AnswerFilter {
 final class AnswerPrinter {
     /// Whether nothing was printed.
     private(set) var isEmpty = true
-    private let printsJSON, findsGaps, showsChanges: Bool
+    private let filter: AnswerFilter
+    private let printsJSON: Bool
     private var trackers: [Name: RevisionTracker] = [:]
     /// One write per line would dominate the cost.
     private var buffer: [UInt8] = []
@@ -140,23 +146,21 @@ final class AnswerPrinter {
     private let output: ([UInt8]) -> Void
 
     /// - Parameters:
+    ///   - filter: what is printed.
     ///   - printsJSON: whether to print the records instead of lines for people.
-    ///   - findsGaps: whether all answers of a store are printed, so that missing revisions can be found.
-    ///   - showsChanges: whether to print only answers that changed the stock, and how they did.
     ///   - output: writes many lines.
     init(
-        printsJSON: Bool, findsGaps: Bool = true, showsChanges: Bool = false, paint: Paint = .forStandardOutput(),
+        _ filter: AnswerFilter, printsJSON: Bool, paint: Paint = .forStandardOutput(),
         to output: @escaping ([UInt8]) -> Void = StandardOutput.write
     ) {
-        (self.printsJSON, self.findsGaps, self.showsChanges) = (printsJSON, findsGaps, showsChanges)
-        (columns, self.output) = (TableColumns(paint: paint), output)
+        (self.filter, self.printsJSON, columns, self.output) = (filter, printsJSON, TableColumns(paint: paint), output)
     }
 
     func print(_ entry: AnswerFilter.Entry) {
         defer { if buffer.count > 65_536 || rows.count > 500 { flush() } }
         let answer = entry.answer
-        let gap = findsGaps ? answer.flatMap { trackers[Name($0.store), default: RevisionTracker()].gap(before: $0) } : nil
-        guard !showsChanges || answer?.revision != nil && answer?.isDuplicate == false else { return }
+        // The revisions of one command have gaps.
+        let gap = filter.id == nil ? answer.flatMap { trackers[Name($0.store), default: RevisionTracker()].gap(before: $0) } : nil
         isEmpty = false
         let time = Table.Cell(entry.place.timestamp.map(DateTime.text) ?? "-", .faint)
         if let answer, let gap {
@@ -174,7 +178,7 @@ final class AnswerPrinter {
         if printsJSON {
             buffer += StandardOutput.jsonLine(RecordLine.json(entry.place, record: entry.bytes, isJSON: answer != nil))
         } else if let answer {
-            let change = showsChanges ? [Table.Cell("revision \(answer.revision ?? 0)\(answer.amounts)")] : []
+            let change = filter.showsOnlyChanges ? [Table.Cell("revision \(answer.revision ?? 0)\(answer.amounts)")] : []
             rows.append([time] + AnswerCells.of(answer) + change)
         } else {
             let note = "\(place)  \(String(decoding: entry.bytes, as: UTF8.self).printable)"

@@ -11,7 +11,8 @@ import ServiceLifecycle
 struct ServeOptions: ParsableArguments {
     @OptionGroup var kafka: KafkaOptions
     @OptionGroup var group: GroupOptions
-    @Option("The name of this instance in its group; keep it across restarts.", .text("name")) var instanceId = hostName
+    @Option("The name of this instance in its group; keep it across restarts.", .text("name"))
+    var instanceId = ProcessInfo.processInfo.hostName
     @Option("Workers in this process, each with its own thread.", .number(in: 1...1000)) var workers = 1
     @OptionGroup var repeats: WindowOptions
     @Option(
@@ -36,14 +37,6 @@ struct ServeOptions: ParsableArguments {
     var http: HTTPAddress?
     @Option("A file that exists while the service is ready, for health checks.", .file) var readyFile: String?
     @Flag("Start although another group's instances serve these topics; they end.") var takeOver = false
-
-    /// The local host name, without a DNS lookup.
-    private static var hostName: String {
-        var name = [CChar](repeating: 0, count: 256)
-        guard gethostname(&name, name.count - 1) == 0 else { return "juice" }
-        let bytes = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-        return bytes.isEmpty ? "juice" : String(decoding: bytes, as: UTF8.self)
-    }
 }
 
 /// `juice serve`: the service.
@@ -99,9 +92,7 @@ struct ServeCommand: AsyncParsableCommand {
         ]
         logger.started("serve", brokers: configuration.bootstrapServers, options.kafka, about)
         let health = ServiceHealth { readyFile?.set(isReady: $0) }
-        let metrics = options.http.map { _ in
-            Metrics(ServiceMetric.allCases.map { ($0.rawValue, $0.help) })
-        }
+        let metrics = options.http.map { _ in Metrics(ServiceMetric.allCases.map { ($0.rawValue, $0.help) }) }
         let creates = configuration.createsTopics && configuration.capabilities.managesTopics
         let topicPlan = TopicPlan(
             names: configuration.topics, partitionCount: options.topics.partitions,
@@ -160,7 +151,7 @@ extension ServeOptions {
         var configuration = clients.service(group: group.group, instanceID: instanceId, menu: try menu.load())
         if kafka.bootstrapServers == nil { (configuration.bootstrapServers, configuration.capabilities) = ("", .full) }
         configuration.workers = workers
-        let stores = try stores?.names()
+        let stores = try stores?.ids()
         configuration.stores = stores.map { ByteKeyTable(keys: $0) }
         configuration.language = language
         configuration.duplicateWindow = repeats.window
@@ -199,18 +190,14 @@ extension Failure {
     init(_ error: ServiceError) {
         switch error {
         case .badConfiguration(let reason): self.init(.configuration, reason)
-        case .unfitTopics(let problems): self.init(problems)
+        case .unfitTopics(let problems):
+            guard let problem = problems.first, problems.count == 1 else {
+                let list = problems.map(\.description).joined(separator: "\n")
+                self.init(.configuration, "the topics are not fit for the service", hint: list)
+                return
+            }
+            self.init(.configuration, problem.fault, hint: "fix it with: \(problem.fix)")
         case .failed(let reason): self.init(.software, reason)
         }
-    }
-
-    /// Topics that have to be fixed.
-    init(_ problems: [TopicCheck.Problem]) {
-        guard let problem = problems.first, problems.count == 1 else {
-            let list = problems.map(\.description).joined(separator: "\n")
-            self.init(.configuration, "the topics are not fit for the service", hint: list)
-            return
-        }
-        self.init(.configuration, problem.fault, hint: "fix it with: \(problem.fix)")
     }
 }

@@ -68,9 +68,6 @@ struct CommandEvent {
     /// Its value; nil if it is among the members.
     var record: [UInt8]?
 
-    /// A value may be long. `--json` has all of it.
-    private static let textWidth = 200
-
     /// By time. A forwarded command and its answer may have the time of the command.
     var order: (Int64, Int, Offset) {
         (place.timestamp ?? 0, ["forwarded": 1, "answer": 2, "deadLetter": 3][event] ?? 0, place.offset)
@@ -83,10 +80,12 @@ struct CommandEvent {
     }
 
     var cells: [Table.Cell] {
+        // A value may be long. `--json` has all of it.
+        let text = DisplayWidth.clip(text.printable, to: 200)
         let position = RecordPosition(partition: place.partition, offset: place.offset).text
         return [
             .init(place.timestamp.map(DateTime.exactText) ?? "-", .faint), .init(word, colour), .init(StoreID.visible(store)),
-            .init("\(topic) \(position)"), .init(DisplayWidth.clip(text.printable, to: Self.textWidth)),
+            .init("\(topic) \(position)"), .init(text),
         ]
     }
 }

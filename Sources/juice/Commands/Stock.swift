@@ -28,33 +28,26 @@ struct StockCommand: ParsableCommand {
 
     func run() throws {
         let menu = try menu.load()
-        let clients = try KafkaClients(client)
-        let reader = try StockReader(clients, store: store)
-        func printRecords(_ entries: [StockReader.Entry]) {
-            StandardOutput.jsonLines(entries.map { RecordLine.json($0.place, record: $0.bytes) })
-        }
-        func printTable(_ entries: [StockReader.Entry]) {
+        let reader = try StockReader(KafkaClients(client), store: store)
+        func show(_ entries: [StockReader.Entry]) {
+            if json { return StandardOutput.jsonLines(entries.map { RecordLine.json($0.place, record: $0.bytes) }) }
             Table.stock(entries.map(\.record), menu, language).print()
         }
 
-        try reader.readAll()
-        let entries = reader.latest
-        if entries.isEmpty {
+        if reader.latest.isEmpty {
             let name = store.map(StoreID.visible) ?? "any store"
             StandardError.write("no order or restock has changed \(name) yet: `juice menu` shows the initial stock\n")
-        } else if json {
-            printRecords(entries)
         } else {
-            printTable(entries)
+            show(reader.latest)
         }
         guard watch else { return }
         try reader.reader.follow(reader.apply) { changes in
             if json {
-                printRecords(changes)
+                show(changes)
             } else if StandardOutput.isTerminal {
                 // Clears the terminal, and moves the cursor to its top left.
                 StandardOutput.write("\u{1B}[2J\u{1B}[H")
-                printTable(reader.latest)
+                show(reader.latest)
             } else {
                 for entry in changes {
                     StandardOutput.line("\(StoreID.visible(entry.record.store)): \(entry.record.stock.text.printable)")
@@ -64,7 +57,7 @@ struct StockCommand: ParsableCommand {
     }
 }
 
-/// Reads the stock of all stores, or of one, from the stock topic.
+/// The stock of all stores, or of one, by the stock topic.
 final class StockReader {
     /// A store's latest record, its bytes and its place.
     struct Entry {
@@ -78,19 +71,19 @@ final class StockReader {
     private let store: String?
     private var entries: [Name: Entry] = [:]
 
+    /// Reads the topic from its start to its current end.
+    ///
     /// - Parameter store: nil reads all stores.
     init(_ clients: KafkaClients, store: String?) throws(Failure) {
         reader = try TopicReader(clients, topic: clients.topics.stock)
         self.store = store
+        try reader.read(reader.watermarks) { record in apply(record) }
     }
 
     /// The latest entry of each store, by name. Spellings of one name, which are equal as texts, differ in length.
     var latest: [Entry] {
         entries.values.sorted { ($0.record.store, $0.record.store.utf8.count) < ($1.record.store, $1.record.store.utf8.count) }
     }
-
-    /// Reads the topic from its start to its current end.
-    func readAll() throws(Failure) { try reader.readAll { record in apply(record) } }
 
     /// Applies a record. It skips invalid stock records: one of them must not stop a monitor.
     ///

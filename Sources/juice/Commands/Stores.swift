@@ -28,9 +28,8 @@ struct StoresCommand: ParsableCommand {
     @OptionGroup var client: ClientOptions
 
     func run() throws {
-        let known = try stores?.names()
+        let known = try stores?.ids()
         let reader = try StockReader(KafkaClients(client), store: nil)
-        try reader.readAll()
         let rows = StoreRows(reader.latest, known: known)
         if json { return StandardOutput.jsonLines(rows.json) }
         guard !rows.json.isEmpty else { return StandardError.write("no order or restock has changed any store yet\n") }
@@ -81,33 +80,29 @@ struct StoreRows {
 // MARK: - Lists of stores
 
 /// Stores that a setting names, or the file that does.
-enum StoreList: Sendable, Equatable {
-    case names([String])
-    case file(String)
+struct StoreList: Sendable, CustomStringConvertible {
+    /// As it was given: ids separated by commas, or `@` and a path.
+    let description: String
 
-    /// Parses ids separated by commas, or `@` and a path; nil if an id is invalid, is there twice, or has what cannot be seen.
+    private var names: [String] { description.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+
+    private var isFile: Bool { description.hasPrefix("@") && description.count > 1 }
+
+    /// Returns nil if an id is invalid, is there twice, or has what cannot be seen.
     init?(_ text: String) {
-        if text.hasPrefix("@"), text.count > 1 {
-            self = .file(String(text.dropFirst()))
-            return
-        }
-        let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        description = text
         let areVisible = names.allSatisfy { StoreID.isValid($0) && StoreID.visible($0) == $0 }
-        guard areVisible, Set(names.map(Name.init)).count == names.count else { return nil }
-        self = .names(names)
+        guard isFile || areVisible && Set(names.map(Name.init)).count == names.count else { return nil }
     }
 
     /// The ids.
-    func names() throws(Failure) -> [String] {
-        switch self {
-        case .file(let path): return try Self.read(path)
-        case .names(let names):
-            // A forgotten @ is more likely than a store of that name.
-            if names.count == 1, FileManager.default.fileExists(atPath: names[0]) {
-                throw Failure(.configuration, "\(names[0]) is a file: write @\(names[0]) for the stores in it")
-            }
-            return names
+    func ids() throws(Failure) -> [String] {
+        if isFile { return try Self.read(String(description.dropFirst())) }
+        // A forgotten @ is more likely than a store of that name.
+        if names.count == 1, FileManager.default.fileExists(atPath: names[0]) {
+            throw Failure(.configuration, "\(names[0]) is a file: write @\(names[0]) for the stores in it")
         }
+        return names
     }
 
     /// Reads a file of ids, one a line. A line in quotes is a JSON string.
@@ -143,22 +138,12 @@ enum StoreList: Sendable, Equatable {
     }
 }
 
-extension StoreList: CustomStringConvertible {
-    /// As it was given.
-    var description: String {
-        switch self {
-        case .names(let names): names.joined(separator: ",")
-        case .file(let path): "@\(path)"
-        }
-    }
-}
-
 extension OptionValue<StoreList> {
     static var stores: Self {
         Self(
             "names|@file",
-            "stores' ids with commas in between, each once and without anything that cannot be seen, or @ and a file of them",
-            parse: { StoreList($0) })
+            "stores' ids with commas in between, each once and without anything that cannot be seen, or @ and a file of them"
+        ) { StoreList($0) }
     }
 }
 

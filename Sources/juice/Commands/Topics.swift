@@ -75,7 +75,7 @@ struct TopicsCommand: ParsableCommand {
             let findings = try clients.ask(admin) { timeout throws(KafkaError) in
                 try clients.topicCheck.findings(admin, reader: reader, timeout: timeout)
             }
-            guard findings.problems.isEmpty else { throw Failure(findings.problems) }
+            guard findings.problems.isEmpty else { throw Failure(.unfitTopics(findings.problems)) }
             for topic in findings.metadata.topics where topic.partitionCount > 0 {
                 StandardOutput.line(
                     "\(topic.name): \(topic.partitionCount.counted("partition")), replication factor \(topic.replicationFactor)")

@@ -11,9 +11,8 @@ struct TrafficCommand: ParsableCommand {
         discussion: """
             Points of sale of a few stores order juices and baskets at a human pace and cancel some of them, a bot \
             restocks what runs out, and each answer is printed. With --orders it runs as fast as answers arrive and ends \
-            after that many.
-
-            The last line is `orders N, juice made X, out of stock Y, rejected Z, cancelled C`, where N = X + Y + Z.
+            after that many. Its last line is then `orders N, juice made X, out of stock Y, rejected Z, cancelled C`, where \
+            N = X + Y + Z.
 
             Examples:
               juice traffic
@@ -26,24 +25,22 @@ struct TrafficCommand: ParsableCommand {
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
-        let (stores, stop) = (try traffic.storeIDs(), EndingSignals.stopSignal(grace: .milliseconds(400)))
         // Each run needs new ids: those of the last run were answered already.
         let run = String(UInt64.random(in: 0...UInt64(UInt32.max)), radix: 36) + "-"
         let session = try TrafficSession(
-            KafkaClients(kafka), stores: stores, orders: traffic.orders, menu: menu.load(), run: run)
-        try session.run(until: { stop.isRequested }, show: AnswerCells.write)
+            KafkaClients(kafka), stores: traffic.storeIDs(), orders: traffic.orders, menu: menu.load(), run: run)
+        try session.run(show: AnswerCells.write)
         StandardOutput.line(session.tally.summary)
-        EndingSignals.endIfReceived()
     }
 }
 
 /// The options of simulated traffic.
 struct TrafficOptions: ParsableArguments {
     @Option("End after this many answered orders. Unless given, it ends at Ctrl-C.", .number(in: 1 ... .max)) var orders: Int?
-    @Option("The stores, separated by commas, or one a line in a file.", .stores)
-    var stores = StoreList.names(["gangnam", "hongdae", "jamsil"])
+    @Option("The stores, separated by commas, or one a line in a file. Unless given: gangnam,hongdae,jamsil.", .stores)
+    var stores: StoreList?
 
-    func storeIDs() throws(Failure) -> [String] { try stores.names() }
+    func storeIDs() throws(Failure) -> [String] { try stores?.ids() ?? ["gangnam", "hongdae", "jamsil"] }
 }
 
 /// Generates the orders and cancels of simulated points of sale, always the same with the same seed, and the restocks of a bot.
@@ -98,22 +95,14 @@ struct Traffic {
 
 /// Simulated traffic: points of sale that send orders and cancels, a bot that restocks, and a reader of the answers.
 final class TrafficSession {
-    /// A command as its answer names it.
-    private struct Sent: Hashable {
-        let kind: CommandKind
-        let id: String
-    }
-
     /// The most orders and cancels in flight, far below the number of records at which the embedded broker trims partitions.
     private static let mostInFlight = 200
     /// The session fails if no answer arrives for this long.
     private static let answerTimeout = Duration.seconds(30)
-    /// How long to wait for the orders in flight at the end.
-    private static let closingTime = Duration.seconds(2)
 
     private(set) var tally = Tally()
-    /// The orders and cancels without an answer.
-    private var inFlight: Set<Sent> = []
+    /// The orders and cancels without an answer, each its kind and id.
+    private var inFlight: Set<String> = []
 
     private let clients: KafkaClients
     private let producer: Producer
@@ -140,19 +129,14 @@ final class TrafficSession {
         results = try clients.newAnswers()
     }
 
-    /// Runs until all orders are answered or `isEnded`, and then waits for the orders in flight.
+    /// Runs until all orders are answered.
     ///
     /// - Parameters:
     ///   - mayBegin: whether orders may be sent, asked before each step. May throw to end the session.
     ///   - show: receives the answers of each step, which may be none.
-    func run(until isEnded: () -> Bool, mayBegin: () throws -> Bool = { true }, show: ([Answer]) -> Void) throws {
-        while !isEnded(), orderCount < orderLimit ?? .max || !inFlight.isEmpty {
+    func run(mayBegin: () throws -> Bool = { true }, show: ([Answer]) -> Void) throws {
+        while !inFlight.isEmpty || orderCount < orderLimit ?? .max {
             if try mayBegin() { try sendOrders() }
-            show(try readAnswers())
-        }
-        let deadline = Deadline(after: Self.closingTime)
-        while !inFlight.isEmpty && !deadline.isOver {
-            _ = try mayBegin()
             show(try readAnswers())
         }
     }
@@ -163,7 +147,7 @@ final class TrafficSession {
             orderCount += 1
             if orderLimit == nil { nextOrderAt = .now + traffic.pause() }
             for command in traffic.next() {
-                inFlight.insert(Sent(kind: command.kind, id: command.id))
+                inFlight.insert("\(command.kind) \(command.id)")
                 try send(command)
             }
         }
@@ -180,7 +164,7 @@ final class TrafficSession {
         let timeout = orderLimit == nil ? min(wait, max(.zero, nextOrderAt - .now)) : wait
         try results.poll(timeout: timeout) { record throws(Failure) in
             guard let value = record.value, let answer = try? decoder.decode(value) else { return }
-            let isExpected = inFlight.remove(Sent(kind: answer.command, id: answer.id)) != nil
+            let isExpected = inFlight.remove("\(answer.command) \(answer.id)") != nil
             // The embedded broker also shows answers of transactions that were aborted and repeated.
             guard isExpected || answer.command == .restock else { return }
             tally.count(answer)

@@ -36,7 +36,7 @@ extension Menu {
         }
         throw Failure(
             .usage, "no \(kind) is called \"\(text)\"\(NearestNames.question(nearest))",
-            hint: nearest.isEmpty ? "`juice menu` lists them" : nil)
+            hint: nearest.isEmpty ? "`juice menu` lists them; if the service has another menu, --menu names it" : nil)
     }
 }
 
@@ -47,10 +47,11 @@ enum NearestNames {
     /// The comparison ignores case and decomposes letters, so that 주 and 쥬 differ by one vowel.
     static func of(_ text: String, among names: [String]) -> [String] {
         let typed = parts(of: text)
-        let limit = max(1, typed.count / 3)
+        let limit = max(2, typed.count / 2)
         let near = names.enumerated().compactMap { position, name -> (distance: Int, position: Int)? in
             let candidate = parts(of: name)
-            let distance = distance(typed, candidate)
+            // A letter that is replaced or moved counts as two: one that is missing, and another one too many.
+            let distance = typed.difference(from: candidate).count
             if distance <= limit { return (distance, position) }
             return typed.count >= 3 && candidate.starts(with: typed) ? (limit, position) : nil
         }
@@ -69,26 +70,5 @@ enum NearestNames {
 
     private static func parts(of text: String) -> [Unicode.Scalar] {
         Array(text.lowercased().decomposedStringWithCanonicalMapping.unicodeScalars)
-    }
-
-    /// The edit distance with transpositions (Damerau–Levenshtein, optimal string alignment).
-    static func distance(_ first: [Unicode.Scalar], _ second: [Unicode.Scalar]) -> Int {
-        guard !first.isEmpty, !second.isEmpty else { return max(first.count, second.count) }
-        var beforePrevious: [Int] = []
-        var previous = Array(0...second.count)
-        for row in 1...first.count {
-            var current = [row]
-            for column in 1...second.count {
-                let change = previous[column - 1] + (first[row - 1] == second[column - 1] ? 0 : 1)
-                var least = min(previous[column] + 1, current[column - 1] + 1, change)
-                if row > 1, column > 1, first[row - 1] == second[column - 2], first[row - 2] == second[column - 1] {
-                    least = min(least, beforePrevious[column - 2] + 1)
-                }
-                current.append(least)
-            }
-            beforePrevious = previous
-            previous = current
-        }
-        return previous[second.count]
     }
 }

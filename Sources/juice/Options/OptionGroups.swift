@@ -48,13 +48,10 @@ struct MenuOptions: ParsableArguments {
     func load() throws(Failure) -> Menu { try menu.map(Self.menu) ?? .standard }
 
     static func menu(at path: String) throws(Failure) -> Menu {
-        let result: Result<Menu, MenuFile.Failure> = try Failure.bytes(of: path, "the menu").withUnsafeBytes { bytes in
-            Result { () throws(MenuFile.Failure) in try MenuFile.decode(bytes) }
-        }
-        switch result {
-        case .success(let menu): return menu
-        case .failure(let failure): throw Failure(.configuration, "the menu \(path) cannot be used: \(failure)")
-        }
+        let bytes = try Failure.bytes(of: path, "the menu")
+        do {
+            return try bytes.withUnsafeBytes { try MenuFile.decode($0) }
+        } catch { throw Failure(.configuration, "the menu \(path) cannot be used: \(error)") }
     }
 }
 

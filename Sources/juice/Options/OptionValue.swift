@@ -114,6 +114,9 @@ extension OptionValue<String> {
         }
     }
 
+    /// A point in time.
+    static var time: Self { Self("time", TimeText.kinds) { TimeText.milliseconds($0) == nil ? nil : $0 } }
+
     /// The addresses of brokers, as librdkafka takes them. A port is optional there, and one that is too large becomes another.
     static var brokers: Self {
         Self("host:port,…", "the addresses of brokers, such as kafka1:9092,kafka2:9092") { text in
@@ -126,11 +129,4 @@ extension OptionValue<String> {
 
 extension OptionValue<HTTPAddress> {
     static var address: Self { Self("host:port", "host:port, such as 127.0.0.1:8080") { HTTPAddress($0) } }
-}
-
-extension OptionValue<String> {
-    /// A point in time.
-    static var time: Self {
-        Self("time", TimeText.kinds) { TimeText.milliseconds($0) == nil ? nil : $0 }
-    }
 }

@@ -166,16 +166,16 @@ struct Settings {
                 let question = NearestNames.question(NearestNames.of(name, among: OptionInfo.allNames.sorted()))
                 throw Failure(.configuration, "\(path) sets \"\(name)\", but there is no such setting\(question)")
             }
-            switch value {
-            case .text(let text): texts[name] = text
-            case .list(let items) where name != Self.kafkaProperty && !items.contains { $0.contains(",") }:
-                texts[name] = items.joined(separator: options[name]?.isRepeating ?? false ? "\n" : ",")
-            case .members(let members) where name == Self.kafkaProperty:
-                texts[name] = members.map { "\($0.key)=\($0.value.text)" }.joined(separator: "\n")
-            default:
-                let shape = name == Self.kafkaProperty ? "an object of texts and numbers" : "a text, a number, true or false"
+            let isProperties = name == Self.kafkaProperty
+            let lines = value.members?.compactMap { name, value in value.text.map { "\(name)=\($0)" } }
+            let list = value.list?.joined(separator: options[name]?.isRepeating ?? false ? "\n" : ",")
+            guard lines?.count == value.members?.count,
+                let text = isProperties ? lines?.joined(separator: "\n") : value.text ?? list
+            else {
+                let shape = isProperties ? "an object of texts and numbers" : "a text, a number, true or false"
                 throw Failure(.configuration, "\"\(name)\" in \(path) must be \(shape)")
             }
+            texts[name] = text
         }
         return texts
     }
@@ -206,33 +206,22 @@ struct Settings {
 }
 
 /// A value in the configuration file.
-private enum FileValue: Decodable {
+private struct FileValue: Decodable {
     /// A text, a number, true or false, as it is written on the command line.
-    struct Scalar: Decodable {
-        let text: String
-
-        init(from decoder: any Decoder) throws {
-            let value = try decoder.singleValueContainer()
-            func read<Value: Decodable & CustomStringConvertible>(_ type: Value.Type) -> String? {
-                (try? value.decode(type))?.description
-            }
-            text = try read(Bool.self) ?? read(Int.self) ?? read(Double.self) ?? value.decode(String.self)
-        }
-    }
-
-    case text(String)
-    case list([String])
-    case members([String: Scalar])
-    case other
+    let text: String?
+    /// A list of texts, none of which has a comma.
+    let list: [String]?
+    /// The members of an object.
+    let members: [String: FileValue]?
 
     init(from decoder: any Decoder) throws {
-        if let scalar = try? Scalar(from: decoder) {
-            self = .text(scalar.text)
-        } else if let items = try? [String](from: decoder) {
-            self = .list(items)
-        } else {
-            self = (try? [String: Scalar](from: decoder)).map { .members($0) } ?? .other
+        let value = try decoder.singleValueContainer()
+        func read<Value: Decodable & CustomStringConvertible>(_ type: Value.Type) -> String? {
+            (try? value.decode(type))?.description
         }
+        text = read(Bool.self) ?? read(Int.self) ?? read(Double.self) ?? read(String.self)
+        list = (try? value.decode([String].self)).flatMap { $0.contains { $0.contains(",") } ? nil : $0 }
+        members = try? value.decode([String: FileValue].self)
     }
 }
 

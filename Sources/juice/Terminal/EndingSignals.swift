@@ -9,14 +9,7 @@ import Synchronization
 /// signal's number into a pipe, for a thread that waits there. By default that ends the process at once, between two writes. A
 /// command that has something to finish, such as the service, is asked to stop; a second signal ends it at once.
 enum EndingSignals {
-    private struct State {
-        var stop: StopSignal?
-        /// How long the command may take to stop, in milliseconds; -1 has no end.
-        var grace: Int32 = -1
-        var received: Int32?
-    }
-
-    private static let state = Mutex(State())
+    private static let stop = Mutex<StopSignal?>(nil)
     private static let pipe = Pipe()
     private static let (reader, writer) = (pipe.fileHandleForReading.fileDescriptor, pipe.fileHandleForWriting.fileDescriptor)
 
@@ -29,6 +22,10 @@ enum EndingSignals {
         Thread.detachNewThread { [reader] in
             var number: UInt8 = 0
             while read(reader, &number, 1) != 1 {}
+            if let stop = stop.withLock(\.self) {
+                stop.request()
+                while read(reader, &number, 1) != 1 {}
+            }
             end(by: Int32(number))
         }
         var numbers = sigset_t()
@@ -51,31 +48,13 @@ enum EndingSignals {
     }
 
     /// The request to stop that the first signal makes, instead of ending the process.
-    ///
-    /// - Parameter grace: ends the process after it all the same; nil leaves it the time that it needs.
-    static func stopSignal(grace: Duration? = nil) -> StopSignal {
-        let stop = StopSignal()
-        state.withLock { ($0.stop, $0.grace) = (stop, grace.map { Int32($0 / .milliseconds(1)) } ?? -1) }
-        return stop
+    static func stopSignal() -> StopSignal {
+        let request = StopSignal()
+        stop.withLock { $0 = request }
+        return request
     }
 
-    /// Ends a command that a signal has stopped as the signal would have.
-    static func endIfReceived() { if let number = state.withLock(\.received) { endNow(by: number) } }
-
-    private static func end(by number: Int32) {
-        let state = state.withLock { state in
-            state.received = number
-            return state
-        }
-        if let stop = state.stop {
-            stop.request()
-            var another = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
-            while poll(&another, 1, state.grace) < 0 {}
-        }
-        endNow(by: number)
-    }
-
-    private static func endNow(by number: Int32) -> Never {
+    private static func end(by number: Int32) -> Never {
         // Lets the last write of whole lines be done, unless nobody reads them.
         _ = StandardOutput.turn.wait(timeout: .now() + 0.25)
         // The shell's prompt must not follow a line of progress.

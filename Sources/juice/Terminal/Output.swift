@@ -45,9 +45,7 @@ enum StandardOutput {
         // Without the library's handlers, which other threads may be in need of.
         _exit(Failure.Status.output.rawValue)
     }
-}
 
-extension StandardOutput {
     /// Ends the process if the reader has closed the pipe, which without this shows at the next write.
     static func endIfUnread() {
         var stream = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
@@ -92,9 +90,7 @@ enum JSONText {
     static func line(_ value: some Encodable) -> String { (try? text(value, [])) ?? "{}" }
 
     /// Indented, for programs and people.
-    static func indented(_ value: some Encodable) throws -> String {
-        try text(value, .prettyPrinted)
-    }
+    static func indented(_ value: some Encodable) throws -> String { try text(value, .prettyPrinted) }
 
     private static func text(_ value: some Encodable, _ formatting: JSONEncoder.OutputFormatting) throws -> String {
         let encoder = JSONEncoder()

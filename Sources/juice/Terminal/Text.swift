@@ -34,21 +34,16 @@ enum DisplayWidth {
     }
 
     private static func width(of scalar: Unicode.Scalar) -> Int {
-        switch scalar.properties.generalCategory {
-        case .nonspacingMark, .enclosingMark, .format, .control: return 0
-        default: break
-        }
+        let takesNone: [Unicode.GeneralCategory] = [.nonspacingMark, .enclosingMark, .format, .control]
         // The vowels and final consonants of a decomposed Hangul syllable take no columns of their own.
-        if (0x1160...0x11FF).contains(scalar.value) { return 0 }
-        return wide.contains { $0.contains(scalar.value) } ? 2 : 1
+        if takesNone.contains(scalar.properties.generalCategory) || 0x1160...0x11FF ~= scalar.value { return 0 }
+        return scalar.properties.isEmojiPresentation || wide.contains { $0.contains(scalar.value) } ? 2 : 1
     }
 
-    /// The ranges that Unicode's EastAsianWidth lists as wide or fullwidth, ignoring small gaps.
+    /// The ranges besides emoji that Unicode's EastAsianWidth lists as wide or fullwidth, ignoring small gaps.
     private static let wide: [ClosedRange<UInt32>] = [
-        0x1100...0x115F, 0x231A...0x231B, 0x23E9...0x23EC, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF,
-        0x4E00...0x9FFF, 0xA000...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
-        0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1F6FF, 0x1F900...0x1F9FF,
-        0x1FA70...0x1FAFF, 0x20000...0x3FFFD,
+        0x1100...0x115F, 0x2E80...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+        0xFFE0...0xFFE6, 0x20000...0x3FFFD,
     ]
 }
 

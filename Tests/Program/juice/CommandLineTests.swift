@@ -92,7 +92,7 @@ struct CommandLineTests {
         let one = Failure(ServiceError.unfitTopics([problem]))
         #expect(one.report == "juice: missing topics: a\n  fix it with: juice topics create\n")
         #expect(one.status == .configuration)
-        #expect(Failure([problem, problem]).report.contains("juice topics create"))
+        #expect(Failure(ServiceError.unfitTopics([problem, problem])).report.contains("juice topics create"))
     }
 }
 

@@ -28,7 +28,7 @@ struct EndToEndTests {
             let short = try client.answer(.order(id: "o-2", store: "강남", juice: "strawberry", quantity: 1))
             #expect(short.message == "out of stock (strawberry)")
 
-            let amounts = try RestockAmounts(["strawberry=+6"])
+            let amounts = try RestockAmounts(["strawberry=+6"], on: .standard)
             let restocked = try client.answer(.restock(id: "r-1", store: "강남", amounts.kind, amounts.amounts))
             #expect(restocked.outcome == .restocked(left: [FruitAmount(fruit: "strawberry", amount: 16)]))
 
@@ -74,14 +74,12 @@ struct EndToEndTests {
             let revisions = [1, 1, 1, 2, 2, 2]
             while stores.map(\.revision).sorted() != revisions, !client.deadline.isOver {
                 let reader = try StockReader(clients, store: nil)
-                try reader.readAll()
                 stores = reader.latest.map(\.record)
             }
             #expect(stores.map(\.revision).sorted() == revisions)
             // Always in one order, although both are equal as texts.
             #expect(stores.map(\.store).filter { $0 == "강남" }.map(\.utf8.count) == [6, 18])
             let reader = try StockReader(clients, store: "강남")
-            try reader.readAll()
             #expect(reader.latest.map(\.record.revision) == [2])
         }
     }
@@ -107,8 +105,9 @@ struct EndToEndTests {
 
             func history(since time: Int64?) throws -> [String] {
                 let reader = try TopicReader(clients, topic: clients.topics.results, of: "강남")
-                return try AnswerPrinter.lines(showsChanges: true) { printer in
-                    try reader.read(in: (time ?? 0)..<Int64.max, AnswerFilter(store: "강남").entry, printer.print)
+                let filter = AnswerFilter(store: "강남", showsOnlyChanges: true)
+                return try AnswerPrinter.lines(filter) { printer in
+                    try reader.read(in: (time ?? 0)..<Int64.max, filter.entry, printer.print)
                 }
             }
             let printed = try history(since: nil)
@@ -124,7 +123,7 @@ struct EndToEndTests {
     @Test func trafficOrdersBasketsAndCancels() async throws {
         try await EmbeddedService.run { clients in
             let session = try TrafficSession(clients, stores: ["gangnam", "hongdae"], orders: 300, menu: .standard, seed: 7)
-            try session.run(until: { false }, show: { _ in })
+            try session.run(show: { _ in })
             #expect(session.tally.orders == 300)
             #expect(session.tally.cancelled > 0)
         }

@@ -25,12 +25,12 @@ struct HistoryTests {
     private static let all = [made, restocked, repeated, note, cancelled, nothing, newest]
 
     private func print(showsChanges: Bool, printsJSON: Bool = false, _ records: [String] = all) -> [String] {
-        AnswerPrinter.lines(printsJSON: printsJSON, showsChanges: showsChanges) { printer in
+        AnswerPrinter.lines(AnswerFilter(showsOnlyChanges: showsChanges), printsJSON: printsJSON) { printer in
             for (offset, json) in records.enumerated() {
-                printer.print(
-                    AnswerFilter.Entry(
-                        answer: try? Answer(json: json), isNote: json == Self.note, bytes: Array(json.utf8),
-                        place: RecordPlace(timestamp: nil, partition: 0, offset: Int64(offset))))
+                let entry = AnswerFilter.Entry(
+                    answer: try? Answer(json: json), isNote: json == Self.note, bytes: Array(json.utf8),
+                    place: RecordPlace(timestamp: nil, partition: 0, offset: Int64(offset)))
+                if entry.isChange || !showsChanges { printer.print(entry) }
             }
             #expect(!printer.isEmpty)
         }.map { $0.hasPrefix("-  ") ? String($0.dropFirst(14)) : $0 }
@@ -70,7 +70,7 @@ struct HistoryTests {
     }
 
     @Test func theRevisionsOfOneOrderHaveNoGaps() {
-        let lines = AnswerPrinter.lines(findsGaps: false) { printer in
+        let lines = AnswerPrinter.lines(AnswerFilter(id: "b")) { printer in
             for json in [Self.made, Self.cancelled] {
                 let place = RecordPlace(timestamp: nil, partition: 0, offset: 0)
                 printer.print(AnswerFilter.Entry(answer: try? Answer(json: json), bytes: [], place: place))
@@ -101,12 +101,10 @@ struct HistoryTests {
 extension AnswerPrinter {
     /// The lines that a printer prints during a body.
     static func lines(
-        printsJSON: Bool = false, findsGaps: Bool = true, showsChanges: Bool = false, _ body: (AnswerPrinter) throws -> Void
+        _ filter: AnswerFilter = AnswerFilter(), printsJSON: Bool = false, _ body: (AnswerPrinter) throws -> Void
     ) rethrows -> [String] {
         var bytes: [UInt8] = []
-        let printer = AnswerPrinter(
-            printsJSON: printsJSON, findsGaps: findsGaps, showsChanges: showsChanges, paint: .none,
-            to: { bytes += $0 })
+        let printer = AnswerPrinter(filter, printsJSON: printsJSON, paint: .none, to: { bytes += $0 })
         try body(printer)
         printer.flush()
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)

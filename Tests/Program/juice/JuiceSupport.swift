@@ -35,6 +35,11 @@ extension KafkaClients {
     }
 }
 
+extension TopicReader {
+    /// Reads everything up to the ends in ``watermarks``, in order within each partition.
+    func readAll(_ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) { try read(watermarks, body) }
+}
+
 extension BackgroundGroup {
     /// Runs the service in the background.
     static func service(_ configuration: ServiceConfiguration, logger: Logger) -> BackgroundGroup {
@@ -116,7 +121,6 @@ struct TestClient {
     /// The levels of the stores' fruits, or of one store's.
     func stock(of store: String? = nil) throws -> [String: [String: Int]] {
         let reader = try StockReader(clients, store: store)
-        try reader.readAll()
         return Dictionary(
             uniqueKeysWithValues: reader.latest.map { entry in
                 (entry.record.store, Dictionary(uniqueKeysWithValues: entry.record.stock.map { ($0.fruit, $0.amount) }))

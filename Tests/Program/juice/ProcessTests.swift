@@ -53,6 +53,9 @@ struct ProcessTests {
             withUnsafeMutablePointer(to: &name) {
                 _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) }
             }
+            // A command that never connects fails a test, instead of stopping it.
+            var limit = timeval(tv_sec: 60, tv_usec: 0)
+            setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
             socket = listener
             address = "127.0.0.1:\(UInt16(bigEndian: name.sin_port))"
         }

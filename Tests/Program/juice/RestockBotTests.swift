@@ -128,7 +128,7 @@ struct RestockBotTests {
 
         /// Writes these answers, a second after 1970 began.
         func answer(_ answers: String...) throws {
-            let producer = try Producer(configuration: clients.base, hooks: ClientHooks(logger: .quiet))
+            let producer = try Producer(configuration: clients.base(), hooks: ClientHooks(logger: .quiet))
             for answer in answers {
                 try producer.send(
                     topic: results.topic, key: nil, value: Array(answer.utf8), timestamp: 1000, timeout: .seconds(60))
@@ -146,7 +146,7 @@ struct RestockBotTests {
         }
 
         func reader() throws -> Consumer {
-            try Consumer(configuration: clients.base.merging(["group.id": "bots"]), hooks: ClientHooks(logger: .quiet))
+            try Consumer(configuration: clients.base().merging(["group.id": "bots"]), hooks: ClientHooks(logger: .quiet))
         }
 
         func committed() throws -> Offset? {

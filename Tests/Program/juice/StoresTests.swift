@@ -10,14 +10,14 @@ import Testing
 
     @Test(
         arguments: [
-            ("a,b", .names(["a", "b"])), ("강남", .names(["강남"])), ("@s.txt", .file("s.txt")), ("a@", .names(["a@"])),
-            ("@", .names(["@"])),
+            ("a,b", ["a", "b"]), ("강남", ["강남"]), ("a@", ["a@"]), ("@", ["@"]),
             ("", nil), ("a,,b", nil), ("a,a", nil), ("a, b", nil), ("a\r", nil), (decomposed, nil), ("a\u{200B}", nil),
             (String(repeating: "a", count: 129), nil),
-        ] as [(String, StoreList?)])
-    func aListIsOfNamesOrAFile(text: String, list: StoreList?) {
-        #expect(StoreList(text) == list)
-        if let list { #expect(list.description == text) }
+        ] as [(String, [String]?)])
+    func aListIsOfIDs(text: String, ids: [String]?) throws {
+        let list = StoreList(text)
+        #expect(try list?.ids() == ids)
+        #expect(list?.description ?? text == text)
     }
 
     @Test(arguments: [
@@ -32,7 +32,8 @@ import Testing
         let path = NSTemporaryDirectory() + UUID().uuidString
         try Data(text.utf8).write(to: URL(filePath: path))
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let read = Result { try StoreList.file(path).names() }
+        let list = try #require(StoreList("@\(path)"))
+        let read = Result { try list.ids() }
         switch read {
         case .success(let read): #expect(read == names)
         case .failure(let error):
@@ -40,8 +41,8 @@ import Testing
             #expect(!fault.isEmpty && failure?.message.contains(fault) == true && failure?.status == .configuration)
         }
         // A forgotten @.
-        #expect(throws: Failure.self) { try StoreList.names([path]).names() }
-        #expect(throws: Failure.self) { try StoreList.file("\(path).txt").names() }
+        #expect(throws: Failure.self) { try StoreList(path)?.ids() }
+        #expect(throws: Failure.self) { try StoreList("@\(path).txt")?.ids() }
     }
 
     @Test func theServiceKnowsThem() throws {

@@ -39,8 +39,8 @@ struct TimelineTests {
         let all = Dictionary(uniqueKeysWithValues: logs.map { (place($0), Offset(0)..<Offset($1.count)) })
         func visited(newestFirst: Bool) throws -> [Logs] {
             var windows: [Logs] = []
-            _ = try TimeWindows(most: 50, newestFirst: newestFirst).visit(
-                all, of: TopicReader.always,
+            _ = try all.visit(
+                TopicReader.always, newestFirst: newestFirst, most: 50,
                 split: { part, time in
                     part.split(
                         at: Dictionary(
