@@ -2,19 +2,12 @@ import JuiceEngine
 import JuiceMessages
 import Kafka
 
-/// A store whose stock is not in its home partition.
-struct MisplacedStore: Equatable {
-    let store: String
-    let partition: Int32
-    let home: Int32
-}
-
 /// How many partitions stores live in. The number decides where each store lives, so it must never change, whatever is done to the
 /// topics. The consumer sees past undecided transactions, and has no assignment afterwards.
 extension Consumer {
     /// The number by the claims in the journal, nil without a claim; and the last claim of each partition, undecided ones included.
     ///
-    /// - Throws: ``KafkaError``, also if claims differ in the number of partitions: the stores would be split in two.
+    /// - Throws: ``KafkaError``, with ``KafkaError/Code/invalidPartitions`` if claims differ in the number.
     func claims(
         in journal: ClusterMetadata.Topic, timeout: Duration
     ) throws(KafkaError) -> (partitions: Int32?, owners: [JournalOwners.LastClaim]) {
@@ -54,29 +47,35 @@ extension Consumer {
         }
         guard counts.count <= 1 else {
             let listed = counts.sorted().map(String.init).joined(separator: " and of ")
-            throw KafkaError(
-                code: .invalidPartitions,
-                message:
-                    "stores were served as those of \(listed) partitions: their stock may be in two places. Copy it to topics with"
-                    + " another prefix, as docs/OPERATIONS.md#stock-in-the-wrong-partitions shows")
+            throw Self.split("stores were served as those of \(listed) partitions: their stock may be in two places")
         }
         return (counts.first, Array(owners.values))
     }
 
-    /// The first store found in the wrong partition of the stock topic: the topic was enlarged since its record was written.
-    func misplacedStore(in stock: ClusterMetadata.Topic, timeout: Duration) throws(KafkaError) -> MisplacedStore? {
+    /// Checks, where no claim in the journal says it, that no store is in the wrong partition of the stock topic: that was enlarged
+    /// since the store's record was written.
+    ///
+    /// - Throws: ``KafkaError``, with ``KafkaError/Code/invalidPartitions`` if one is.
+    func checkHomes(in stock: ClusterMetadata.Topic, timeout: Duration) throws(KafkaError) {
         // An enlargement moves at least every other store, so that nearly any shows in a hundred records of a partition.
         let samples = try logs(of: stock, timeout: timeout).mapValues { $0.prefix(100) }
-        var found: MisplacedStore?
-        try read(samples, timeout: timeout) { _, record in
+        var fault: KafkaError?
+        try read(samples, timeout: timeout) { place, record in
             // A tombstone is no store's stock.
-            guard found == nil, let key = record.key, record.value != nil else { return found == nil }
+            guard fault == nil, let key = record.key, record.value != nil else { return fault == nil }
             let home = Murmur2.partition(of: key, count: Int32(clamping: stock.partitionCount))
-            guard home != record.partition else { return true }
-            found = MisplacedStore(store: String(decoding: key, as: UTF8.self), partition: record.partition, home: home)
+            guard home != place.partition else { return true }
+            fault = Self.split(
+                "store \(String(decoding: key, as: UTF8.self)) is in \(place), but of \(stock.partitionCount) partitions it belongs"
+                    + " to \(home): the topic was enlarged, and no claim in the journal says how many partitions it had")
             return false
         }
-        return found
+        if let fault { throw fault }
+    }
+
+    private static func split(_ fault: String) -> KafkaError {
+        KafkaError(
+            code: .invalidPartitions, message: fault + ". See docs/OPERATIONS.md#stock-in-the-wrong-partitions")
     }
 
     private func logs(of topic: ClusterMetadata.Topic, timeout: Duration) throws(KafkaError) -> [TopicPartition: Range<Offset>] {

@@ -85,8 +85,8 @@ package struct TopicCheck: Sendable {
         var claimedPartitions: Int?
         /// The last claim of each partition.
         var owners: [JournalOwners.LastClaim] = []
-        /// A store in the wrong partition of the stock topic; looked for if there are no claims.
-        var misplaced: MisplacedStore?
+        /// Why it is not known in which partition a store lives: the stock topic was enlarged, or claims differ.
+        var split: String?
         /// Prefixes of which all topics exist; looked for if none of this one do.
         var otherPrefixes: [String] = []
 
@@ -148,16 +148,18 @@ package struct TopicCheck: Sendable {
     func lookForStores(_ reader: Consumer, timeout: Duration, in cluster: inout Cluster) throws(KafkaError) {
         do throws(KafkaError) {
             if names.all.allSatisfy({ cluster[$0] == nil }) {
-                cluster.otherPrefixes = TopicNames.prefixes(among: try reader.topicNames(timeout: timeout), like: names.prefix)
+                let all = try reader.metadata(topics: nil, timeout: timeout).topics.map(\.name)
+                cluster.otherPrefixes = TopicNames.prefixes(among: all, like: names.prefix)
             }
             if let journal = cluster[names.results] {
                 let claims = try reader.claims(in: journal, timeout: timeout)
                 (cluster.claimedPartitions, cluster.owners) = (claims.partitions.map(Int.init), claims.owners)
             }
             if cluster.claimedPartitions == nil, let stock = cluster[names.stock] {
-                cluster.misplaced = try reader.misplacedStore(in: stock, timeout: timeout)
+                try reader.checkHomes(in: stock, timeout: timeout)
             }
         } catch {
+            if error.code == .invalidPartitions { return cluster.split = error.message }
             guard error.code.isDenial || error.code.isDamage else { throw error }
         }
     }
@@ -191,18 +193,11 @@ package struct TopicCheck: Sendable {
                 : "no topics have the prefix \(names.prefix), but all have \(others.prefix(3).joined(separator: " or "))"
             return [Problem(fault, fix: (others.first.map { "--topic-prefix \($0), or for new topics: " } ?? "") + create)]
         }
-        // The stock topic was enlarged, and no claim in the journal says how many partitions it had. This has to be fixed before
-        // anything else: adding partitions to the other topics would only hide it.
-        if let misplaced = cluster.misplaced, let count = cluster[names.stock]?.partitionCount {
-            return [
-                Problem(
-                    "store \(misplaced.store) is in partition \(misplaced.partition) of \(names.stock), but of"
-                        + " \(count.counted("partition")) it belongs to \(misplaced.home): the topic was enlarged, and no claim in"
-                        + " \(names.results) says how many partitions it had",
-                    fix: move(partitions: count, guide: "stock-in-the-wrong-partitions"))
-            ]
-        }
         let needed = storePartitions(cluster)
+        // To be fixed before anything else: adding partitions to the other topics would only hide it.
+        if let split = cluster.split {
+            return [Problem(split, fix: move(partitions: needed, guide: "stock-in-the-wrong-partitions"))]
+        }
         let tooSmall = coPartitioned.compactMap { name -> Problem? in
             guard let count = cluster[name]?.partitionCount, count < needed else { return nil }
             // A smaller topic is not the one that it was. More partitions would make up for none of its records.

@@ -28,7 +28,7 @@ public final class Admin {
     }
 
     /// The cluster's brokers and the partitions of the named topics, waiting up to `timeout` for each topic.
-    public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
+    public func metadata(topics: [String]?, timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         try handle.metadata(topics: topics, timeout: timeout, serving: true)
     }
 

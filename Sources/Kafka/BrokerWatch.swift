@@ -178,7 +178,7 @@ package final class BrokerWatch: Sendable {
 
 /// A client that can ask the cluster for metadata.
 package protocol MetadataClient {
-    func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata
+    func metadata(topics: [String]?, timeout: Duration) throws(KafkaError) -> ClusterMetadata
 }
 
 extension Admin: MetadataClient {}

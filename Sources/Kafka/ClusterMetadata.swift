@@ -56,20 +56,15 @@ public struct ClusterMetadata: Sendable {
 }
 
 extension ClientHandle {
-    /// - Parameter serving: whether to serve the hooks, too: a background error says more than a timeout.
-    func metadata(topics names: [String], timeout: Duration, serving: Bool = false) throws(KafkaError) -> ClusterMetadata {
+    /// - Parameters:
+    ///   - names: nil is all topics that the client may describe.
+    ///   - serving: whether to serve the hooks, too: a background error says more than a timeout.
+    func metadata(topics names: [String]?, timeout: Duration, serving: Bool = false) throws(KafkaError) -> ClusterMetadata {
         defer { if serving { poll(timeout: .zero) } }
         // librdkafka describes one topic or all of them, and callers need only a few.
-        guard !names.isEmpty else {
-            return ClusterMetadata(brokers: try describe(topic: nil, timeout: timeout).brokers, topics: [])
-        }
+        guard let names, !names.isEmpty else { return try describe(topic: nil, all: names == nil, timeout: timeout) }
         let answers = try names.map { name throws(KafkaError) in try describe(topic: name, timeout: timeout) }
         return ClusterMetadata(brokers: answers.last?.brokers ?? [], topics: answers.flatMap(\.topics))
-    }
-
-    /// The names of all topics that the client may describe.
-    func topicNames(timeout: Duration) throws(KafkaError) -> [String] {
-        try describe(topic: nil, all: true, timeout: timeout).topics.map(\.name)
     }
 
     private func describe(topic name: String?, all: Bool = false, timeout: Duration) throws(KafkaError) -> ClusterMetadata {
@@ -84,7 +79,8 @@ extension ClientHandle {
         defer { rd_kafka_metadata_destroy(result) }
 
         let brokers = UnsafeBufferPointer(start: metadata.brokers, count: Int(metadata.broker_cnt))
-        let topics = UnsafeBufferPointer(start: metadata.topics, count: Int(metadata.topic_cnt)).prefix(all ? .max : 1)
+        let topics = UnsafeBufferPointer(start: metadata.topics, count: Int(metadata.topic_cnt)).prefix(
+            all ? .max : name == nil ? 0 : 1)
         return ClusterMetadata(
             brokers: brokers.map { .init(id: $0.id, address: "\(String(cString: $0.host)):\($0.port)") },
             topics: topics.map(ClusterMetadata.Topic.init))

@@ -235,16 +235,14 @@ public final class Consumer {
     /// the member id, and a static member (KIP-345) that joins again may be fenced by its own earlier membership.
     public var sessionTimedOut: Bool { context.explainer.sessionTimedOut }
 
-    /// The cluster's brokers and the partitions of the named topics, waiting up to `timeout` for each topic.
-    public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
+    /// The cluster's brokers and the partitions of the named topics, waiting up to `timeout` for each topic. Nil is all topics that
+    /// the client may describe.
+    public func metadata(topics: [String]?, timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         // Serves the error hook: a background error says more than a timeout. A consumer that reads does so in `poll`.
         defer { if !isReading { discard() } }
         if handle.hasStopped { try recover() }
         return try handle.metadata(topics: topics, timeout: timeout)
     }
-
-    /// The names of all topics that it may describe.
-    package func topicNames(timeout: Duration) throws(KafkaError) -> [String] { try handle.topicNames(timeout: timeout) }
 
     /// Takes what is queued, an error if anything, and frees it.
     private func discard() {

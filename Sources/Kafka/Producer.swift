@@ -79,7 +79,7 @@ public final class Producer {
     public func poll(timeout: Duration) { handle.poll(timeout: timeout) }
 
     /// The cluster's brokers and the partitions of the named topics, waiting up to `timeout` for each topic.
-    public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
+    public func metadata(topics: [String]?, timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         try handle.metadata(topics: topics, timeout: timeout, serving: true)
     }
 

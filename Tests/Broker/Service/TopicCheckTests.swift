@@ -179,8 +179,8 @@ extension TopicCheck.Cluster {
         },
         // If the stock topic decided, every other store would get the menu's initial stock again. Adding partitions to the others,
         // too, would only hide the problem.
-        Case("store gangnam is in partition 1 of juice.stock", "docs/OPERATIONS.md#stock-in-the-wrong-partitions shows") {
-            $0.misplaced = .init(store: "gangnam", partition: 1, home: 5)
+        Case("store gangnam is in juice.stock [1]", "docs/OPERATIONS.md#stock-in-the-wrong-partitions shows") {
+            $0.split = "store gangnam is in juice.stock [1], but of 8 partitions it belongs to 5"
             $0.resize(["juice.stock"])
         },
         // Adding the missing partitions to the others would split the stores in two.
