@@ -100,7 +100,7 @@ package struct OrderService: Service {
                 _ = try Consumer(configuration: consumer, hooks: hooks)
             }
             _ = try Producer(
-                configuration: configuration.producer.merging(["transactional.id": "\(configuration.group)/check"]), hooks: hooks)
+                configuration: configuration.producer.merging(["transactional.id": configuration.checkID]), hooks: hooks)
             let watched = ClientHooks(logger: logger, logCeiling: .info, onError: watch.noticed)
             return (
                 try Admin(configuration: configuration.client, hooks: watched),

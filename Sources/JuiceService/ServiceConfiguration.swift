@@ -146,8 +146,8 @@ package struct ServiceConfiguration: Sendable {
 
     /// The instance in the transactional ids of anchors.
     static let anchorInstance = "anchor"
-    /// The instance in those with which `juice serve --dry-run` finds out what it may write.
-    static let trialInstance = "dry-run"
+    /// The transactional id with which a start finds out what it may do.
+    var checkID: String { "\(group)/check" }
 
     /// How many sets of producers a worker takes in turn. Brokers remember each id for a week, and an id whose transaction cannot
     /// be ended must not stop the worker.
@@ -222,8 +222,8 @@ package struct ServiceConfiguration: Sendable {
         guard !instanceID.isEmpty, !instanceID.contains("/") else {
             throw .badConfiguration("the instance needs an id, without \"/\"")
         }
-        guard ![Self.anchorInstance, Self.trialInstance].contains(instanceID) else {
-            throw .badConfiguration("\"\(instanceID)\" is a name under which commands of juice write; choose another instance id")
+        guard instanceID != Self.anchorInstance else {
+            throw .badConfiguration("\"\(instanceID)\" is a name under which `juice anchor` writes; choose another instance id")
         }
     }
 }

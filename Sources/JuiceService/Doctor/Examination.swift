@@ -143,7 +143,7 @@ package final class Examiner {
                 }
             }
             if isRehearsal, topics.all.allSatisfy({ cluster[$0] != nil }) {
-                do throws(KafkaError) { try tryToWrite() } catch { fail("the right to write", error) }
+                tryToWrite()
             }
         }
         seen.time = .now
@@ -231,32 +231,27 @@ package final class Examiner {
     }
 
     /// Writes a record to each topic in a transaction that is aborted: brokers tell only a producer what it may write.
-    private func tryToWrite() throws(KafkaError) {
-        var configuration = configuration
-        configuration.instanceID = ServiceConfiguration.trialInstance
-        let log = try LibrdkafkaPort(
-            configuration: configuration, worker: 0, partitions: .init(stores: 1, deadLetters: 1),
-            assignment: InputAssignment(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1), watch: watch,
-            logger: hooks.logger)
-        defer { log.leave() }
-        func insist(_ call: () throws(LogError) -> Void) throws(LogError) {
-            while true {
-                do throws(LogError) { return try call() } catch {
-                    guard error.remedy == .retry, remaining > .zero else { throw error }
-                }
-            }
-        }
+    private func tryToWrite() {
+        let session = TransactionSession(
+            ids: { [id = configuration.checkID] _ in [id] }, topics: Topic.allCases.map { (topics[$0], [:]) },
+            configuration: configuration.producer, hooks: hooks)
         // An owner takes a record in its stock that is not its own, aborted or not, for a fault.
         let isServed = ([seen.group].compactMap(\.self) + seen.otherGroups.values).contains { $0.reads(topics.orders) }
         for topic in Topic.allCases where topic != .stock || !isServed {
-            do throws(LogError) {
-                try insist { () throws(LogError) in _ = try log.initTransactions() }
-                try log.begin()
-                try log.produceProbe(to: topic, 0)
-                try insist { () throws(LogError) in try log.flush() }
+            do throws(KafkaError) {
+                try retrying(while: { remaining > .zero }) { () throws(KafkaError) in try session.initTransactions(timeout: step) }
+                try session.begin()
+                try Array(#"{"type":"probe"}"#.utf8).withUnsafeBufferPointer { text throws(KafkaError) in
+                    let bytes = UnsafeRawBufferPointer(text)
+                    // The stock takes no record without a key. Among the dead letters it is a note of one that cannot be.
+                    let (key, value) = topic == .stock ? (bytes, nil) : (nil, bytes)
+                    let note = RecordHeader(name: HeaderName.resentLetter, value: "0/\(Offset.max)")
+                    try session.produce(to: topic.rawValue, partition: 0, key: key, value: value, headers: [note])
+                }
+                try retrying(while: { remaining > .zero }) { () throws(KafkaError) in try session.flush(timeout: step) }
             } catch {
                 let fix = "grant what it needs, or correct the setting"
-                seen.problems.append(.init("\(topics[topic]) cannot be written: \(error.message)", fix: fix))
+                seen.problems.append(.init("\(topics[topic]) cannot be written: \(error.advised)", fix: fix))
             }
         }
     }
