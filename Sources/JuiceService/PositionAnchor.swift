@@ -35,16 +35,13 @@ package final class PositionAnchor {
         package var fault: PartitionFault?
     }
 
-    private let group: String
-    private let topics: TopicNames
+    private let configuration: ServiceConfiguration
     private let author: String
     private let isCopy: Bool
     private let input: InputPartition
     /// The partition whose journal says how far the input is read.
     private let partition: Int32
     private let storePartitions: Int32
-    private let menu: Menu
-    private let findsOffsetsByTime: Bool
     private let reader: Consumer
     /// How long each call may wait for the cluster.
     private let timeout: Duration
@@ -62,16 +59,13 @@ package final class PositionAnchor {
         var configuration = configuration
         // All anchors of a group share their ids, so that only one is at work.
         configuration.instanceID = ServiceConfiguration.anchorInstance
-        (group, topics, self.author, self.timeout) = (configuration.group, configuration.topics, author, timeout)
-        self.isCopy = isCopy
-        menu = configuration.menu
-        findsOffsetsByTime = configuration.capabilities.findsOffsetsByTime
+        (self.configuration, self.author, self.timeout, self.isCopy) = (configuration, author, timeout, isCopy)
         input = InputPartition(topic: topic, partition: number)
         let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger)
         do throws(KafkaError) {
             let hooks = ClientHooks(logger: logger, logCeiling: .debug)
             let uncommitted = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
-            let names = topics
+            let names = configuration.topics
             let metadata = try watch.metadata(
                 of: names.all.filter { $0 != names.deadLetters }, from: uncommitted, while: Self.until(timeout))
             func count(_ topic: Topic) -> Int { metadata[names[topic]]?.partitionCount ?? 0 }
@@ -103,6 +97,8 @@ package final class PositionAnchor {
         }
     }
 
+    private var topics: TopicNames { configuration.topics }
+
     private static func until(_ timeout: Duration) -> () -> Bool {
         let deadline = ContinuousClock.now + timeout
         return { ContinuousClock.now < deadline }
@@ -114,7 +110,7 @@ package final class PositionAnchor {
     package func look(_ destination: Destination?) throws(ServiceError) -> Move {
         let known = try asking { () throws(LogError) in try anchoring.inspect() }
         // A service takes a claim of another group for a second service on its topics, and stops.
-        if let group = known.owner?.group, group != self.group {
+        if let group = known.owner?.group, group != configuration.group {
             throw .badConfiguration("the partition belongs to the group \"\(group)\": add --group \(group)")
         }
         // It writes stock.
@@ -134,7 +130,9 @@ package final class PositionAnchor {
         switch destination {
         case .offset(let offset): target = offset
         case .time(let time):
-            guard findsOffsetsByTime else { throw .badConfiguration("the embedded broker finds no offsets by time: give --offset") }
+            guard configuration.capabilities.findsOffsetsByTime else {
+                throw .badConfiguration("the embedded broker finds no offsets by time: give --offset")
+            }
             let place = topics[input]
             do throws(KafkaError) {
                 target = try reader.offsets(since: [place: time], timeout: timeout)[place] ?? log.upperBound
@@ -158,6 +156,7 @@ package final class PositionAnchor {
     /// The move behind a command, or behind all that was handled. That is looked up in the input itself: in a copy, the offset in
     /// an answer is that of another cluster.
     private func move(upTo id: String?, _ answered: Range<Offset>, _ log: Range<Offset>) throws(ServiceError) -> Move {
+        let menu = configuration.menu
         var handled = CopyAlignment(of: input, in: partition, upTo: id, menu: menu, partitionCount: storePartitions)
         let (journal, results) = (JournalReader(menu: menu), topics[.results, partition])
         do throws(KafkaError) {
