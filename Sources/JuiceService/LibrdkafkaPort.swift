@@ -13,7 +13,8 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
     private let configuration: ServiceConfiguration
     private let worker: Int
     private let hooks: ClientHooks
-    private let partitions: TopicCheck.PartitionCounts
+    /// How many partitions stores live in, and how many the dead letters have: perhaps fewer.
+    private let storePartitions, deadLetterPartitions: Int32
     private let watch: BrokerWatch
     private let metrics: WorkerMetrics?
     private let clocks: ClockWatch?
@@ -50,11 +51,12 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
 
     /// Joins the consumer group, unless an assignment is given.
     init(
-        configuration: ServiceConfiguration, worker: Int, partitions: TopicCheck.PartitionCounts,
+        configuration: ServiceConfiguration, worker: Int, storePartitions: Int32, deadLetterPartitions: Int32 = 1,
         assignment: InputAssignment? = nil, watch: BrokerWatch, metrics: WorkerMetrics? = nil, clocks: ClockWatch? = nil,
         logger: Logger
     ) throws(KafkaError) {
-        (self.configuration, self.worker, self.partitions, self.watch) = (configuration, worker, partitions, watch)
+        (self.configuration, self.worker, self.watch) = (configuration, worker, watch)
+        (self.storePartitions, self.deadLetterPartitions) = (storePartitions, deadLetterPartitions)
         (self.metrics, self.clocks) = (metrics, clocks)
         let hooks = ClientHooks(logger: logger, logCeiling: .info)
         self.hooks = hooks
@@ -230,7 +232,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         }
         (self.given, waitingSince) = (nil, nil)
         let resolved = InputAssignment(
-            orders: givenOrders, partitionCount: partitions.stores, orderCount: Int32(clamping: orders),
+            orders: givenOrders, partitionCount: storePartitions, orderCount: Int32(clamping: orders),
             restockCount: Int32(clamping: restocks))
         assignment = resolved
         // The takeover needs them in a moment, and a new client takes long to connect.
@@ -340,7 +342,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
     }
 
     func produce(_ record: OutputRecord) throws(LogError) {
-        let partition = record.topic == .deadLetters ? record.partition % partitions.deadLetters : record.partition
+        let partition = record.topic == .deadLetters ? record.partition % deadLetterPartitions : record.partition
         // Not in a closure, which would cost more than the rest of this call.
         do throws(KafkaError) {
             try transactions.produce(

@@ -163,7 +163,7 @@ package struct OrderService: Service {
     private func liveOwner(of found: TopicCheck.Findings, _ admin: Admin) throws(KafkaError) -> JournalOwners.LastClaim? {
         // The embedded broker describes no groups, and serves a single process.
         guard !configuration.takesOver, configuration.capabilities.managesTopics else { return nil }
-        let others = Dictionary(found.owners.map { ($0.group, $0) }) { first, _ in first }
+        let others = Dictionary(found.cluster.owners.map { ($0.group, $0) }) { first, _ in first }
         for (group, owner) in others where group != configuration.group {
             do throws(KafkaError) {
                 if try admin.describe(group: group, timeout: .seconds(2)).reads(configuration.topics.orders) { return owner }
@@ -222,13 +222,14 @@ package struct OrderService: Service {
         logger[metadataKey: "worker"] = "\(number)"
         let log = try making { () throws(KafkaError) in
             try LibrdkafkaPort(
-                configuration: configuration, worker: number, partitions: topics.partitions, watch: watch, metrics: metrics,
-                clocks: clocks, logger: logger)
+                configuration: configuration, worker: number, storePartitions: topics.storePartitions,
+                deadLetterPartitions: Int32(clamping: topics.cluster[configuration.topics.deadLetters]?.partitionCount ?? 1),
+                watch: watch, metrics: metrics, clocks: clocks, logger: logger)
         }
 
         var events = WorkerLogger(logger: logger, configuration: configuration)
         var worker = Worker(
-            log: log, settings: configuration.workerSettings(partitionCount: topics.partitions.stores, findings: topics)
+            log: log, settings: configuration.workerSettings(partitionCount: topics.storePartitions, findings: topics)
         ) { event in
             events.log(event)
             health.record(event, ofWorker: number)

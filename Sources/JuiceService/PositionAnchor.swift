@@ -84,10 +84,8 @@ package final class PositionAnchor {
                 orders: [partition], partitionCount: storePartitions, orderCount: Int32(clamping: count(.orders)),
                 restockCount: Int32(clamping: count(.restocks)))
             let log = try LibrdkafkaPort(
-                configuration: configuration, worker: 0,
-                // It writes no dead letters.
-                partitions: .init(stores: storePartitions, deadLetters: 1),
-                assignment: assignment, watch: watch, logger: logger)
+                configuration: configuration, worker: 0, storePartitions: storePartitions, assignment: assignment, watch: watch,
+                logger: logger)
             let settings = configuration.workerSettings(partitionCount: storePartitions, instance: author)
             reader = log.committed
             anchoring = Anchoring(log: log, settings: settings, assignment: assignment, isCopy: isCopy)

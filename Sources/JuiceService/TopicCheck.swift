@@ -55,32 +55,23 @@ package struct TopicCheck: Sendable {
         package let problems: [Problem]
         /// What the service can live with; empty if there are problems.
         package let warnings: [Problem]
-        let partitions: PartitionCounts
-        /// The last claim of each partition.
-        let owners: [JournalOwners.LastClaim]
+        package let cluster: Cluster
+        /// How many partitions stores live in.
+        let storePartitions: Int32
         /// After this many milliseconds without a position note in the journal, one is written: at least once a day. When the one
         /// before expires, it must be there for longer than a repeat may ask for an answer, whatever happens in between.
         let noteInterval: Timestamp
-        /// The brokers, and the topics that exist or do not.
-        package let metadata: ClusterMetadata
         /// `host:port` of each broker.
-        var brokers: [String] { metadata.brokers.map(\.address) }
+        var brokers: [String] { cluster.metadata.brokers.map(\.address) }
         /// From this age on, in milliseconds, a command cannot keep its time when it is forwarded: the inputs refuse it, or brokers
         /// set times themselves. Nil if there is no such age, or the broker does not say.
         package let oldestForward: Timestamp?
     }
 
-    /// The partition counts that a worker has to know.
-    struct PartitionCounts: Equatable {
-        /// How many partitions stores live in.
-        let stores: Int32
-        /// The dead-letter topic may have fewer than the others.
-        let deadLetters: Int32
-    }
-
     /// What the cluster says about the topics, and the topics say about where stores live.
-    struct Cluster {
-        var metadata: ClusterMetadata
+    package struct Cluster: Sendable {
+        /// The brokers, and the topics that exist or do not.
+        package var metadata: ClusterMetadata
         /// How many partitions stores live in by the claims in the journal; nil if there are none.
         var claimedPartitions: Int?
         /// The last claim of each partition.
@@ -169,13 +160,9 @@ package struct TopicCheck: Sendable {
         let retention = cluster[names.results]?.retention.map(Timestamp.init) ?? .max
         let inputs = names.inputs.compactMap { cluster[$0] }
         return Findings(
-            problems: problems, warnings: problems.isEmpty ? warnings(of: cluster) : [],
-            partitions: PartitionCounts(
-                stores: Int32(clamping: storePartitions(cluster)),
-                deadLetters: Int32(clamping: cluster[names.deadLetters]?.partitionCount ?? 0)),
-            owners: cluster.owners,
+            problems: problems, warnings: problems.isEmpty ? warnings(of: cluster) : [], cluster: cluster,
+            storePartitions: Int32(clamping: storePartitions(cluster)),
             noteInterval: max(1_000, min((retention - duplicateWindow.retention) / 4, 24 * 3_600_000)),
-            metadata: cluster.metadata,
             // A transaction takes some seconds, and clocks differ a little.
             oldestForward: inputs.compactMap { $0.setsTimes ? 0 : $0.longestBehind.map { max(0, Timestamp($0) - 60_000) } }.min())
     }

@@ -227,7 +227,7 @@ package final class Examiner {
         if configuration.createsTopics, own.count < topics.all.count {
             (seen.problems, seen.warnings) = ([], findings.problems)
         }
-        return isKnown.map { findings.partitions.stores }
+        return isKnown.map { findings.storePartitions }
     }
 
     /// Writes a record to each topic in a transaction that is aborted: brokers tell only a producer what it may write.

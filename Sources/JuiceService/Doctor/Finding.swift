@@ -78,8 +78,6 @@ private struct Diagnosis {
     /// After how long an open transaction is taken for a stuck one: the service's own end after 10 s.
     private static let longestTransaction: TimeInterval = 15
 
-    init(seen: Examination, configuration: ServiceConfiguration) { (self.seen, self.configuration) = (seen, configuration) }
-
     mutating func add(_ severity: Finding.Severity, _ fault: String, fix: String) {
         findings.append(Finding(severity: severity, fault: fault, fix: fix))
     }

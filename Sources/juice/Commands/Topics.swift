@@ -76,7 +76,7 @@ struct TopicsCommand: ParsableCommand {
                 try clients.topicCheck.findings(admin, reader: reader, timeout: timeout)
             }
             guard findings.problems.isEmpty else { throw Failure(.unfitTopics(findings.problems)) }
-            for topic in findings.metadata.topics where topic.partitionCount > 0 {
+            for topic in findings.cluster.metadata.topics where topic.partitionCount > 0 {
                 StandardOutput.line(
                     "\(topic.name): \(topic.partitionCount.counted("partition")), replication factor \(topic.replicationFactor)")
             }

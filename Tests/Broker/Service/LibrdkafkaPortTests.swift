@@ -16,7 +16,7 @@ import Testing
         _ configuration: ServiceConfiguration, isMember: Bool = false, logger: Logger
     ) throws -> LibrdkafkaPort {
         try LibrdkafkaPort(
-            configuration: configuration, worker: 0, partitions: .init(stores: 1, deadLetters: 1),
+            configuration: configuration, worker: 0, storePartitions: 1,
             assignment: isMember ? nil : InputAssignment(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1),
             watch: BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: quietLogger), logger: logger)
     }

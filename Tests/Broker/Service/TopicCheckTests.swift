@@ -112,7 +112,7 @@ extension TopicCheck.Cluster {
     @Test(arguments: fit) func theseAreFit(name: String, change: Change) {
         let found = findings(change)
         #expect(found.problems.isEmpty && found.warnings.isEmpty)
-        #expect(found.partitions.stores == 4)
+        #expect(found.storePartitions == 4)
         #expect(found.noteInterval == 86_400_000)
     }
 
@@ -277,7 +277,7 @@ extension TopicCheck.Cluster {
     @Test(arguments: warnings + durability + times) func theServiceStartsWithAWarning(case: Case) {
         let found = findings(`case`.change)
         `case`.expect(found.warnings)
-        #expect(found.problems.isEmpty && found.partitions.stores == 4)
+        #expect(found.problems.isEmpty && found.storePartitions == 4)
     }
 
     // MARK: - Prefixes
