@@ -33,6 +33,8 @@ package struct ServiceConfiguration: Sendable {
     package var takesOver = false
     /// Whether a start creates the topics that are missing.
     package var createsTopics = false
+    /// Whether a start is only rehearsed, for `juice serve --dry-run`: what the service may write is tried, and it has no members.
+    package var isRehearsal = false
     /// How many files the process may have open, sockets and pipes included.
     package var openFiles = Int.max
     /// How long a call may wait for a broker before the worker makes it again. Only tests change it.

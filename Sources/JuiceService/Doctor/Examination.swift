@@ -97,7 +97,6 @@ package final class Examiner {
     private let watch: BrokerWatch
     private let hooks: ClientHooks
     private let timeout: Duration
-    private let isRehearsal: Bool
     private let deadline: ContinuousClock.Instant
     private var seen = Examination(time: .now)
 
@@ -105,16 +104,13 @@ package final class Examiner {
     private static let internalTopics = ["__consumer_offsets", "__transaction_state"]
 
     /// - Parameters:
-    ///   - isRehearsal: whether to find out if the service may write, too, for `juice serve --dry-run`.
     ///   - admin: has reached a broker.
     ///   - watch: has learned from it why connections fail.
     ///   - timeout: for all of it.
     package init(
-        configuration: ServiceConfiguration, admin: Admin, watch: BrokerWatch, timeout: Duration, isRehearsal: Bool = false,
-        logger: Logger
+        configuration: ServiceConfiguration, admin: Admin, watch: BrokerWatch, timeout: Duration, logger: Logger
     ) {
         (self.configuration, self.admin, self.watch, self.timeout) = (configuration, admin, watch, timeout)
-        self.isRehearsal = isRehearsal
         hooks = ClientHooks(logger: logger, logCeiling: .debug)
         deadline = .now + timeout
     }
@@ -142,9 +138,7 @@ package final class Examiner {
                     if group == configuration.group { seen.group = description } else { seen.otherGroups[group] = description }
                 }
             }
-            if isRehearsal, topics.all.allSatisfy({ cluster[$0] != nil }) {
-                tryToWrite()
-            }
+            if configuration.isRehearsal, topics.all.allSatisfy({ cluster[$0] != nil }) { tryToWrite() }
         }
         seen.time = .now
         return seen

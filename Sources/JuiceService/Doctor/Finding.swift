@@ -36,10 +36,8 @@ package struct Finding: Sendable, Encodable {
 extension Examination {
     /// What follows from what was seen: the worst first, and of the same severity what explains the others first.
     ///
-    /// - Parameters:
-    ///   - configuration: for the commands in the findings.
-    ///   - isRehearsal: whether it is to start, so that its group need not have members.
-    package func findings(_ configuration: ServiceConfiguration, isRehearsal: Bool = false) -> [Finding] {
+    /// - Parameter configuration: for the commands in the findings.
+    package func findings(_ configuration: ServiceConfiguration) -> [Finding] {
         var found = Diagnosis(seen: self, configuration: configuration)
         if let outage {
             found.add(
@@ -50,7 +48,7 @@ extension Examination {
         for problem in problems { found.add(.stopped, problem.fault, fix: problem.fix) }
         for warning in warnings { found.add(.notice, warning.fault, fix: warning.fix) }
         found.lookAtPartitions()
-        if let group, !isRehearsal { found.look(at: group) }
+        if let group, !configuration.isRehearsal { found.look(at: group) }
         found.lookAtWaitingCommands()
         for isDenial in [true, false] {
             let failures = failures.filter { $0.isDenial == isDenial }.map { "\($0.part) (\($0.reason))" }

@@ -59,16 +59,13 @@ struct DoctorReport: Encodable {
     private(set) var librdkafka = KafkaLibrary.version
 
     /// Looks, and judges what it sees.
-    ///
-    /// - Parameter isRehearsal: whether it is for `juice serve --dry-run`.
-    init(on clients: KafkaClients, _ configuration: ServiceConfiguration, isRehearsal: Bool = false) throws(Failure) {
+    init(on clients: KafkaClients, _ configuration: ServiceConfiguration) throws(Failure) {
         var seen = Examination(time: .now)
         let deadline = clients.deadline
         do throws(Failure) {
             let admin = try clients.reachedAdmin()
             seen = Examiner(
-                configuration: configuration, admin: admin, watch: clients.watch, timeout: clients.timeout,
-                isRehearsal: isRehearsal, logger: clients.logger
+                configuration: configuration, admin: admin, watch: clients.watch, timeout: clients.timeout, logger: clients.logger
             ).examine()
             if seen.topics.contains(where: { $0.name == clients.topics.deadLetters }) {
                 var clients = clients
@@ -80,7 +77,7 @@ struct DoctorReport: Encodable {
             seen.outage = [error.message, error.hint].compactMap(\.self).joined(separator: ": ")
         }
         self.seen = seen
-        findings = seen.findings(configuration, isRehearsal: isRehearsal)
+        findings = seen.findings(configuration)
         status = findings.map(\.severity.rawValue).max() ?? 0
     }
 

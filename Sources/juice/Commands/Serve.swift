@@ -73,6 +73,7 @@ struct ServeCommand: AsyncParsableCommand {
         let stop = EndingSignals.stopSignal()
         let logger = options.kafka.general.logger(default: .notice)
         var configuration = try options.configuration()
+        configuration.isRehearsal = dryRun
         do { try configuration.validate() } catch { throw Failure(error) }
         if dryRun { return try rehearse(configuration) }
         let readyFile = try options.readyFile.map { path throws(Failure) in try ReadyFile(path: path) }
@@ -115,7 +116,7 @@ struct ServeCommand: AsyncParsableCommand {
         guard configuration.capabilities.managesTopics, !configuration.bootstrapServers.isEmpty else {
             throw Failure(.usage, "--dry-run needs brokers that are not embedded", hint: "name them with --bootstrap-servers")
         }
-        let report = try DoctorReport(on: KafkaClients(options.kafka), configuration, isRehearsal: true)
+        let report = try DoctorReport(on: KafkaClients(options.kafka), configuration)
         for line in report.lines(.forStandardOutput()) { StandardOutput.line(line) }
         let isFit = report.status <= Finding.Severity.warning.rawValue
         StandardOutput.line(isFit ? "\nit can start, and read every partition" : "\nit cannot start, or not read every partition")

@@ -56,14 +56,15 @@ struct RealBrokerTests {
 
     @Test func aRehearsalFindsNothingWrongAndLeavesNothing() async throws {
         let cluster = try await TestCluster.real(partitionCount: 1)
-        let configuration = cluster.serviceConfiguration()
-        try await onThread { () throws -> Void in
+        var configuration = cluster.serviceConfiguration()
+        configuration.isRehearsal = true
+        try await onThread { [configuration] () throws -> Void in
             func worst(_ configuration: ServiceConfiguration) throws -> Finding.Severity? {
                 let watch = BrokerWatch(bootstrapServers: cluster.bootstrapServers, logger: quietLogger)
                 let examiner = Examiner(
                     configuration: configuration, admin: try cluster.makeAdmin(), watch: watch, timeout: .seconds(20),
-                    isRehearsal: true, logger: quietLogger)
-                return examiner.examine().findings(configuration, isRehearsal: true).first?.severity
+                    logger: quietLogger)
+                return examiner.examine().findings(configuration).first?.severity
             }
             var missing = configuration
             missing.topics = TopicNames(prefix: "test-missing.")

@@ -112,9 +112,10 @@ struct DoctorCommandTests {
         try await onThread {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
             let clients = KafkaClients.patient(broker.bootstrapServers)
-            let configuration = clients.service(group: "g", instanceID: "i", menu: .standard)
+            var configuration = clients.service(group: "g", instanceID: "i", menu: .standard)
+            configuration.isRehearsal = true
             for topic in Topic.allCases { try broker.createTopic(clients.topics[topic], partitionCount: 2) }
-            let report = try DoctorReport(on: clients, configuration, isRehearsal: true)
+            let report = try DoctorReport(on: clients, configuration)
             #expect(report.findings.isEmpty, "\(report.findings)")
             // The mock also counts records that were aborted.
             #expect(try Self.ends(clients).filter { $0.value > 0 }.map(\.key.topic).sorted() == clients.topics.all.sorted())
