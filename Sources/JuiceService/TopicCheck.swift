@@ -132,7 +132,12 @@ package struct TopicCheck: Sendable {
         wrongSettings(of: try cluster(admin, timeout: timeout))
     }
 
-    func wrongSettings(of cluster: Cluster) -> [Problem] { faults(of: neededSettings(cluster) + [cleanElection], in: cluster) }
+    /// Each topic has its own, so that another topic's does not make it a new one.
+    func wrongSettings(of cluster: Cluster) -> [Problem] {
+        (neededSettings(cluster) + [cleanElection]).flatMap { rule in
+            rule.topics.flatMap { faults(of: [Rule([$0], rule.setting, rule.fault)], in: cluster) }
+        }
+    }
 
     /// Asks in how many partitions stores live: the claims in the journal or, without any, the stock. Without any topic it asks for
     /// other prefixes.
@@ -201,13 +206,12 @@ package struct TopicCheck: Sendable {
         return tooSmall + faults(of: neededSettings(cluster), in: cluster)
     }
 
+    /// One problem for all topics that share a fault.
     private func faults(of rules: [Rule], in cluster: Cluster) -> [Problem] {
-        rules.flatMap { rule in
-            rule.topics.compactMap { name in
-                cluster[name].flatMap(rule.fault).map {
-                    Problem("topic \(name) \($0)", fix: configCommand([name], rule.setting))
-                }
-            }
+        rules.compactMap { rule in
+            let faulty = rule.topics.filter { cluster[$0].flatMap(rule.fault) != nil }
+            guard let fault = faulty.first.flatMap({ cluster[$0] }).flatMap(rule.fault) else { return nil }
+            return Problem("\(list(faulty)) with \(fault)", fix: configCommand(faulty, rule.setting))
         }
     }
 
@@ -225,6 +229,7 @@ package struct TopicCheck: Sendable {
                     fix: move(partitions: most, guide: "more-partitions")))
         }
         guard capabilities.managesTopics else { return warnings }
+        // May well be so on a broker for experiments.
         let few = names.all.filter { (cluster[$0]?.replicationFactor ?? 3) < 3 }
         if let fewest = few.compactMap({ cluster[$0]?.replicationFactor }).min() {
             warnings.append(
@@ -235,13 +240,7 @@ package struct TopicCheck: Sendable {
                         "kafka-reassign-partitions.sh --bootstrap-server \(bootstrapServers) --reassignment-json-file FILE --execute,"
                         + " with three replicas of each partition in FILE"))
         }
-        // One warning for all topics that share a fault. Few copies may well be on a broker for experiments.
-        return warnings
-            + (durableSettings + timeSettings).compactMap { rule in
-                let faulty = rule.topics.filter { cluster[$0].flatMap(rule.fault) != nil }
-                guard let fault = faulty.first.flatMap({ cluster[$0] }).flatMap(rule.fault) else { return nil }
-                return Problem("\(list(faulty)) with \(fault)", fix: configCommand(faulty, rule.setting))
-            }
+        return warnings + faults(of: durableSettings + timeSettings, in: cluster)
     }
 
     /// The number of partitions that stores live in decides where each store lives. So it never changes, whether the inputs are
@@ -269,7 +268,7 @@ package struct TopicCheck: Sendable {
         init(_ topics: [String], policy: String, _ reason: String) {
             self.init(topics, "cleanup.policy=\(policy)") {
                 guard let other = $0.cleanupPolicy, other != policy else { return nil }
-                return "has cleanup.policy=\(other), \(reason)"
+                return "cleanup.policy=\(other), \(reason)"
             }
         }
 
@@ -297,14 +296,14 @@ package struct TopicCheck: Sendable {
             Rule([names.results], policy: "delete", "which would leave one answer per store"),
             // Repeats of a command are detected by its answer, and position notes must outlast the window, too.
             Rule([names.results], "retention.ms", atLeast: Int(retention), { $0.retention }) {
-                "keeps answers for \($0) ms, but repeats of a command are to be known for \(window) ms, which takes \(retention) ms"
+                "retention.ms=\($0), but repeats of a command are to be known for \(window) ms, which takes \(retention) ms"
             },
             // A producer fills a batch of small records up to Kafka's default limit.
             Rule(coPartitioned, "max.message.bytes", atLeast: TopicPlan.defaultMaxMessageBytes, { $0.maxMessageBytes }) {
-                "takes batches up to \($0) bytes, fewer than the service sends"
+                "max.message.bytes=\($0), smaller than the batches that the service sends"
             },
             Rule([names.deadLetters], "max.message.bytes", atLeast: largest + TopicPlan.deadLetterRoom, { $0.maxMessageBytes }) {
-                "takes records up to \($0) bytes, but must be able to quote one of \(largest) bytes and say why"
+                "max.message.bytes=\($0), but it must be able to quote a record of \(largest) bytes and say why"
             },
         ]
     }

@@ -161,16 +161,15 @@ package final class BrokerWatch: Sendable {
     package func metadata(
         of topics: [String], from client: some MetadataClient, while isWorthWaiting: () -> Bool
     ) throws(KafkaError) -> ClusterMetadata {
-        while true {
+        try retrying(while: isWorthWaiting) { () throws(KafkaError) in
             do throws(KafkaError) {
                 let metadata = try client.metadata(topics: topics, timeout: .seconds(2))
                 if let error = metadata.topics.lazy.compactMap(\.error).first { throw error }
                 reached()
                 return metadata
             } catch {
-                guard error.remedy == .retry else { throw error }
-                if error.code.isFromBroker { reached() } else { failed() }
-                guard isWorthWaiting() else { throw error }
+                if error.remedy == .retry, error.code.isFromBroker { reached() } else if error.remedy == .retry { failed() }
+                throw error
             }
         }
     }

@@ -168,7 +168,7 @@ package final class Examiner {
 
     // MARK: - Cluster and topics
 
-    private func lookAtCluster() -> TopicCheck.Cluster? {
+    private func lookAtCluster() -> ClusterMetadata? {
         let names = topics.all + (configuration.capabilities.managesTopics ? Self.internalTopics : [])
         let metadata = ask("the cluster's description") { timeout throws(KafkaError) in
             try admin.metadata(topics: names, timeout: timeout)
@@ -176,7 +176,7 @@ package final class Examiner {
         guard let metadata else { return nil }
         seen.brokers = metadata.brokers.sorted { $0.id < $1.id }
         seen.topics = metadata.topics.filter { $0.error == nil }
-        guard configuration.capabilities.managesTopics else { return TopicCheck.Cluster(metadata: metadata) }
+        guard configuration.capabilities.managesTopics else { return metadata }
         let end = ContinuousClock.now + step
         for broker in seen.brokers {
             do throws(KafkaError) {
@@ -190,13 +190,13 @@ package final class Examiner {
                 seen.silence[broker.address] = fault ?? (error.code == .timedOut ? "no answer in time" : error.message)
             }
         }
-        return TopicCheck.Cluster(metadata: metadata)
+        return metadata
     }
 
     /// - Returns: how many partitions stores live in; nil if the journal's claims were not asked, so that it is not known what
     ///   belongs where.
-    private func lookAtTopics(_ cluster: TopicCheck.Cluster) -> Int32? {
-        var cluster = cluster
+    private func lookAtTopics(_ metadata: ClusterMetadata) -> Int32? {
+        var cluster = TopicCheck.Cluster(metadata: metadata)
         let own = topics.all.filter { cluster[$0] != nil }
         if configuration.capabilities.managesTopics, !own.isEmpty {
             let settings = ask("the topics' settings") { timeout throws(KafkaError) in
@@ -252,7 +252,7 @@ package final class Examiner {
 
     // MARK: - Partitions
 
-    private func lookAtPartitions(_ cluster: TopicCheck.Cluster, _ stores: Int32?) throws(KafkaError) {
+    private func lookAtPartitions(_ cluster: ClusterMetadata, _ stores: Int32?) throws(KafkaError) {
         func count(_ topic: Topic) -> Int32 { Int32(clamping: cluster[topics[topic]]?.partitionCount ?? 0) }
         let storeCount = stores ?? count(.stock)
         let inputs = InputAssignment(

@@ -144,12 +144,12 @@ extension TopicCheck.Cluster {
         #expect(lines([]).isEmpty)
         let logged = lines([compacted])
         #expect(logged.count == 1)
-        #expect(logged.first?.hasPrefix("critical topic juice.results has cleanup.policy=compact") == true, "\(logged)")
+        #expect(logged.first?.hasPrefix("critical topic juice.results with cleanup.policy=compact") == true, "\(logged)")
         #expect(lines([compacted]).isEmpty)
         #expect(lines([compacted, ("juice.orders", "unclean.leader.election.enable=true")]).count == 1)
         let right = lines([("juice.orders", "unclean.leader.election.enable=true")])
         #expect(right.count == 1)
-        #expect(right.first?.hasPrefix("notice no longer: topic juice.results has") == true, "\(right)")
+        #expect(right.first?.hasPrefix("notice no longer: topic juice.results with") == true, "\(right)")
     }
 
     // MARK: - Problems
