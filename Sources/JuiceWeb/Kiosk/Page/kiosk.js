@@ -45,26 +45,22 @@ function commandChanged(command) {
 
 // MARK: A fruit is short
 
-let shortAnswer = null;
+let missing = [];
 
+// While it is open, the language cannot be changed.
 function askToEdit(answer) {
-  shortAnswer = answer;
-  showQuestion();
-  if (!$("shortage").open) $("shortage").showModal();
-}
-
-function showQuestion() {
+  ({ missing } = answer);
   const canEdit = menu.secrets.length > 0;
   $("shortage-yes").hidden = !canEdit;
   $("shortage-no").textContent = words.text(canEdit ? "no" : "ok");
-  if (!shortAnswer) return;
   $("shortage-text").textContent = words.text(canEdit ? "editQuestion" : "askStaff");
-  $("shortage-detail").textContent = words.shortDetail(shortAnswer.missing);
+  $("shortage-detail").textContent = words.shortDetail(missing);
+  if (!$("shortage").open) $("shortage").showModal();
 }
 $("shortage-no").addEventListener("click", () => $("shortage").close());
 $("shortage-yes").addEventListener("click", () => {
   $("shortage").close();
-  goTo("stock", shortAnswer.missing[0].fruit);
+  goTo("stock", missing[0].fruit);
 });
 
 // MARK: Screens
@@ -188,9 +184,7 @@ function showWords() {
   for (const element of all("[data-label]")) element.ariaLabel = words.text(element.dataset.label);
   for (const button of all("[data-language]")) button.ariaPressed = button.dataset.language === known.language;
   clearApplied();
-  for (const show of [
-    showCards, showOrders, showStores, showStock, showBoard, showAnswers, showLink, showQuestion, showStaff,
-  ]) show();
+  for (const show of [showCards, showOrders, showStores, showStock, showBoard, showAnswers, showLink, showStaff]) show();
 }
 for (const button of document.querySelectorAll("[data-language]")) {
   button.addEventListener("click", () => {

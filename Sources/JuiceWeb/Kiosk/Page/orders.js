@@ -9,51 +9,34 @@ const storageName = "juice-orders";
 // The oldest are dropped first.
 const mostOrders = 500;
 const rows = new Map();
-// By id, oldest first. The state of an order is open (its answer is not known), made, cancelling, cancelled, or kept: its
-// cancel was rejected. An order also has whether it was made, once that is known, and how its cancel ended: its answer or its
-// refusal.
+// By id, oldest first. An order has whether it was made, once that is known, and the state of its cancel, if it has one, with the
+// answer or the refusal.
 const orders = new Map(restored(storageName).map((order) => [order.id, order]));
 
+// Open (the answer is not known), made, cancelling, cancelled, or kept: the cancel was rejected, and a repeat would be, too.
+function stateOf({ isMade, cancel }) {
+  if (cancel?.answer) return [cancel.answer.type, cancel.answer.was].includes("cancelled") ? "cancelled" : "kept";
+  return cancel && !["refused", "stopped"].includes(cancel.state) ? "cancelling" : isMade ? "made" : "open";
+}
+
 // Follows the page's orders and cancels.
-export function orderChanged(command) {
-  if (command.kind === "order") follow(command);
-  if (command.kind === "cancel") followCancel(command);
-  showOrders();
-}
-
-function follow({ id, store, content, at, state, answer }) {
+export function orderChanged({ kind, id, store, content, at, state, answer, refusal }) {
   const order = orders.get(id);
-  if (!order) {
-    if (state === "sending") orders.set(id, { id, store, items: content.items, at, state: "open" });
-  } else if (answer || state === "refused") {
+  if (kind === "order" && !order && state === "sending") orders.set(id, { id, store, items: content.items, at });
+  if (kind === "order" && order && (answer || state === "refused")) {
     order.isMade = answer?.type === "juiceMade" || answer?.was === "made";
-    if (order.state === "open") settle(order);
   }
-}
-
-// Shows an order as what it is without a cancel.
-function settle(order) {
-  order.state = order.isMade ? "made" : "open";
-  // It was not made, so there is nothing to cancel.
-  if (order.isMade === false) orders.delete(order.id);
-}
-
-function followCancel({ id, state, answer, refusal }) {
-  const order = orders.get(id);
-  if (!order) return;
-  const isDone = ["answered", "refused", "stopped"].includes(state);
-  if (isDone) order.cancel = answer ? { answer } : state === "refused" ? { refusal } : {};
-  if (!isDone) order.state = "cancelling";
-  // A repeat of the cancel would get the same answer.
-  else if (answer) order.state = answer.type === "cancelled" || answer.was === "cancelled" ? "cancelled" : "kept";
-  else settle(order);
-  // A cancelled id is dead, so its order needs no answer.
-  if (order.state === "cancelled") commands.drop("order", id);
+  if (kind === "cancel" && order) {
+    order.cancel = { state, answer, refusal: state === "refused" ? refusal : null };
+    // A cancelled id is dead, so its order needs no answer.
+    if (stateOf(order) === "cancelled") commands.drop("order", id);
+  }
+  showOrders();
 }
 
 function makeRow(order) {
   const row = new OwnOrder(() => {
-    if (order.state === "open" || order.state === "made") commands.send("cancel", order.store, { cancel: true }, { id: order.id });
+    if (["open", "made"].includes(stateOf(order))) commands.send("cancel", order.store, { cancel: true }, { id: order.id });
   });
   rows.set(order.id, row);
   $("own-orders").prepend(row.element);
@@ -63,7 +46,9 @@ function makeRow(order) {
 export function showOrders() {
   const oldest = now() - menu.duplicateWindow * 1000;
   for (const order of [...orders.values()]) {
-    if (order.at < oldest || orders.size > mostOrders) orders.delete(order.id);
+    // An order that was not made has nothing to cancel.
+    const isUnmade = order.isMade === false && stateOf(order) === "open";
+    if (isUnmade || order.at < oldest || orders.size > mostOrders) orders.delete(order.id);
   }
   for (const [id, row] of rows) {
     if (orders.has(id)) continue;
@@ -72,7 +57,7 @@ export function showOrders() {
     rows.delete(id);
   }
   for (const order of orders.values()) {
-    (rows.get(order.id) ?? makeRow(order)).show(words, order, clock(order.at));
+    (rows.get(order.id) ?? makeRow(order)).show(words, { ...order, state: stateOf(order) }, clock(order.at));
   }
   $("orders").hidden = orders.size === 0 || known.screen !== "order";
   keep(storageName, [...orders.values()]);

@@ -171,7 +171,7 @@ export function drawChart(place, words, { made, outOfStock }) {
   const bar = (kind) => (count, index) => {
     const size = (count / most) * (height / 2 - 1);
     const y = kind === "made" ? height / 2 - 1 - size : height / 2 + 1;
-    return make("rect", { x: index * step + gap / 2, width: step - gap, rx: 2, y, height: size, class: kind });
+    return make("rect", { x: index * step + gap / 2, width: step - gap, rx: 2, y, height: size, class: `is-${kind}` });
   };
   place.replaceChildren(
     make("p", { className: "scale" }, ...[most, 0, most].map((count) => make("span", { text: words.number(count) }))),

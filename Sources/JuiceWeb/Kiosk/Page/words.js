@@ -122,7 +122,7 @@ export class Words {
 
   // How a command ended.
   outcome({ answer, refusal } = {}) {
-    return answer ? this.answer(answer) : refusal ? this.refused(refusal.code) : "";
+    return answer ? this.answer(answer) : refusal ? this.text("refused", this.text(refusal.code)) : "";
   }
 
   // How many juices are in the basket.
@@ -136,8 +136,6 @@ export class Words {
     const why = by !== "proxy" ? status === 429 ? "tooManyOrders" : "notSent" : status === 0 ? "proxyRedirects" : "proxyAnswers";
     return `${this.text(why, status)} ${this.text("tryingAgain", wait)}`;
   }
-
-  refused(code) { return this.text("refused", this.text(code)); }
 
   shortDetail(missing) {
     return missing.map(({ fruit, needed, inStock }) => this.#say(
