@@ -71,9 +71,9 @@ public final class TransactionSession {
     /// a late copy may commit another transaction of the same producer half-done.
     public private(set) var hasLostConnection = false
 
-    /// How long a set waits while the coordinator cannot end a transaction left open under one of its ids. An id may be stuck for
-    /// as long as a partition has no leader, and another set serves as well.
-    private static let decisionTimeout = Duration.seconds(1)
+    /// How long a set or a fence waits while the coordinator cannot end a transaction left open under one of its ids. An id may be
+    /// stuck for as long as a partition has no leader, and another set serves as well.
+    fileprivate static let decisionTimeout = Duration.seconds(1)
     /// How often a waiting call looks whether brokers confirm anything.
     private static let step = Duration.milliseconds(100)
 
@@ -426,7 +426,6 @@ private final class TransactionalProducer {
 public final class ProducerFence {
     private let configuration: KafkaConfiguration
     private let hooks: ClientHooks
-    private let decisionTimeout: Duration
     private var fenced: Set<String> = []
     /// The clients that ask for the ids not fenced yet.
     private var asking: [TransactionalProducer] = []
@@ -434,11 +433,8 @@ public final class ProducerFence {
     /// How many ask at the same time: each has threads and connections of its own.
     private static let mostClients = 24
 
-    /// A fence that waits for an id as long as `decisionTimeout` while the coordinator cannot end the transaction left open under
-    /// it. The configuration's `transaction.timeout.ms` stays with the id until its owner is back.
-    public init(configuration: KafkaConfiguration, hooks: ClientHooks, decisionTimeout: Duration = .seconds(1)) {
-        (self.configuration, self.hooks, self.decisionTimeout) = (configuration, hooks, decisionTimeout)
-    }
+    /// A fence of no id yet. The configuration's `transaction.timeout.ms` stays with each until its owner is back.
+    public init(configuration: KafkaConfiguration, hooks: ClientHooks) { (self.configuration, self.hooks) = (configuration, hooks) }
 
     /// Fences the producers of these ids, except those that an earlier call has fenced.
     ///
@@ -455,7 +451,8 @@ public final class ProducerFence {
             let room = max(0, Self.mostClients - asking.count)
             for id in ids.subtracting(known).sorted().prefix(room) {
                 asking.append(
-                    try TransactionalProducer(id: id, configuration: configuration, hooks: hooks, decisionTimeout: decisionTimeout))
+                    try TransactionalProducer(
+                        id: id, configuration: configuration, hooks: hooks, decisionTimeout: TransactionSession.decisionTimeout))
             }
             guard !asking.isEmpty else { return undecided }
             defer { for producer in asking { producer.handle.poll(timeout: .zero) } }

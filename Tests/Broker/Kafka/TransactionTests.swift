@@ -342,7 +342,7 @@ import Testing
     @Test func anIDThatCannotBeTakenOverHoldsUpNoOther() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.refusing("three")
-            let fence = ProducerFence(configuration: broker.client(), hooks: quietHooks, decisionTimeout: .milliseconds(300))
+            let fence = ProducerFence(configuration: broker.client(), hooks: quietHooks)
             #expect(try fence.fence(["one", "two"], timeout: minute).isEmpty)
             var undecided: Set<String> = []
             repeating(until: { !undecided.isEmpty }) {
