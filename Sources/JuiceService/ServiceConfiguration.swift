@@ -148,8 +148,8 @@ package struct ServiceConfiguration: Sendable {
 
     /// The instance in the transactional ids of anchors.
     static let anchorInstance = "anchor"
-    /// The transactional id with which a start finds out what it may do.
-    var checkID: String { "\(group)/check" }
+    /// The transactional id with which a start finds out what it may do: its own, so that others may start at the same time.
+    var checkID: String { "\(group)/\(instanceID)/check" }
 
     /// How many sets of producers a worker takes in turn. Brokers remember each id for a week, and an id whose transaction cannot
     /// be ended must not stop the worker.
