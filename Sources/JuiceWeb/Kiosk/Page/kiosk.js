@@ -6,7 +6,7 @@ import "/find.js";
 import { placeCards, showCard, showCards } from "/cards.js";
 import { setTime } from "/commands.js";
 import { orderChanged, showOrders } from "/orders.js";
-import { $, commands, isStore, known, menu, speak, terminal, words } from "/state.js";
+import { $, commands, isStore, known, menu, terminal, words } from "/state.js";
 import { browser, keep, restored } from "/storage.js";
 import { clearApplied, clearRows, focusRow, letIn, showApplied, showRows, showStaff } from "/stock.js";
 import { handlers, listen } from "/stream.js";
@@ -177,18 +177,19 @@ function showLink() {
 }
 
 function showWords() {
-  document.documentElement.lang = known.language;
+  document.documentElement.lang = words.language;
   document.title = words.text("title");
   const all = (selector) => document.querySelectorAll(selector);
   for (const element of all("[data-text]")) element.textContent = words.text(element.dataset.text);
   for (const element of all("[data-label]")) element.ariaLabel = words.text(element.dataset.label);
-  for (const button of all("[data-language]")) button.ariaPressed = button.dataset.language === known.language;
+  for (const button of all("[data-language]")) button.ariaPressed = button.dataset.language === words.language;
   clearApplied();
   for (const show of [showCards, showOrders, showStores, showStock, showBoard, showAnswers, showLink, showStaff]) show();
 }
 for (const button of document.querySelectorAll("[data-language]")) {
   button.addEventListener("click", () => {
-    speak(button.dataset.language);
+    words.language = button.dataset.language;
+    browser.write("juice-language", words.language);
     showWords();
     // Where there is room for one language only, the focus moves to the other.
     if (!button.offsetParent) document.querySelector("[data-language][aria-pressed=false]").focus();

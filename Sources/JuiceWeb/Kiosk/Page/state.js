@@ -27,9 +27,6 @@ export const terminal = link.has("terminal") ? Number(link.get("terminal")) || 9
 if (terminal && restored(storageName).length === 0) forgetAll();
 
 export const known = {
-  // The visitor's choice, the kiosk's setting, or the browser's language.
-  language: [browser.read("juice-language"), menu.language, ...navigator.languages.map((one) => one.slice(0, 2)), "en"]
-    .find((one) => one === "en" || one === "ko"),
   store: [link.get("store"), browser.read("juice-store"), menu.stores[0]].find(isStore),
   stores: [],
   levels: new Map(),
@@ -46,10 +43,7 @@ export const known = {
 };
 export const commands = new Commands(menu.duplicateWindow);
 
-export let words = new Words(menu, known.language);
-
-export function speak(language) {
-  known.language = language;
-  browser.write("juice-language", language);
-  words = new Words(menu, language);
-}
+// In the visitor's choice of language, the kiosk's setting, or the browser's language.
+export const words = new Words(menu,
+  [browser.read("juice-language"), menu.language, ...navigator.languages.map((one) => one.slice(0, 2)), "en"]
+    .find((one) => one === "en" || one === "ko"));
