@@ -166,8 +166,9 @@ package struct Kiosk: Service {
     /// The store that the request is about, as a record's key says it.
     private func store(of request: Request) throws(Refusal) -> String {
         let store = request.uri.queryParameters["store"].map(String.init) ?? StoreID.main
-        guard (1...StoreID.maximumLength).contains(store.utf8.count) else {
-            throw .badRequest("a store's id has from 1 to \(StoreID.maximumLength) bytes")
+        // What decodes to no text is not some other store.
+        guard (1...StoreID.maximumLength).contains(store.utf8.count), !store.contains("\u{FFFD}") else {
+            throw .badRequest("a store's id has from 1 to \(StoreID.maximumLength) bytes of UTF-8")
         }
         return store
     }

@@ -122,7 +122,7 @@ struct KioskRoutesTests {
             try site.expect(413, "/api/orders", order.replacing("kiwi", with: String(repeating: "x", count: 9000)))
             try site.expect(400, "/api/orders", "{}")
             try site.expect(404, "/nowhere", "{}")
-            try site.expect(400, "/api/orders?store=", order)
+            for store in ["", "%FF", "a%C3"] { try site.expect(400, "/api/orders?store=\(store)", order) }
             try site.expect(404, "/api/orders/o-1", order)
         }
         // Which of them are logged depends on the seconds; the others never are.
