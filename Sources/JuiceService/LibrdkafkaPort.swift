@@ -93,7 +93,16 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         metrics?.abandoned()
         transactions.drop()
         fence = nil
-        member?.consumer.close()
+        member?.consumer.close(handsOver: hasOtherInstances)
+    }
+
+    /// Whether the group has members of other instances. Only then is it left: the first to join a group that is empty waits for
+    /// `group.initial.rebalance.delay.ms`, while a static member that comes back has its partitions again at once.
+    private var hasOtherInstances: Bool {
+        guard configuration.capabilities.managesTopics else { return false }
+        let own = (0..<configuration.workers).map { configuration.groupConsumer(worker: $0)["group.instance.id"] }
+        let members = try? member?.consumer.describeGroup(timeout: .milliseconds(500)).members
+        return members?.contains { !own.contains($0.instanceID) } ?? false
     }
 
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {

@@ -263,19 +263,43 @@ public final class Consumer {
         }
     }
 
-    /// Stops reading and leaves the group, if it is in one; a static member (`group.instance.id`, KIP-345) keeps its assignment
-    /// until the session times out. It waits for brokers only briefly. Closing again does nothing.
-    public func close() {
+    /// Stops reading and leaves the group, if it is in one. It waits for brokers only briefly. Closing again does nothing.
+    ///
+    /// - Parameter handsOver: whether a static member (`group.instance.id`, KIP-345) leaves, too, so that others get its partitions
+    ///   at once. By default it keeps them until its session times out.
+    public func close(handsOver: Bool = false) {
         guard !isClosed else { return }
         isClosed = true
         // If an assignment is still queued, rd_kafka_consumer_close delivers it too late for the callback to answer: librdkafka
         // 2.0.2 would wait forever.
         for _ in 0..<10 { discard() }
         nonisolated(unsafe) let handle = handle
-        ClientEnd.run { rd_kafka_consumer_close(handle.pointer) }
+        let leavesFirst = handsOver && !handle.hasStopped
+        ClientEnd.run {
+            if leavesFirst { Self.leaveGroup(handle.pointer) }
+            rd_kafka_consumer_close(handle.pointer)
+        }
     }
 
-    // MARK: - Committed offsets
+    /// Closing lets a static member stay in its group. To unsubscribe does not, but only once its revocation is served.
+    private static func leaveGroup(_ client: OpaquePointer) {
+        rd_kafka_unsubscribe(client)
+        let deadline = ContinuousClock.now + ClientEnd.patience
+        while .now < deadline {
+            // It forgets its id when it asks to leave. Closing waits for the answer.
+            let id = rd_kafka_memberid(client)
+            defer { rd_kafka_mem_free(client, id) }
+            guard let id, id.pointee != 0 else { return }
+            if let record = rd_kafka_consumer_poll(client, 10) { rd_kafka_message_destroy(record) }
+        }
+    }
+
+    // MARK: - The group
+
+    /// The members of the group that `group.id` names, as ``Admin/describe(group:timeout:)``.
+    public func describeGroup(timeout: Duration) throws(KafkaError) -> ConsumerGroup {
+        try handle.describe(group: configuration["group.id"] ?? "", timeout: timeout)
+    }
 
     /// What the group has committed for these partitions, if anything. With `isolation.level=read_committed` the broker answers
     /// only once no open transaction includes offsets of them (KIP-447).

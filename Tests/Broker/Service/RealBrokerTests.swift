@@ -120,6 +120,24 @@ struct RealBrokerTests {
         try await serveClientsWithAnyPartitioner(TestCluster.real(partitionCount: 5), workers: 2)
     }
 
+    /// A static member that only closes keeps its partitions for 15 s.
+    @Test func anInstanceThatStopsHandsOverToOthersAndElseStaysAMember() async throws {
+        let cluster = try await TestCluster.real()
+        let one = cluster.serviceConfiguration(instanceID: "one")
+        let two = cluster.serviceConfiguration(instanceID: "two", workers: 2)
+        let members = { @Sendable () -> Set<String?> in
+            let group = try? cluster.makeAdmin().describe(group: one.group, timeout: .seconds(10))
+            return Set(group?.members.map(\.instanceID) ?? [])
+        }
+        let mayEnd = Mutex(false)
+        async let first: Void = withRunningService(one) { _ in #expect(wait { mayEnd.withLock(\.self) }) }
+        try await withRunningService(two) { events in #expect(wait { events.isRestored && members().count == 3 }) }
+        #expect(try await onThread { members() } == ["one-0"])
+        mayEnd.withLock { $0 = true }
+        try await first
+        #expect(try await onThread { members() } == ["one-0"])
+    }
+
     @Test func aRepeatIsKnownToAnotherInstanceAfterARestart() async throws {
         let cluster = try await TestCluster.real()
         for (round, instance) in ["one", "one", "two"].enumerated() {
