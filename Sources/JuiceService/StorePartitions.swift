@@ -79,7 +79,6 @@ extension Consumer {
     }
 
     private func logs(of topic: ClusterMetadata.Topic, timeout: Duration) throws(KafkaError) -> [TopicPartition: Range<Offset>] {
-        let partitions = topic.partitions.map { TopicPartition(topic: topic.name, partition: $0.number) }
-        return try watermarks(of: partitions, timeout: timeout).filter { !$0.value.isEmpty }
+        try watermarks(of: topic.places, timeout: timeout).filter { !$0.value.isEmpty }
     }
 }

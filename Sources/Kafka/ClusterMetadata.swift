@@ -27,6 +27,8 @@ public struct ClusterMetadata: Sendable {
         public var partitionCount: Int { partitions.count }
         /// The number of replicas of each partition.
         public var replicationFactor: Int { partitions.first?.replicas.count ?? 0 }
+        /// All of its partitions.
+        package var places: [TopicPartition] { partitions.map { TopicPartition(topic: name, partition: $0.number) } }
     }
 
     /// One partition of a topic, and the ids of its brokers.

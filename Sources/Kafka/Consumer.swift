@@ -84,8 +84,7 @@ public final class Consumer {
     public func subscribe(to topics: [String]) throws(KafkaError) {
         (isReading, subscription) = (true, topics)
         let list = PartitionList(topics.map { TopicPartition(topic: $0, partition: -1) })
-        let code = list.withPointer { rd_kafka_subscribe(handle.pointer, $0) }
-        if let error = KafkaError(code) { throw error }
+        try list.lend { rd_kafka_subscribe(handle.pointer, $0) }
     }
 
     /// Reads exactly these partitions from these offsets, in place of any earlier assignment.
@@ -99,8 +98,7 @@ public final class Consumer {
         topics = Set(offsets.keys.lazy.map(\.topic))
         (assigned, unreported) = (offsets, offsets.keys.filter { unparsable[$0] == offsets[$0] })
         let list = PartitionList(offsets: offsets.filter { unparsable[$0] != $1 })
-        let code = list.withPointer { rd_kafka_assign(handle.pointer, $0) }
-        if let error = KafkaError(code) { throw error }
+        try list.lend { rd_kafka_assign(handle.pointer, $0) }
         awaitStops()
     }
 
@@ -205,9 +203,9 @@ public final class Consumer {
     /// Up to where each partition has been read.
     private var positions: [TopicPartition: Offset] {
         let list = PartitionList(assigned.keys)
-        _ = list.withPointer { rd_kafka_position(handle.pointer, $0) }
-        let read = (try? list.offsets()) ?? [:]
-        return assigned.merging(read) { max($0, $1) }
+        try? list.lend { rd_kafka_position(handle.pointer, $0) }
+        let read = (try? list.committed()) ?? [:]
+        return assigned.merging(read.mapValues(\.offset)) { max($0, $1) }
     }
 
     private func receive(into start: Int, count: Int, timeout: Duration) -> Int {
@@ -258,9 +256,7 @@ public final class Consumer {
             throw metadata.topics.lazy.compactMap(\.error).first
                 ?? KafkaError(code: .unknownTopic, message: "topic \(missing) does not exist")
         }
-        return metadata.topics.flatMap { topic in
-            topic.partitions.map { TopicPartition(topic: topic.name, partition: $0.number) }
-        }
+        return metadata.topics.flatMap(\.places)
     }
 
     /// Stops reading and leaves the group, if it is in one. It waits for brokers only briefly. Closing again does nothing.
@@ -306,12 +302,17 @@ public final class Consumer {
     public func committed(
         _ partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
+        try lookUp(PartitionList(partitions)) { rd_kafka_committed(handle.pointer, $0, timeout.milliseconds) }
+    }
+
+    /// Has librdkafka look something up for each partition of a list.
+    private func lookUp(
+        _ list: PartitionList, _ call: PartitionList.Call
+    ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
         // librdkafka reports an error for an empty list.
-        guard !partitions.isEmpty else { return [:] }
+        guard !list.isEmpty else { return [:] }
         if handle.hasStopped { try recover() }
-        let list = PartitionList(partitions)
-        let code = list.withPointer { rd_kafka_committed(handle.pointer, $0, timeout.milliseconds) }
-        if let error = KafkaError(code) { throw error }
+        try list.lend(to: call)
         return try list.committed()
     }
 
@@ -320,9 +321,7 @@ public final class Consumer {
         // The call without a queue waits for the coordinator as long as it takes.
         let queue = rd_kafka_queue_new(handle.pointer)
         defer { rd_kafka_queue_destroy(queue) }
-        let list = PartitionList(offsets)
-        let code = list.withPointer { rd_kafka_commit_queue(handle.pointer, $0, queue, nil, nil) }
-        if let error = KafkaError(code) { throw error }
+        try PartitionList(offsets).lend { rd_kafka_commit_queue(handle.pointer, $0, queue, nil, nil) }
         guard let event = rd_kafka_queue_poll(queue, timeout.milliseconds) else { throw .noAnswer }
         defer { rd_kafka_event_destroy(event) }
         if let error = KafkaError(rd_kafka_event_error(event)) { throw error }
@@ -332,7 +331,7 @@ public final class Consumer {
     /// the refusal and rejoins. librdkafka begins no assignment before the answer.
     public func publish(_ offsets: [TopicPartition: CommittedOffset]) {
         guard !offsets.isEmpty else { return }
-        _ = PartitionList(offsets).withPointer { rd_kafka_commit(handle.pointer, $0, 1) }
+        try? PartitionList(offsets).lend { rd_kafka_commit(handle.pointer, $0, 1) }
     }
 
     // MARK: - Offsets in the log
@@ -371,14 +370,11 @@ public final class Consumer {
     private func listOffsets(
         at times: [(TopicPartition, Int64)], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
-        // librdkafka reports an error for an empty list.
-        guard !times.isEmpty else { return [:] }
-        if handle.hasStopped { try recover() }
-        let list = PartitionList(offsets: times)
-        let code = list.withPointer { rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds) }
         do throws(KafkaError) {
-            if let error = KafkaError(code) { throw error }
-            return try list.offsets()
+            let found = try lookUp(PartitionList(offsets: times)) {
+                rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds)
+            }
+            return found.mapValues(\.offset)
         } catch {
             // The leader does not know the partition yet, or no longer. If the topic is gone, its metadata says so.
             throw error.code == .unknownTopicOrPartition ? error.with(\.isRetriable, true) : error
@@ -400,7 +396,7 @@ private func rebalanceCallback(
     if code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
         let partitions = UnsafePointer(list).partitions
         context.rebalances.withLock { $0.append(.assigned(partitions)) }
-        _ = PartitionList([TopicPartition]()).withPointer { rd_kafka_assign(client, $0) }
+        try? PartitionList([TopicPartition]()).lend { rd_kafka_assign(client, $0) }
     } else {
         let isRevocation = code == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS
         context.rebalances.withLock { $0.append(.revoked(isRevocation ? nil : KafkaError(code))) }

@@ -59,10 +59,16 @@ final class PartitionList {
 
     deinit { rd_kafka_topic_partition_list_destroy(pointer) }
 
+    var isEmpty: Bool { withExtendedLifetime(self) { pointer.pointee.cnt == 0 } }
+
+    typealias Call = (UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) -> rd_kafka_resp_err_t
+
     /// Lends the list to a C call. Swift may release the list after its last visible use, and the use of a pointer taken out of it
     /// does not count.
-    func withPointer<Result>(_ body: (UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) -> Result) -> Result {
-        withExtendedLifetime(self) { body(pointer) }
+    ///
+    /// - Throws: the error that the call returns.
+    func lend(to call: Call) throws(KafkaError) {
+        if let error = KafkaError(withExtendedLifetime(self) { call(pointer) }) { throw error }
     }
 
     /// What the list says of each partition that has an offset.
@@ -79,9 +85,6 @@ final class PartitionList {
         }
         return committed
     }
-
-    /// The same, without metadata.
-    func offsets() throws(KafkaError) -> [TopicPartition: Offset] { try committed().mapValues(\.offset) }
 }
 
 extension UnsafePointer<rd_kafka_topic_partition_list_t> {
