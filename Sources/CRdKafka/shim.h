@@ -7,8 +7,8 @@
 
 /* What Swift cannot do: call variadic C functions. And one shortcut around librdkafka. */
 
-/* On success librdkafka owns `headers`; on failure they are still the caller's. A timestamp of 0 is now. */
-static inline rd_kafka_resp_err_t crdkafka_produce_with_headers(
+/* On success librdkafka owns `headers`, if any; on failure they are still the caller's. A timestamp of 0 is now. */
+static inline rd_kafka_resp_err_t crdkafka_produce(
     rd_kafka_t *rk, rd_kafka_topic_t *topic, int32_t partition,
     const void *key, size_t key_size, const void *value, size_t value_size,
     rd_kafka_headers_t *headers, int64_t timestamp, void *opaque) {

@@ -147,23 +147,13 @@ final class ProducerTopic {
         partition: Int32?, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader],
         copying: HeaderList? = nil, timestamp: Int64? = nil, opaque: UnsafeMutableRawPointer? = nil
     ) throws(KafkaError) {
-        let number = partition ?? RD_KAFKA_PARTITION_UA
-        let (keyStart, valueStart) = (key.flatMap(nonNull), value.flatMap(nonNull))
-        if headers.isEmpty, copying == nil, timestamp == nil {
-            let result = rd_kafka_produce(
-                pointer, number, RD_KAFKA_MSG_F_COPY, UnsafeMutableRawPointer(mutating: valueStart), value?.count ?? 0,
-                keyStart, key?.count ?? 0, opaque)
-            if result != 0 { throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory }
-        } else {
-            let list = headers.isEmpty && copying == nil ? nil : RecordHeader.makeList(headers, behind: copying)
-            let code = crdkafka_produce_with_headers(
-                handle.pointer, pointer, number, keyStart, key?.count ?? 0, valueStart, value?.count ?? 0, list, timestamp ?? 0,
-                opaque)
-            if let error = KafkaError(code) {
-                if let list { rd_kafka_headers_destroy(list) }
-                throw error
-            }
-        }
+        let list = headers.isEmpty && copying == nil ? nil : RecordHeader.makeList(headers, behind: copying)
+        let code = crdkafka_produce(
+            handle.pointer, pointer, partition ?? RD_KAFKA_PARTITION_UA, key.flatMap(nonNull), key?.count ?? 0,
+            value.flatMap(nonNull), value?.count ?? 0, list, timestamp ?? 0, opaque)
+        guard let error = KafkaError(code) else { return }
+        if let list { rd_kafka_headers_destroy(list) }
+        throw error
     }
 
     /// Hands records for one partition to librdkafka, which copies them and sets `err` of each. Returns how many it accepted.
