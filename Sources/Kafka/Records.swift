@@ -159,23 +159,14 @@ public struct RecordBatch: RandomAccessCollection {
         if position == messages.count, let failure { return .failure(failure.partition, failure.error) }
         guard let message = messages[position] else { return .failure(nil, .outOfMemory) }
         guard message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else { return .record(ConsumedRecord(message: message)) }
-        let partition = message.pointee.rkt.map {
-            TopicPartition(topic: String(cString: rd_kafka_topic_name($0)), partition: message.pointee.partition)
-        }
+        let (offset, partition) = (message.pointee.offset, message.pointee.rkt.map { _ in ConsumedRecord(message: message).place })
         if let partition, message.pointee.err == RD_KAFKA_RESP_ERR__PARTITION_EOF {
-            return .endOfPartition(partition, next: message.pointee.offset)
+            return .endOfPartition(partition, next: offset)
         }
-        return .failure(partition, Self.error(of: message, at: partition))
-    }
-
-    /// librdkafka's message, prefixed with the topic or partition it concerns.
-    private static func error(of message: UnsafePointer<rd_kafka_message_t>, at partition: TopicPartition?) -> KafkaError {
         var reason = rd_kafka_message_errstr(message).map { String(cString: $0) }
-        if let partition {
-            let name = partition.partition < 0 ? partition.topic : partition.description
-            reason = "\(name): \(reason ?? "")"
-        }
-        let offset = message.pointee.offset
-        return (KafkaError(message.pointee.err, message: reason) ?? .outOfMemory).with(\.offset, offset >= 0 ? offset : nil)
+        // Some errors concern a topic as a whole.
+        if let place = partition { reason = "\(place.partition < 0 ? place.topic : place.description): \(reason ?? "")" }
+        let error = KafkaError(message.pointee.err, message: reason) ?? .outOfMemory
+        return .failure(partition, error.with(\.offset, offset >= 0 ? offset : nil))
     }
 }

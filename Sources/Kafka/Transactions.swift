@@ -484,7 +484,7 @@ private final class DeliveryReports: ClientContext, @unchecked Sendable {
     func add(_ message: UnsafePointer<rd_kafka_message_t>) {
         let (partition, offset) = (message.pointee.partition, message.pointee.offset)
         guard message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
-            let place = TopicPartition(topic: String(cString: rd_kafka_topic_name(message.pointee.rkt)), partition: partition)
+            let place = ConsumedRecord(message: message).place
             return first.withLock { $0 = $0 ?? KafkaError(message.pointee.err)?.with(\.place, place) }
         }
         let topic = UInt(bitPattern: message.pointee.rkt)
