@@ -133,8 +133,8 @@ package final class ClientHandle {
         guard value.text != "false" else { return }
         rd_kafka_conf_set_ssl_cert_verify_cb(handle) { client, _, _, verdict, _, _, _, _, _, _ in
             guard let verdict else { return 0 }
-            guard let client, let context = ClientContext.of(client) else { return verdict.pointee == 0 ? 1 : 0 }
-            return context.explainer.observeVerdict(verdict.pointee) ? 1 : 0
+            if let client { ClientContext.of(client)?.explainer.observe(verdict: verdict.pointee) }
+            return verdict.pointee == 0 ? 1 : 0
         }
     }
 }

@@ -288,11 +288,9 @@ final class ErrorExplainer: Sendable {
         return nil
     }
 
-    /// Learns from OpenSSL's verdict on a certificate in a broker's chain, and returns whether the certificate is valid.
-    func observeVerdict(_ code: Int32) -> Bool {
-        guard code != 0 else { return true }
-        certificate.withLock { $0 = Self.fault(ofCertificate: code) }
-        return false
+    /// Learns from OpenSSL's verdict on a certificate in a broker's chain; 0 is valid.
+    func observe(verdict code: Int32) {
+        if code != 0 { certificate.withLock { $0 = Self.fault(ofCertificate: code) } }
     }
 
     func explained(_ error: KafkaError) -> KafkaError {
