@@ -37,16 +37,14 @@ extension ClientHandle {
     func describe(group name: String, timeout: Duration) throws(KafkaError) -> ConsumerGroup {
         // librdkafka must not end this request itself while it looks for the coordinator: once it has found it, it would drop the
         // request twice, which ends the process. So the request outlasts the caller's wait.
-        let event = try name.withCString { name in
-            var names: [UnsafePointer<CChar>?] = [name]
-            return Result { () throws(KafkaError) in
-                try request(
-                    RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, timeout: timeout, requestTimeout: .seconds(3_600)
-                ) { client, options, queue in
-                    rd_kafka_DescribeConsumerGroups(client, &names, names.count, options, queue)
-                }
+        let event = try request(
+            RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, timeout: timeout, requestTimeout: .seconds(3_600)
+        ) { client, options, queue in
+            name.withCString { name in
+                var names: [UnsafePointer<CChar>?] = [name]
+                rd_kafka_DescribeConsumerGroups(client, &names, names.count, options, queue)
             }
-        }.get()
+        }
         defer { rd_kafka_event_destroy(event) }
 
         var count = 0
