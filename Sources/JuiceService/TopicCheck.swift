@@ -211,7 +211,7 @@ package struct TopicCheck: Sendable {
         rules.compactMap { rule in
             let faulty = rule.topics.filter { cluster[$0].flatMap(rule.fault) != nil }
             guard let fault = faulty.first.flatMap({ cluster[$0] }).flatMap(rule.fault) else { return nil }
-            return Problem("\(list(faulty)) with \(fault)", fix: configCommand(faulty, rule.setting))
+            return Problem("\(list("topic", faulty)) with \(fault)", fix: configCommand(faulty, rule.setting))
         }
     }
 
@@ -234,7 +234,7 @@ package struct TopicCheck: Sendable {
         if let fewest = few.compactMap({ cluster[$0]?.replicationFactor }).min() {
             warnings.append(
                 Problem(
-                    "\(list(few)) with a replication factor of \(fewest): with fewer than 3, a broker that fails takes"
+                    "\(list("topic", few)) with a replication factor of \(fewest): with fewer than 3, a broker that fails takes"
                         + " orders and stock with it or stops the service",
                     fix:
                         "kafka-reassign-partitions.sh --bootstrap-server \(bootstrapServers) --reassignment-json-file FILE --execute,"
@@ -351,10 +351,6 @@ package struct TopicCheck: Sendable {
     }
 
     // MARK: - Texts
-
-    private func list(_ topics: [String]) -> String {
-        (topics.count == 1 ? "topic " : "topics ") + topics.joined(separator: ", ")
-    }
 
     private func configCommand(_ topics: [String], _ setting: String) -> String {
         let name = topics.count == 1 ? topics.joined() : "$topic"

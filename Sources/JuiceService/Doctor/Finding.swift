@@ -244,8 +244,9 @@ private func short(_ items: [String]) -> String {
     return items.prefix(most).joined(separator: ", ") + (items.count > most ? " and \(items.count - most) more" : "")
 }
 
-private func list(_ noun: String, _ numbers: [Int32]) -> String {
-    "\(noun)\(numbers.count > 1 ? "s" : "") \(short(numbers.map(String.init)))"
+/// The noun, in the plural if there are several, and what they are.
+func list(_ noun: String, _ items: [some CustomStringConvertible]) -> String {
+    "\(noun)\(items.count > 1 ? "s" : "") \(short(items.map(\.description)))"
 }
 
 extension ConsumerGroup.Member {
