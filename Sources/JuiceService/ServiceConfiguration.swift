@@ -26,9 +26,9 @@ package struct ServiceConfiguration: Sendable {
     /// What the brokers can do.
     package var capabilities: BrokerCapabilities
     /// How long, and how many at most, commands are remembered to detect repeats.
-    package var duplicateWindow: DuplicateWindow
+    package var duplicateWindow = DuplicateWindow.standard
     /// The most bytes of each partition's latest answers in memory, and as many of older ones that were read back.
-    package var answerBytes: Int
+    package var answerBytes = standardAnswerBytes
     /// Whether to start although another group serves the topics, whose instances then end.
     package var takesOver = false
     /// Whether a start creates the topics that are missing.
@@ -48,14 +48,12 @@ package struct ServiceConfiguration: Sendable {
 
     package init(
         bootstrapServers: String, group: String = "juice-maker", instanceID: String, workers: Int = 1,
-        topics: TopicNames = TopicNames(), menu: Menu = .standard, stores: ByteKeyTable? = nil, language: Language = .english,
-        kafkaProperties: [String: String] = [:], capabilities: BrokerCapabilities = .full,
-        duplicateWindow: DuplicateWindow = .standard, answerBytes: Int = standardAnswerBytes
+        topics: TopicNames = TopicNames(), menu: Menu = .standard, language: Language = .english,
+        kafkaProperties: [String: String] = [:], capabilities: BrokerCapabilities = .full
     ) {
-        (self.bootstrapServers, self.group, self.instanceID) = (bootstrapServers, group, instanceID)
-        (self.workers, self.topics, self.menu, self.stores, self.language) = (workers, topics, menu, stores, language)
+        (self.bootstrapServers, self.group, self.instanceID, self.workers) = (bootstrapServers, group, instanceID, workers)
+        (self.topics, self.menu, self.language) = (topics, menu, language)
         (self.kafkaProperties, self.capabilities) = (kafkaProperties, capabilities)
-        (self.duplicateWindow, self.answerBytes) = (duplicateWindow, answerBytes)
     }
 
     // MARK: - Clients
