@@ -325,17 +325,6 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         return undecided
     }
 
-    override func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {
-        try super.openChangelog(positions, isolation: isolation)
-        metrics?.restoring(remaining)
-    }
-
-    override func readChangelog() throws(LogError) -> ChangelogBatch {
-        let batch = try super.readChangelog()
-        metrics?.restoring(remaining)
-        return batch
-    }
-
     // MARK: - Transactions
 
     func initTransactions() throws(LogError) -> [String] {

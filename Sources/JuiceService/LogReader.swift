@@ -208,7 +208,7 @@ class LogReader: KafkaReadPort {
 
     // MARK: - Changelogs
 
-    func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {
+    final func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {
         try LogError.rethrowing { () throws(KafkaError) in
             try changelog?.stop()
             changelog = nil
@@ -220,7 +220,7 @@ class LogReader: KafkaReadPort {
         }
     }
 
-    func readChangelog() throws(LogError) -> ChangelogBatch {
+    final func readChangelog() throws(LogError) -> ChangelogBatch {
         guard let changelog else { return ChangelogBatch(records: [], ends: []) }
         let batch = try LogError.rethrowing { () throws(KafkaError) in try changelog.poll(timeout: .milliseconds(100)) }
         let records = engineRecords(of: batch, reusing: &spare) { changelogTopic(of: $0) }

@@ -76,11 +76,11 @@ final class WorkerMetrics {
         }
     }
 
-    /// Records what the worker holds in memory.
-    func record(_ state: HeldState) { for (gauge, field) in held { gauge.record(state[keyPath: field]) } }
-
-    /// How many offsets the restore under way still has to read.
-    func restoring(_ remaining: Offset) { restoreRemaining.record(remaining) }
+    /// Records what the worker holds in memory, and how many offsets the restore under way still has to read.
+    func record(_ state: HeldState, remaining: Offset) {
+        for (gauge, field) in held { gauge.record(state[keyPath: field]) }
+        restoreRemaining.record(remaining)
+    }
 
     // MARK: - Transactions
 

@@ -43,7 +43,7 @@ extension TestMetrics {
         for _ in 0..<1000 {
             cluster.writeAllMarkers()
             let step = worker.step()
-            metrics.record(worker.held)
+            metrics.record(worker.held, remaining: 0)
             if step == .idle { break }
         }
         let results = ["juice_made", "out_of_stock", "restocked", "rejected"]
