@@ -304,14 +304,9 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
 
     func confirmMembership(_ offsets: [InputPartition: GroupOffset]) throws(LogError) {
         guard let member else { return }
-        do throws(KafkaError) {
-            try member.consumer.commit(topics.commits(offsets))
-            watch.reached()
-        } catch {
-            if error.code.isHopeless { throw LogError(error) }
-            // A stale member learns from its next poll that it must rejoin.
-            throw LogError(error.remedy == .retry ? .retry : .startOver, error.description)
-        }
+        // A stale member, which has to start over, learns from its next poll that it must rejoin.
+        try LogError.rethrowing { () throws(KafkaError) in try member.consumer.commit(topics.commits(offsets)) }
+        watch.reached()
     }
 
     func fence(_ ids: Set<String>) throws(LogError) -> Set<String> {
