@@ -15,7 +15,6 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
     private let hooks: ClientHooks
     /// How many partitions stores live in, and how many the dead letters have: perhaps fewer.
     private let storePartitions, deadLetterPartitions: Int32
-    private let watch: BrokerWatch
     private let metrics: WorkerMetrics?
     private let clocks: ClockWatch?
 
@@ -55,7 +54,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         assignment: InputAssignment? = nil, watch: BrokerWatch, metrics: WorkerMetrics? = nil, clocks: ClockWatch? = nil,
         logger: Logger
     ) throws(KafkaError) {
-        (self.configuration, self.worker, self.watch) = (configuration, worker, watch)
+        (self.configuration, self.worker) = (configuration, worker)
         (self.storePartitions, self.deadLetterPartitions) = (storePartitions, deadLetterPartitions)
         (self.metrics, self.clocks) = (metrics, clocks)
         let hooks = ClientHooks(logger: logger, logCeiling: .info)

@@ -15,7 +15,7 @@ class LogReader: KafkaReadPort {
     /// Sees past undecided transactions.
     final let uncommitted: Consumer
     private let capabilities: BrokerCapabilities
-    private let watch: BrokerWatch
+    final let watch: BrokerWatch
     /// Brokers that do not answer. A request to them would delay the answers of the others.
     private let silent: Set<Int32>
     /// For lookups, which begin again with each attempt.
@@ -128,12 +128,10 @@ class LogReader: KafkaReadPort {
     /// Where the first transaction begins that is still open in the changelogs of these extents, before their ends. Waits a moment
     /// if there is one: brokers may be about to end it.
     final func openTransactions(in extents: [PartitionExtents]) throws(LogError) -> [ChangelogPosition] {
-        var ends: [TopicPartition: (log: ChangelogTopic, end: Offset)] = [:]
+        var ends: [TopicPartition: Offset] = [:]
         for extent in extents {
-            for log in ChangelogTopic.allCases {
-                let end = log == .stock ? extent.stock.upperBound : extent.results.upperBound
-                ends[topics[log.topic, extent.partition]] = (log, end)
-            }
+            ends[topics[.stock, extent.partition]] = extent.stock.upperBound
+            ends[topics[.results, extent.partition]] = extent.results.upperBound
         }
         let stable = try looking { timeout throws(KafkaError) in
             // This client reads nothing now, so it would go on asking leaders that are gone.
@@ -141,11 +139,7 @@ class LogReader: KafkaReadPort {
             // With read_committed, the end is the last stable offset.
             return try committed.endOffsets(of: Array(ends.keys), timeout: timeout)
         }
-        let open = stable.compactMap { place, offset in
-            ends[place].flatMap {
-                offset < $0.end ? ChangelogPosition(topic: $0.log, partition: place.partition, offset: offset) : nil
-            }
-        }
+        let open = stable.filter { place, offset in ends[place].map { offset < $0 } ?? false }.map { position(in: $0, at: $1) }
         if !open.isEmpty { Thread.sleep(forTimeInterval: 0.02) }
         return open.sorted { $0.partition < $1.partition }
     }
