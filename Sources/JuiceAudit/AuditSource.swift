@@ -6,18 +6,11 @@ package struct AuditRecord: Sendable {
     /// Milliseconds since 1970.
     package let timestamp: Int64
     package let key, value: [UInt8]?
-    package let headers: [AuditHeader]
+    package let headers: [MessageHeader]
 
-    package init(offset: Int64, timestamp: Int64, key: [UInt8]?, value: [UInt8]?, headers: [AuditHeader] = []) {
+    package init(offset: Int64, timestamp: Int64, key: [UInt8]?, value: [UInt8]?, headers: [MessageHeader] = []) {
         (self.offset, self.timestamp, self.key, self.value, self.headers) = (offset, timestamp, key, value, headers)
     }
-}
-
-package struct AuditHeader: Sendable, Hashable {
-    package let name: String
-    package let value: [UInt8]?
-
-    package init(_ name: String, _ value: [UInt8]?) { (self.name, self.value) = (name, value) }
 }
 
 extension Topic {

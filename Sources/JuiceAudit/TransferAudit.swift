@@ -130,7 +130,7 @@ extension AuditRecord {
     private static let truncatedHalf = 128 * 1024
 
     /// The headers that an answer must carry over from its command, of these headers.
-    var traces: [AuditHeader] {
+    var traces: [MessageHeader] {
         var room = Self.mostTraceBytes
         let fitting = headers.filter { header in
             let size = header.value?.count ?? 0
@@ -170,7 +170,7 @@ extension AuditRecord {
 
     private var mayBeRefused: Bool { size > 2 * Self.truncatedHalf }
 
-    private func with(key: [UInt8]?, value: [UInt8]?, _ headers: [AuditHeader]) -> AuditRecord {
+    private func with(key: [UInt8]?, value: [UInt8]?, _ headers: [MessageHeader]) -> AuditRecord {
         AuditRecord(offset: offset, timestamp: timestamp, key: key, value: value, headers: headers)
     }
 
@@ -182,7 +182,7 @@ extension AuditRecord {
 
     /// What the record's dead letter may hold: all of it or, if the broker refuses that, the beginnings, or nothing.
     func deadLetters(_ code: String) -> [Int] {
-        let header = AuditHeader(HeaderName.truncatedFrom, Array("\(size)".utf8))
+        let header = MessageHeader(name: HeaderName.truncatedFrom, value: "\(size)")
         let cut = [Self.truncatedHalf, 0].map { half in
             with(key: key.map { Array($0.prefix(half)) }, value: value.map { Array($0.prefix(half)) }, [header]).contents(code)
         }

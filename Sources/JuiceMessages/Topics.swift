@@ -195,6 +195,18 @@ extension Unicode.Scalar {
     }
 }
 
+/// One header of a record. Engine and audit import no Kafka, which has a type of its own for this.
+package struct MessageHeader: Hashable, Sendable {
+    /// A record may have several headers of the same name.
+    package let name: String
+    /// Nil is Kafka's null, which differs from empty.
+    package let value: [UInt8]?
+
+    package init(name: String, value: [UInt8]?) { (self.name, self.value) = (name, value) }
+
+    package init(name: String, value: String) { self.init(name: name, value: Array(value.utf8)) }
+}
+
 /// The names of the record headers that are part of the contract.
 public enum HeaderName {
     /// On a dead letter: the code of its ``DeadLetterReason``.

@@ -71,7 +71,7 @@ extension AuditTopics {
                 return span.records.filter { !strange.contains($0.offset) }.map { offset, record in
                     AuditRecord(
                         offset: offset, timestamp: record.timestamp, key: record.key?.bytes, value: record.value?.bytes,
-                        headers: record.headers.map { AuditHeader($0.name, $0.value) })
+                        headers: record.headers)
                 }
             }
         }

@@ -1,4 +1,5 @@
 import JuiceEngine
+import JuiceMessages
 
 /// One partition's log: records, and the markers that end their transactions.
 final class SimulatedPartition {

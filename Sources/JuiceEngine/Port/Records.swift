@@ -23,18 +23,6 @@ package enum ChangelogTopic: Sendable, CaseIterable {
     }
 }
 
-/// One header of a record. The engine imports no Kafka, which has a type of its own for this.
-package struct MessageHeader: Hashable, Sendable {
-    /// A record may have several headers of the same name.
-    package let name: String
-    /// Nil is Kafka's null, which differs from empty.
-    package let value: [UInt8]?
-
-    package init(name: String, value: [UInt8]?) { (self.name, self.value) = (name, value) }
-
-    package init(name: String, value: String) { self.init(name: name, value: Array(value.utf8)) }
-}
-
 /// A record that the engine reads. Key and value are views, valid until the next read.
 ///
 /// It holds no references, since each copy would count them. Few records have headers, so these are asked for when they are needed,

@@ -162,7 +162,7 @@ private final class KafkaAuditSource: AuditSource {
 extension AuditRecord {
     fileprivate init(_ record: ConsumedRecord) {
         let (key, value) = (record.key.map { Array($0) }, record.value.map { Array($0) })
-        let headers = record.headers.map { AuditHeader($0.name, $0.value) }
+        let headers = record.headers.map { MessageHeader(name: $0.name, value: $0.value) }
         self.init(offset: record.offset, timestamp: record.timestamp ?? 0, key: key, value: value, headers: headers)
     }
 }

@@ -169,7 +169,7 @@ import Testing
     func whatWasHandedOnMayHaveExpired(topic: Topic, lost: [String], problem: String) throws {
         var topics = Story.topics
         for place in lost { topics[place] = nil }
-        topics.add("dead-letters 0@9", nil, key: .some(nil), [AuditHeader("juice.resent.letter", nil)])
+        topics.add("dead-letters 0@9", nil, key: .some(nil), [MessageHeader(name: "juice.resent.letter", value: nil)])
         topics["dead-letters 0@9"] = topics["dead-letters 0@9"]?.with(timestamp: 9_000)
         for first in [[topic: Int64(5)], [:]] {
             let faults = try Audit(of: Source(topics.completed(), without: first), by: Story.rules).faults.map(\.description)

@@ -151,8 +151,8 @@ import Testing
         expect(try Audit(of: topics, by: Line.rules), ["the partition has no claim"])
     }
 
-    @Test(arguments: [([UInt8]("m".utf8), []), (nil, [Story.own])] as [([UInt8]?, [AuditHeader])])
-    func aNoteHasNeitherKeyNorHeaders(key: [UInt8]?, headers: [AuditHeader]) throws {
+    @Test(arguments: [([UInt8]("m".utf8), []), (nil, [Story.own])] as [([UInt8]?, [MessageHeader])])
+    func aNoteHasNeitherKeyNorHeaders(key: [UInt8]?, headers: [MessageHeader]) throws {
         try Case("a note", "results 0@8: the note has a key or headers") {
             $0["results 0@8"] = $0["results 0@8"]?.with(key: .some(key), headers: headers)
         }.check()

@@ -130,7 +130,7 @@ import Testing
             "its headers do not say where it is from, and why", "missing: orders 0@5"),
         letter("wrong code", [Story.own] + Story.reasons("missingID", 0, 5), "missing: orders 0@5", "wrong: dead-letters 0@0"),
         letter(
-            "cut without need", [AuditHeader("juice.truncated.from", Array("12".utf8))] + Story.reasons("notJSON", 0, 5),
+            "cut without need", [MessageHeader(name: "juice.truncated.from", value: "12")] + Story.reasons("notJSON", 0, 5),
             "missing: orders 0@5", "wrong: dead-letters 0@0"),
         .edit("results 0@8", "notJSON", "missingID", #"it makes orders 0@5 a dead letter, "missingID": no command (notJSON)"#),
         Case("a dead letter that is a command", #"it makes orders 0@6 a dead letter, "badID": order "o3""#) {
@@ -151,19 +151,21 @@ import Testing
             $0["orders 0@30"] = letter
             $0.add("results 0@30", Line.deadLetter(30, "notJSON"))
             $0["dead-letters 0@30"] = letter.map { $0.with(headers: $0.headers + Story.reasons("notJSON", 0, 30)) }
-            let note = [AuditHeader("juice.resent.letter", Array("0/0".utf8)), AuditHeader("juice.resent.to", nil)]
+            let note = [
+                MessageHeader(name: "juice.resent.letter", value: "0/0"), MessageHeader(name: "juice.resent.to", value: nil),
+            ]
             $0.add("dead-letters 0@31", nil, key: .some(nil), note)
         },
     ]
 
-    private static func letter(_ name: String, _ headers: [AuditHeader], _ expected: String, _ other: String) -> Case {
+    private static func letter(_ name: String, _ headers: [MessageHeader], _ expected: String, _ other: String) -> Case {
         Case(name, expected, other) { $0["dead-letters 0@0"] = $0["dead-letters 0@0"]?.with(headers: headers) }
     }
 
     /// A record that came compressed, and is too large for the dead letters, and its letter.
     private static func huge(_ name: String, kept: Int, _ expected: String...) -> Case {
         let value = String(repeating: "x", count: 300_000)
-        let size = AuditHeader("juice.truncated.from", Array("\(300_001 + "traceparent".utf8.count + 9)".utf8))
+        let size = MessageHeader(name: "juice.truncated.from", value: "\(300_001 + "traceparent".utf8.count + 9)")
         var topics = Story.topics
         topics.add("orders 0@31", value, key: "k", [Story.trace])
         topics.add("results 0@31", Line.deadLetter(31, "tooLarge"))
@@ -217,7 +219,7 @@ import Testing
             $0["orders 0@4"] = $0["orders 0@4"]?.with(headers: [Story.forwarded(from: "1/0")])
         },
         Case("headers refused") {
-            let large = AuditHeader("large", Array(repeating: 0, count: 300_000))
+            let large = MessageHeader(name: "large", value: Array(repeating: 0, count: 300_000))
             $0["orders 1@0"] = $0["orders 1@0"]?.with(headers: [large] + ($0["orders 1@0"]?.headers ?? []))
             let traces = $0["orders 1@0"]?.traces ?? []
             $0["orders 0@4"] = $0["orders 0@4"]?.with(headers: traces + [Story.forwarded(from: "1/0")]).with(timestamp: 1_003)

@@ -175,7 +175,7 @@ extension AuditTopics {
     }
 
     /// Writes a record at a time that its offset tells. Unless a key is given, it is that of a note or of the partition's store.
-    mutating func add(_ place: String, _ value: String?, key: String?? = .none, _ headers: [AuditHeader] = []) {
+    mutating func add(_ place: String, _ value: String?, key: String?? = .none, _ headers: [MessageHeader] = []) {
         let (_, partition, offset) = Self.parse(place)
         let isNote = value?.hasPrefix(#"{"type""#) == true && value?.contains(#""store""#) == false
         let key = key ?? (isNote ? nil : partition == 0 ? Story.first : Story.second)
@@ -264,7 +264,7 @@ extension AuditRecord {
 
     /// A copy with changes.
     func with(
-        offset: Int64? = nil, timestamp: Int64? = nil, key: [UInt8]?? = nil, value: String? = nil, headers: [AuditHeader]? = nil
+        offset: Int64? = nil, timestamp: Int64? = nil, key: [UInt8]?? = nil, value: String? = nil, headers: [MessageHeader]? = nil
     ) -> AuditRecord {
         AuditRecord(
             offset: offset ?? self.offset, timestamp: timestamp ?? self.timestamp, key: key ?? self.key,
@@ -278,16 +278,16 @@ enum Story {
     static let second = "g"
     static let rules = AuditRules(partitionCount: 2, memoryWindow: 1_000, memoryCount: 3)
 
-    static let trace = AuditHeader("traceparent", Array("00-1-2-01".utf8))
-    static let own = AuditHeader("x", nil)
+    static let trace = MessageHeader(name: "traceparent", value: "00-1-2-01")
+    static let own = MessageHeader(name: "x", value: nil)
 
-    static func forwarded(from origin: String) -> AuditHeader { AuditHeader("juice.forwarded.from", Array(origin.utf8)) }
+    static func forwarded(from origin: String) -> MessageHeader { MessageHeader(name: "juice.forwarded.from", value: origin) }
 
-    static func reasons(_ code: String, _ partition: Int, _ offset: Int) -> [AuditHeader] {
+    static func reasons(_ code: String, _ partition: Int, _ offset: Int) -> [MessageHeader] {
         [
             ("error.code", code), ("error.message", "a sentence"), ("source.topic", "juice.orders"),
             ("source.partition", "\(partition)"), ("source.offset", "\(offset)"),
-        ].map { AuditHeader("juice.\($0)", Array($1.utf8)) }
+        ].map { MessageHeader(name: "juice.\($0)", value: $1) }
     }
 
     static let topics: AuditTopics = {
