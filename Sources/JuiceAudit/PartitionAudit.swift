@@ -276,7 +276,7 @@ extension PartitionAudit {
         let origin = record.source.map { Place(topic: place.topic, partition: $0.partition, offset: $0.offset) }
         let copy = TransferAudit.Received(
             place: place, contents: origin == nil ? 0 : record.contents(without: 1), timestamp: record.timestamp)
-        if let origin { transfers.audit.withLock { $0.receive(copy, from: origin, isDeadLetter: false) } }
+        if let origin { transfers.audit.withLock { $0.receive(copy, from: origin) } }
         let verdict: InputRecord.Verdict = record.key.withBytes { key in
             guard let store = StoreID.read(key: key) else { return .deadLetter(.badStore) }
             switch record.value.withBytes({ answers.read($0, input.partition.topic) }) {
@@ -354,7 +354,7 @@ extension PartitionAudit {
             let sent = TransferAudit.Sent(
                 contents: found.record.forwards, timestamp: rules.keepsTimes ? found.record.timestamp : nil, owner: owner,
                 notedAt: record.timestamp)
-            transfers.audit.withLock { $0.send(sent, from: place, isDeadLetter: false) }
+            transfers.audit.withLock { $0.send(sent, from: place) }
         case .deadLetter(_, let code): try checkDeadLetter(code, found, place, record)
         case .copy:
             // A record is a second copy only if one that was forwarded from the same place was handled here.
@@ -387,7 +387,7 @@ extension PartitionAudit {
             }
         }
         let sent = TransferAudit.Sent(contents: contents, notedAt: record.timestamp)
-        transfers.audit.withLock { $0.send(sent, from: place, isDeadLetter: true) }
+        transfers.audit.withLock { $0.send(sent, from: place) }
         // Letters are in the order of the notes, so the next one is that of this note, with few exceptions.
         while contents != nil, let read = try readDeadLetter(), read != place {}
     }
@@ -407,7 +407,7 @@ extension PartitionAudit {
             }
             let deadLetter = TransferAudit.Received(
                 place: place, contents: record.contents(without: 5, code), timestamp: record.timestamp)
-            transfers.audit.withLock { $0.receive(deadLetter, from: source, isDeadLetter: true) }
+            transfers.audit.withLock { $0.receive(deadLetter, from: source) }
             return source
         }
         return nil

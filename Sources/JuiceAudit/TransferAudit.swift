@@ -56,16 +56,16 @@ struct TransferAudit {
     var deadLettersSince = Int64.min
 
     /// The journal says that a record left, and will say so again if an operator moves its position back.
-    mutating func send(_ sent: Sent, from place: Place, isDeadLetter: Bool) {
-        let origin = Origin(place: place, isDeadLetter: isDeadLetter)
+    mutating func send(_ sent: Sent, from place: Place) {
+        let origin = Origin(place: place, isDeadLetter: sent.owner == nil)
         guard matched[origin] == nil, self.sent.updateValue(sent, forKey: origin) == nil else { return }
-        if !isDeadLetter { forwarded += 1 }
+        if !origin.isDeadLetter { forwarded += 1 }
         match(origin)
     }
 
     /// A record says that it is the copy of the one at a place.
-    mutating func receive(_ record: Received, from place: Place, isDeadLetter: Bool) {
-        let origin = Origin(place: place, isDeadLetter: isDeadLetter)
+    mutating func receive(_ record: Received, from place: Place) {
+        let origin = Origin(place: place, isDeadLetter: record.place.topic == .deadLetters)
         if let sent = matched[origin] { return check(record, sent, origin) }
         received[origin, default: []].append(record)
         match(origin)
