@@ -514,11 +514,9 @@ extension JournalNote {
 
 /// Where two notes differ: the members from the first to the last difference.
 private func difference(between said: String, and right: String) -> String {
-    let (said, right, comma) = (Array(said.utf8), Array(right.utf8), UInt8(ascii: ","))
-    var start = zip(said, right).prefix { $0 == $1 }.count
-    while start > 0, said[start - 1] != comma { start -= 1 }
-    var end = zip(said[start...].reversed(), right[start...].reversed()).prefix { $0 == $1 }.count
-    while end > 0, said[said.count - end] != comma { end -= 1 }
-    func part(_ text: [UInt8]) -> String { String(decoding: text[start..<max(start, text.count - end)], as: UTF8.self) }
+    let (said, right) = (said.split(separator: ","), right.split(separator: ","))
+    let start = zip(said, right).prefix { $0 == $1 }.count
+    let end = zip(said[start...].dropFirst().reversed(), right[start...].dropFirst().reversed()).prefix { $0 == $1 }.count
+    func part(_ members: [Substring]) -> String { members[start..<members.count - end].joined(separator: ",") }
     return "it has \(part(said)), should be \(part(right))"
 }
