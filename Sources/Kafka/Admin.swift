@@ -24,7 +24,7 @@ public final class Admin {
 
     /// Throws ``KafkaError`` when librdkafka refuses a property.
     public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
-        handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration: configuration, hooks: hooks)
+        handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration: configuration, context: ClientContext(hooks))
     }
 
     /// The cluster's brokers and the partitions of the named topics, waiting up to `timeout` for each topic.

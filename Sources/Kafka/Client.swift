@@ -43,10 +43,9 @@ package final class ClientHandle {
     ///   - ends: is left after the destruction.
     ///   - prepare: sets what only some clients need, such as a rebalance callback.
     init(
-        _ type: rd_kafka_type_t, configuration: KafkaConfiguration, hooks: ClientHooks, context: ClientContext = ClientContext(),
+        _ type: rd_kafka_type_t, configuration: KafkaConfiguration, context: ClientContext,
         patience: Duration = ClientEnd.patience, ends: DispatchGroup? = nil, prepare: (OpaquePointer) -> Void = { _ in }
     ) throws(KafkaError) {
-        context.hooks = hooks
         var configuration = configuration.completed(for: type)
         // librdkafka queues statistics even for a client without a callback, until it is polled.
         configuration["statistics.interval.ms"] = "0"
@@ -120,7 +119,7 @@ package final class ClientHandle {
             guard let client, let context = ClientContext.of(client),
                 let error = KafkaError(rd_kafka_resp_err_t(code), message: reason.map { String(cString: $0) })
             else { return }
-            context.hooks?.onError?(context.explainer.explained(error))
+            context.hooks.onError?(context.explainer.explained(error))
         }
         rd_kafka_conf_set_closesocket_cb(handle) { socket, opaque in
             if let opaque { ClientContext.of(opaque).closedConnections.add(1, ordering: .releasing) }
@@ -139,14 +138,14 @@ package final class ClientHandle {
     }
 }
 
-/// The context of a client's callbacks, behind librdkafka's opaque pointer.
-///
-/// `hooks` is set before librdkafka's threads exist and never changes, so they may read it without a lock. Subclasses lock what
-/// they add, hence the unchecked `Sendable`.
+/// The context of a client's callbacks, behind librdkafka's opaque pointer. Subclasses lock what they add, hence the unchecked
+/// `Sendable`.
 class ClientContext: @unchecked Sendable {
-    fileprivate(set) var hooks: ClientHooks?
+    fileprivate let hooks: ClientHooks
     let explainer = ErrorExplainer()
     fileprivate let closedConnections = Atomic(0)
+
+    init(_ hooks: ClientHooks) { self.hooks = hooks }
 
     static func of(_ client: OpaquePointer) -> ClientContext? { rd_kafka_opaque(client).map(of) }
 
@@ -156,7 +155,6 @@ class ClientContext: @unchecked Sendable {
 
     fileprivate func log(level: Int32, facility: String, line: String) {
         let failure = explainer.observe(facility: facility, line: line)
-        guard let hooks else { return }
         // The same error waits for the client to be polled, which a call that waits for a broker may delay for seconds.
         if let failure { hooks.onError?(failure) }
         hooks.logger.log(

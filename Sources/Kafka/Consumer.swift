@@ -54,8 +54,8 @@ public final class Consumer {
     private static func makeClient(
         _ configuration: KafkaConfiguration, _ hooks: ClientHooks
     ) throws(KafkaError) -> (ClientHandle, ConsumerContext, OpaquePointer) {
-        let context = ConsumerContext()
-        let handle = try ClientHandle(RD_KAFKA_CONSUMER, configuration: configuration, hooks: hooks, context: context) {
+        let context = ConsumerContext(hooks)
+        let handle = try ClientHandle(RD_KAFKA_CONSUMER, configuration: configuration, context: context) {
             rd_kafka_conf_set_rebalance_cb($0, rebalanceCallback)
             assertions_catch($0)
         }

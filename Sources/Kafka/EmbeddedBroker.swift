@@ -27,7 +27,8 @@ public final class EmbeddedBroker: @unchecked Sendable {
         // The client that hosts the cluster connects to nothing, and librdkafka warns about that.
         var logger = logger
         logger.logLevel = max(logger.logLevel, .error)
-        handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration: KafkaConfiguration(), hooks: ClientHooks(logger: logger))
+        let context = ClientContext(ClientHooks(logger: logger))
+        handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration: KafkaConfiguration(), context: context)
         Self.ports.lock()
         let cluster = ports_choose(port) ? rd_kafka_mock_cluster_new(handle.pointer, Int32(clamping: brokerCount)) : nil
         _ = ports_choose(0)

@@ -18,7 +18,7 @@ public final class Producer {
     /// A producer. Set `enable.idempotence` if a retry must not write a record twice. Throws ``KafkaError`` when librdkafka refuses
     /// a property.
     public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
-        handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration: configuration, hooks: hooks) {
+        handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration: configuration, context: ClientContext(hooks)) {
             rd_kafka_conf_set_dr_msg_cb($0) { _, message, _ in
                 guard let message, let opaque = message.pointee._private else { return }
                 Unmanaged<DeliveryReport>.fromOpaque(opaque).takeRetainedValue().complete(message.pointee)

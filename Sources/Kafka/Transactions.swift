@@ -300,7 +300,7 @@ public final class TransactionSession {
 private final class TransactionalProducer {
     let transactionalID: String
     let handle: ClientHandle
-    let reports = DeliveryReports()
+    let reports: DeliveryReports
     let commitThread = CallThread()
     /// In the order of the session's topics.
     private(set) var batches: [ProduceBatch] = []
@@ -321,11 +321,10 @@ private final class TransactionalProducer {
     init(
         id: String, configuration: KafkaConfiguration, hooks: ClientHooks, decisionTimeout: Duration?, ends: DispatchGroup? = nil
     ) throws(KafkaError) {
-        transactionalID = id
-        self.decisionTimeout = decisionTimeout
+        (transactionalID, self.decisionTimeout, reports) = (id, decisionTimeout, DeliveryReports(hooks))
         handle = try ClientHandle(
-            RD_KAFKA_PRODUCER, configuration: configuration.merging(["transactional.id": id]), hooks: hooks, context: reports,
-            patience: .zero, ends: ends
+            RD_KAFKA_PRODUCER, configuration: configuration.merging(["transactional.id": id]), context: reports, patience: .zero,
+            ends: ends
         ) {
             // Without this callback rd_kafka_flush, and so every commit, waits in steps of 10 ms.
             rd_kafka_conf_set_dr_msg_cb($0) { client, message, _ in

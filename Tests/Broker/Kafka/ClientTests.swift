@@ -110,7 +110,8 @@ import Testing
     /// librdkafka queues them for every client, whether or not it has a callback, until the client is polled: some 5 MB an hour.
     @Test func statisticsAreNotCollected() throws {
         let client = try ClientHandle(
-            RD_KAFKA_CONSUMER, configuration: KafkaConfiguration(["statistics.interval.ms": "10"]), hooks: quietHooks)
+            RD_KAFKA_CONSUMER, configuration: KafkaConfiguration(["statistics.interval.ms": "10"]),
+            context: ClientContext(quietHooks))
         var (value, size) = (ErrorText(), 512)
         _ = value.withBuffer { buffer, _ in
             rd_kafka_conf_get(rd_kafka_conf(client.pointer), "statistics.interval.ms", buffer, &size)
@@ -160,8 +161,8 @@ import Testing
                 logger = keeper
                 let client = try ClientHandle(
                     isConsumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER, configuration: broker.client(["debug": "generic"]),
-                    hooks: ClientHooks(logger: Logger(label: "test") { _ in Handler(keeper: keeper) }), patience: .milliseconds(10),
-                    ends: ends)
+                    context: ClientContext(ClientHooks(logger: Logger(label: "test") { _ in Handler(keeper: keeper) })),
+                    patience: .milliseconds(10), ends: ends)
                 withExtendedLifetime(client) { keeper.isClosed.withLock { $0 = true } }
             }
             #expect(logger != nil)
