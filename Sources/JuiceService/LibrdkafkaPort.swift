@@ -431,7 +431,9 @@ extension TopicNames {
 
     func input(named name: String) -> InputTopic? { InputTopic.allCases.first { self[$0] == name } }
 
-    subscript(topic: Topic, partition: Int32) -> TopicPartition { TopicPartition(topic: self[topic], partition: partition) }
+    package subscript(topic: Topic, partition: Int32) -> TopicPartition {
+        TopicPartition(topic: self[topic], partition: partition)
+    }
 
     subscript(input: InputPartition) -> TopicPartition { self[input.topic.topic, input.partition] }
 

@@ -103,14 +103,10 @@ private final class KafkaAuditSource: AuditSource {
         Int32(watermarks.keys.count { $0.topic == clients.topics[topic] })
     }
 
-    func firstOffset(of topic: Topic, partition: Int32) -> Int64 { watermarks[place(topic, partition)]?.lowerBound ?? 0 }
-
-    private func place(_ topic: Topic, _ partition: Int32) -> TopicPartition {
-        TopicPartition(topic: clients.topics[topic], partition: partition)
-    }
+    func firstOffset(of topic: Topic, partition: Int32) -> Int64 { watermarks[clients.topics[topic, partition]]?.lowerBound ?? 0 }
 
     func reader(of topic: Topic, partition: Int32, from offset: Int64) throws -> (any AuditReader)? {
-        let place = place(topic, partition)
+        let place = clients.topics[topic, partition]
         guard let log = watermarks[place], offset < log.upperBound, !log.isEmpty else { return nil }
         let reader = PartitionReader(
             try clients.consumer(reset: "error"), gaps: .pass, onTransientError: clients.watch.noticed)
