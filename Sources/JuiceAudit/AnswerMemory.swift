@@ -73,7 +73,7 @@ struct AnswerMemory {
             guard mayHaveExpired(command.times) else { return tasks }
             switch command.kind {
             case .order: return tasks + [(.reject(.cancelled), [])]
-            case .cancel: return [(.cancel, returned), (.reject(.wouldOverflow(fruit: 0, inStock: 0)), [])] + tasks
+            case .cancel: return [(.cancel, returned), (.reject(.outOfRange(.wouldOverflow(fruit: 0, inStock: 0))), [])] + tasks
             case .restock: return tasks
             }
         }

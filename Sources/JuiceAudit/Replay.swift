@@ -88,7 +88,7 @@ final class Replay {
                 if content.make(order, by: maker, from: &fruits) == .made { content.revision = revision }
             case .apply(let edit):
                 guard edit.kind == .set || edit.entries.allSatisfy({ levels[$0.fruit] != nil }) else { return nil }
-                do throws(StockEditError) { try content.apply(edit, to: &fruits) } catch { throw Rejection(error) }
+                do throws(StockEditError) { try content.apply(edit, to: &fruits) } catch { throw Rejection.outOfRange(error) }
                 content.revision = revision
             case .cancel:
                 content.kind = .cancelled
@@ -99,7 +99,7 @@ final class Replay {
                 }
                 guard isKnown() else { return nil }
                 guard content.fruits.count > 0 else { break }
-                do throws(StockEditError) { try fruits.putBack(&content.fruits) } catch { throw Rejection(error) }
+                do throws(StockEditError) { try fruits.putBack(&content.fruits) } catch { throw Rejection.outOfRange(error) }
                 content.revision = revision
             }
             encoder.write(content, head, into: &buffer)

@@ -11,10 +11,8 @@ public enum Rejection: Error, Hashable {
     case badQuantity
     /// The amount for a fruit is not an integer of 64 bits.
     case badAmount(fruit: Int)
-    /// The edit would take a fruit below zero; `inStock` is its level.
-    case wouldGoNegative(fruit: Int, inStock: Int)
-    /// The edit would take a fruit above what a store holds; `inStock` is its level.
-    case wouldOverflow(fruit: Int, inStock: Int)
+    /// The store did not take the edit, or what a cancel returns.
+    case outOfRange(StockEditError)
     /// The edit names no fruit.
     case emptyRestock
     /// The structure of the command is wrong.
@@ -46,8 +44,8 @@ public enum Rejection: Error, Hashable {
         case .unknownFruit: .unknownFruit
         case .badQuantity: .badQuantity
         case .badAmount: .badAmount
-        case .wouldGoNegative: .wouldGoNegative
-        case .wouldOverflow: .wouldOverflow
+        case .outOfRange(.wouldGoNegative): .wouldGoNegative
+        case .outOfRange(.wouldOverflow): .wouldOverflow
         case .emptyRestock: .emptyRestock
         case .badCommand: .badCommand
         case .cancelled: .cancelled
@@ -56,14 +54,6 @@ public enum Rejection: Error, Hashable {
 
     /// The rejection of a command to a store that the service does not know.
     public static func unknown(store: BorrowedText) -> Rejection { .unknownStore(store.clipped()) }
-
-    /// The rejection that answers an edit the store did not take.
-    public init(_ error: StockEditError) {
-        switch error {
-        case .wouldGoNegative(let fruit, let inStock): self = .wouldGoNegative(fruit: fruit, inStock: inStock)
-        case .wouldOverflow(let fruit, let inStock): self = .wouldOverflow(fruit: fruit, inStock: inStock)
-        }
-    }
 }
 
 extension AnswerMessages {
@@ -76,10 +66,10 @@ extension AnswerMessages {
         case .unknownFruit(let id): text("no fruit is called \"\(id)\"", "메뉴에 없는 과일이에요: \"\(id)\"")
         case .badQuantity: text("the quantity must be a whole number from 1 to 100", "수량은 1부터 100까지의 정수여야 해요")
         case .badAmount(let fruit): text("the amount of \(name(fruit)) must be a whole number", "\(name(fruit)) 수량은 정수여야 해요")
-        case .wouldGoNegative(let fruit, let inStock):
+        case .outOfRange(.wouldGoNegative(let fruit, let inStock)):
             text(
                 "\(name(fruit)) cannot go below 0 (in stock: \(inStock))", "\(name(fruit)) 재고는 0보다 작아질 수 없어요 (현재 \(inStock)개)")
-        case .wouldOverflow(let fruit, let inStock):
+        case .outOfRange(.wouldOverflow(let fruit, let inStock)):
             text(
                 "\(name(fruit)) cannot go above \(FruitStore.maximumLevel) (in stock: \(inStock))",
                 "\(name(fruit)) 재고는 \(FruitStore.maximumLevel)개를 넘을 수 없어요 (현재 \(inStock)개)")

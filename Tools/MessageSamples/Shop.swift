@@ -96,7 +96,7 @@ package final class Shop {
         content.fruits.removeAll()
         if let order = made[id] {
             maker.count(order, &content.fruits)
-            do throws(StockEditError) { try fruits.putBack(&content.fruits) } catch { throw Rejection(error) }
+            do throws(StockEditError) { try fruits.putBack(&content.fruits) } catch { throw Rejection.outOfRange(error) }
             countChange()
             made[id] = nil
         }
@@ -104,7 +104,7 @@ package final class Shop {
     }
 
     private func apply(_ edit: StockEdit) throws(Rejection) {
-        do throws(StockEditError) { try content.apply(edit, to: &fruits) } catch { throw Rejection(error) }
+        do throws(StockEditError) { try content.apply(edit, to: &fruits) } catch { throw Rejection.outOfRange(error) }
         countChange()
     }
 

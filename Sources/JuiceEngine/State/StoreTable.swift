@@ -84,7 +84,7 @@ package struct StoreTable {
                 try body(&fruits)
                 return true
             } catch {
-                rejection = Rejection(error)
+                rejection = .outOfRange(error)
                 return false
             }
         }

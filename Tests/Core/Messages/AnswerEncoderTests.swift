@@ -77,11 +77,12 @@ import Testing
         (.badQuantity, "badQuantity", "the quantity must be a whole number from 1 to 100", "수량은 1부터 100까지의 정수여야 해요"),
         (.badAmount(fruit: 3), "badAmount", "the amount of kiwi must be a whole number", "키위 수량은 정수여야 해요"),
         (
-            .wouldGoNegative(fruit: 3, inStock: 1), "wouldGoNegative", "kiwi cannot go below 0 (in stock: 1)",
+            .outOfRange(.wouldGoNegative(fruit: 3, inStock: 1)), "wouldGoNegative", "kiwi cannot go below 0 (in stock: 1)",
             "키위 재고는 0보다 작아질 수 없어요 (현재 1개)"
         ),
         (
-            .wouldOverflow(fruit: 2, inStock: 9), "wouldOverflow", "pineapple cannot go above 1000000000 (in stock: 9)",
+            .outOfRange(.wouldOverflow(fruit: 2, inStock: 9)), "wouldOverflow",
+            "pineapple cannot go above 1000000000 (in stock: 9)",
             "파인애플 재고는 1000000000개를 넘을 수 없어요 (현재 9개)"
         ),
         (
