@@ -83,7 +83,7 @@ public enum OrderedJuices: Sendable, Hashable {
 }
 
 /// A quantity of a juice.
-public struct OrderedJuice: Sendable, Hashable {
+public struct OrderedJuice: Sendable, Hashable, CustomStringConvertible {
     /// The juice's id.
     public let juice: String
     /// How many of it.
@@ -94,9 +94,7 @@ public struct OrderedJuice: Sendable, Hashable {
         self.juice = juice
         self.quantity = quantity
     }
-}
 
-extension OrderedJuice: CustomStringConvertible {
     /// For people, such as `2 × kiwi`.
     public var description: String { quantity == 1 ? juice : "\(quantity) × \(juice)" }
 }

@@ -95,24 +95,21 @@ public struct JournalClaim: Sendable, Hashable {
 extension JournalNote {
     /// Appends the value of the note's record.
     public func write(into buffer: inout OutputBuffer) {
-        let (type, members) = content
+        let (type, members): (String, [JSONText]) =
+            switch self {
+            case .forwarded(let place, let to): ("forwarded", place.members + [#""to":\#(to)"#] + place.digest.members)
+            case .deadLetter(let place, let code): ("deadLetter", place.members + [#""code":\#(code)"#] + place.digest.members)
+            case .copy(let place): ("copy", place.members + place.digest.members)
+            case .position(let position): ("position", position.members)
+            case .claim(let claim): ("claim", claim.members)
+            case .anchored(let place, let by, let reason, let copied):
+                (
+                    "anchored",
+                    place.members + [#""by":\#(by)"#] + (reason.map { [#""reason":\#($0)"#] } ?? [])
+                        + (copied.map { [#""copied":\#($0)"#] } ?? [])
+                )
+            }
         buffer.append(json: #"{"type":\#(type),\#(members)}"#)
-    }
-
-    private var content: (type: String, members: [JSONText]) {
-        switch self {
-        case .forwarded(let place, let to): ("forwarded", place.members + [#""to":\#(to)"#] + place.digest.members)
-        case .deadLetter(let place, let code): ("deadLetter", place.members + [#""code":\#(code)"#] + place.digest.members)
-        case .copy(let place): ("copy", place.members + place.digest.members)
-        case .position(let position): ("position", position.members)
-        case .claim(let claim): ("claim", claim.members)
-        case .anchored(let place, let by, let reason, let copied):
-            (
-                "anchored",
-                place.members + [#""by":\#(by)"#] + (reason.map { [#""reason":\#($0)"#] } ?? [])
-                    + (copied.map { [#""copied":\#($0)"#] } ?? [])
-            )
-        }
     }
 }
 

@@ -25,16 +25,6 @@ public struct JournalRecord {
         case unknown(InputPlace?)
     }
 
-    /// A note that is about to be written, so that its offset is not known.
-    public init(_ note: JournalNote, to partition: Int32) {
-        (content, self.partition, offset, timestamp) = (.note(note), partition, 0, nil)
-        value = UnsafeRawBufferPointer(start: nil, count: 0)
-    }
-
-    init(_ content: Content, _ partition: Int32, _ offset: Int64, _ timestamp: Int64?, _ value: UnsafeRawBufferPointer) {
-        (self.content, self.partition, self.offset, self.timestamp, self.value) = (content, partition, offset, timestamp, value)
-    }
-
     /// The answer; nil for a note.
     public var answer: JournalAnswer? { if case .answer(let answer) = content { answer } else { nil } }
 
@@ -68,6 +58,14 @@ public struct JournalRecord {
             for (input, next) in note.added { body(input, next) }
         default: break
         }
+    }
+}
+
+extension JournalRecord {
+    /// A note that is about to be written, so that its offset is not known.
+    public init(_ note: JournalNote, to partition: Int32) {
+        let value = UnsafeRawBufferPointer(start: nil, count: 0)
+        self.init(content: .note(note), partition: partition, offset: 0, timestamp: nil, value: value)
     }
 }
 
@@ -149,7 +147,7 @@ public final class JournalReader {
             } else {
                 .unknown(try? InputPlace(object))
             }
-        return JournalRecord(content, partition, offset, timestamp, value)
+        return JournalRecord(content: content, partition: partition, offset: offset, timestamp: timestamp, value: value)
     }
 
     /// All of the answer that was read last.

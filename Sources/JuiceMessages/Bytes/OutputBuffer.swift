@@ -105,8 +105,6 @@ extension OutputBuffer {
 
     mutating func append(quoted text: String) { BorrowedText.withText(text) { append(quoted: $0) } }
 
-    mutating func append(escaped text: String) { BorrowedText.withText(text) { append(escaped: $0) } }
-
     /// Appends a text as a part of a JSON string.
     mutating func append(escaped text: BorrowedText) {
         let bytes = text.bytes

@@ -303,8 +303,6 @@ struct JSONEscapes {
         return UnsafeMutableRawBufferPointer(rebasing: text[..<escapes.count])
     }
 
-    private init(text: UnsafeMutableRawBufferPointer) { self.text = text }
-
     private mutating func copyNext() throws(JSONError) {
         let byte = try read()
         guard byte == UInt8(ascii: "\\") else { return write(byte) }
