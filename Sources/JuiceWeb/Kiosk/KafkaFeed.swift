@@ -95,7 +95,7 @@ struct KafkaFeed {
     ///
     /// - Throws: `KafkaError` if librdkafka rejects the configuration.
     func watchBrokers() throws {
-        let brokers = BrokerWatch(bootstrapServers: configuration.kafka["bootstrap.servers"] ?? "", logger: logger)
+        let brokers = BrokerWatch(bootstrapServers: configuration.feed["bootstrap.servers"] ?? "", logger: logger)
         let hooks = ClientHooks(logger: logger, logCeiling: .debug, onError: brokers.noticed)
         let consumer = try Consumer(configuration: configuration.feed, hooks: hooks)
         var restoringRounds = 0

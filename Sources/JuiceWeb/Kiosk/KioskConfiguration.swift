@@ -5,62 +5,37 @@ import Metrics
 
 /// What a kiosk shows, which Kafka cluster it uses, and who may do what.
 package struct KioskConfiguration: Sendable {
-    /// The properties that all Kafka clients share: brokers, security.
-    var kafka: KafkaConfiguration
+    /// The properties of the one consumer that reads answers and stock for all pages. It joins no group.
+    package var feed: KafkaConfiguration
+    /// The properties of the producer of commands: idempotent, and partitioned by store.
+    package var orders: KafkaConfiguration
     package var topics: TopicNames
-    /// The broker features that the clients can rely on.
-    var capabilities: BrokerCapabilities
     /// The menu on the page; it must be the service's.
     var menu: Menu
     /// The ids of the stores to show; nil shows `main` and every store that has stock.
     package var stores: [String]?
     /// Whether orders are accepted for any other store, too. The first order creates the store.
-    package var takesAnyStore: Bool
+    package var takesAnyStore = false
     /// The page's language until the visitor picks another; nil is the browser's.
     package var language: Language?
     /// Each lets staff edit stock; without one staff cannot.
-    package var staffSecrets: [StaffSecret]
+    package var staffSecrets: [StaffSecret] = []
     /// The host names under which browsers reach the page, besides `localhost` and IP addresses.
-    package var hostNames: [String]
+    package var hostNames: [String] = []
     /// How many orders and cancels are accepted per second; bursts of ten seconds' worth.
-    package var orderRate: Int
+    package var orderRate = 100
     /// How many pages can be open at once. Each holds one connection for its event stream and uses more for its requests.
     package var mostPages = 2000
     /// The service's duplicate window: how long after an order the page offers to cancel it.
     package var duplicateWindow = Duration.seconds(3600)
 
     /// By default: all stores that have stock, the built-in menu, the browser's language, and no stock editing.
-    package init(
-        kafka: KafkaConfiguration, topics: TopicNames, capabilities: BrokerCapabilities = .full, menu: Menu = .standard,
-        stores: [String]? = nil, takesAnyStore: Bool = false, language: Language? = nil, staffSecrets: [StaffSecret] = [],
-        hostNames: [String] = [], orderRate: Int = 100
-    ) {
-        (self.kafka, self.topics, self.capabilities) = (kafka, topics, capabilities)
-        (self.menu, self.stores, self.takesAnyStore, self.language) = (menu, stores, takesAnyStore, language)
-        (self.staffSecrets, self.hostNames, self.orderRate) = (staffSecrets, hostNames, orderRate)
+    package init(feed: KafkaConfiguration, orders: KafkaConfiguration, topics: TopicNames, menu: Menu = .standard) {
+        (self.feed, self.orders, self.topics, self.menu) = (feed, orders, topics, menu)
     }
 
     /// Which stores are shown, and which accept orders.
     var rule: StoreRule { StoreRule(stores: stores, takesAny: takesAnyStore) }
-
-    /// The configuration of the one consumer that reads answers and stock for all pages.
-    var feed: KafkaConfiguration {
-        KafkaConfiguration(["queued.max.messages.kbytes": "16384"])
-            .merging(capabilities.consumerProperties).merging(kafka.properties)
-            .merging([
-                "enable.auto.commit": "false", "enable.auto.offset.store": "false", "isolation.level": "read_committed",
-                "enable.partition.eof": "true", "auto.offset.reset": "earliest",
-                // librdkafka requires a group id; without a subscription the consumer joins no group.
-                "group.id": "juice-kiosk",
-            ])
-    }
-
-    /// The configuration of the producer of commands: idempotent, and partitioned by store.
-    var orders: KafkaConfiguration {
-        KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "8000"]).merging(kafka.properties).merging([
-            "enable.idempotence": "true", "partitioner": "murmur2_random",
-        ])
-    }
 }
 
 /// The kiosk's metrics.

@@ -25,6 +25,8 @@ struct KafkaClients: Sendable {
 
     /// The address where a broker is tried if none is given.
     private static let standardAddress = "127.0.0.1:9092"
+    /// What clients are called in brokers' logs and quotas.
+    private static let standardID = "juice-cli"
 
     init(
         bootstrapServers: String, capabilities: BrokerCapabilities = .full, topics: TopicNames = TopicNames(),
@@ -72,11 +74,15 @@ extension KafkaClients {
     ///
     /// - Parameter timeout: how long a record may take to be delivered, at least 1 s.
     func producer(timeout: Duration) throws(Failure) -> Producer {
-        let milliseconds = Int(max(1000, timeout / Duration.milliseconds(1)))
         // Delivery fails when the command times out.
-        let configuration = KafkaConfiguration(["message.timeout.ms": String(milliseconds), "linger.ms": "0"])
-            .merging(base().properties).merging(["enable.idempotence": "true", "partitioner": "murmur2_random"])
-        return try made(try Producer(configuration: configuration, hooks: hooks))
+        try made(try Producer(configuration: sending(timeout: timeout), hooks: hooks))
+    }
+
+    /// The configuration of such a producer.
+    func sending(as clientID: String = standardID, timeout: Duration) -> KafkaConfiguration {
+        let milliseconds = Int(max(1000, timeout / Duration.milliseconds(1)))
+        return KafkaConfiguration(["message.timeout.ms": String(milliseconds), "linger.ms": "0"])
+            .merging(base(as: clientID).properties).merging(["enable.idempotence": "true", "partitioner": "murmur2_random"])
     }
 
     /// Creates a consumer that joins no group and by default reads only committed records.
@@ -85,13 +91,20 @@ extension KafkaClients {
     ///   - isolation: librdkafka's `isolation.level`.
     ///   - reset: librdkafka's `auto.offset.reset`.
     func consumer(isolation: String = "read_committed", reset: String = "earliest") throws(Failure) -> Consumer {
-        let configuration = KafkaConfiguration(["queued.max.messages.kbytes": "16384"])
-            .merging(capabilities.consumerProperties).merging(base().properties)
+        let own = ["isolation.level": isolation, "auto.offset.reset": reset]
+        return try made(try Consumer(configuration: reading().merging(own), hooks: hooks))
+    }
+
+    /// The configuration of such a consumer.
+    func reading(as clientID: String = standardID) -> KafkaConfiguration {
+        KafkaConfiguration(["queued.max.messages.kbytes": "16384"])
+            .merging(capabilities.consumerProperties).merging(base(as: clientID).properties)
             .merging([
-                "group.id": "juice-cli", "enable.auto.commit": "false", "isolation.level": isolation,
-                "enable.partition.eof": "true", "auto.offset.reset": reset,
+                "enable.auto.commit": "false", "enable.auto.offset.store": "false", "isolation.level": "read_committed",
+                "enable.partition.eof": "true", "auto.offset.reset": "earliest",
+                // librdkafka requires a group id; without a subscription the consumer joins no group.
+                "group.id": clientID,
             ])
-        return try made(try Consumer(configuration: configuration, hooks: hooks))
     }
 
     func admin() throws(Failure) -> Admin { try made(try Admin(configuration: base(), hooks: hooks)) }
@@ -104,7 +117,7 @@ extension KafkaClients {
     }
 
     /// The configuration that all clients share.
-    func base(as clientID: String = "juice-cli") -> KafkaConfiguration {
+    func base(as clientID: String = standardID) -> KafkaConfiguration {
         KafkaConfiguration([
             "client.id": clientID, "reconnect.backoff.max.ms": "1000",
             // A broker would create a missing topic with its own defaults; ours need specific settings.

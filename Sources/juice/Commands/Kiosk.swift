@@ -127,9 +127,12 @@ struct KioskPlan {
     ) throws(Failure) {
         // Creating a consumer reports invalid librdkafka properties before anything starts.
         _ = try clients.consumer()
+        let name = "juice-kiosk"
         configuration = KioskConfiguration(
-            kafka: clients.base(as: "juice-kiosk"), topics: clients.topics, capabilities: clients.capabilities, menu: menu,
-            stores: stores, staffSecrets: staffSecrets, hostNames: page.hostNames ?? [], orderRate: page.orderRate)
+            feed: clients.reading(as: name), orders: clients.sending(as: name, timeout: .seconds(8)), topics: clients.topics,
+            menu: menu)
+        (configuration.stores, configuration.staffSecrets) = (stores, staffSecrets)
+        (configuration.hostNames, configuration.orderRate) = (page.hostNames ?? [], page.orderRate)
         // Leave connections for the requests of open pages, and for loading the page's files.
         configuration.mostPages = min(configuration.mostPages, limits.connections * 3 / 4)
         address = page.http

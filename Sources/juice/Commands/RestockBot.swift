@@ -113,8 +113,7 @@ final class RestockBot {
     init(_ clients: KafkaClients, _ plan: RestockBotPlan) throws(KafkaError) {
         (self.plan, logger, topics, watch) = (plan, clients.logger, clients.topics, clients.watch)
         let hooks = ClientHooks(logger: logger, logCeiling: .info, onError: watch.noticed)
-        let sending = KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "30000"]).merging(clients.base().properties)
-        producer = try Producer(configuration: sending.merging(["enable.idempotence": "true"]), hooks: hooks)
+        producer = try Producer(configuration: clients.sending(timeout: .seconds(30)), hooks: hooks)
         _ = try watch.metadata(of: [topics.restocks, topics.results], from: producer, while: { false })
         let reading = KafkaConfiguration([
             "queued.max.messages.kbytes": "16384", "session.timeout.ms": "10000", "heartbeat.interval.ms": "1000",

@@ -15,9 +15,9 @@ struct KioskRoutesTests {
 
     /// A kiosk that allows few pages, takes orders for any store and has a staff token.
     private static var configuration: KioskConfiguration {
-        var configuration = KioskConfiguration(
-            kafka: KafkaConfiguration([:]), topics: TopicNames(), takesAnyStore: true,
-            staffSecrets: [StaffSecret(token: "0123456789abcdef")].compactMap(\.self))
+        var configuration = KioskConfiguration(feed: KafkaConfiguration(), orders: KafkaConfiguration(), topics: TopicNames())
+        configuration.takesAnyStore = true
+        configuration.staffSecrets = [StaffSecret(token: "0123456789abcdef")].compactMap(\.self)
         configuration.mostPages = places
         return configuration
     }

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import JuiceWeb
+@testable import juice
 
 /// Tests the kiosk over HTTP, like the page, with the service on an embedded broker.
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
@@ -25,12 +26,12 @@ struct KioskTests {
         let service = OrderService(
             configuration: ServiceConfiguration(
                 bootstrapServers: broker.bootstrapServers, instanceID: "test", capabilities: .embedded), logger: .quiet)
+        let clients = KafkaClients(
+            bootstrapServers: broker.bootstrapServers, capabilities: .embedded, properties: ["reconnect.backoff.max.ms": "500"],
+            logger: .quiet)
         var configuration = KioskConfiguration(
-            kafka: KafkaConfiguration([
-                "bootstrap.servers": broker.bootstrapServers, "reconnect.backoff.max.ms": "500",
-                "allow.auto.create.topics": "false",
-            ]), topics: topics, capabilities: .embedded,
-            staffSecrets: [StaffSecret(token: Self.token)].compactMap(\.self))
+            feed: clients.reading(), orders: clients.sending(timeout: .seconds(8)), topics: topics)
+        configuration.staffSecrets = [StaffSecret(token: Self.token)].compactMap(\.self)
         change(&configuration)
         let kiosk = Kiosk(configuration, logger: .quiet)
         try await serving(kiosk.responder, besides: [service, kiosk]) { address in
