@@ -12,15 +12,14 @@ package struct StaffSecret: Sendable, CustomStringConvertible {
     private let bytes: [UInt8]
 
     /// A token; nil if the text is too short, too long, or not printable ASCII without spaces, as a header needs it.
-    package init?(token text: String) {
-        guard Self.tokenLengths.contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
-        (isPIN, bytes) = (false, Array(text.utf8))
-    }
+    package init?(token text: String) { self.init(text, isPIN: false, Self.tokenLengths, of: 0x21...0x7E) }
 
     /// A PIN; nil if the text is too short, too long, or not all digits.
-    package init?(pin text: String) {
-        guard Self.pinLengths.contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        (isPIN, bytes) = (true, Array(text.utf8))
+    package init?(pin text: String) { self.init(text, isPIN: true, Self.pinLengths, of: 0x30...0x39) }
+
+    private init?(_ text: String, isPIN: Bool, _ lengths: ClosedRange<Int>, of characters: ClosedRange<UInt8>) {
+        guard lengths.contains(text.utf8.count), text.utf8.allSatisfy(characters.contains) else { return nil }
+        (self.isPIN, bytes) = (isPIN, Array(text.utf8))
     }
 
     /// Whether the text is the secret. The time depends on the text's length only, not on how much of it is right.

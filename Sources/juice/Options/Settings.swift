@@ -70,8 +70,7 @@ struct Settings {
             } else if !OptionInfo.allNames.contains(where: { Self.variable(of: $0) == variable }), !Self.isServiceLink(variable) {
                 // A typo would otherwise go unnoticed.
                 let known = OptionInfo.allNames.map(Self.variable) + [Self.fileVariable]
-                let nearest = NearestNames.of(variable, among: known.sorted())
-                let question = NearestNames.question(nearest)
+                let question = NearestNames.question(NearestNames.of(variable, among: known.sorted()))
                 throw Failure(
                     .configuration, "\(variable) is set in the environment, but there is no such setting\(question)")
             }

@@ -24,13 +24,11 @@ final class OutputQueue: Sendable {
     private static let capacity = 1 << 20
 
     private let descriptor: Int32
-    private let name: String
     private let state = Mutex(State())
+    /// Has the stream's name.
     private let writer: DispatchQueue
 
-    init(_ descriptor: Int32, _ name: String) {
-        (self.descriptor, self.name, writer) = (descriptor, name, DispatchQueue(label: name))
-    }
+    init(_ descriptor: Int32, _ name: String) { (self.descriptor, writer) = (descriptor, DispatchQueue(label: name)) }
 
     /// Starts both queues, for a command that runs until it is stopped. When the process exits, it waits for them for at most half
     /// a second, since the last line says why it ended.
@@ -44,7 +42,7 @@ final class OutputQueue: Sendable {
     /// A sentence while text is being dropped.
     var warning: String? {
         let dropped = state.withLock(\.dropped)
-        return dropped == 0 ? nil : "\(name) is not read or cannot be written: \(dropped.counted("line")) dropped"
+        return dropped == 0 ? nil : "\(writer.label) is not read or cannot be written: \(dropped.counted("line")) dropped"
     }
 
     /// How many texts were dropped since the last call.
