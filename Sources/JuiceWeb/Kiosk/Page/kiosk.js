@@ -57,11 +57,7 @@ function askToEdit(answer) {
   $("shortage-detail").textContent = words.shortDetail(missing);
   if (!$("shortage").open) $("shortage").showModal();
 }
-$("shortage-no").addEventListener("click", () => $("shortage").close());
-$("shortage-yes").addEventListener("click", () => {
-  $("shortage").close();
-  goTo("stock", missing[0].fruit);
-});
+$("shortage-yes").addEventListener("click", () => goTo("stock", missing[0].fruit));
 
 // MARK: Screens
 

@@ -35,7 +35,7 @@ export function listen() {
   // An answer may have been missed while the stream was down.
   opened.addEventListener("open", () => commands.resend());
   opened.addEventListener("error", () => { if (stream === opened) handlers.unreachable(); });
-  for (const name of ["version", "link", "stores", "stock", "board", "answers", "own"]) {
+  for (const name of Object.keys(handlers)) {
     opened.addEventListener(name, (event) => {
       if (stream !== opened) return;
       heardAt = performance.now();

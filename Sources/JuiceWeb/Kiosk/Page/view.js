@@ -56,12 +56,11 @@ export class JuiceButton {
     this.chosen = make("span", { className: "chosen" });
     const glass = make("span", { className: "glass", "aria-hidden": "true" });
     const total = juice.recipe.reduce((sum, part) => sum + part.amount, 0);
-    let from = 0;
+    let filled = 0;
+    // A colour from 0 begins where the one below it ends.
     const stops = juice.recipe.map((part) => {
-      const to = from + (100 * part.amount) / total;
-      const stop = `${tone(fruits.findIndex((fruit) => fruit.id === part.fruit))} ${from}% ${to}%`;
-      from = to;
-      return stop;
+      filled += (100 * part.amount) / total;
+      return `${tone(fruits.findIndex((fruit) => fruit.id === part.fruit))} 0 ${filled}%`;
     });
     glass.style.setProperty("--juice", `linear-gradient(to top, ${stops.join(", ")})`);
     this.element = make("button", { className: "juice", type: "button", "data-juice": juice.id },
