@@ -34,14 +34,14 @@ let package = Package(
         // MARK: - Sources
 
         .systemLibrary(name: "CRdKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"]), .brew(["librdkafka"])]),
-        // The processor's prefetch instruction, for which Swift has no word.
-        .systemLibrary(name: "CPrefetch"),
+        // Instructions of the processor for which Swift has no word.
+        .systemLibrary(name: "CProcessor"),
         // The program's own __assert_fail.
         .target(name: "CAssertions", dependencies: ["CRdKafka"]),
         .target(name: "Kafka", dependencies: ["CAssertions", "CRdKafka", logging]),
         .target(name: "JuiceDomain"),
-        .target(name: "JuiceMessages", dependencies: ["CPrefetch", "JuiceDomain"]),
-        .target(name: "JuiceEngine", dependencies: ["CPrefetch", "JuiceDomain", "JuiceMessages"]),
+        .target(name: "JuiceMessages", dependencies: ["CProcessor", "JuiceDomain"]),
+        .target(name: "JuiceEngine", dependencies: ["CProcessor", "JuiceDomain", "JuiceMessages"]),
         .target(
             name: "JuiceService",
             dependencies: ["JuiceDomain", "JuiceEngine", "JuiceMessages", "Kafka", lifecycle, logging, metrics]),

@@ -361,11 +361,13 @@ struct Fragment {
 ///
 /// They lie in one array and are known by their places: an array for each would count references at every read.
 struct Fragments: Sendable {
-    private var bytes: [UInt8] = []
+    /// They are followed by zeros, so that the last can be read in words.
+    private var bytes = [UInt8](repeating: 0, count: OutputBuffer.wordSize)
 
     mutating func add(_ json: JSONText) -> Fragment {
-        bytes += json.bytes
-        return Fragment(start: bytes.count - json.bytes.count, end: bytes.count)
+        let start = bytes.count - OutputBuffer.wordSize
+        bytes.insert(contentsOf: json.bytes, at: start)
+        return Fragment(start: start, end: start + json.bytes.count)
     }
 
     /// Adds the texts around a number or a list.
@@ -382,7 +384,7 @@ struct Fragments: Sendable {
 
 extension OutputBuffer {
     mutating func append(_ fragment: Fragment, of fragments: Fragments) {
-        fragments.withBytes(of: fragment) { append($0) }
+        fragments.withBytes(of: fragment) { append(words: $0) }
     }
 }
 

@@ -257,8 +257,13 @@ public enum Murmur2 {
             offset += 4
         }
         if offset < bytes.count {
-            for position in (offset..<bytes.count).reversed() { hash ^= UInt32(bytes[position]) << UInt32((position - offset) * 8) }
-            hash &*= multiplier
+            var position = bytes.count
+            var rest: UInt32 = 0
+            while position > offset {
+                position -= 1
+                rest = rest << 8 | UInt32(bytes[position])
+            }
+            hash = (hash ^ rest) &* multiplier
         }
 
         hash ^= hash >> 13

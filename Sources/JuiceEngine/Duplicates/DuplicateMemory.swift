@@ -1,4 +1,4 @@
-import CPrefetch
+import CProcessor
 import JuiceMessages
 
 /// The first answers of one partition's latest commands, found by the commands' fingerprints.
@@ -97,7 +97,7 @@ package struct DuplicateMemory {
     /// Prefetches the slot of a command that is about to be looked up.
     func prefetch(_ command: CommandFingerprint) {
         let home = home(of: command.low)
-        slots.withUnsafeBufferPointer { slots in if let start = slots.baseAddress { CPrefetch.prefetch(start + home) } }
+        slots.withUnsafeBufferPointer { slots in if let start = slots.baseAddress { CProcessor.prefetch(start + home) } }
     }
 
     /// The first answer to a command that was sent at this time, if it is remembered and within the window. The first command is
@@ -401,12 +401,15 @@ package struct CommandFingerprint: Equatable {
     /// The bits of ``high`` that are 0, and free for other uses.
     static let freeBits: UInt32 = 3
 
-    private static let key = SipHash.Key.random()
-
     package init(_ kind: CommandKind, store: BorrowedText, id: BorrowedText) {
+        self.init(kind, store: SipHash(of: store.bytes), id: id)
+    }
+
+    /// - Parameter store: what is known of its hash.
+    init(_ kind: CommandKind, store: SipHash, id: BorrowedText) {
         // Commands of different kinds with the same id are different commands.
-        let hash = SipHash.wideHash(store.bytes, id.bytes, key: Self.key.varied(by: kind.letter))
-        (low, high) = (hash.0, UInt32(truncatingIfNeeded: hash.1) & ~Self.freeBits)
+        let hash = store.wideHash(with: id.bytes, kind: kind.letter)
+        (low, high) = (hash.low, UInt32(truncatingIfNeeded: hash.high) & ~Self.freeBits)
     }
 }
 

@@ -12,8 +12,9 @@ struct ReceivedCommand {
 
     init(_ kind: CommandKind, store: BorrowedText, id: BorrowedText, offset: Offset) {
         head = AnswerHead(kind, id: id, store: store, offset: offset)
-        storeHash = ByteKeyTable.Key(store.bytes).hash
-        fingerprint = CommandFingerprint(kind.ofID, store: store, id: id)
+        let hash = SipHash(of: store.bytes)
+        storeHash = ByteKeyTable.Key(store.bytes, hash).hash
+        fingerprint = CommandFingerprint(kind.ofID, store: hash, id: id)
     }
 
     var storeKey: ByteKeyTable.Key { ByteKeyTable.Key(head.store.bytes, hash: storeHash) }

@@ -100,12 +100,12 @@ struct Transaction: ~Copyable {
     /// - Returns: the note of it if it gets no answer, since it is a second copy, or the log has refused its answer.
     @inline(__always)
     private mutating func respond(
-        to command: ReceivedCommand, _ content: consuming CommandContent, _ known: RememberedAnswers, _ record: CommandRecord,
+        to command: consuming ReceivedCommand, _ content: consuming CommandContent, _ known: RememberedAnswers,
+        _ record: CommandRecord,
         sentAt sent: Timestamp, _ state: inout StateStore
     ) throws(LogError) -> JournalNote? {
         if fallback.isDeadLetter { return try writeDeadLetter(record, because: .unanswerable) }
         guard let headers = log.headers(of: record) else { return try writeDeadLetter(record, because: .badHeaders) }
-        var command = command
         if !headers.isEmpty {
             command.setSource(from: headers)
             if state.isCopy(command, record.topic, sentAt: sent) {

@@ -1,4 +1,4 @@
-import CPrefetch
+import CProcessor
 
 /// Gives every distinct key a dense index: the first key gets 0, the next new one 1, and so on.
 ///
@@ -40,8 +40,11 @@ public struct ByteKeyTable: Sendable {
         public let hash: UInt32
 
         /// A key, which is hashed.
-        public init(_ bytes: UnsafeRawBufferPointer) {
-            self.init(bytes, hash: UInt32(truncatingIfNeeded: SipHash.hash(bytes)))
+        public init(_ bytes: UnsafeRawBufferPointer) { self.init(bytes, SipHash(of: bytes)) }
+
+        /// A key that was hashed.
+        package init(_ bytes: UnsafeRawBufferPointer, _ hash: SipHash) {
+            self.init(bytes, hash: UInt32(truncatingIfNeeded: hash.hash))
         }
 
         /// A key whose hash is known.
@@ -51,7 +54,7 @@ public struct ByteKeyTable: Sendable {
     /// Prefetches the slot of a key that is about to be looked up.
     public func prefetch(_ key: Key) {
         slots.withUnsafeBufferPointer { slots in
-            if let start = slots.baseAddress { CPrefetch.prefetch(start + Int(key.hash) & (slots.count - 1)) }
+            if let start = slots.baseAddress { CProcessor.prefetch(start + Int(key.hash) & (slots.count - 1)) }
         }
     }
 

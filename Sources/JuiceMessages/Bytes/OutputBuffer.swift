@@ -37,7 +37,31 @@ extension OutputBuffer {
         count += bytes.count
     }
 
-    mutating func append(_ literal: StaticString) { append(BorrowedText(literal).bytes) }
+    // Inlined, because a literal's length is known: a few stores are left of it.
+    @inline(__always)
+    mutating func append(_ literal: StaticString) {
+        let bytes = BorrowedText(literal).bytes
+        guard let source = bytes.baseAddress else { return }
+        free(bytes.count).copyMemory(from: source, byteCount: bytes.count)
+        count += bytes.count
+    }
+
+    /// How many bytes of a text are copied at once by ``append(words:)``.
+    static var wordSize: Int { MemoryLayout<Word>.size }
+    private typealias Word = SIMD16<UInt8>
+
+    /// Appends bytes that are followed by ``wordSize`` others, which may be read: so no copy of a few bytes is a call.
+    @inline(__always)
+    mutating func append(words bytes: UnsafeRawBufferPointer) {
+        guard let source = bytes.baseAddress else { return }
+        let target = free(bytes.count + Self.wordSize)
+        var offset = 0
+        repeat {
+            target.storeBytes(of: source.loadUnaligned(fromByteOffset: offset, as: Word.self), toByteOffset: offset, as: Word.self)
+            offset += Self.wordSize
+        } while offset < bytes.count
+        count += bytes.count
+    }
 
     @inline(__always)
     mutating func append(byte: UInt8) {
@@ -50,6 +74,14 @@ extension OutputBuffer {
         if value < 0 { append(byte: UInt8(ascii: "-")) }
         var magnitude = UInt64(value.magnitude)
         if magnitude < 10 { return append(byte: UInt8(ascii: "0") + UInt8(magnitude)) }
+        if magnitude < 100 {
+            // The number times 103 / 1,024 is its tens.
+            let tens = (UInt16(magnitude) &* 103) >> 10
+            let digits = 0x3030 | tens | (UInt16(magnitude) &- tens &* 10) << 8
+            free(2).storeBytes(of: digits.littleEndian, as: UInt16.self)
+            count += 2
+            return
+        }
         let hasMore = magnitude >= 100_000_000
         if hasMore {
             append(decimal: Int(magnitude / 100_000_000))

@@ -15,9 +15,6 @@ public struct SipHash {
 
         /// A key that cannot be guessed.
         public static func random() -> Key { Key(low: .random(in: .min ... .max), high: .random(in: .min ... .max)) }
-
-        /// A key of its own for each number.
-        package func varied(by number: UInt8) -> Key { Key(low: low ^ UInt64(number), high: high) }
     }
 
     private var v0: UInt64
@@ -33,11 +30,28 @@ public struct SipHash {
     }
 
     /// The hash of some bytes in 64 bits.
-    static func hash(_ bytes: UnsafeRawBufferPointer, key: Key = .ofThisProcess) -> UInt64 {
-        var state = SipHash(key)
-        state.combine(bytes)
+    static func hash(_ bytes: UnsafeRawBufferPointer, key: Key = .ofThisProcess) -> UInt64 { SipHash(of: bytes, key: key).hash }
+
+    /// What is known after a first piece, for its own hash and for that of a pair.
+    package init(of bytes: UnsafeRawBufferPointer, key: Key = .ofThisProcess) {
+        self.init(key)
+        combine(bytes)
+    }
+
+    /// The hash of the first piece.
+    var hash: UInt64 {
+        var state = self
         state.v2 ^= 0xFF
         return state.finish()
+    }
+
+    /// The hash of the pair of the first piece and a second one, each of up to 255 bytes, in 128 bits. Pairs of different kinds
+    /// have different hashes.
+    package func wideHash(with second: UnsafeRawBufferPointer, kind: UInt8) -> (low: UInt64, high: UInt64) {
+        var state = self
+        state.v1 ^= UInt64(kind)
+        state.combine(second)
+        return state.finishWide()
     }
 
     /// The hash of a pair of byte strings, each of up to 255 bytes, in 128 bits. If the second is empty, it is that of the first.
@@ -48,10 +62,7 @@ public struct SipHash {
         state.v1 ^= 0xEE
         state.combine(first)
         if !second.isEmpty { state.combine(second) }
-        state.v2 ^= 0xEE
-        let low = state.finish()
-        state.v1 ^= 0xDD
-        return (low, state.finish())
+        return state.finishWide()
     }
 
     // Eight bytes at a time. The last word holds the remaining bytes and, in its highest byte, the count, which separates
@@ -91,6 +102,14 @@ public struct SipHash {
     private mutating func finish() -> UInt64 {
         for _ in 0..<3 { round() }
         return v0 ^ v1 ^ v2 ^ v3
+    }
+
+    @inline(__always)
+    private mutating func finishWide() -> (low: UInt64, high: UInt64) {
+        v2 ^= 0xEE
+        let low = finish()
+        v1 ^= 0xDD
+        return (low, finish())
     }
 
     @inline(__always)

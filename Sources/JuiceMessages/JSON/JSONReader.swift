@@ -1,3 +1,5 @@
+import CProcessor
+
 /// Why a text could not be read as JSON.
 enum JSONError: Error, Hashable {
     /// Not one JSON document in UTF-8.
@@ -89,8 +91,9 @@ struct JSONToken {
 ///
 /// It does not recurse: the open objects and arrays are linked through their tokens.
 struct JSONScanner {
-    /// How many zeros must follow the text: the first ends every loop, and all together allow reads of eight bytes.
-    static let padding = 16
+    /// How many zeros must follow the text: the first ends every loop, and all together allow reads of sixteen bytes behind a last
+    /// backslash.
+    static let padding = 32
 
     private var at: UnsafeMutableRawPointer
     private let end: UnsafeMutableRawPointer
@@ -244,9 +247,9 @@ extension JSONScanner {
         let start = at
         var (isASCII, hasEscapes) = (true, false)
         reading: while true {
-            let plain = TextWord(at).plainCount
+            let plain = Int(plain_count(at))
             at += plain
-            if plain == TextWord.size { continue }
+            if plain == 16 { continue }
             switch byte {
             case UInt8(ascii: "\""): break reading
             case UInt8(ascii: "\\"):

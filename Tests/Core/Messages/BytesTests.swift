@@ -136,6 +136,23 @@ import Testing
         }
     }
 
+    /// Bytes are looked at eight or sixteen at a time, wherever one is that is not plain.
+    @Test(arguments: 0...40) func oneByteThatIsNotPlainIsFound(length: Int) throws {
+        let reader = JSONReader(capacity: 64)
+        var text = [UInt8](repeating: UInt8(ascii: "~"), count: length)
+        #expect(text.withUnsafeBytes { $0.isPlain })
+        for position in text.indices {
+            for byte in [0, 0x1F, UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x80, 0xFF] {
+                text[position] = byte
+                #expect(!text.withUnsafeBytes { $0.isPlain })
+                // A quote ends the string too early, and a backslash escapes nothing that JSON knows.
+                let json = Array("\"".utf8) + text + Array("~\"".utf8)
+                #expect(throws: JSONError.notJSON) { try json.withUnsafeBytes { _ = try reader.read($0) } }
+            }
+            text[position] = UInt8(ascii: "~")
+        }
+    }
+
     @Test func itKeepsWhatItHoldsWhenItGrowsAndNothingWhenEmptied() {
         var buffer = OutputBuffer(capacity: 0)
         var expected: [UInt8] = []
@@ -183,6 +200,17 @@ import Testing
             }
         }
         #expect(Set(hashes).count == hashes.count)
+    }
+
+    @Test func aFirstPieceIsKnownForSeveralSecondOnes() {
+        Array("gangnam".utf8).withUnsafeBytes { first in
+            let known = SipHash(of: first, key: Self.key)
+            #expect(known.hash == SipHash.hash(first, key: Self.key))
+            let hashes = [("a", 1), ("b", 1), ("a", 2), ("ab", 1)].map { second, kind in
+                Array(second.utf8).withUnsafeBytes { known.wideHash(with: $0, kind: UInt8(kind)) }
+            }
+            #expect(Set(hashes.map(\.low)).count == 4 && Set(hashes.map(\.high)).count == 4)
+        }
     }
 
     @Test func keysMatter() {
