@@ -43,7 +43,7 @@ DOCUMENTED := Kafka JuiceDomain JuiceMessages
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help demo check test tools debug-build built unit-tests seeds tests lab heap compat another-cluster contract deploy-check test-browser screenshots simulate model fuzz torture rolling soak sanitize bench \
+.PHONY: help demo check test tools debug-build built unit-tests seeds tests lab cost compat another-cluster contract deploy-check test-browser screenshots simulate model fuzz torture rolling soak sanitize bench \
 	licenses sbom requirements microbench instructions build lint format setup docs install clean
 
 help: ## Show this list
@@ -66,12 +66,12 @@ check: setup ## Quick checks while you work, under a minute once built: format, 
 
 # Targets that mostly wait run beside targets that mostly compute, and never two that SwiftPM would serialize.
 test: setup ## Everything CI checks: format, build without warnings, all tests
-	@./scripts/stages.sh lint debug-build,tools unit-tests tests,deploy-check heap,test-browser,contract,docs
+	@./scripts/stages.sh lint debug-build,tools unit-tests tests,deploy-check cost,test-browser,contract,docs
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
 
 # Installs everything first: two targets that install side by side would fail on the package manager's lock.
 tools: .build/contract-venv/ready .build/deploy-venv/ready .build/browser-venv/ready
-	@./scripts/setup.sh kcat browser systemd-analyze
+	@./scripts/setup.sh kcat browser systemd-analyze valgrind
 	@./scripts/setup-prometheus.sh > /dev/null
 
 # All debug products in one build: building them one by one would rebuild shared parts.
@@ -100,10 +100,13 @@ lab: setup
 	@echo "Building lab ($(CONFIGURATION))"
 	@$(SWIFT) build -c $(CONFIGURATION) --product lab
 
-# Only the heap allocations of optimised code count.
-heap: lab
+# Only what optimised code does counts.
+cost: lab
+	@./scripts/setup.sh valgrind
 	@echo "Counting an order's heap allocations: there must be none"
 	@$(LAB) bench heap --orders 200000 --check
+	@echo "Counting an order's instructions: not 3 % more than before"
+	@./scripts/instructions.sh --check $(LAB) engine
 
 compat: build lab built .build/contract-venv/ready ## Run demo, tests and a short torture on several versions of librdkafka (VERSIONS="2.3.0 2.8.0" BOOTSTRAP=host:port, of Kafka 3.9 and 4 in turn)
 	@BOOTSTRAP="$(BOOTSTRAP)" ROUNDS=$(if $(filter file,$(origin ROUNDS)),5,$(ROUNDS)) ./scripts/compat.sh \
@@ -201,7 +204,8 @@ bench: build ## Measure the service against a bare loop in C on a real broker (B
 microbench: lab ## Measure each piece of an order's work without Kafka: heap allocations and nanoseconds
 	@$(LAB) bench heap $(ARGS) && echo && $(LAB) bench core $(ARGS)
 
-instructions: lab ## The same in instructions, counted by valgrind (Linux; about 3 minutes)
+instructions: lab ## The same in instructions, counted by valgrind, and keep them for `make test` (Linux; about 3 minutes)
+	@./scripts/setup.sh valgrind
 	@./scripts/instructions.sh $(LAB)
 
 # Each sanitizer has its own build. ThreadSanitizer has to learn of librdkafka's threads and Swift's Mutex: see c11threads.c. It does not report

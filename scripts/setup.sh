@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks that a Swift toolchain is there, and installs librdkafka and a C compiler if they are missing. Arguments name more
-# to install: `python` (with virtual environments), `kcat`, `systemd-analyze` (on Linux), `browser` (Chromium, its driver and a font
-# for Korean).
+# to install: `python` (with virtual environments), `kcat`, `systemd-analyze` and `valgrind` (on Linux), `browser` (Chromium,
+# its driver and a font for Korean).
 set -euo pipefail
 
 fail() {
@@ -71,7 +71,8 @@ Linux)
 Darwin)
     command -v brew >/dev/null || fail "install Homebrew from https://brew.sh, then try again"
     for formula in pkgconf librdkafka "$@"; do
-        [ "$formula" != systemd-analyze ] || continue
+        # Only on Linux.
+        [ "$formula" != systemd-analyze ] && [ "$formula" != valgrind ] || continue
         if [ "$formula" = browser ]; then
             command -v chromedriver >/dev/null || brew install --quiet --cask chromium chromedriver ||
                 fail "brew could not install chromium and chromedriver; try that by hand to see why"
