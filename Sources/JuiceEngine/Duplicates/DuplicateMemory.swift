@@ -102,11 +102,14 @@ package struct DuplicateMemory {
 
     /// The first answer to a command that was sent at this time, if it is remembered and within the window. The first command is
     /// the one that was read first, even if it was sent later.
+    // Inlined, as what it calls, because each call would copy all stored properties.
+    @inline(__always)
     package func firstAnswer(to command: CommandFingerprint, sentAt time: Timestamp) -> FirstAnswer? {
         guard let position = find(command), Int32(bitPattern: units(time) &- ring[position].time) <= reach else { return nil }
         return answer(at: position)
     }
 
+    @inline(__always)
     private func answer(at position: Int) -> FirstAnswer {
         let (number, entry) = (number(at: position), ring[position])
         let distance = entry.offset &- UInt32(truncatingIfNeeded: firstOffset)
@@ -273,6 +276,7 @@ package struct DuplicateMemory {
 
     private func isBefore(_ time: UInt32, _ other: UInt32) -> Bool { Int32(bitPattern: time &- other) < 0 }
 
+    @inline(__always)
     private func units(_ time: Timestamp) -> UInt32 { UInt32(truncatingIfNeeded: time >> Timestamp(droppedBits)) }
 
     /// The later of a time and that of the remembered command, if there is one.

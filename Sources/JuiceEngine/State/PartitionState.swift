@@ -247,14 +247,15 @@ package struct StateStore {
             command.head.command, fingerprint, value.unsafeBytes, at: journalled, was: was, sentAt: time)
     }
 
-    func answers(to command: ReceivedCommand, sentAt time: Timestamp) -> RememberedAnswers {
-        RememberedAnswers(
-            first: duplicates.firstAnswer(to: command.fingerprint, sentAt: time),
-            rejectedCancel: command.rejectedCancel.flatMap { duplicates.firstAnswer(to: $0, sentAt: time) })
+    // Mutating, because a call that only reads would copy all stored properties.
+    mutating func answers(to command: ReceivedCommand, sentAt time: Timestamp) -> RememberedAnswers {
+        let first = duplicates.firstAnswer(to: command.fingerprint, sentAt: time)
+        guard let cancel = command.rejectedCancel else { return RememberedAnswers(first: first, rejectedCancel: nil) }
+        return RememberedAnswers(first: first, rejectedCancel: duplicates.firstAnswer(to: cancel, sentAt: time))
     }
 
     /// The offsets of answers that must be read back before these records can be answered.
-    func missingAnswers(
+    mutating func missingAnswers(
         for records: ArraySlice<CommandRecord>, at time: Timestamp, by reader: CommandReader, most: Int
     ) -> Set<Offset> {
         var missing: Set<Offset> = []

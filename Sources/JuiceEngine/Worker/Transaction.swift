@@ -100,19 +100,29 @@ struct Transaction: ~Copyable {
     /// - Returns: the note of it if it gets no answer, since it is a second copy, or the log has refused its answer.
     @inline(__always)
     private mutating func respond(
-        to command: consuming ReceivedCommand, _ content: consuming CommandContent, _ known: RememberedAnswers,
-        _ record: CommandRecord,
+        to command: ReceivedCommand, _ content: consuming CommandContent, _ known: RememberedAnswers, _ record: CommandRecord,
         sentAt sent: Timestamp, _ state: inout StateStore
     ) throws(LogError) -> JournalNote? {
         if fallback.isDeadLetter { return try writeDeadLetter(record, because: .unanswerable) }
         guard let headers = log.headers(of: record) else { return try writeDeadLetter(record, because: .badHeaders) }
-        if !headers.isEmpty {
-            command.setSource(from: headers)
-            if state.isCopy(command, record.topic, sentAt: sent) {
-                summary.copies += 1
-                return .copy(place(of: record))
-            }
+        guard !headers.isEmpty else {
+            try answer(command, content, known, record, [], sentAt: sent, &state)
+            return nil
         }
+        var command = command
+        command.setSource(from: headers)
+        if state.isCopy(command, record.topic, sentAt: sent) {
+            summary.copies += 1
+            return .copy(place(of: record))
+        }
+        try answer(command, content, known, record, fallback == .none ? headers.ofTraces : [], sentAt: sent, &state)
+        return nil
+    }
+
+    private mutating func answer(
+        _ command: ReceivedCommand, _ content: consuming CommandContent, _ known: RememberedAnswers, _ record: CommandRecord,
+        _ headers: [MessageHeader], sentAt sent: Timestamp, _ state: inout StateStore
+    ) throws(LogError) {
         buffer.removeAll()
         if command.head.command == .cancel {
             writeCancel(command, known, sentAt: sent, &state)
@@ -128,8 +138,7 @@ struct Transaction: ~Copyable {
             state.remember(command.fingerprint, command, buffer, was: was, sentAt: sent)
         }
         state.evidence.append(record.input, record.offset, .command(command.fingerprint, command.head.command))
-        try writeToJournal(state.partition, key: command.head.store, headers: fallback == .none ? headers.ofTraces : [])
-        return nil
+        try writeToJournal(state.partition, key: command.head.store, headers: headers)
     }
 
     private mutating func writeAgain(

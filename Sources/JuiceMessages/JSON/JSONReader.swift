@@ -125,11 +125,59 @@ struct JSONScanner {
             at += 3
         }
         repeat {
-            while try !value() {}
+            while !plainMembers() { if try value() { break } }
         } while try isFollowed()
         skipSpace()
         guard at == end else { throw .notJSON }
     }
+
+    /// Reads members of an object for as long as they are what most are: a name of fewer than sixteen plain bytes, and a plain text
+    /// of fewer than 32 or a number of fewer than 16 digits, without spaces. False if what follows is another member.
+    @inline(__always)
+    private mutating func plainMembers() -> Bool {
+        guard isInObject else { return false }
+        let quote = UInt8(ascii: "\"")
+        var (at, count) = (at, count)
+        defer { (self.at, self.count) = (at, count) }
+        while at.load(as: UInt8.self) == quote, count + 2 <= tokenCapacity {
+            let name = Int(plain_count(at + 1))
+            guard name < 16, at.loadUnaligned(fromByteOffset: name + 1, as: UInt16.self) == Self.endOfName else { break }
+            let value = at + (name + 3)
+            let token: JSONToken
+            var end = value + 1
+            let first = value.load(as: UInt8.self)
+            if first == quote {
+                var length = Int(plain_count(value + 1))
+                if length == 16 { length += Int(plain_count(value + 17)) }
+                end += length
+                guard end.load(as: UInt8.self) == quote else { break }
+                end += 1
+                token = JSONToken(kind: .string, count: UInt32(truncatingIfNeeded: length), text: UnsafeRawPointer(value + 1))
+            } else {
+                guard UInt8(ascii: "1")...UInt8(ascii: "9") ~= first else { break }
+                var number = Int(first &- UInt8(ascii: "0"))
+                while let digit = Self.digit(end.load(as: UInt8.self)), end - value < 15 {
+                    number = number &* 10 &+ digit
+                    end += 1
+                }
+                // Else it is another kind of number, or there is a space.
+                let next = end.load(as: UInt8.self)
+                guard next == UInt8(ascii: ",") || next == UInt8(ascii: "}") else { break }
+                token = JSONToken(kind: .integer, integer: number)
+            }
+            let key = JSONToken(kind: .string, count: UInt32(truncatingIfNeeded: name), text: UnsafeRawPointer(at + 1))
+            (tokens + count).initialize(to: key)
+            (tokens + (count + 1)).initialize(to: token)
+            count += 2
+            at = end
+            guard at.load(as: UInt8.self) == UInt8(ascii: ",") else { return true }
+            at += 1
+        }
+        return false
+    }
+
+    /// A quote and a colon.
+    private static var endOfName: UInt16 { UInt16(littleEndian: 0x3A22) }
 
     /// Reads a value, and in an object its key; false if it read only the beginning of an object or array that is not empty.
     @inline(__always)
@@ -274,7 +322,9 @@ extension JSONScanner {
 extension JSONScanner {
     private var byte: UInt8 { at.load(as: UInt8.self) }
 
-    private var digit: Int? {
+    private var digit: Int? { Self.digit(byte) }
+
+    private static func digit(_ byte: UInt8) -> Int? {
         let digit = byte &- UInt8(ascii: "0")
         return digit < 10 ? Int(digit) : nil
     }

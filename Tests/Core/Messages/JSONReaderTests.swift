@@ -98,6 +98,20 @@ import Testing
         #expect(read([UInt8](String(repeating: opening, count: 10_000))) == "tooDeep")
     }
 
+    /// Members without spaces are read another way as long as they are short and plain.
+    @Test(arguments: 0...20) func spacesMakeNoDifference(length: Int) {
+        let name = String(repeating: "n", count: length)
+        let texts = (0...40).map { "\"\(String(repeating: "t", count: $0))\"" }
+        let numbers = (1...20).map { String(repeating: "9", count: $0) } + ["0", "01", "-1", "1.5", "2e3", "1x"]
+        for value in texts + numbers + ["null", "[]", "{}", "[{\"\(name)\":1}]", #""\n""#, #""가""#, "", "\"", "x"] {
+            let (dense, wide) = ("{\"\(name)\":\(value),\"b\":2}", "{ \"\(name)\" : \(value) , \"b\" : 2 }")
+            #expect(read(Array(dense.utf8)) == read(Array(wide.utf8)), "\(dense)")
+            for cut in 0..<dense.utf8.count { #expect(read(Array(dense.utf8.prefix(cut))) == "notJSON") }
+        }
+        #expect(read(Array("{\"\(name)\":1,}".utf8)) == "notJSON")
+        #expect(read(Array("{\"\(name)\":1,,\"b\":2}".utf8)) == "notJSON")
+    }
+
     @Test func aMillionValuesAreRead() throws {
         let bytes = [UInt8]("[" + String(repeating: "1,", count: 1_000_000) + "\"end\"]")
         let reader = JSONReader(capacity: 16)
