@@ -11,8 +11,9 @@ COPY Sources ./Sources
 RUN swift build -c release --product juice --static-swift-stdlib \
     && install -D -s "$(swift build -c release --show-bin-path)/juice" /out/juice
 
-# Run stage: the binary, the shared libraries it needs, and an unprivileged user.
-FROM debian:bookworm-slim
+# Run stage: the binary, the shared libraries it needs, and an unprivileged user. Debian 13 has librdkafka 2.8, which costs half the
+# processor time of Debian 12's at low rates, and has the same interface.
+FROM debian:trixie-slim
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends librdkafka1 ca-certificates \
     && rm -rf /var/lib/apt/lists/* \
