@@ -64,6 +64,8 @@ package struct DuplicateMemory {
     private var first = 0
     private var uncommitted = 0
     private var next = 0
+    /// The number of the first answer that is not in the hash table yet. Only a restore leaves some out for a moment.
+    private var unindexed = 0
     /// Commands sent up to this time, in units, may have been forgotten; nil if none was.
     private var forgottenUpTo: UInt32?
     /// Answers that the open transaction has superseded: their commands came again after the window, and were carried out again.
@@ -72,6 +74,8 @@ package struct DuplicateMemory {
     private static let smallest = 16
     /// The entries of a block.
     private static let block = 4_096
+    /// How many answers a restore is ahead of the hash table.
+    private static let fetchDistance = 8
 
     /// - Parameter valueLimit: the most bytes of answers that are at hand, and as many of those that were read back.
     package init(window: DuplicateWindow, valueLimit: Int) {
@@ -174,6 +178,9 @@ package struct DuplicateMemory {
 
     /// Restores an answer from the journal, which was written at this time. Its command was sent at an unknown earlier time, so a
     /// repeat may be recognised for longer than the window, but never for less. The answer counts as committed.
+    ///
+    /// It is found only after ``finishRestore()``: answers wait here until the processor has fetched their slots, since none of
+    /// them is in its caches by chance.
     mutating func restore(
         _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, was: FormerOutcome,
         answeredAt time: Timestamp
@@ -182,7 +189,16 @@ package struct DuplicateMemory {
         let time = max(0, time)
         forgetFar(from: offset)
         if count == 0 { firstOffset = offset }
-        append(command, value, at: offset, was, units(time))
+        enqueue(command, value, at: offset, was, units(time))
+        prefetch(command)
+        while next - unindexed > Self.fetchDistance { index() }
+        makePermanent()
+    }
+
+    /// Makes all that was restored be found.
+    mutating func finishRestore() {
+        guard unindexed < next else { return }
+        while unindexed < next { index() }
         makePermanent()
     }
 
@@ -254,6 +270,7 @@ package struct DuplicateMemory {
             forget(position: position(of: next))
         }
         values.removeAll(from: next)
+        unindexed = next
         // Their commands were not carried out again after all: the earlier answers are found again.
         for number in superseded.reversed() where number < next {
             let position = position(of: number)
@@ -327,16 +344,30 @@ extension DuplicateMemory {
     private mutating func append(
         _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, _ was: FormerOutcome, _ time: UInt32
     ) {
+        enqueue(command, value, at: offset, was, time)
+        index()
+    }
+
+    private mutating func enqueue(
+        _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, _ was: FormerOutcome, _ time: UInt32
+    ) {
         if count == ring.count { grow() }
         let position = position(of: next)
         ring[position] = Entry(
             low: command.low, high: command.high, was: was, time: time, offset: UInt32(truncatingIfNeeded: offset))
         noteTime(time, at: position)
-        let (slot, isFound) = slot(of: command.low, command.high)
-        if isFound { superseded.append(number(at: self.position(in: slot))) }
-        slots[slot] = content(command.high, at: position)
         values.append(value, number: next)
         next += 1
+    }
+
+    /// Adds the next answer to the hash table.
+    private mutating func index() {
+        let position = position(of: unindexed)
+        let entry = ring[position]
+        let (slot, isFound) = slot(of: entry.low, entry.high)
+        if isFound { superseded.append(number(at: self.position(in: slot))) }
+        slots[slot] = content(entry.high, at: position)
+        unindexed += 1
     }
 
     @inline(__always)
@@ -351,6 +382,7 @@ extension DuplicateMemory {
     private func number(at position: Int) -> Int { next - 1 - ((next - 1 - position) & (ring.count - 1)) }
 
     private mutating func forgetOldest() {
+        if unindexed == first { index() }
         forgot(ring[position(of: first)].time)
         forget(position: position(of: first))
         first += 1
@@ -393,6 +425,7 @@ extension DuplicateMemory {
             noteTime(entry.time, at: position)
             slots[slot(of: entry.low, entry.high).slot] = content(entry.high, at: position)
         }
+        unindexed = next
     }
 }
 

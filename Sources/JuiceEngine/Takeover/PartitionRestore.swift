@@ -166,7 +166,10 @@ struct PartitionRestore {
         }
         guard let remembered = answer.remembered else { return }
         // Else repeats of one lost answer could fill the memory.
-        if answer.role == .lost, applied.duplicates.remembers(remembered) { return }
+        if answer.role == .lost {
+            applied.duplicates.finishRestore()
+            if applied.duplicates.remembers(remembered) { return }
+        }
         applied.duplicates.restore(
             remembered, answer.given(record.value), at: record.offset, was: answer.was, answeredAt: time)
     }
@@ -305,6 +308,7 @@ struct PartitionRestore {
     /// The state, once the journal is read up to this worker's claim and the account is closed, and what is wrong with it. Only an
     /// operator may go on with a state that has a fault.
     consuming func finish(claim: Offset, ids: [String], now: Timestamp) -> (state: PartitionState, fault: PartitionFault?) {
+        applied.duplicates.finishRestore()
         // What was answered before was sent before.
         if start > 0 { applied.duplicates.markForgotten(upTo: first?.at ?? now) }
         let inputs = assignment.inputs(of: partition)

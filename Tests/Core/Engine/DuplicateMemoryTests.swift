@@ -36,6 +36,7 @@ private final class JournalledMemory {
     }
 
     func commit(at time: Timestamp) {
+        memory.finishRestore()
         var records: [Range<Offset>] = []
         // Before the first and between the others: a note, a marker, or somebody else's record.
         for half in [open.prefix(open.count / 2), open.dropFirst(open.count / 2)] where !half.isEmpty {
@@ -121,6 +122,21 @@ private final class JournalledMemory {
         memory.commit(at: 0)
         #expect(memory.answer(to: command(1), at: 0) == 3)
         #expect(memory.answer(to: command(2), at: 0) == 2)
+    }
+
+    /// Answers are found some restores later, also those that a small window has forgotten by then.
+    @Test(arguments: [0, 1, 3, 7, 8, 9, 100]) func whatWasRestoredIsFoundAsFarAsTheWindowReaches(count: Int) {
+        var generator = SeededGenerator(seed: UInt64(count))
+        for length in [1, 5, 8, 9, 40, 300] {
+            let memory = JournalledMemory(window: DuplicateWindow(age: 1000, count: count))
+            let ids = (0..<length).map { _ in Int.random(in: 0..<30, using: &generator) }
+            for (answer, id) in ids.enumerated() { memory.restore(answer, to: command(id)) }
+            memory.commit(at: 0)
+            for id in 0..<30 {
+                let last = ids.lastIndex(of: id).flatMap { $0 >= length - count ? $0 : nil }
+                #expect(memory.answer(to: command(id), at: 0) == last)
+            }
+        }
     }
 
     @Test func aWindowOfNothingRemembersNothing() {
