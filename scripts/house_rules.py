@@ -20,6 +20,7 @@ LONGEST_LINE = 132
 # As many lines of code in a row, the same in two places, are a second copy.
 COPY = 7
 LONGEST_FILE = 620
+LARGEST_FILE = 500_000
 BASELINE = ROOT / "scripts/lines.txt"
 # Sources may grow by this many lines over the baseline. More needs a line in the changelog with what a user has of it, such as
 # "- Orders can be sent for later (+420 lines)."
@@ -69,6 +70,14 @@ def long_files(files):
             yield path, LONGEST_FILE, f"{len(lines)} lines, at most {LONGEST_FILE}"
 
 
+def large_files():
+    """What was added by mistake, such as a program: it would stay in the history."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for path in filter(None, listed.split("\0")):
+        if (ROOT / path).is_file() and (ROOT / path).stat().st_size > LARGEST_FILE:
+            yield f"{path}: over {LARGEST_FILE:,} bytes"
+
+
 def sizes(files):
     """The number of lines of Swift in each module."""
     modules = defaultdict(int)
@@ -104,6 +113,7 @@ def main():
     broken = [
         f"{path}:{line}: {what}" for rule in (long_lines, copies, long_files) for path, line, what in rule(files)
     ]
+    broken += large_files()
     broken += filter(None, [growth(modules, baseline, (ROOT / "CHANGELOG.md").read_text())])
     for module in sorted(modules | baseline):
         lines = modules.get(module, 0)

@@ -88,11 +88,11 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         (member, given, waitingSince, ordersShare) = (PartitionReader(consumer, gaps: .leave), nil, nil, OrdersShare())
     }
 
-    func leave() {
+    func leave(handsOver: Bool) {
         metrics?.abandoned()
         transactions.drop()
         fence = nil
-        member?.consumer.close(handsOver: hasOtherInstances)
+        member?.consumer.close(handsOver: handsOver && hasOtherInstances)
     }
 
     /// Whether the group has members of other instances. Only then is it left: the first to join a group that is empty waits for

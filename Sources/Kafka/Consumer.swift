@@ -281,12 +281,13 @@ public final class Consumer {
     private static func leaveGroup(_ client: OpaquePointer) {
         rd_kafka_unsubscribe(client)
         let deadline = ContinuousClock.now + ClientEnd.patience
-        while .now < deadline {
+        var isMember = true
+        while isMember, .now < deadline {
+            if let record = rd_kafka_consumer_poll(client, 10) { rd_kafka_message_destroy(record) }
             // It forgets its id when it asks to leave. Closing waits for the answer.
             let id = rd_kafka_memberid(client)
-            defer { rd_kafka_mem_free(client, id) }
-            guard let id, id.pointee != 0 else { return }
-            if let record = rd_kafka_consumer_poll(client, 10) { rd_kafka_message_destroy(record) }
+            isMember = id.map { $0.pointee != 0 } ?? false
+            rd_kafka_mem_free(client, id)
         }
     }
 

@@ -105,7 +105,7 @@ final class SimulatedPort: KafkaPort {
         written.transaction(in: Place(topic: .results, partition: partition))
     }
 
-    func leave() {
+    func leave(handsOver: Bool) {
         trace?("leave")
         if let membership, cluster.groups[group].isMember(membership) { cluster.groups[group].remove(member) }
         drop()

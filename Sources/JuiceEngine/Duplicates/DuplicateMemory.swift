@@ -270,7 +270,7 @@ package struct DuplicateMemory {
             forget(position: position(of: next))
         }
         values.removeAll(from: next)
-        unindexed = next
+        unindexed = min(unindexed, next)
         // Their commands were not carried out again after all: the earlier answers are found again.
         for number in superseded.reversed() where number < next {
             let position = position(of: number)
@@ -345,7 +345,7 @@ extension DuplicateMemory {
         _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, _ was: FormerOutcome, _ time: UInt32
     ) {
         enqueue(command, value, at: offset, was, time)
-        index()
+        while unindexed < next { index() }
     }
 
     private mutating func enqueue(

@@ -109,8 +109,11 @@ package protocol KafkaPort: KafkaReadPort {
     /// transactions may stand between them.
     func writtenResults(of partition: Int32) -> [Range<Offset>]
 
-    /// Leaves the consumer group and closes all clients. No call follows.
-    func leave()
+    /// Closes all clients. No call follows.
+    ///
+    /// - Parameter handsOver: whether the group's other instances get the partitions at once. Else they are kept for a while, in
+    ///   case this one comes back.
+    func leave(handsOver: Bool)
 }
 
 extension KafkaPort {

@@ -174,7 +174,7 @@ package struct Worker<Log: KafkaPort> {
 
     private mutating func leave() -> Step {
         publish()
-        log.leave()
+        log.leave(handsOver: true)
         onEvent(.left)
         phase = .stopped
         return .stopped
@@ -205,7 +205,8 @@ package struct Worker<Log: KafkaPort> {
             return .backOff(attempt: failures.count)
         case .stop:
             onEvent(.failed(error))
-            log.leave()
+            // It may be back in a moment, and whatever is wrong here should not go on to the next instance at once.
+            log.leave(handsOver: false)
             phase = .failed(error)
             return .failed(error)
         }

@@ -28,7 +28,7 @@ import Testing
     private func takeOver(_ member: String = "second", window: DuplicateWindow = window) -> PartitionFault? {
         let harness = Harness(cluster, member: member, window: window)
         harness.run(limit: 10_000)
-        harness.log.leave()
+        harness.log.leave(handsOver: true)
         return harness.fault
     }
 
@@ -87,7 +87,7 @@ import Testing
             #expect(harness.events.count { if case .stockRewritten = $0 { true } else { false } } == round.rewritten)
             #expect(cluster.values(.stock).last?.contains(#""revision":1"#) == round.isWritten)
         }
-        harness.log.leave()
+        harness.log.leave(handsOver: true)
     }
 
     /// The owner's own records and markers are no stranger's.
@@ -114,7 +114,7 @@ import Testing
         cluster.now += 3_001
         harness.run()
         #expect(rewritten() == 1)
-        harness.log.leave()
+        harness.log.leave(handsOver: true)
     }
 
     /// The stock of a transaction that failed may have been written or not.
@@ -135,7 +135,7 @@ import Testing
         cluster.now += 3_001
         harness.run()
         #expect(harness.events.count { if case .stockRewritten = $0 { true } else { false } } == 1)
-        harness.log.leave()
+        harness.log.leave(handsOver: true)
     }
 
     @Test func stockThatIsAheadOfItsAnswersIsNotBelieved() throws {
@@ -183,7 +183,7 @@ import Testing
             cluster.now += 3_001
             harness.run()
         }
-        harness.log.leave()
+        harness.log.leave(handsOver: true)
         #expect(takeOver() == nil)
     }
 
@@ -215,7 +215,7 @@ import Testing
         cluster[.results, 0].deleteRecords(before: cluster[.results, 0].end - 1)
         for number in 200..<2_500 { cluster.order("\(number)", "kiwi") }
         harness.run(limit: 10_000)
-        harness.log.leave()
+        harness.log.leave(handsOver: true)
         let fault = try #require(takeOver())
         #expect(fault.reason.contains("repeats may still ask for answers"), "\(fault.reason)")
     }
@@ -262,7 +262,7 @@ import Testing
             cluster.now += Self.retention / 4
             harness.run()
         }
-        harness.log.leave()
+        harness.log.leave(handsOver: true)
         #expect(takeOver("third") == nil)
     }
 
@@ -281,7 +281,7 @@ import Testing
         for anchor in fault.anchors { try cluster.anchor(anchor) }
         let harness = Harness(cluster, member: "third", window: Self.window)
         harness.order("next", "banana")
-        harness.log.leave()
+        harness.log.leave(handsOver: true)
         #expect(takeOver("fourth") == nil)
         #expect(cluster.answers().last == "juiceMade next")
     }

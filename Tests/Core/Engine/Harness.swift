@@ -65,7 +65,7 @@ final class Harness {
     /// Answers what was sent, and leaves.
     func runAndLeave() {
         run()
-        log.leave()
+        log.leave(handsOver: true)
     }
 
     /// Steps until the worker has nothing to do, even after a moment, and writes markers as they fall due.

@@ -19,7 +19,7 @@ import Testing
     private func stop(of member: String = "second", window: DuplicateWindow = .standard) -> PartitionFault? {
         let harness = Harness(cluster, member: member, window: window)
         harness.run(limit: 10_000)
-        defer { harness.log.leave() }
+        defer { harness.log.leave(handsOver: true) }
         return harness.fault
     }
 
@@ -159,7 +159,7 @@ import Testing
         cluster.order("b", "kiwi")
         for _ in 0..<40 where !harness.hasStartedOver { harness.step() }
         harness.run()
-        harness.log.leave()
+        harness.log.leave(handsOver: true)
         let notes = cluster.values(.results).compactMap { value in
             Array(value.utf8).withUnsafeBytes { if case .position(let note) = JournalNote($0) { note } else { nil } }
         }
@@ -300,7 +300,7 @@ import Testing
         harness.run()
         #expect(harness.events.contains { if case .stockRewritten(0) = $0 { true } else { false } })
         #expect(cluster.values(.stock).last?.contains(#""revision":\#(next == "restock" ? 3 : 2)"#) == true)
-        harness.log.leave()
+        harness.log.leave(handsOver: true)
         #expect(stop() == nil)
     }
 
@@ -337,7 +337,7 @@ import Testing
         for id in ["a", "b"] { cluster.order(id, "banana", store: "early") }
         for id in 0..<3_000 { cluster.restock("\(id)", #""set":{"kiwi":\#(id)}"#) }
         harness.run(limit: 10_000)
-        harness.log.leave()
+        harness.log.leave(handsOver: true)
         cluster[.stock, 0].clear()
         if hasExpired { cluster[.results, 0].start = 5 }
 
@@ -392,7 +392,7 @@ import Testing
             former.step()
         }
         for producer in cluster.sending { while producer.deliver() {} }
-        former.log.leave()
+        former.log.leave(handsOver: true)
         cluster[.results, 0].deleteRecords(before: cluster[.results, 0].lastStableOffset)
         let successor = Harness(cluster, member: "successor")
         var fenced = ""

@@ -202,7 +202,7 @@ import Testing
         let second = Harness(cluster, member: "second", answerBytes: 0)
         second.run()
         let fault = try #require(second.fault)
-        second.log.leave()
+        second.log.leave(handsOver: true)
         for anchor in fault.anchors { try cluster.anchor(anchor) }
 
         let third = Harness(cluster, member: "third", answerBytes: 0)

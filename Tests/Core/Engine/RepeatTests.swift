@@ -39,7 +39,7 @@ import Testing
             if number % 3 == 0 { first.fail(.commit, with: .startOver()) }
             first.run()
         }
-        first.log.leave()
+        first.log.leave(handsOver: true)
 
         for number in 20..<60 { cluster.order("\(number)", "durian") }
         Harness(cluster, member: "second", window: window).run()
@@ -110,7 +110,7 @@ func again(_ answer: String, at offset: Int) -> String {
         first.order("a", "banana")
         cluster.now += 4_500
         first.order("a", "banana")
-        first.log.leave()
+        first.log.leave(handsOver: true)
         cluster.now += 4_500
         worker("second").order("a", "banana")
         #expect(cluster.answers() == ["juiceMade a", "juiceMade a again", "juiceMade a"])

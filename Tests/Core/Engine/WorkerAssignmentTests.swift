@@ -52,7 +52,7 @@ import Testing
         let cluster = harness.cluster
         for partition in 0..<2 { cluster.order("before", "banana", partition: Int32(partition)) }
         harness.run()
-        if !isRunning { harness.log.leave() }
+        if !isRunning { harness.log.leave(handsOver: true) }
         for id in ["lost", "kept"] { cluster.order(id, "banana") }
         cluster.order("after", "banana", partition: 1)
         cluster[.orders, 0].start = 2
@@ -76,7 +76,7 @@ import Testing
 
     @Test func aLaterStockRecordReplacesAFaultyOne() {
         harness.order("a", "banana")
-        harness.log.leave()
+        harness.log.leave(handsOver: true)
         for (stock, isServed) in [("{", false), (#"{"store":"gangnam","revision":1,"stock":{"banana":4}}"#, true)] {
             cluster.send(.stock, key: "gangnam", stock)
             let next = Harness(cluster, member: "next")
@@ -100,7 +100,7 @@ import Testing
 
     @Test func stoppingDoesNotWaitForARestore() {
         harness.order("1", "banana")
-        harness.log.leave()
+        harness.log.leave(handsOver: true)
         let second = Harness(cluster, member: "second")
         second.log.fault = { $0 == .readChangelog ? .retry() : nil }
         for _ in 0..<10 { second.step() }

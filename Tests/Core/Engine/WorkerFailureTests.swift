@@ -16,7 +16,7 @@ import Testing
     func aCallThatMayBeMadeAgainIsMadeAgain(call: SimulatedPort.Call) {
         // With something to restore, the changelog is read.
         harness.order("before", "banana")
-        harness.log.leave()
+        harness.log.leave(handsOver: true)
 
         let second = Harness(cluster, member: "second")
         second.fail(call, with: .retry())

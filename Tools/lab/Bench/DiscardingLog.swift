@@ -112,5 +112,5 @@ final class DiscardingLog: KafkaPort {
     func commit() throws(LogError) {}
     func name(of topic: InputTopic) -> String { "" }
     func writtenResults(of partition: Int32) -> [Range<Offset>] { [journalled] }
-    func leave() {}
+    func leave(handsOver: Bool) {}
 }
