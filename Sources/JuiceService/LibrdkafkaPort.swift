@@ -99,8 +99,13 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
     /// `group.initial.rebalance.delay.ms`, while a static member that comes back has its partitions again at once.
     private var hasOtherInstances: Bool {
         guard configuration.capabilities.managesTopics else { return false }
+        // With fewer partitions than its share among this instance's workers, others have them. To ask takes new connections.
+        if let assignment, assignment.partitions.count < Int(storePartitions) / configuration.workers { return true }
         let own = (0..<configuration.workers).map { configuration.groupConsumer(worker: $0)["group.instance.id"] }
-        let members = try? member?.consumer.describeGroup(timeout: .milliseconds(500)).members
+        let deadline = ContinuousClock.now + .seconds(2)
+        let members = try? retrying(while: { .now < deadline }) { () throws(KafkaError) in
+            try member?.consumer.describeGroup(timeout: .seconds(1)).members
+        }
         return members?.contains { !own.contains($0.instanceID) } ?? false
     }
 

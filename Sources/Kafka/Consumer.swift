@@ -271,16 +271,19 @@ public final class Consumer {
         for _ in 0..<10 { discard() }
         nonisolated(unsafe) let handle = handle
         let leavesFirst = handsOver && !handle.hasStopped
-        ClientEnd.run {
+        ClientEnd.run(patience: leavesFirst ? Self.leaveTimeout + ClientEnd.patience : ClientEnd.patience) {
             if leavesFirst { Self.leaveGroup(handle.pointer) }
             rd_kafka_consumer_close(handle.pointer)
         }
     }
 
+    /// How long to wait for a rebalance that is under way, before which no member leaves.
+    private static let leaveTimeout = Duration.seconds(2)
+
     /// Closing lets a static member stay in its group. To unsubscribe does not, but only once its revocation is served.
     private static func leaveGroup(_ client: OpaquePointer) {
         rd_kafka_unsubscribe(client)
-        let deadline = ContinuousClock.now + ClientEnd.patience
+        let deadline = ContinuousClock.now + leaveTimeout
         var isMember = true
         while isMember, .now < deadline {
             if let record = rd_kafka_consumer_poll(client, 10) { rd_kafka_message_destroy(record) }
