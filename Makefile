@@ -100,7 +100,7 @@ lab: setup
 	@echo "Building lab ($(CONFIGURATION))"
 	@$(SWIFT) build -c $(CONFIGURATION) --product lab
 
-# Only what optimised code does counts.
+# Only optimised code counts.
 cost: lab
 	@./scripts/setup.sh valgrind
 	@echo "Counting an order's heap allocations: there must be none"

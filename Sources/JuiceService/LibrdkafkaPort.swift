@@ -99,7 +99,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
     /// `group.initial.rebalance.delay.ms`, while a static member that comes back has its partitions again at once.
     private var hasOtherInstances: Bool {
         guard configuration.capabilities.managesTopics else { return false }
-        // With fewer partitions than its share among this instance's workers, others have them. To ask takes new connections.
+        // If this instance had all partitions, no worker would have less than its share. To ask may take new connections.
         if let assignment, assignment.partitions.count < Int(storePartitions) / configuration.workers { return true }
         let own = (0..<configuration.workers).map { configuration.groupConsumer(worker: $0)["group.instance.id"] }
         let deadline = ContinuousClock.now + .seconds(2)

@@ -249,9 +249,9 @@ package struct StateStore {
 
     // Mutating, because a call that only reads would copy all stored properties.
     mutating func answers(to command: ReceivedCommand, sentAt time: Timestamp) -> RememberedAnswers {
-        let first = duplicates.firstAnswer(to: command.fingerprint, sentAt: time)
-        guard let cancel = command.rejectedCancel else { return RememberedAnswers(first: first, rejectedCancel: nil) }
-        return RememberedAnswers(first: first, rejectedCancel: duplicates.firstAnswer(to: cancel, sentAt: time))
+        RememberedAnswers(
+            first: duplicates.firstAnswer(to: command.fingerprint, sentAt: time),
+            rejectedCancel: command.rejectedCancel.flatMap { duplicates.firstAnswer(to: $0, sentAt: time) })
     }
 
     /// The offsets of answers that must be read back before these records can be answered.

@@ -39,12 +39,7 @@ extension OutputBuffer {
 
     // Inlined, because a literal's length is known: a few stores are left of it.
     @inline(__always)
-    mutating func append(_ literal: StaticString) {
-        let bytes = BorrowedText(literal).bytes
-        guard let source = bytes.baseAddress else { return }
-        free(bytes.count).copyMemory(from: source, byteCount: bytes.count)
-        count += bytes.count
-    }
+    mutating func append(_ literal: StaticString) { append(BorrowedText(literal).bytes) }
 
     /// How many bytes of a text are copied at once by ``append(words:)``.
     static var wordSize: Int { MemoryLayout<Word>.size }

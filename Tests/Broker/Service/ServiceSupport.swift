@@ -296,10 +296,6 @@ final class EventLog: Sendable {
     /// How often workers have taken over and restored their partitions.
     var takeovers: Int { all.count { if case .restored = $0 { true } else { false } } }
     var isRestored: Bool { takeovers > 0 }
-    /// How many partitions were taken over last.
-    var lastRestored: Int? {
-        all.lazy.compactMap { if case .restored(let partitions, _) = $0 { partitions.count } else { nil } }.last
-    }
     /// How often workers have started over.
     var restarts: Int { all.count { if case .startingOver = $0 { true } else { false } } }
     /// How many calls were retried, and how often workers started over.
