@@ -50,7 +50,8 @@ extension Consumer {
                         switch element {
                         case .record, .endOfPartition: return nil
                         case .failure(_, let error) where error.code.isDamage: return error
-                        case .failure(_, let error): if error.code.isOffsetReset { return nil }
+                        // An earlier look may have gone on at an offset that librdkafka read from the damage.
+                        case .failure(_, let error): if error.code.isOffsetReset, error.offset == offset { return nil }
                         }
                     }
                 }

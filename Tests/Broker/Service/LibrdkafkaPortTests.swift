@@ -140,7 +140,8 @@ import Testing
             try cluster.broker.append([([order], nil), damaged], at: 0, to: orders)
             for damage in [nil, EmbeddedBroker.Damage.bit, nil] { try cluster.broker.append(order, damaged: damage, to: orders) }
         }
-        #expect(try await lastDamaged(in: cluster) == Offset(size))
+        // An error from behind the damage comes late now and then, when the next look has begun.
+        for _ in 0..<10 { #expect(try await lastDamaged(in: cluster) == Offset(size)) }
     }
 
     /// A failed assertion does not say where its batch begins. The batch behind a good one is another batch, unless a step over 2^n
