@@ -95,6 +95,8 @@ struct TestCluster: Sendable {
         try Producer(
             configuration: KafkaConfiguration([
                 "bootstrap.servers": bootstrapServers, "partitioner": "murmur2_random", "linger.ms": "1",
+                // A request that gets lost while a broker goes down or comes up is sent again before `order` gives up.
+                "socket.timeout.ms": "10000", "reconnect.backoff.max.ms": "1000",
             ]).merging(properties), hooks: ClientHooks(logger: quietLogger))
     }
 
