@@ -164,9 +164,6 @@ package struct ServiceConfiguration: Sendable {
             "transaction.timeout.ms": "10000",
             // Holds the answers and stock records of the largest batch.
             "queue.buffering.max.messages": "500000",
-            // Short, so that the first records leave while partitions are still being added to the transaction. Without any
-            // linger each record would be a request of its own.
-            "linger.ms": "0.5",
             // A dead letter quotes a record of any size that the input topics accept; the broker's limit decides.
             "message.max.bytes": "100000000",
         ]).merging(client.properties)

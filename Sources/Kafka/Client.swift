@@ -104,9 +104,9 @@ package final class ClientHandle {
 
     /// The error that put the client beyond recovery, if any.
     var fatalError: KafkaError? {
+        guard rd_kafka_fatal_error(pointer, nil, 0) != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         var reason = ErrorText()
         let code = reason.withBuffer { rd_kafka_fatal_error(pointer, $0, $1) }
-        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         return KafkaError(code: .init(code), message: reason.text, isFatal: true)
     }
 

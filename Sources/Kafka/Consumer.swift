@@ -146,7 +146,7 @@ public final class Consumer {
         held = receive(into: 0, count: min(1, maxRecords), timeout: unreported.isEmpty ? timeout : .zero)
         if held == 1, maxRecords > 1 { held += receive(into: 1, count: maxRecords - 1, timeout: .zero) }
         // If the same call brought a revocation, its records are now another member's to process.
-        if !context.rebalances.withLock(\.isEmpty) {
+        if !context.rebalances.withLock({ $0.isEmpty }) {
             // Errors are kept: librdkafka reports some of them only once.
             var kept = 0
             for message in messages[..<held] {

@@ -52,7 +52,7 @@ package final class StopSignal: Sendable {
 
     package init() {}
 
-    package var isRequested: Bool { state.withLock(\.isRequested) }
+    package var isRequested: Bool { state.withLock { $0.isRequested } }
 
     package func request() {
         let handlers = state.withLock { state in

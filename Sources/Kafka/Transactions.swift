@@ -9,8 +9,9 @@ import Synchronization
 //    undo the fence of a successor. A coordinator cannot hand over an id while a partition of its open transaction has no leader,
 //    and then the next set is tried.
 // 2. `begin` takes the next producer in turn. While brokers write the markers of a commit, they make the same producer's next
-//    transaction back off for 20 ms, or with librdkafka 2.0.2 for 100 ms. Only one transaction is open at a time, so records become
-//    visible in the order of the commits.
+//    transaction back off for 20 ms, or with librdkafka 2.0.2 for 100 ms. The call was made after the last commit, since brokers
+//    learn of a transaction with its first record. Only one is open there at a time, so records become visible in the order of the
+//    commits.
 // 3. `produce` hands records to librdkafka in batches. There is no `send_offsets_to_transaction` (KIP-447): it costs two round
 //    trips, and from 2.10 on it may never return after a broker has left the cluster.
 // 4. `flush` waits for the delivery reports and looks at them: `rd_kafka_flush` succeeds as soon as nothing is left to send, also
@@ -59,6 +60,8 @@ public final class TransactionSession {
     private let ends = DispatchGroup()
 
     private var turn = 0
+    /// Whether the producer whose turn it is has begun its transaction already.
+    private var hasBegun = false
     /// The producer of the open transaction.
     private var open: TransactionalProducer?
     private var delivered = DeliveredOffsets()
@@ -171,7 +174,7 @@ public final class TransactionSession {
 
     private func dropCurrent() {
         if let open { _ = delivered.add(open.reports.take().runs) }
-        (producers, open, hasLostConnection) = ([], nil, false)
+        (producers, open, hasBegun, hasLostConnection) = ([], nil, false, false)
     }
 
     /// Drops the set, unless the same call may go on.
@@ -186,10 +189,8 @@ public final class TransactionSession {
     public func begin() throws(KafkaError) {
         guard open == nil else { throw failed(KafkaError(code: .state, message: "the last transaction is not over")) }
         guard isReady else { throw KafkaError(code: .state, message: "no producer is initialised") }
-        turn = (turn + 1) % producers.count
-        let handle = producers[turn].handle
-        if let error = KafkaError(consuming: rd_kafka_begin_transaction(handle.pointer)) { throw failed(handle.explained(error)) }
-        open = producers[turn]
+        do throws(KafkaError) { try beginNext() } catch { throw failed(error) }
+        (open, hasBegun) = (producers[turn], false)
         delivered.begin()
         unconfirmed = 0
         inactivity?.began()
@@ -253,6 +254,16 @@ public final class TransactionSession {
         if producer.connectionBroke { hasLostConnection = true }
         producer.forgetConnections()
         open = nil
+        // While nothing waits for it: the call waits for the client's main thread. The next `begin` reports an error.
+        try? beginNext()
+    }
+
+    private func beginNext() throws(KafkaError) {
+        guard !hasBegun else { return }
+        let next = (turn + 1) % producers.count
+        let handle = producers[next].handle
+        if let error = KafkaError(consuming: rd_kafka_begin_transaction(handle.pointer)) { throw handle.explained(error) }
+        (turn, hasBegun) = (next, true)
     }
 
     private func producerOfOpenTransaction() throws(KafkaError) -> TransactionalProducer {
@@ -497,7 +508,7 @@ private final class DeliveryReports: ClientContext, @unchecked Sendable {
     }
 
     /// The first failure.
-    var failure: KafkaError? { first.withLock(\.self) }
+    var failure: KafkaError? { first.withLock { $0 } }
 
     /// The first failure, and the offsets of what was delivered since this was asked last. The client must exist.
     func take() -> (failure: KafkaError?, runs: [DeliveredOffsets.Run]) {
@@ -580,7 +591,7 @@ struct InactivityTimeout {
     /// The transaction is committed. The limit falls again, but to no less than twice its longest inactivity.
     mutating func committed(at now: ContinuousClock.Instant = .now) {
         confirmed(at: now)
-        limit = max(least, min(limit, longest * 2))
+        limit = max(least, min(limit, longest + longest))
     }
 
     /// Throws once the time is over.

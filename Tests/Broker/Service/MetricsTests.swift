@@ -40,10 +40,11 @@ extension TestMetrics {
         for command in orders + ["no JSON"] {
             cluster.send(.orders, partition: 0, key: Array("gangnam".utf8), value: Array(command.utf8))
         }
-        for _ in 0..<1000 {
+        let start = ContinuousClock.now
+        for number in 1...1000 {
             cluster.writeAllMarkers()
             let step = worker.step()
-            metrics.record(worker.held, remaining: 0)
+            metrics.measureState(at: start + .seconds(number), worker.held, remaining: 0)
             if step == .idle { break }
         }
         let results = ["juice_made", "out_of_stock", "restocked", "rejected"]
