@@ -49,10 +49,10 @@ public final class StockRestorer {
     private let menu: Menu
     private let fruits: ByteKeyTable
     private let template: StockTemplate
-    // Reused for every record: there may be a million.
-    private var levels: [Int]
+    // Reused for every record: there may be a million. One restorer is for one thread, so its variables need no check.
+    @exclusivity(unchecked) private var levels: [Int]
     private var isGiven: [Bool]
-    private var restored: FruitStore
+    @exclusivity(unchecked) private var restored: FruitStore
 
     /// A restorer for stores of this menu's fruits.
     public init(menu: Menu) {

@@ -78,12 +78,10 @@ final class WorkerMetrics {
 
     /// Measures what the worker holds in memory, and how many offsets the restore under way still has to read, ten times a second:
     /// orders wait meanwhile.
-    func measureState(
-        at now: ContinuousClock.Instant = .now, _ state: @autoclosure () -> HeldState, remaining: @autoclosure () -> Offset
-    ) {
+    func measureState(at now: ContinuousClock.Instant = .now, _ state: () -> (held: HeldState, remaining: Offset)) {
         guard stateDue <= now else { return }
         stateDue = now + .milliseconds(100)
-        let (state, remaining) = (state(), remaining())
+        let (state, remaining) = state()
         for (gauge, field) in held { gauge.record(state[keyPath: field]) }
         restoreRemaining.record(remaining)
     }

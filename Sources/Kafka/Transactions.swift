@@ -9,9 +9,8 @@ import Synchronization
 //    undo the fence of a successor. A coordinator cannot hand over an id while a partition of its open transaction has no leader,
 //    and then the next set is tried.
 // 2. `begin` takes the next producer in turn. While brokers write the markers of a commit, they make the same producer's next
-//    transaction back off for 20 ms, or with librdkafka 2.0.2 for 100 ms. The call was made after the last commit, since brokers
-//    learn of a transaction with its first record. Only one is open there at a time, so records become visible in the order of the
-//    commits.
+//    transaction back off for 20 ms, or with librdkafka 2.0.2 for 100 ms. Brokers know only one at a time, from its first record
+//    on, so records become visible in the order of the commits.
 // 3. `produce` hands records to librdkafka in batches. There is no `send_offsets_to_transaction` (KIP-447): it costs two round
 //    trips, and from 2.10 on it may never return after a broker has left the cluster.
 // 4. `flush` waits for the delivery reports and looks at them: `rd_kafka_flush` succeeds as soon as nothing is left to send, also
@@ -59,9 +58,8 @@ public final class TransactionSession {
     /// Left by each client that has ended.
     private let ends = DispatchGroup()
 
-    private var turn = 0
-    /// Whether the producer whose turn it is has begun its transaction already.
-    private var hasBegun = false
+    /// The producer whose turn it is, and whether it has begun its transaction already.
+    private var (turn, hasBegun) = (0, false)
     /// The producer of the open transaction.
     private var open: TransactionalProducer?
     private var delivered = DeliveredOffsets()
@@ -151,9 +149,8 @@ public final class TransactionSession {
             if error.remedy != .retry { next = [] }
             throw error
         }
-        (producers, next) = (next, [])
+        (producers, next, turn) = (next, [], 0)
         // The first transaction is always that of the first id: of two processes that share a set, only one holds it.
-        turn = producers.count - 1
         return producers.map(\.transactionalID)
     }
 
@@ -190,7 +187,7 @@ public final class TransactionSession {
         guard open == nil else { throw failed(KafkaError(code: .state, message: "the last transaction is not over")) }
         guard isReady else { throw KafkaError(code: .state, message: "no producer is initialised") }
         do throws(KafkaError) { try beginNext() } catch { throw failed(error) }
-        (open, hasBegun) = (producers[turn], false)
+        (open, turn, hasBegun) = (producers[turn], (turn + 1) % producers.count, false)
         delivered.begin()
         unconfirmed = 0
         inactivity?.began()
@@ -260,10 +257,9 @@ public final class TransactionSession {
 
     private func beginNext() throws(KafkaError) {
         guard !hasBegun else { return }
-        let next = (turn + 1) % producers.count
-        let handle = producers[next].handle
+        let handle = producers[turn].handle
         if let error = KafkaError(consuming: rd_kafka_begin_transaction(handle.pointer)) { throw handle.explained(error) }
-        (turn, hasBegun) = (next, true)
+        hasBegun = true
     }
 
     private func producerOfOpenTransaction() throws(KafkaError) -> TransactionalProducer {

@@ -44,7 +44,7 @@ extension TestMetrics {
         for number in 1...1000 {
             cluster.writeAllMarkers()
             let step = worker.step()
-            metrics.measureState(at: start + .seconds(number), worker.held, remaining: 0)
+            metrics.measureState(at: start + .seconds(number)) { (worker.held, 0) }
             if step == .idle { break }
         }
         let results = ["juice_made", "out_of_stock", "restocked", "rejected"]
