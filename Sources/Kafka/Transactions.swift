@@ -149,8 +149,8 @@ public final class TransactionSession {
             if error.remedy != .retry { next = [] }
             throw error
         }
-        (producers, next, turn) = (next, [], 0)
         // The first transaction is always that of the first id: of two processes that share a set, only one holds it.
+        (producers, next, turn) = (next, [], 0)
         return producers.map(\.transactionalID)
     }
 
