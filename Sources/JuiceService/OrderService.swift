@@ -240,7 +240,7 @@ package struct OrderService: Service {
             if stop.isRequested { worker.requestStop() }
             let step = worker.step()
             health.stepped(worker: number)
-            metrics?.measureState { (worker.held, log.remaining) }
+            metrics?.record(worker.held, remaining: log.remaining)
             events.logDueDeadLetters()
             switch step {
             case .worked, .idle: continue

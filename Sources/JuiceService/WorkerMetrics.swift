@@ -25,7 +25,7 @@ final class WorkerMetrics {
     /// How far each input is read, as last published.
     private var positions: [InputPartition: Offset] = [:]
     private var lags: [InputPartition: (offset: Gauge, lag: Gauge)] = [:]
-    private var (lagDue, stateDue) = (ContinuousClock.now, ContinuousClock.now)
+    private var lagDue = ContinuousClock.now
 
     init(worker number: Int, topics: TopicNames, factory: any MetricsFactory) {
         (self.topics, self.factory) = (topics, factory)
@@ -76,12 +76,8 @@ final class WorkerMetrics {
         }
     }
 
-    /// Measures what the worker holds in memory, and how many offsets the restore under way still has to read, ten times a second:
-    /// orders wait meanwhile.
-    func measureState(at now: ContinuousClock.Instant = .now, _ state: () -> (held: HeldState, remaining: Offset)) {
-        guard stateDue <= now else { return }
-        stateDue = now + .milliseconds(100)
-        let (state, remaining) = state()
+    /// Records what the worker holds in memory, and how many offsets the restore under way still has to read.
+    func record(_ state: HeldState, remaining: Offset) {
         for (gauge, field) in held { gauge.record(state[keyPath: field]) }
         restoreRemaining.record(remaining)
     }

@@ -50,7 +50,7 @@ extension Consumer {
                         switch element {
                         case .record, .endOfPartition: return nil
                         case .failure(_, let error) where error.code.isDamage: return error
-                        // An earlier look may have gone on at an offset that librdkafka read from the damage.
+                        // One at another offset is an earlier look's, which took damaged bytes for an offset.
                         case .failure(_, let error): if error.code.isOffsetReset, error.offset == offset { return nil }
                         }
                     }

@@ -587,7 +587,7 @@ struct InactivityTimeout {
     /// The transaction is committed. The limit falls again, but to no less than twice its longest inactivity.
     mutating func committed(at now: ContinuousClock.Instant = .now) {
         confirmed(at: now)
-        limit = max(least, min(limit, longest + longest))
+        limit = max(least, min(limit, longest * 2))
     }
 
     /// Throws once the time is over.

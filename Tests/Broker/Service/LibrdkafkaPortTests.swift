@@ -140,7 +140,7 @@ import Testing
             try cluster.broker.append([([order], nil), damaged], at: 0, to: orders)
             for damage in [nil, EmbeddedBroker.Damage.bit, nil] { try cluster.broker.append(order, damaged: damage, to: orders) }
         }
-        // An error from behind the damage comes late now and then, when the next look has begun.
+        // Now and then an error that one look has caused arrives in the next.
         for _ in 0..<10 { #expect(try await lastDamaged(in: cluster) == Offset(size)) }
     }
 
