@@ -18,7 +18,7 @@ LAB := .build/$(CONFIGURATION)/lab
 FIRST_BUILD := The first build takes about five minutes on two cores, most of it for dependencies; later ones take seconds. [done/all] shows the progress.
 # Tests that only compute. They run separately: on Swift's few threads they would block the services of other tests, which mostly
 # wait. The simulation has its own thread.
-UNIT := CoreTests\.(?!SimulationTests)|ProgramTests\.(ShortagesTests|RestockBotCrashTests)
+UNIT := CoreTests\.(?!SimulationTests)
 # The versions of librdkafka that `make compat` tries: those of Debian 12, Ubuntu 24.04 and Debian 13, and the newest of all.
 VERSIONS ?= 2.0.2 2.3.0 2.8.0 newest
 # The tests that `make test-browser` runs; all by default.

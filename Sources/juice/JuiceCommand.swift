@@ -30,15 +30,15 @@ struct JuiceCommand: AsyncParsableCommand {
 
             Exit status: 0 done, 1 not found, or an audit or the doctor found something, 2 out of stock, 3 rejected, \
             64 usage, 69 no broker or no answer, 70 failed, 74 standard output cannot be written, 78 bad configuration or \
-            topics. Ctrl-C, SIGTERM and SIGHUP end any command, with 130, 143 or 129; serve, kiosk and restock-bot then \
-            finish what they are doing, and end with 0.
+            topics. Ctrl-C, SIGTERM and SIGHUP end any command, with 130, 143 or 129; serve and kiosk then finish \
+            what they are doing, and end with 0.
             """,
         version: "\(Self.currentVersion) (librdkafka \(KafkaLibrary.version))",
         subcommands: [
             ServeCommand.self, ConfigCommand.self, DemoCommand.self, OrderCommand.self, CancelCommand.self, RestockCommand.self,
             StockCommand.self, StoresCommand.self, ResultsCommand.self, ShowCommand.self, HistoryCommand.self, AuditCommand.self,
             DoctorCommand.self, TopicsCommand.self, AnchorCommand.self,
-            DeadLettersCommand.self, MenuCommand.self, KioskCommand.self, RestockBotCommand.self, TrafficCommand.self,
+            DeadLettersCommand.self, MenuCommand.self, KioskCommand.self, TrafficCommand.self,
         ]
     )
 

@@ -21,6 +21,9 @@ from check import ROOT
 from documents import Contract, problem
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+sys.path.insert(0, str(ROOT / "Examples"))
+from restock_bot import Shortages
+
 TIMEOUT = 60  # Seconds; nothing here takes more than a few.
 TRACE = ("traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 
@@ -99,6 +102,73 @@ def run_example(command, contract, expected, store):
     return answer
 
 
+class Bot:
+    """Examples/restock_bot.py, until it is killed."""
+
+    def __init__(self, brokers):
+        command = [sys.executable, str(ROOT / "Examples/restock_bot.py"), brokers]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def refill(self):
+        """The next refill that it has sent."""
+        limit = threading.Timer(TIMEOUT, self.process.kill)
+        limit.start()
+        line = self.process.stdout.readline()
+        limit.cancel()
+        require(line, f"the restock bot sent nothing, status {self.process.poll()}")
+        return line
+
+
+def check_decisions():
+    """A restock bot that starts where another one was decides the same, under the same ids, until the service has answered."""
+    log = [
+        {"orderId": "a", "store": "s", "left": {"kiwi": 4}},
+        {"orderId": "b", "store": "s", "missing": [{"fruit": "strawberry", "needed": 16, "inStock": 10}]},
+        {"orderId": "c", "store": "s", "left": {"kiwi": 1, "strawberry": 8}},
+        {"restockId": "restock-bot/3-0", "store": "s", "left": {"kiwi": 30}},
+        {"restockId": "restock-bot/3-1", "store": "other", "left": {}},
+        {"restockId": "restock-bot/3-1", "store": "s", "reason": "wouldOverflow"},
+    ]
+    kiwi, strawberry = ("s", "restock-bot/3-0", {"kiwi": 29}), ("s", "restock-bot/3-1", {"strawberry": 22})
+    for end, due, safe in ((3, [kiwi, strawberry], 0), (5, [strawberry], 1), (6, [], 6)):
+        for start in range(min(safe + 1, end)):
+            bot = Shortages(3, low=5, target=30)
+            for offset in range(start, end):
+                bot.next = offset + 1
+                bot.read(log[offset], offset, timestamp=0)
+                require(not bot.refills(), "a bot sends before it has read all")
+            bot.is_current = True
+            found = [(store, refill["restockId"], refill["add"]) for store, _, refill in bot.refills()]
+            require(found == due and not bot.refills(), f"from {start} to {end} a bot sends {found} in place of {due}")
+            require(bot.safe_offset() == safe, f"after {end} a bot would store {bot.safe_offset()}")
+
+
+def try_bot(brokers, contract):
+    """Each shortage is refilled once, although the bot is killed before it can have stored that it has sent a refill."""
+    store = "refilled"
+    order = [sys.executable, str(ROOT / "Examples/order.py"), brokers, store]
+    for fruit in ("kiwi", "mango"):
+        # A bot that sends again what the last one sent does so before it reads this.
+        run_example([*order, f"{fruit}:2"], contract, "juiceMade", store)
+        with Bot(brokers) as bot:
+            refill = bot.refill()
+            require(f'"add": {{"{fruit}": 26}}' in refill, f"the restock bot refilled {refill}, {fruit} is due")
+
+    def is_first(record):
+        return record.key() == store.encode() and b'"duplicate"' not in record.value()
+
+    answers = [json.loads(each.value()) for each in read(brokers, "juice.results", 4, is_first) if is_first(each)]
+    levels = [each["left"] for each in answers if each["type"] == "restocked"]
+    require(levels == [{"kiwi": 30}, {"mango": 30}], f"the restock bot left {levels}")
+
+
 def send_others(brokers):
     """Sends other commands, and records that are none; returns how many answers and dead letters are due."""
     producer = Producer({"bootstrap.servers": brokers, "partitioner": "murmur2_random"})
@@ -123,8 +193,8 @@ def send_others(brokers):
     return len(commands), len(letters)
 
 
-def read(brokers, topic, count, keys=None):
-    """The records of a topic, once it has `count` of them, with these keys if given."""
+def read(brokers, topic, count, counts=lambda record: True):
+    """The records of a topic, once it has `count` of them that count."""
     consumer = Consumer({"bootstrap.servers": brokers, "group.id": "contract", "isolation.level": "read_committed"})
     partitions = consumer.list_topics(topic, timeout=TIMEOUT).topics[topic].partitions
     consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
@@ -135,14 +205,14 @@ def read(brokers, topic, count, keys=None):
         record = consumer.poll(left)
         if record is not None and not record.error():
             records.append(record)
-            found += keys is None or record.key() in keys
+            found += counts(record)
     consumer.close()
     return records
 
 
 def check_records(brokers, contract, answers, letters):
     # A slow example has sent again, so it may have more answers.
-    results = read(brokers, "juice.results", answers, keys=(b"jamsil", b"main"))
+    results = read(brokers, "juice.results", answers, lambda record: record.key() in (b"jamsil", b"main"))
     require(any(each.key() is None for each in results), "juice.results has no note")
     for record in results:
         value, key = json.loads(record.value()), record.key()
@@ -182,14 +252,20 @@ def main():
         del os.environ[name]
     with tempfile.TemporaryDirectory() as runtime:
         try:
+            check_decisions()
             with Service(binaries / "juice", runtime) as service:
+                # First, while no other store is short.
+                try_bot(service.brokers, contract)
                 answers = sum(try_example(example, service.brokers, contract) for example in examples)
                 commands, letters = send_others(service.brokers)
                 check_records(service.brokers, contract, commands, letters)
         except Fault as fault:
             print(fault, file=sys.stderr)
             return 1
-    print(f"{len(examples)} examples got their answers; {answers + commands} answers and {letters} dead letters agree")
+    print(
+        f"{len(examples)} examples got their answers, and the restock bot refilled each shortage once; "
+        f"{answers + commands} answers and {letters} dead letters agree"
+    )
     return 0
 
 

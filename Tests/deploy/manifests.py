@@ -14,7 +14,7 @@ from image import VOLUMES, http_port, image_environment, image_user
 
 COMPOSE = ROOT / "docker-compose.yml"
 # Each is named like the objects in it.
-MANIFESTS = [DEPLOY / "kubernetes" / f"{name}.yaml" for name in ("juice-maker", "juice-kiosk", "juice-restock-bot")]
+MANIFESTS = [DEPLOY / "kubernetes" / f"{name}.yaml" for name in ("juice-maker", "juice-kiosk")]
 UNIT = DEPLOY / "systemd" / "juice-maker.service"
 POD_MONITOR = DEPLOY / "kubernetes" / "podmonitor.yaml"
 # The oldest version that has every field in use, and the newest known one.
@@ -148,20 +148,19 @@ def check_staff_token(services):
 def check_kubernetes(juice, base):
     """The manifests follow Kubernetes' schemas, fit each other, and have settings that juice accepts."""
     monitors = {document["metadata"]["name"]: document for document in yaml.safe_load_all(POD_MONITOR.read_text())}
-    served = {path.stem for path in MANIFESTS if "containerPort" in path.read_text()}
-    ensure(set(monitors) == served, "a PodMonitor is missing or too many")
+    ensure(set(monitors) == {path.stem for path in MANIFESTS}, "a PodMonitor is missing or too many")
     count = 0
     for path in MANIFESTS:
         for version in KUBERNETES_VERSIONS:
             run(sys.executable, "-m", "kubernetes_validate", "--strict", "--quiet", "-k", version, path)
         objects = {document["kind"]: document for document in yaml.safe_load_all(path.read_text())}
-        check_objects(path.stem, objects, monitors.get(path.stem), juice, base)
+        check_objects(path.stem, objects, monitors[path.stem], juice, base)
         count += len(objects)
     return f"{count} objects, Kubernetes {' and '.join(KUBERNETES_VERSIONS)}"
 
 
 def check_objects(name, objects, monitor, juice, base):
-    """The objects of a manifest fit each other. A command that serves nothing has no PodMonitor."""
+    """The objects of a manifest fit each other."""
     workload = objects.get("StatefulSet") or objects["Deployment"]
     template = workload["spec"]["template"]
     pod, labels = template["spec"], template["metadata"]["labels"]
@@ -169,20 +168,18 @@ def check_objects(name, objects, monitor, juice, base):
         workload["spec"]["selector"]["matchLabels"],
         objects["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"],
         *(spread["labelSelector"]["matchLabels"] for spread in pod.get("topologySpreadConstraints", [])),
+        monitor["spec"]["selector"]["matchLabels"],
     ]
-    if monitor:
-        selectors.append(monitor["spec"]["selector"]["matchLabels"])
     if "Service" in objects:
         selectors.append(objects["Service"]["spec"]["selector"])
     if "PodDisruptionBudget" in objects:
         selectors.append(objects["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"])
     ensure(all(selector == labels for selector in selectors), f"a selector does not find the pods of {name}")
-    names = {document["metadata"]["name"] for document in [*objects.values(), monitor or workload]}
+    names = {document["metadata"]["name"] for document in [*objects.values(), monitor]}
     ensure(names == {name} and labels == {"app.kubernetes.io/name": name}, f"not all is called {name}")
     (container,) = pod["containers"]
     ensure(container["args"] == [{"juice-maker": "serve"}.get(name) or name.removeprefix("juice-")], f"{name} runs another command")
-    if monitor:
-        check_http(container, template, objects, monitor)
+    check_http(container, template, objects, monitor)
     check_rights(pod, container)
     check_network(objects["NetworkPolicy"]["spec"], container, objects["ConfigMap"])
     mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}

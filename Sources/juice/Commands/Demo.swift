@@ -9,7 +9,7 @@ import ServiceLifecycle
 /// `juice demo`: everything in one process.
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "demo", abstract: "See it work: a broker, the service, points of sale and a restock bot in one process.",
+        commandName: "demo", abstract: "See it work: a broker, the service and points of sale that restock, in one process.",
         discussion: """
             It prints a line for each answer until Ctrl-C. With --orders it runs as fast as it can and ends after that many \
             answers. Its last line is then `orders N, juice made X, out of stock Y, rejected Z, cancelled C`, where \

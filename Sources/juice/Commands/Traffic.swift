@@ -4,13 +4,13 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// `juice traffic`: the demo's points of sale and restock bot, for a service that runs elsewhere.
+/// `juice traffic`: the demo's points of sale, for a service that runs elsewhere.
 struct TrafficCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "traffic", abstract: "Send simulated orders, cancels and restocks to a running service.",
         discussion: """
-            Points of sale of a few stores order juices and baskets at a human pace and cancel some of them, a bot \
-            restocks what runs out, and each answer is printed. With --orders it runs as fast as answers arrive and ends \
+            Points of sale of a few stores order juices and baskets at a human pace and cancel some of them. What runs out is \
+            restocked, and each answer is printed. With --orders it runs as fast as answers arrive and ends \
             after that many. Its last line is then `orders N, juice made X, out of stock Y, rejected Z, cancelled C`, where \
             N = X + Y + Z.
 
@@ -43,7 +43,7 @@ struct TrafficOptions: ParsableArguments {
     func storeIDs() throws(Failure) -> [String] { try stores?.ids() ?? ["gangnam", "hongdae", "jamsil"] }
 }
 
-/// Generates the orders and cancels of simulated points of sale, always the same with the same seed, and the restocks of a bot.
+/// Generates the orders and cancels of simulated points of sale, always the same with the same seed, and restocks.
 struct Traffic {
     /// A juice that is on no menu, to provoke rejections.
     static let unknownJuice = "durian"
@@ -58,7 +58,7 @@ struct Traffic {
     /// - Parameters:
     ///   - stores: at least one.
     ///   - run: a part of every id, such as `x7-`, so that ids of different runs differ.
-    ///   - extra: how much of a fruit the bot adds beyond what an order lacked.
+    ///   - extra: how much of a fruit a restock adds beyond what an order lacked.
     init(stores: [String], menu: Menu, seed: UInt64, run: String = "", extra: Int = 20) {
         (self.run, self.stores, juices, self.extra) = (run, stores, menu.juices.map(\.id), extra)
         random = SeededGenerator(seed: seed)
@@ -80,7 +80,7 @@ struct Traffic {
     }
 
     /// The restock to send after an answer; nil if none is needed. Its id follows from the order's, so a repeated answer causes no
-    /// second one. It adds large amounts at once, where `juice restock-bot` keeps levels.
+    /// second one. Several orders that lack a fruit restock it several times: `Examples/restock_bot.py` does so once a shortage.
     func restock(after answer: Answer) -> OutgoingCommand? {
         guard case .outOfStock(_, let missing) = answer.outcome else { return nil }
         let amounts = missing.map { FruitAmount(fruit: $0.fruit, amount: $0.needed - $0.inStock + extra) }
@@ -93,7 +93,7 @@ struct Traffic {
     private mutating func happens(onceIn count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
 }
 
-/// Simulated traffic: points of sale that send orders and cancels, a bot that restocks, and a reader of the answers.
+/// Simulated traffic: points of sale that send orders and cancels, and read the answers, after which they restock what was short.
 final class TrafficSession {
     /// The most orders and cancels in flight, far below the number of records at which the embedded broker trims partitions.
     private static let mostInFlight = 200

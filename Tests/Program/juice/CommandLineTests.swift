@@ -26,7 +26,6 @@ struct CommandLineTests {
         ["history", "--store", "gangnam", "--since", "2h", "--json"], ["topics", "create"],
         ["topics", "check"],
         ["menu", "--json"],
-        ["restock-bot", "--low", "3", "--target", "9", "--stores", "a,b"],
         ["dead-letters", "list", "--code", "notJSON", "--last", "3", "--pending"],
         ["dead-letters", "show", "3@42", "--raw"], ["dead-letters", "resend", "3@42", "4@1", "--yes"],
         ["dead-letters", "resend", "--all", "--code", "misplaced"],

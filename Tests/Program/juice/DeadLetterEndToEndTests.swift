@@ -116,7 +116,7 @@ struct DeadLetterEndToEndTests {
     @Test func aDeadLetterIsListedCorrectedAndSentOnce() async throws {
         let servers = try #require(realBroker)
         try await onThread {
-            let site = try BotSite(servers, partitions: 4)
+            let site = try BrokerSite(servers, partitions: 4)
             let service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
             defer { service.stop() }
             try DeadLetterEndToEndTests.correctsALetter(site.clients)
@@ -126,7 +126,7 @@ struct DeadLetterEndToEndTests {
     /// Of several concurrent senders one dies before its commit; in the end each letter was sent once.
     @Test func whoeverRunsItEachLetterIsSentOnce() async throws {
         let servers = try #require(realBroker)
-        let site = try await onThread { try BotSite(servers, partitions: 3) }
+        let site = try await onThread { try BrokerSite(servers, partitions: 3) }
         let count = 250
         try await onThread {
             let service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)

@@ -26,13 +26,6 @@ extension KafkaClients {
             bootstrapServers: servers, capabilities: .embedded, properties: properties, timeout: timeout,
             logger: EmbeddedService.quiet)
     }
-
-    /// The same with another log.
-    func logging(to logger: Logger) -> KafkaClients {
-        KafkaClients(
-            bootstrapServers: bootstrapServers, capabilities: capabilities, topics: topics, properties: properties,
-            timeout: timeout, logger: logger)
-    }
 }
 
 extension TopicReader {
@@ -66,37 +59,22 @@ enum EmbeddedService {
     }
 }
 
-/// A bot on a thread of its own.
-final class RunningBot: Sendable {
-    let log = LogLines()
-    private let end = StopSignal()
-    private let failure = Mutex<(any Error)?>(nil)
-    private let hasEnded = DispatchSemaphore(value: 0)
+/// Topics for one test on a real broker.
+struct BrokerSite: Sendable {
+    let topics: TopicNames
+    let clients: KafkaClients
 
-    init(_ clients: KafkaClients, _ plan: RestockBotPlan) {
-        Thread { [self] in
-            do {
-                try plan.run(clients.logging(to: log.logger)) { [self] in end.isRequested }
-            } catch { failure.withLock { $0 = error } }
-            hasEnded.signal()
-        }.start()
+    init(_ servers: String, partitions: Int) throws {
+        topics = TopicNames(prefix: "test-\(UUID().uuidString.prefix(8)).")
+        clients = KafkaClients(bootstrapServers: servers, topics: topics, logger: EmbeddedService.quiet)
+        let plan = TopicPlan(names: topics, partitionCount: partitions, replicationFactor: 1)
+        _ = try clients.admin().create(plan.topics, timeout: .seconds(30))
     }
 
-    /// Stops the bot, waits until it has ended, and throws its error if it failed.
-    func stop() throws {
-        end.request()
-        try wait()
-    }
-
-    func wait() throws {
-        hasEnded.wait()
-        if let error = failure.withLock({ $0 }) { throw error }
-    }
-
-    /// Whether it has sent this many refills before the deadline.
-    func waits(for count: Int, _ deadline: Deadline) -> Bool {
-        while log.refills.count < count, !deadline.isOver { log.waitForFirst(within: deadline.remaining) }
-        return log.refills.count >= count
+    /// The same instance at every call, like a restarted one.
+    func service() -> ServiceConfiguration {
+        ServiceConfiguration(
+            bootstrapServers: clients.bootstrapServers, group: topics.orders + "-service", instanceID: "service", topics: topics)
     }
 }
 
@@ -106,10 +84,6 @@ struct TestClient {
     let deadline: Deadline
 
     init(_ clients: KafkaClients, _ deadline: Deadline) { (self.clients, self.deadline) = (clients, deadline) }
-
-    func order(_ juice: String, quantity: Int = 1, store: String) throws -> Answer {
-        try answer(.order(id: UUID().uuidString, store: store, juice: juice, quantity: quantity))
-    }
 
     /// Sends a command and waits for its answer.
     func answer(_ command: OutgoingCommand) throws -> Answer {
@@ -125,14 +99,6 @@ struct TestClient {
             uniqueKeysWithValues: reader.latest.map { entry in
                 (entry.record.store, Dictionary(uniqueKeysWithValues: entry.record.stock.map { ($0.fruit, $0.amount) }))
             })
-    }
-
-    func level(of fruit: String, in store: String) throws -> Int? { try stock(of: store)[store]?[fruit] }
-
-    /// Whether a fruit has this level before the deadline.
-    func waits(for level: Int, of fruit: String, in store: String) throws -> Bool {
-        while try self.level(of: fruit, in: store) != level { if deadline.isOver { return false } }
-        return true
     }
 }
 
@@ -151,9 +117,6 @@ final class LogLines: Sendable {
     private let arrivals = DispatchSemaphore(value: 0)
 
     var all: [String] { lines.withLock { $0 } }
-
-    /// The ids of the refills that a bot has sent.
-    var refills: [String] { all.compactMap { $0.firstMatch(of: /^refill .*id=(\S+)/).map { String($0.1) } } }
 
     func waitForFirst(within timeout: Duration) {
         _ = arrivals.wait(timeout: .now() + timeout / .seconds(1))

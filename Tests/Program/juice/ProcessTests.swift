@@ -86,8 +86,8 @@ struct ProcessTests {
 
     @Test(
         arguments: [
-            ("exec", "serve", [SIGTERM], 0), ("exec", "kiosk --http 127.0.0.1:0", [SIGINT], 0),
-            ("exec", "restock-bot", [SIGHUP], 0), ("exec", "traffic", [SIGINT], 130),
+            ("exec", "serve", [SIGTERM], 0), ("exec", "serve", [SIGHUP], 0), ("exec", "kiosk --http 127.0.0.1:0", [SIGINT], 0),
+            ("exec", "traffic", [SIGINT], 130),
             // As after `nohup`.
             ("trap '' HUP; exec", "results --follow", [SIGHUP, SIGTERM], 143),
         ] as [(String, String, [Int32], Int32)]
