@@ -33,7 +33,6 @@ package final class ServiceHealth: Sendable {
         var isStopping = false
         /// A sentence about the outage while no broker answers.
         var outage: String?
-        var isReady = false
 
         var obstacles: [String] {
             if isStopping { return ["the service is stopping"] }
@@ -42,14 +41,11 @@ package final class ServiceHealth: Sendable {
         }
     }
 
-    private let onReadiness: @Sendable (Bool) -> Void
     private let state = Mutex(State())
     private let steps = ThreadWatchdog()
 
     /// The health of a service that does not run yet: alive but not ready.
-    ///
-    /// - Parameter onReadiness: called on a worker's thread whenever readiness changes; it must be quick.
-    package init(onReadiness: @escaping @Sendable (Bool) -> Void = { _ in }) { self.onReadiness = onReadiness }
+    package init() {}
 
     /// Why the service is not ready: no broker answers, or a worker does not read its partitions. Empty if it is ready.
     package var readiness: [String] { state.withLock(\.obstacles) }
@@ -116,14 +112,5 @@ package final class ServiceHealth: Sendable {
     private static func name(_ worker: Int) -> String { "worker \(worker)" }
     private static func waiting(_ worker: Int) -> String { "\(name(worker)) waits for its share of the partitions" }
 
-    private func update(_ change: (inout State) -> Void) {
-        // Called under the lock, so that two changes cannot arrive in the wrong order.
-        state.withLock { state in
-            change(&state)
-            let isReady = state.obstacles.isEmpty
-            guard isReady != state.isReady else { return }
-            state.isReady = isReady
-            onReadiness(isReady)
-        }
-    }
+    private func update(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
 }

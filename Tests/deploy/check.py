@@ -16,7 +16,7 @@ import yaml
 from alerts import RULES, check_rules, rules
 from basics import DEPLOY, Fault, Hopeless, ensure, eventually, read_yaml, run
 from dashboard import check_provisioning, check_structure, queries, variable_queries
-from image import check_image, check_kafka_probe
+from image import check_image, check_probe, http_port
 from manifests import COMPOSE, check_compose, check_kubernetes, check_systemd
 from metrics_page import LINUX_ONLY, MetricsPage, check_document
 from processes import Process, Prometheus, clean_environment, kiosk, service
@@ -81,8 +81,10 @@ def live_checks(arguments, environment, folder):
         for job, start in {"juice-maker": service, "juice-kiosk": kiosk}.items():
             running[job] = stack.enter_context(start(arguments.juice, environment))
             running[job].wait_until_ready()
-        probe = read_yaml(COMPOSE)["services"]["kafka"]["healthcheck"]["test"]
-        yield "health check of Kafka", check_kafka_probe(probe, running["juice-maker"].find(r"broker at (\S+)"))
+        containers = read_yaml(COMPOSE)["services"]
+        # The embedded broker stands for Kafka's.
+        yield "health check of Kafka", check_probe(containers["kafka"], 19092, running["juice-maker"].find(r"broker at (\S+)"))
+        yield "health check of the service", check_probe(containers["juice"], http_port(), running["juice-maker"].address)
         configuration = scrape_configuration({job: process.address for job, process in running.items()})
         (folder / "prometheus.yml").write_text(yaml.safe_dump(configuration))
         prometheus = stack.enter_context(

@@ -62,13 +62,14 @@ def check_build_without_tests():
     ensure(not absent, f"the package names folders that the image has not: {absent}")
 
 
-def check_kafka_probe(probe, servers):
-    """The health check of Kafka's container passes with a broker (the embedded one), and fails without one."""
+def check_probe(service, inside, address):
+    """The health check of a container, which asks at a port inside, passes with a server at this address, and fails without one."""
+    probe = service["healthcheck"]["test"]
     ensure(probe[:3] == ["CMD", "bash", "-c"] and "/bin/kafka-" not in probe[3], "the health check may start a JVM")
-    host, _, port = servers.partition(":")
+    host, _, port = address.partition(":")
     for port, expected in ((port, 0), ("1", 1)):
-        script = probe[3].replace("$$", "$").replace("127.0.0.1/19092", f"{host}/{port}")
+        script = probe[3].replace("$$", "$").replace(f"127.0.0.1/{inside}", f"{host}/{port}")
         ensure(f"/{port}" in script, "the health check asks elsewhere")
         done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=60)
-        ensure(done.returncode == expected, f"the health check of Kafka at port {port} ends with {done.returncode}")
-    return "holds with a broker, fails without"
+        ensure(done.returncode == expected, f"the health check at port {port} ends with {done.returncode}")
+    return "holds with a server, fails without"

@@ -10,13 +10,11 @@ package final class Child {
     private let name: String
     private let processID: Int32
     private let log: String
-    private let readyFile: String?
     private var end: Int32?
 
-    /// Starts an executable, whose output is appended to a file. Its name is for people; the ready file is what it creates once it
-    /// is ready.
-    package init(_ name: String, _ executable: String, _ arguments: [String], log: String, readyFile: String? = nil) throws {
-        (self.name, self.log, self.readyFile) = (name, log, readyFile)
+    /// Starts an executable, whose output is appended to a file. Its name is for people.
+    package init(_ name: String, _ executable: String, _ arguments: [String], log: String) throws {
+        (self.name, self.log) = (name, log)
         var texts = ([executable] + arguments).map { strdup($0) } + [nil]
         defer { for text in texts { free(text) } }
         processID = process_spawn(executable, &texts, log)
@@ -46,8 +44,6 @@ package final class Child {
     }
 
     package var isRunning: Bool { status == nil }
-
-    package var isReady: Bool { isRunning && readyFile.map { access($0, F_OK) == 0 } ?? true }
 
     /// What is in its log.
     package var output: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }

@@ -35,7 +35,6 @@ struct ServeOptions: ParsableArguments {
     var embeddedPort: Int?
     @Option("Serve /health/live, /health/ready and /metrics at this address. Unless given, it does not.", .address)
     var http: HTTPAddress?
-    @Option("A file that exists while the service is ready, for health checks.", .file) var readyFile: String?
     @Flag("Start although another group's instances serve these topics; they end.") var takeOver = false
 }
 
@@ -76,7 +75,6 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.isRehearsal = dryRun
         do { try configuration.validate() } catch { throw Failure(error) }
         if dryRun { return try rehearse(configuration) }
-        let readyFile = try options.readyFile.map { path throws(Failure) in try ReadyFile(path: path) }
         var embedded: EmbeddedKafka?
         defer { embedded?.stop() }
         if configuration.bootstrapServers.isEmpty {
@@ -92,7 +90,7 @@ struct ServeCommand: AsyncParsableCommand {
             "menu": "\(options.menu.menu ?? "built-in")",
         ]
         logger.started("serve", brokers: configuration.bootstrapServers, options.kafka, about)
-        let health = ServiceHealth { readyFile?.set(isReady: $0) }
+        let health = ServiceHealth()
         let metrics = options.http.map { _ in Metrics(ServiceMetric.allCases.map { ($0.rawValue, $0.help) }) }
         let creates = configuration.createsTopics && configuration.capabilities.managesTopics
         let topicPlan = TopicPlan(
@@ -160,29 +158,6 @@ extension ServeOptions {
         configuration.openFiles = OpenFileLimit.raised
         (configuration.takesOver, configuration.createsTopics) = (takeOver, createTopics)
         return configuration
-    }
-}
-
-/// A file that exists exactly while the service is ready, for health checks that can test for a file.
-struct ReadyFile: Sendable {
-    let path: String
-
-    /// Removes a stale file, and checks that the file can be written.
-    ///
-    /// The check uses another file in the same directory, because a probe must not see this one before the service is ready.
-    init(path: String) throws(Failure) {
-        self.path = path
-        let trial = path + ".trial"
-        guard Self.set(path, exists: false), Self.set(trial, exists: true), Self.set(trial, exists: false) else {
-            throw Failure(.configuration, "the ready file \(path) cannot be written")
-        }
-    }
-
-    /// Creates or removes the file.
-    func set(isReady: Bool) { _ = Self.set(path, exists: isReady) }
-
-    private static func set(_ path: String, exists: Bool) -> Bool {
-        exists ? FileManager.default.createFile(atPath: path, contents: Data()) : unlink(path) == 0 || errno == ENOENT
     }
 }
 

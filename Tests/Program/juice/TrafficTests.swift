@@ -1,4 +1,3 @@
-import Foundation
 import JuiceDomain
 import JuiceMessages
 import Testing
@@ -54,26 +53,5 @@ struct TrafficTests {
         #expect((restock.id, restock.kind, restock.store) == ("bot-o", .restock, "main"))
         #expect(String(decoding: restock.value, as: UTF8.self) == #"{"restockId":"bot-o","add":{"kiwi":22}}"#)
         #expect(traffic.restock(after: made) == nil)
-    }
-}
-
-/// Tests the file for health checks.
-@Suite struct ReadyFileTests {
-    private let path = FileManager.default.temporaryDirectory.path + "/ready-\(UUID().uuidString)"
-
-    private var exists: Bool { FileManager.default.fileExists(atPath: path) }
-
-    @Test func itIsThereWhileTheServiceIsReady() throws {
-        #expect(FileManager.default.createFile(atPath: path, contents: nil))
-        let file = try ReadyFile(path: path)
-        #expect(!exists)
-        file.set(isReady: true)
-        #expect(exists)
-        file.set(isReady: false)
-        #expect(!exists)
-    }
-
-    @Test func oneThatCannotBeWrittenIsRefusedAtOnce() {
-        #expect(throws: Failure.self) { try ReadyFile(path: "/no/such/folder/ready") }
     }
 }

@@ -30,8 +30,6 @@ typedef struct {
     const char *input_topic;
     /* Must have as many partitions as the input. */
     const char *output_topic;
-    /* A file to create when partitions are assigned. */
-    const char *ready_file;
     /* The most records in a transaction. */
     size_t max_batch;
     /* The size of each written value: the record's value, truncated or padded with spaces. */
@@ -41,7 +39,7 @@ typedef struct {
 } bare_copy_plan;
 
 /* Writes one record to a topic for each record of another, exactly once, until process_is_interrupted(). It does not parse the
- * records. */
+ * records. When partitions are assigned it says so on standard error, in a line that begins with "ready: ". */
 int bare_copy(const bare_copy_plan *plan);
 
 /* Reads all committed records of a topic from the start to the current end, and prints how many there are. */

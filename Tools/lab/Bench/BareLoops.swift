@@ -14,7 +14,6 @@ struct BareCopy: ParsableCommand {
     @Option var input: String
     @Option var output: String
     @Option var group: String
-    @Option var readyFile: String
     @Option var answerBytes: Int
     @Flag(help: "Leave the group's offsets out of the transactions.") var noOffsets = false
     @OptionGroup var cluster: ClusterOptions
@@ -24,7 +23,6 @@ struct BareCopy: ParsableCommand {
         var plan = bare_copy_plan(
             cluster: try BenchCluster(cluster).forC, group: cString(group), input_topic: cString(input),
             output_topic: cString(output),
-            ready_file: cString(readyFile),
             max_batch: ServiceConfiguration.maxBatch, answer_size: answerBytes, sends_offsets: !noOffsets)
         if bare_copy(&plan) != 0 { throw ExitCode.failure }
     }

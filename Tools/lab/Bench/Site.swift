@@ -152,8 +152,7 @@ final class Site {
         if contender == .service { return try startService(topics, group: output, initialStock: initialStock) }
         let place = ["--input", topics.orders, "--output", output, "--group", output, "--answer-bytes", "\(answerBytes)"]
         return try start(
-            "the bare loop", product("lab"), ["bench", "bare-copy"] + place + (contender == .bare ? [] : ["--no-offsets"]),
-            readyFile: makePath("ready"))
+            "the bare loop", product("lab"), ["bench", "bare-copy"] + place + (contender == .bare ? [] : ["--no-offsets"]))
     }
 
     /// Starts `juice serve`, with the menu's initial stock of each fruit or another.
@@ -166,7 +165,7 @@ final class Site {
             try Data(menu.bytes).write(to: URL(fileURLWithPath: path))
             arguments += ["--menu", path]
         }
-        return try start("the service", juice, arguments, readyFile: makePath("ready"))
+        return try start("the service", juice, arguments)
     }
 
     /// Starts the bare read of a topic.
@@ -174,10 +173,8 @@ final class Site {
         try start("the bare read", product("lab"), ["bench", "bare-read", "--topic", topic, "--partitions", "\(partitions)"])
     }
 
-    private func start(_ name: String, _ executable: String, _ arguments: [String], readyFile: String? = nil) throws -> Child {
-        let ready = readyFile.map { ["--ready-file", $0] } ?? []
-        return try Child(
-            name, executable, arguments + options.cluster.arguments + ready, log: makePath("log"), readyFile: readyFile)
+    private func start(_ name: String, _ executable: String, _ arguments: [String]) throws -> Child {
+        try Child(name, executable, arguments + options.cluster.arguments, log: makePath("log"))
     }
 }
 
@@ -186,11 +183,11 @@ extension TopicNames {
 }
 
 extension Child {
-    /// Waits until it has reported to be ready.
+    /// Waits until the service, or the bare loop, has logged that it reads its partitions.
     func waitUntilReady(patience: Duration = Site.patience) throws {
         let isInTime = try wait(for: patience, every: .milliseconds(1)) {
             try check()
-            return isReady
+            return output.contains("ready: ")
         }
         if !isInTime { throw failure("does not get ready") }
     }

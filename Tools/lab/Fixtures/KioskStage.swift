@@ -49,17 +49,17 @@ private struct RunningService {
 
     /// Starts the service and waits until it is ready.
     init(_ bootstrapServers: String, _ logger: Logger) {
-        let isReady = DispatchSemaphore(value: 0)
+        let health = ServiceHealth()
         let service = OrderService(
             configuration: ServiceConfiguration(bootstrapServers: bootstrapServers, instanceID: "stage", capabilities: .embedded),
-            health: ServiceHealth { if $0 { isReady.signal() } }, logger: logger)
+            health: health, logger: logger)
         let group = ServiceGroup(configuration: .init(services: [.init(service: service)], logger: logger))
         self.group = group
         Task.detached { [hasEnded] in
             defer { hasEnded.signal() }
             try await group.run()
         }
-        isReady.wait()
+        while !health.readiness.isEmpty { usleep(10_000) }
     }
 
     func stop() {

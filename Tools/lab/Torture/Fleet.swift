@@ -74,22 +74,21 @@ final class Instance {
     private let plan: Plan
     private let arguments: [String]
     private let log: URL
-    private let readyFile: String
+    private let workers: Int
     private var child: Child?
     /// Where in the log the last start begins.
     private var logStart: UInt64 = 0
     private(set) var isFrozen = false
 
     init(id: String, group: String, workers: Int, bootstrapServers: String, plan: Plan) {
-        (self.id, self.plan) = (id, plan)
+        (self.id, self.plan, self.workers) = (id, plan, workers)
         log = plan.folder.appendingPathComponent("\(id).log")
-        readyFile = plan.folder.appendingPathComponent("\(id).ready").path
         arguments =
             [
                 "serve", "--bootstrap-servers", bootstrapServers, "--topic-prefix", plan.prefix,
                 "--group", group, "--instance-id", id, "--workers", "\(workers)",
                 "--kafka-property", "session.timeout.ms=\(plan.session.milliseconds)",
-                "--log-level", "debug", "--ready-file", readyFile,
+                "--log-level", "debug",
             ] + plan.windowArguments
             // A second group would be refused.
             + (group == plan.group ? [] : ["--take-over"])
@@ -97,8 +96,11 @@ final class Instance {
 
     var isRunning: Bool { child?.isRunning ?? false }
 
-    /// Whether it has restored its assigned partitions.
-    var isReady: Bool { child?.isReady ?? false }
+    /// Whether each worker has restored its partitions since the last start.
+    var isReady: Bool {
+        let lines = logged.filter { $0.contains(" ready: ") || $0.contains(" no partition to read") }
+        return isRunning && Set(lines.map { $0.firstMatch(of: /worker=\d+/).map { String($0.0) } }).count == workers
+    }
 
     /// Whether it ended by itself.
     var hasCrashed: Bool { child != nil && !isRunning }
@@ -106,7 +108,7 @@ final class Instance {
     /// Starts it. Its output is appended to that of earlier runs.
     func start() throws {
         logStart = (try? FileHandle(forReadingFrom: log).seekToEnd()) ?? 0
-        child = try Child(id, plan.juice, arguments, log: log.path, readyFile: readyFile)
+        child = try Child(id, plan.juice, arguments, log: log.path)
         isFrozen = false
     }
 
