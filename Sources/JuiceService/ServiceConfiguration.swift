@@ -27,8 +27,6 @@ package struct ServiceConfiguration: Sendable {
     package var capabilities: BrokerCapabilities
     /// How long, and how many at most, commands are remembered to detect repeats.
     package var duplicateWindow = DuplicateWindow.standard
-    /// The most bytes of each partition's latest answers in memory, and as many of older ones that were read back.
-    package var answerBytes = standardAnswerBytes
     /// Whether to start although another group serves the topics, whose instances then end.
     package var takesOver = false
     /// Whether a start creates the topics that are missing.
@@ -40,8 +38,6 @@ package struct ServiceConfiguration: Sendable {
     /// How long a call may wait for a broker before the worker makes it again. Only tests change it.
     var callTimeout = Duration.seconds(1)
 
-    /// The standard ``answerBytes``: some 20,000 answers.
-    package static let standardAnswerBytes = 4 << 20
     /// The most commands in one transaction. Under load they share its fixed cost, some milliseconds in librdkafka and the broker.
     /// Together with the duplicate window's 1,000,000 commands, they just fit into a table of 2^20 commands.
     package static let maxBatch = 40_000
@@ -194,7 +190,7 @@ package struct ServiceConfiguration: Sendable {
     func workerSettings(partitionCount: Int32, instance: String? = nil, findings: TopicCheck.Findings? = nil) -> WorkerSettings {
         WorkerSettings(
             menu: menu, language: language, stores: stores, partitionCount: partitionCount, group: group,
-            instance: instance ?? instanceID, window: duplicateWindow, answerBytes: answerBytes, maxBatch: Self.maxBatch,
+            instance: instance ?? instanceID, window: duplicateWindow, maxBatch: Self.maxBatch,
             noteInterval: findings?.noteInterval ?? 24 * 3_600_000, oldestForward: findings?.oldestForward)
     }
 

@@ -15,7 +15,8 @@ package struct WorkerSettings {
     package let instance: String
     /// How long repeats of a command are known.
     package let window: DuplicateWindow
-    /// The most bytes of each partition's latest answers that are kept, so that repeats of them need not be read back.
+    /// The most bytes of each partition's latest answers that are kept, so that repeats of them need not be read back, and as many
+    /// of older ones that were. 4 MiB are some 20,000 answers.
     package let answerBytes: Int
     /// The most commands in one transaction.
     package let maxBatch: Int

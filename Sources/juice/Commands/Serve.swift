@@ -15,12 +15,6 @@ struct ServeOptions: ParsableArguments {
     var instanceId = ProcessInfo.processInfo.hostName
     @Option("Workers in this process, each with its own thread.", .number(in: 1...1000)) var workers = 1
     @OptionGroup var repeats: WindowOptions
-    @Option(
-        """
-        How many bytes of each partition's latest answers are kept in memory, and as many of older ones that repeats asked for. \
-        Others are read from the results again.
-        """, .number(in: 0...1 << 40, "bytes"))
-    var answerBytes = ServiceConfiguration.standardAnswerBytes
     @OptionGroup var topics: TopicOptions
     @OptionGroup var menu: MenuOptions
     @Option(
@@ -154,7 +148,6 @@ extension ServeOptions {
         configuration.stores = stores.map { ByteKeyTable(keys: $0) }
         configuration.language = language
         configuration.duplicateWindow = repeats.window
-        configuration.answerBytes = answerBytes
         configuration.openFiles = OpenFileLimit.raised
         (configuration.takesOver, configuration.createsTopics) = (takeOver, createTopics)
         return configuration
