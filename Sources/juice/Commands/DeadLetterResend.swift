@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import JuiceDomain
 import JuiceMessages
+import JuiceService
 import Kafka
 
 /// `juice dead-letters resend`.
