@@ -156,9 +156,9 @@ struct KoreanParticle {
         // 영, 일, 삼, 육, 칠, 팔, and 이, 사, 오, 구.
         case "0", "1", "3", "6", "7", "8": word + afterConsonant
         case "2", "4", "5", "9": word + afterVowel
-        // Letters that end every word with the same sound: melon is 멜론, kiwi 키위. Others vary: fig, pear.
+        // Letters that end every word with the same sound: melon is 멜론, kiwi 키위. Others vary: fig 피그, peach 피치, lime 라임.
         case "l", "m", "n", "L", "M", "N": word + afterConsonant
-        case "a", "e", "i", "o", "u", "w", "y", "A", "E", "I", "O", "U", "W", "Y": word + afterVowel
+        case "a", "i", "o", "u", "w", "y", "A", "I", "O", "U", "W", "Y": word + afterVowel
         default: word + either
         }
     }
