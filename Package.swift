@@ -49,7 +49,7 @@ let package = Package(
             name: "JuiceWeb",
             dependencies: [
                 "JuiceDomain", "JuiceMessages", "Kafka", coreMetrics, hummingbird, lifecycle, logging, metrics, nio,
-                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"), .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             // Part of the program, so that it needs no folder beside it.
             resources: [.embedInCode("Kiosk/Page")]),

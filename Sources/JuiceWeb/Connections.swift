@@ -84,6 +84,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
             let milliseconds = SocketOptionValue(all.limits.timeout / .milliseconds(1))
             try? context.channel.syncOptions?.setOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: milliseconds)
         #endif
+        do { try LastRequestHandler.add(to: context) } catch { context.close(promise: nil) }
         watch(context)
     }
 

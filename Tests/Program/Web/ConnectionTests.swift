@@ -114,6 +114,39 @@ struct ConnectionTests {
         }
     }
 
+    /// The requests, and the status lines of their answers. After the last one the connection ends, and what follows is not read.
+    @Test(
+        arguments: [
+            ("GET / HTTP/1.0\r\n\r\n", ["HTTP/1.0 200 OK"]),
+            ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", ["HTTP/1.0 200 OK"]),
+            ("GET / HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", ["HTTP/1.1 200 OK"]),
+            ("GET / HTTP/1.1\r\nHost: a\r\nConnection: close, TE\r\nTE: trailers\r\n\r\n", ["HTTP/1.1 200 OK"]),
+            ("GET / HTTP/1.1\r\nHost: a\r\nConnection: TE\r\nConnection: CLOSE\r\n\r\n", ["HTTP/1.1 200 OK"]),
+            (request + "GET / HTTP/1.0\r\n\r\n" + request, ["HTTP/1.1 200 OK", "HTTP/1.0 200 OK"]),
+            ("GET / HTTP/1.0\r\n\r\nGET / HTTP/1.0\r\n\r\n", ["HTTP/1.0 200 OK"]),
+        ])
+    func theLastAnswerEndsTheConnection(requests: String, statuses: [String]) async throws {
+        try await serving(Self.limits()) { address in
+            let answers = try Self.connect(address, requests).read()
+            let lines = answers.replacing("hello", with: "\r\n").components(separatedBy: "\r\n")
+            #expect(lines.filter { $0.hasPrefix("HTTP/") } == statuses, "\(answers)")
+            #expect(answers.contains("\r\nconnection: close\r\n") && answers.hasSuffix("\r\n\r\nhello"), "\(answers)")
+        }
+    }
+
+    @Test(arguments: [("1.0", "\r\n\r\nab"), ("1.1", "\r\n\r\n1\r\na\r\n1\r\nb\r\n0\r\n\r\n")])
+    func aStreamHasNoChunksBeforeHTTP11(version: String, body: String) async throws {
+        try await serving(Self.limits()) { address in
+            let request = "GET /stream HTTP/\(version)\r\nHost: a\r\nConnection: close\r\n\r\n"
+            let answer = try Self.connect(address, request).read()
+            #expect(answer.hasPrefix("HTTP/\(version) 200 OK\r\n") && answer.hasSuffix(body), "\(answer)")
+            #expect(answer.contains("transfer-encoding") == (version == "1.1"), "\(answer)")
+        } stream: { writer in
+            for text in ["a", "b"] { try await writer.write(ByteBuffer(string: text)) }
+            try await writer.finish(nil)
+        }
+    }
+
     @Test func aClientThatDoesNotReadIsClosed() async throws {
         let ended = DispatchSemaphore(value: 0)
         try await serving(Self.limits(timeout: .milliseconds(150))) { address in
