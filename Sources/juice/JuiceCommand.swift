@@ -53,7 +53,8 @@ struct JuiceCommand: AsyncParsableCommand {
             let completed = try Settings(Array(CommandLine.arguments.dropFirst()))
             settings = completed
             // Before any time is parsed.
-            if completed.arguments.contains("--utc") { setenv("TZ", "UTC", 1) }
+            if completed.arguments.contains("--utc") { setenv("TZ", "UTC0", 1) }
+            tzset()
             var command = try parseAsRoot(completed.arguments)
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
         } catch { end(with: error, settings) }

@@ -33,7 +33,8 @@ enum DurationText {
 enum TimeText {
     /// What the help of a command says of its times.
     static let help = """
-        A time is \(kinds). Without a zone it is of this machine's, or with --utc of UTC. Times are shown so that they can be given.
+        A time is \(kinds). Without a zone it is of this machine's, or with --utc of UTC. Times are shown so that they can be \
+        given. A record counts as no older than those before it in its partition.
         """
 
     /// Completes "it must be …", too.
@@ -48,34 +49,47 @@ enum TimeText {
     ///   - text: such as `90s`, `1h30m`, `12:34`, `2026-01-31`, `2026-01-31T12:34` or `2026-01-31 12:34:56.789+09:00`.
     ///   - now: what the text counts back from.
     ///   - after: a time of day that is not after this one is the next.
-    ///   - zone: the time zone of a text that names none.
+    ///   - offset: how far local time is ahead of UTC, in seconds, at a time in seconds since 1970.
     /// - Returns: milliseconds since 1970; nil if the text is no time.
     static func milliseconds(
-        _ text: String, now: Date = .now, after: Int64 = .min, zone: TimeZone = .current
+        _ text: String, now: Date = .now, after: Int64 = .min, offset: (Double) -> Int = localOffset
     ) -> Int64? {
         let present = now.timeIntervalSince1970
         // A day may have 23 hours, and be another one where the text's own zone is.
-        let days = stride(from: 86_400.0, through: -129_600, by: -43_200).map { offset in
-            (now + offset).formatted(Date.ISO8601FormatStyle(timeZone: zone).year().month().day())
+        let days = stride(from: 86_400.0, through: -129_600, by: -43_200).map { distance in
+            (now + distance + Double(offset(present))).formatted(.iso8601.year().month().day())
         }
         let ago = DurationText.parse(text).map { present - $0 / .seconds(1) }
-        let ofDay = days.compactMap { date("\($0)T\(text)", zone) }.filter { $0 * 1000 > Double(after) }
-        let seconds = ago ?? date(text, zone) ?? ofDay.first { $0 <= present } ?? ofDay.last
+        let ofDay = days.compactMap { date("\($0)T\(text)", offset) }.filter { $0 * 1000 > Double(after) }
+        let seconds = ago ?? date(text, offset) ?? ofDay.first { $0 <= present } ?? ofDay.last
         return seconds.map { Int64(($0 * 1000).rounded()) }
     }
 
-    private static func date(_ text: String, _ zone: TimeZone) -> Double? {
+    /// How far this machine's time is ahead of UTC, in seconds. The C library's, as in `date`: Foundation understands neither each
+    /// `TZ` (`:Asia/Seoul`, `KST-9`, a path) nor an `/etc/localtime` that is no link, and then takes UTC.
+    static func localOffset(at seconds: Double) -> Int {
+        var (time, parts) = (time_t(seconds), tm())
+        return localtime_r(&time, &parts) == nil ? 0 : parts.tm_gmtoff
+    }
+
+    private static func date(_ text: String, _ offset: (Double) -> Int) -> Double? {
         let pattern =
             /([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:\d\d)?)?/
         guard let match = text.wholeMatch(of: pattern) else { return nil }
         func number(_ digits: Substring?) -> Int { digits.flatMap { Int($0) } ?? 0 }
         var calendar = Calendar(identifier: .gregorian)
-        guard let named = match.8.map({ TimeZone(identifier: $0 == "Z" ? "GMT" : "GMT\($0)") }) ?? zone else { return nil }
-        calendar.timeZone = named
+        calendar.timeZone = .gmt
         let parts = DateComponents(
             calendar: calendar, year: number(match.1), month: number(match.2), day: number(match.3), hour: number(match.4),
             minute: number(match.5), second: number(match.6))
+        guard parts.isValidDate, let clock = parts.date?.timeIntervalSince1970 else { return nil }
         let fraction = match.7.flatMap { Double("0\($0)") } ?? 0
-        return parts.isValidDate ? parts.date.map { $0.timeIntervalSince1970 + fraction } : nil
+        if let name = match.8 {
+            let zone = TimeZone(identifier: name == "Z" ? "GMT" : "GMT\(name)")
+            return zone.map { clock - Double($0.secondsFromGMT()) + fraction }
+        }
+        // Where clocks are put back it is the first of two times, and where they are put forward none.
+        let times = [-86_400, 86_400].map { clock - Double(offset(clock + $0)) }
+        return times.first { $0 + Double(offset($0)) == clock }.map { $0 + fraction }
     }
 }

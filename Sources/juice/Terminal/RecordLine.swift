@@ -62,17 +62,19 @@ struct BytesText {
 
 /// A point in time, from milliseconds since 1970.
 enum DateTime {
-    private static let (local, exactLocal) = (style(isExact: false), style(isExact: true))
-
-    private static func style(isExact: Bool) -> Date.ISO8601FormatStyle {
-        .init(dateTimeSeparator: .space, timeZoneSeparator: .colon, includingFractionalSeconds: isExact, timeZone: .current)
-    }
-
     /// The local date and time with its zone, as `2026-01-31 12:34:56+09:00`, or in UTC with `--utc`.
-    static func text(milliseconds: Int64) -> String { date(milliseconds).formatted(local) }
+    static func text(milliseconds: Int64) -> String { local(milliseconds, isExact: false) }
 
     /// The same with milliseconds.
-    static func exactText(milliseconds: Int64) -> String { date(milliseconds).formatted(exactLocal) }
+    static func exactText(milliseconds: Int64) -> String { local(milliseconds, isExact: true) }
+
+    private static func local(_ milliseconds: Int64, isExact: Bool) -> String {
+        let date = date(milliseconds)
+        let zone = TimeZone(secondsFromGMT: TimeText.localOffset(at: date.timeIntervalSince1970)) ?? .gmt
+        return date.formatted(
+            Date.ISO8601FormatStyle(
+                dateTimeSeparator: .space, timeZoneSeparator: .colon, includingFractionalSeconds: isExact, timeZone: zone))
+    }
 
     /// In RFC 3339 and UTC, as `2026-01-31T12:34:56.789Z`.
     static func utc(milliseconds: Int64) -> String {

@@ -136,7 +136,7 @@ struct RestockAmountsTests {
 
 struct TimeTextTests {
     private static let now = Date(timeIntervalSince1970: 1_000_000)
-    private static let seoul = TimeZone(secondsFromGMT: 9 * 3600)
+    private static let seoul = { @Sendable (_: Double) in 9 * 3600 }
 
     @Test(
         arguments: [
@@ -150,8 +150,20 @@ struct TimeTextTests {
         ] as [(String, Int64)]
     )
     func readsTimes(text: String, seconds: Int64) throws {
-        let zone = try #require(Self.seoul)
-        #expect(TimeText.milliseconds(text, now: Self.now, zone: zone) == seconds * 1000)
+        #expect(TimeText.milliseconds(text, now: Self.now, offset: Self.seoul) == seconds * 1000)
+    }
+
+    /// An hour ahead of UTC, from a million seconds since 1970 two, and from two million one again.
+    @Test(
+        arguments: [
+            ("1970-01-12T14:46:39", 999_999), ("1970-01-12T14:46:40", nil), ("1970-01-12T15:46:39", nil),
+            ("1970-01-12T15:46:40", 1_000_000), ("1970-01-24T04:33:19", 1_996_399), ("1970-01-24T04:33:20", 1_996_400),
+            ("1970-01-24T05:33:19", 1_999_999), ("1970-01-24T05:33:20", 2_003_600), ("1970-01-12T14:46:40Z", 1_003_600),
+        ] as [(String, Int64?)]
+    )
+    func clocksArePutForwardAndBack(text: String, seconds: Int64?) throws {
+        let time = TimeText.milliseconds(text, now: Self.now) { (1_000_000..<2_000_000).contains($0) ? 7200 : 3600 }
+        #expect(time == seconds.map { $0 * 1000 })
     }
 
     /// At 22:46:40. The end of a period comes after its beginning, and may be to come.
@@ -162,9 +174,8 @@ struct TimeTextTests {
         ] as [(String, String?, Int64)]
     )
     func anEndComesAfterItsBeginning(text: String, since: String?, seconds: Int64) throws {
-        let zone = try #require(Self.seoul)
-        let since = since.flatMap { TimeText.milliseconds($0, now: Self.now, zone: zone) } ?? 0
-        #expect(TimeText.milliseconds(text, now: Self.now, after: since, zone: zone) == seconds * 1000)
+        let since = since.flatMap { TimeText.milliseconds($0, now: Self.now, offset: Self.seoul) } ?? 0
+        #expect(TimeText.milliseconds(text, now: Self.now, after: since, offset: Self.seoul) == seconds * 1000)
     }
 
     @Test(arguments: [

@@ -109,6 +109,9 @@ struct ProcessTests {
 
     // MARK: - Output
 
+    /// One that is refused in words of this machine's zone.
+    private static let period = "--since 2026-01-02T00:00Z --until 2026-01-01T00:00Z"
+
     @Test(
         arguments: [
             ("juice menu >&-", 74, "standard output cannot be written"),
@@ -128,6 +131,12 @@ struct ProcessTests {
             ("printf 'ga\\377' | juice serve --stores @/dev/stdin", 78, "/dev/stdin is not UTF-8"),
             ("juice order kiwi --order-id kiosk-1", 64, "not begin with kiosk-"),
             ("juice restock kiwi=1 --restock-id kiosk-1", 64, "not begin with kiosk-"),
+            // Times as `date` shows them.
+            ("TZ=:Asia/Seoul juice results \(period)", 64, "--since (2026-01-02 09:00:00+09:00)"),
+            ("TZ=KST-9 juice results \(period)", 64, "--since (2026-01-02 09:00:00+09:00)"),
+            ("TZ=XST3:30 juice results \(period)", 64, "--since (2026-01-01 20:30:00-03:30)"),
+            ("TZ=/usr/share/zoneinfo/Asia/Seoul juice results \(period)", 64, "--since (2026-01-02 09:00:00+09:00)"),
+            ("TZ=KST-9 juice results --utc \(period)", 64, "--since (2026-01-02 00:00:00Z)"),
         ] as [(String, Int32, String)])
     func theShellSees(script: String, status: Int32, text: String) async throws {
         let (output, ended) = try await onThread { try Self.run(script) }
