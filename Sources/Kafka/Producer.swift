@@ -48,7 +48,8 @@ public final class Producer {
             }
         } catch {
             report.release()
-            throw error
+            // As a delivery report names it.
+            throw error.with(\.message, "topic \(topic.name): \(error.message)")
         }
     }
 

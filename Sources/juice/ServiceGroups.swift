@@ -90,12 +90,14 @@ struct Metrics {
     ///   - countsItself: whether its connections are counted: it is the only server of the process.
     func server(
         at address: HTTPAddress, readyMetric: String, liveness: @escaping AdminRoutes.Reasons,
-        readiness: @escaping AdminRoutes.Reasons, countsItself: Bool, logger: Logger
+        readiness: @escaping AdminRoutes.Reasons, warnings: @escaping AdminRoutes.Reasons = { [] }, countsItself: Bool,
+        logger: Logger
     ) -> HTTPServer<RouterResponder<BasicRequestContext>> {
         let ready = Meter(label: readyMetric, factory: registry)
         registry.onCollect { ready.set(readiness().isEmpty ? 1 : 0) }
         let routes = AdminRoutes.responder(
-            liveness: liveness, readiness: readiness, warnings: { OutputQueue.all.compactMap(\.warning) }, metrics: registry)
+            liveness: liveness, readiness: readiness, warnings: { warnings() + OutputQueue.all.compactMap(\.warning) },
+            metrics: registry)
         return HTTPServer(
             routes, at: address, limits: .probes,
             metrics: countsItself ? registry : NOOPMetricsHandler.instance, logger: logger)

@@ -26,10 +26,15 @@ final class CommandProducer: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
+    private let unconfirmed: SpacedWarnings
 
     init(_ configuration: KioskConfiguration, metrics: KioskMetrics, logger: Logger) {
         (self.configuration, self.metrics, self.logger) = (configuration, metrics, logger)
+        unconfirmed = SpacedWarnings(logger, every: .seconds(60))
     }
+
+    /// Why brokers have lately not confirmed commands, a sentence for each reason.
+    var warnings: [String] { unconfirmed.current }
 
     /// Returns once a broker has acknowledged the command.
     ///
@@ -88,6 +93,10 @@ final class CommandProducer: Sendable {
             case .failure(let error):
                 if error.isFatal || error.code == .fatal { state.withLock { $0.isBroken = true } }
                 metrics.commands(command.kind, isConfirmed: false).increment()
+                // Not what is abandoned at the end.
+                if !state.withLock(\.isClosed) {
+                    unconfirmed.warn("commands are not confirmed: \(error); see docs/OPERATIONS.md#juicekioskunconfirmed")
+                }
                 sender.resume(throwing: Refusal.unconfirmed(error.message))
             }
         }

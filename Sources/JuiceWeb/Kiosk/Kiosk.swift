@@ -48,6 +48,9 @@ package struct Kiosk: Service {
     /// Why the kiosk is not ready: no broker answers, or the stock has not been read to its end. Empty when it is ready.
     package var readiness: [String] { hub.connection.obstacle.map { [$0] } ?? [] }
 
+    /// Why brokers do not confirm some commands. The kiosk stays ready: without commands it would not learn that they do again.
+    package var warnings: [String] { producer.warnings }
+
     /// Why the kiosk needs a restart: threads that are stuck. Empty while all threads make progress.
     package var liveness: [String] { steps.stuck() }
 

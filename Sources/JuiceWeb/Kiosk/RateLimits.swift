@@ -12,12 +12,12 @@ final class OrderRateLimiter: Sendable {
     private let perSecond: Int
     /// When the bucket will be full again; nil if it always was.
     private let fullAt = Mutex(ContinuousClock.Instant?.none)
-    private let log: SpacedWarning
+    private let log: SpacedWarnings
     private let now: @Sendable () -> ContinuousClock.Instant
 
     init(perSecond: Int, logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         (self.perSecond, self.now) = (perSecond, now)
-        log = SpacedWarning(logger)
+        log = SpacedWarnings(logger, now: now)
     }
 
     /// Throws ``Refusal`` if the order has to wait. The address of the peer is for the log.
@@ -30,25 +30,39 @@ final class OrderRateLimiter: Sendable {
             return wait
         }
         guard wait > .zero else { return }
-        log.warn("too many orders a second", of: peer, at: now)
+        log.warn("too many orders a second", ["address": "\(peer)"])
         throw .tooManyOrders(wait: wait)
     }
 }
 
-/// A warning that strangers can provoke without limit: at most one line a second. The metrics count all refusals.
-final class SpacedWarning: Sendable {
+/// Warnings that strangers can provoke without limit: each is logged at most once in a while. The metrics count all of them.
+final class SpacedWarnings: Sendable {
     private let logger: Logger
-    private let warnedAt = Mutex(ContinuousClock.Instant?.none)
+    private let pause: Duration
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private let warnedAt = Mutex<[String: ContinuousClock.Instant]>([:])
 
-    init(_ logger: Logger) { self.logger = logger }
+    /// - Parameter pause: how long the same text is not logged again.
+    init(
+        _ logger: Logger, every pause: Duration = .seconds(1), now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
+        (self.logger, self.pause, self.now) = (logger, pause, now)
+    }
 
-    /// - Parameter peer: the address at the other end of the connection.
-    func warn(_ message: Logger.Message, of peer: String, _ more: Logger.Metadata = [:], at now: ContinuousClock.Instant = .now) {
+    /// - Parameter text: one of few, because each is remembered. What differs is in the metadata.
+    func warn(_ text: String, _ metadata: Logger.Metadata = [:]) {
+        let now = now()
         let isDue = warnedAt.withLock { warnedAt in
-            if let last = warnedAt, now - last < .seconds(1) { return false }
-            warnedAt = now
+            if let last = warnedAt[text], now - last < pause { return false }
+            warnedAt[text] = now
             return true
         }
-        if isDue { logger.warning(message, metadata: more.merging(["address": "\(peer)"]) { $1 }) }
+        if isDue { logger.warning("\(text)", metadata: metadata) }
+    }
+
+    /// What is still going on, if it repeats within a pause.
+    var current: [String] {
+        let now = now()
+        return warnedAt.withLock { $0.filter { now - $0.value < pause * 2 }.keys.sorted() }
     }
 }

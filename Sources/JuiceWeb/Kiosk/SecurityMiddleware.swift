@@ -9,12 +9,12 @@ struct SecurityMiddleware: RouterMiddleware {
 
     private let hostNames: Set<String>
     private let metrics: KioskMetrics
-    private let log: SpacedWarning
+    private let log: SpacedWarnings
 
     /// - Parameter hostNames: the host names of the page, besides `localhost` and IP addresses.
     init(hostNames: [String], metrics: KioskMetrics, logger: Logger) {
         self.hostNames = Set(hostNames.map { $0.lowercased() } + ["localhost"])
-        (self.metrics, log) = (metrics, SpacedWarning(logger))
+        (self.metrics, log) = (metrics, SpacedWarnings(logger))
     }
 
     /// Allows the kiosk's own scripts, styles and connections only, and forbids framing. The hash is that of the script in
@@ -58,8 +58,8 @@ struct SecurityMiddleware: RouterMiddleware {
     private func logged(_ refusal: Refusal, _ request: Request, _ context: KioskContext) -> Refusal {
         let (host, origin) = (request.head.authority ?? "", request.headers[.origin] ?? "")
         log.warn(
-            "a request was refused: \(refusal.message)", of: context.peer,
-            ["host": "\(host.prefix(128))", "origin": "\(origin.prefix(128))"])
+            "a request was refused: \(refusal.message)",
+            ["address": "\(context.peer)", "host": "\(host.prefix(128))", "origin": "\(origin.prefix(128))"])
         return refusal
     }
 

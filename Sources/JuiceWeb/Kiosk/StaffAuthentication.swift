@@ -78,14 +78,14 @@ final class StaffAuthenticator: Sendable {
     }
 
     private let secrets: [StaffSecret]
-    private let log: SpacedWarning
+    private let log: SpacedWarnings
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex(State())
 
     /// - Parameter secrets: any of them will do; without one staff cannot sign in.
     init(_ secrets: [StaffSecret], logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         (self.secrets, self.now) = (secrets, now)
-        log = SpacedWarning(logger)
+        log = SpacedWarnings(logger, now: now)
     }
 
     /// Signs a browser in, and returns its new session's id, which cannot be guessed.
@@ -120,7 +120,7 @@ final class StaffAuthenticator: Sendable {
         }
         guard let refusal else { return id }
         // Also one that has to wait, so that the log shows how long a guesser goes on.
-        log.warn("a staff sign-in was refused", of: peer, at: now)
+        log.warn("a staff sign-in was refused", ["address": "\(peer)"])
         throw refusal
     }
 

@@ -152,7 +152,7 @@ struct KioskPlan {
         guard let adminAddress, let metrics else { return [server, kiosk] }
         let admin = metrics.server(
             at: adminAddress, readyMetric: KioskMetric.ready.rawValue, liveness: { kiosk.liveness },
-            readiness: { kiosk.readiness }, countsItself: false, logger: logger)
+            readiness: { kiosk.readiness }, warnings: { kiosk.warnings }, countsItself: false, logger: logger)
         return [admin, server, kiosk]
     }
 

@@ -172,6 +172,21 @@ struct OrderRateLimiterTests {
     }
 }
 
+struct SpacedWarningsTests {
+    @Test func eachTextHasItsOwnPause() {
+        let (clock, recorder) = (TestClock(), LogRecorder())
+        let warnings = SpacedWarnings(recorder.makeLogger(), every: .seconds(60)) { clock.now }
+        var shown: [[String]] = []
+        for text in ["a", "a", "b", nil, "a", nil, nil] {
+            if let text { warnings.warn(text, ["x": "\(shown.count)"]) }
+            shown.append(warnings.current)
+            clock.advance(.seconds(30))
+        }
+        #expect(recorder.all == ["warning a x=0", "warning b x=2", "warning a x=4"])
+        #expect(shown == [["a"], ["a"], ["a", "b"], ["a", "b"], ["a", "b"], ["a", "b"], ["a"]])
+    }
+}
+
 struct SecurityMiddlewareTests {
     @Test(arguments: [
         ("127.0.0.1:8081", true), ("localhost:8081", true), ("LOCALHOST", true), ("[::1]:8081", true),

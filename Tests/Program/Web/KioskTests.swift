@@ -2,6 +2,7 @@ import FaultyNetwork
 import JuiceMessages
 import JuiceService
 import Kafka
+import Logging
 import TestSupport
 import Testing
 
@@ -18,7 +19,8 @@ struct KioskTests {
 
     /// Runs a broker, the service and a kiosk during the body.
     private func withKiosk(
-        _ change: (inout KioskConfiguration) -> Void = { $0.takesAnyStore = true },
+        _ change: (inout KioskConfiguration) -> Void = { $0.takesAnyStore = true }, logger: Logger = .quiet,
+        warnings: @Sendable @escaping ([String]) -> Void = { _ in },
         _ body: @Sendable @escaping (_ kiosk: Site, _ broker: TestBroker) throws -> Void
     ) async throws {
         let topics = TopicNames()
@@ -33,10 +35,11 @@ struct KioskTests {
             feed: clients.reading(), orders: clients.sending(timeout: .seconds(8)), topics: topics)
         configuration.staffSecrets = [StaffSecret(token: Self.token)].compactMap(\.self)
         change(&configuration)
-        let kiosk = Kiosk(configuration, logger: .quiet)
+        let kiosk = Kiosk(configuration, logger: logger)
         try await serving(kiosk.responder, besides: [service, kiosk]) { address in
             try await onThread { try body(Site(address: address), broker) }
         }
+        warnings(kiosk.warnings)
         try await onThread { broker.stop() }
     }
 
@@ -114,6 +117,24 @@ struct KioskTests {
             #expect(number > 10)
             #expect(answer.hasPrefix("HTTP/1.1 429 ") && answer.contains("tooManyOrders") && answer.contains("Retry-After: 1\r\n"))
         }
+    }
+
+    @Test func aRefusedRecordIsLoggedAndWarnedOf() async throws {
+        let log = LogRecorder()
+        let reasons = ["Invalid timestamp (INVALID_TIMESTAMP)", "Message size too large (MSG_SIZE_TOO_LARGE)"].map {
+            "commands are not confirmed: topic juice.orders: Broker: \($0); see docs/OPERATIONS.md#juicekioskunconfirmed"
+        }
+        try await withKiosk(
+            logger: log.makeLogger(), warnings: { #expect($0 == reasons) },
+            { site, broker in
+                try site.open("store=s", holding: #""state":"live""#)
+                for code in [.invalidTimestamp, .invalidTimestamp, .messageTooLarge] as [KafkaError.Code] {
+                    broker.refuseRecords(code)
+                    try site.expect(503, "/api/orders?store=s", Self.order("1"), holding: "unconfirmed")
+                }
+                try site.expect(202, "/api/orders?store=s", Self.order("1"))
+            })
+        #expect(log.all.filter { $0.hasPrefix("warning") } == reasons.map { "warning \($0)" })
     }
 
     @Test func aLostBrokerIsShownAndHeals() async throws {

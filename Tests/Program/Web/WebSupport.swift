@@ -66,6 +66,7 @@ final class TestBroker: Sendable {
 
     func takeDown() { broker.withLock { $0?.takeDown() } }
     func bringUp() { broker.withLock { $0?.bringUp() } }
+    func refuseRecords(_ codes: KafkaError.Code...) { broker.withLock { $0?.fail(next: .produce, with: codes) } }
     func stop() { broker.withLock { $0 = nil } }
 }
 
