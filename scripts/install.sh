@@ -6,7 +6,9 @@ juice=$1 manual=$2 prefix=$3
 install -d "$prefix/bin" "$prefix/share/man/man1" "$prefix/share/bash-completion/completions" \
     "$prefix/share/zsh/site-functions" "$prefix/share/fish/vendor_completions.d"
 install -m 755 "$juice" "$prefix/bin/juice"
-install -m 644 "$manual"/juice*.1 "$prefix/share/man/man1/"
+for page in "$manual"/juice*.1; do
+    awk -f "$(dirname "$0")/manual.awk" "$page" > "$prefix/share/man/man1/${page##*/}"
+done
 "$juice" --generate-completion-script bash > "$prefix/share/bash-completion/completions/juice"
 "$juice" --generate-completion-script zsh > "$prefix/share/zsh/site-functions/_juice"
 "$juice" --generate-completion-script fish > "$prefix/share/fish/vendor_completions.d/juice.fish"
