@@ -45,7 +45,7 @@ package enum ServiceMetric: String, CaseIterable {
         case .assignedPartitions: "Partitions that a worker has restored and reads."
         case .stoppedPartitions:
             "Partitions that a worker does not read: an operator has to fix them, or their transactions only fail."
-        case .wrongSettings: "Settings of topics with which answers may be lost or given twice, as of the last minute."
+        case .wrongSettings: "Settings of topics with which answers may be lost or given twice, as of the last look, each 5 s."
         case .stores: "Stores held in memory: those that were ever changed."
         case .rememberedCommands: "Commands whose repeats are known."
         case .answersReadBack: "First answers read back from the results, since a repeat asked for one that was not in memory."

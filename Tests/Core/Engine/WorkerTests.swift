@@ -9,8 +9,8 @@ import Testing
     private let harness = Harness()
     private var cluster: SimulatedCluster { harness.cluster }
 
-    /// The stock topic is a view, written once the answers are committed.
-    /// A successor may have another menu, by which answers alone do not show what a store holds.
+    /// The stock topic is written after the answers are committed. A successor may have another menu, by which answers alone do not
+    /// show what a store holds.
     @Test func whoStopsWritesTheStockThatChangedLast() {
         let harness = Harness()
         harness.run()
