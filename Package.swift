@@ -36,9 +36,7 @@ let package = Package(
         .systemLibrary(name: "CRdKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"]), .brew(["librdkafka"])]),
         // Instructions of the processor for which Swift has no word.
         .systemLibrary(name: "CProcessor"),
-        // The program's own __assert_fail.
-        .target(name: "CAssertions", dependencies: ["CRdKafka"]),
-        .target(name: "Kafka", dependencies: ["CAssertions", "CRdKafka", logging]),
+        .target(name: "Kafka", dependencies: ["CRdKafka", logging]),
         .target(name: "JuiceDomain"),
         .target(name: "JuiceMessages", dependencies: ["CProcessor", "JuiceDomain"]),
         .target(name: "JuiceEngine", dependencies: ["CProcessor", "JuiceDomain", "JuiceMessages"]),

@@ -1,4 +1,3 @@
-import CAssertions
 import CRdKafka
 import Dispatch
 import Logging
@@ -66,8 +65,7 @@ package final class ClientHandle {
 
     deinit {
         nonisolated(unsafe) let pointer = pointer
-        // A stopped thread never ends, and neither does its client.
-        ClientEnd.run(patience: hasStopped ? .zero : patience, group: ends) { [context, isConsumer] in
+        ClientEnd.run(patience: patience, group: ends) { [context, isConsumer] in
             if !isConsumer { Self.giveUpRequests(pointer) }
             // A consumer that was not closed does not leave its group here: no rebalance is expected any more.
             rd_kafka_destroy_flags(pointer, isConsumer ? RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE : 0)
@@ -75,12 +73,8 @@ package final class ClientHandle {
         }
     }
 
-    /// Purges records that are queued or unconfirmed, and begins to abort an open transaction.
-    ///
-    /// This avoids two bugs of librdkafka (up to 2.16) that corrupt memory or end the process. Destruction first frees the message
-    /// of a transaction error while broker threads still process responses; another response that says the producer is fenced frees
-    /// it again. And if the main thread is about to add partitions to the transaction, a broker thread that sees the destruction
-    /// fails an assertion (txn_req_cnt). The first step of an abort stops it from adding partitions.
+    /// Purges records that are queued or unconfirmed, and begins to abort an open transaction. librdkafka (up to 2.16) wants both
+    /// before a producer is destroyed: no request may be in progress by then (issue 4330).
     private static func giveUpRequests(_ pointer: OpaquePointer) {
         rd_kafka_purge(pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
         rd_kafka_error_destroy(rd_kafka_abort_transaction(pointer, 100))
@@ -95,9 +89,6 @@ package final class ClientHandle {
     /// How many connections have closed or could not be made. A closed connection is counted before a request that was in progress
     /// on it is sent again.
     var closedConnections: Int { context.closedConnections.load(ordering: .acquiring) }
-
-    /// Whether a thread of librdkafka's has failed an assertion, so that the client is of no more use.
-    var hasStopped: Bool { assertions_have_failed(pointer) }
 
     /// With a clearer message if there is one.
     func explained(_ error: KafkaError) -> KafkaError { context.explainer.explained(error) }
@@ -180,8 +171,8 @@ class ClientContext: @unchecked Sendable {
 
 /// Ends clients on threads of their own, and waits for that only briefly.
 ///
-/// `rd_kafka_destroy` and `rd_kafka_consumer_close` wait for brokers, and may never return: for example in librdkafka 2.0.2 after
-/// the right to read a topic was taken away. A thread that is stuck in one is left behind, with all that the call uses.
+/// `rd_kafka_destroy` and `rd_kafka_consumer_close` wait for brokers, and may never return. A thread that is stuck in one is left
+/// behind, with all that the call uses.
 enum ClientEnd {
     static let patience = Duration.seconds(1)
     /// How long to wait for the next ends once one has taken longer, so that a process with many clients can stop in time.

@@ -1,4 +1,3 @@
-import CAssertions
 import CRdKafka
 import Synchronization
 
@@ -17,10 +16,10 @@ import Synchronization
 ///
 /// It belongs to one thread. Its calls block that thread, those with a `timeout` for at most that long.
 public final class Consumer {
-    private(set) var handle: ClientHandle
-    private var context: ConsumerContext
+    let handle: ClientHandle
+    private let context: ConsumerContext
     /// Records, rebalances and errors in one order.
-    private var queue: OpaquePointer
+    private let queue: OpaquePointer
     let configuration: KafkaConfiguration
     let hooks: ClientHooks
     private var messages: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
@@ -31,40 +30,23 @@ public final class Consumer {
     private var leaders = MetadataRefresh()
     /// Those of the assigned partitions.
     private var topics: Set<String> = []
-    /// Those of the group.
-    private var subscription: [String] = []
-
-    /// What to read, and from where.
-    private var assigned: [TopicPartition: Offset] = [:]
-    /// Whether the client fetches one batch of records at a time.
-    private var isBatchwise: Bool
-    /// Where batches begin that stop any client which parses them. They are not fetched again.
-    private var unparsable: [TopicPartition: Offset] = [:]
-    /// The assigned partitions that begin with such a batch, and are not reported yet.
-    private var unreported: [TopicPartition] = []
+    /// Whether it has subscribed to topics of a group.
+    private(set) var isMember = false
 
     /// A consumer that reads nothing yet. It needs the property `group.id`, even if it joins no group. Throws ``KafkaError`` when
     /// librdkafka refuses a property.
     public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
-        (self.configuration, self.hooks, isBatchwise) = (configuration, hooks, configuration.isBatchwise)
-        (handle, context, queue) = try Self.makeClient(configuration, hooks)
-        messages = .allocate(capacity: 1)
-    }
-
-    private static func makeClient(
-        _ configuration: KafkaConfiguration, _ hooks: ClientHooks
-    ) throws(KafkaError) -> (ClientHandle, ConsumerContext, OpaquePointer) {
-        let context = ConsumerContext(hooks)
-        let handle = try ClientHandle(RD_KAFKA_CONSUMER, configuration: configuration, context: context) {
+        (self.configuration, self.hooks, context) = (configuration, hooks, ConsumerContext(hooks))
+        handle = try ClientHandle(RD_KAFKA_CONSUMER, configuration: configuration, context: context) {
             rd_kafka_conf_set_rebalance_cb($0, rebalanceCallback)
-            assertions_catch($0)
         }
         // One queue for everything: polling the consumer then serves the callbacks of the main queue, too.
         rd_kafka_poll_set_consumer(handle.pointer)
         guard let queue = rd_kafka_queue_get_consumer(handle.pointer) else {
             throw KafkaError(code: .invalidArgument, message: "a consumer needs the property group.id")
         }
-        return (handle, context, queue)
+        self.queue = queue
+        messages = .allocate(capacity: 1)
     }
 
     deinit {
@@ -73,16 +55,13 @@ public final class Consumer {
         rd_kafka_queue_destroy(queue)
     }
 
-    /// Whether it has subscribed to topics of a group.
-    var isMember: Bool { !subscription.isEmpty }
-
     /// Whether the group has assigned partitions, perhaps none, and not revoked them.
     public private(set) var hasAssignment = false
 
     /// Joins the group that `group.id` names, or asks it for another assignment; what the member has is revoked first. Assigned
     /// partitions are not read before ``assign(_:)`` gives the offsets.
     public func subscribe(to topics: [String]) throws(KafkaError) {
-        (isReading, subscription) = (true, topics)
+        (isReading, isMember) = (true, true)
         let list = PartitionList(topics.map { TopicPartition(topic: $0, partition: -1) })
         try list.lend { rd_kafka_subscribe(handle.pointer, $0) }
     }
@@ -90,14 +69,8 @@ public final class Consumer {
     /// Reads exactly these partitions from these offsets, in place of any earlier assignment.
     public func assign(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
         isReading = true
-        if handle.hasStopped {
-            try recover()
-            // The group assigns again.
-            guard subscription.isEmpty else { return }
-        }
         topics = Set(offsets.keys.lazy.map(\.topic))
-        (assigned, unreported) = (offsets, offsets.keys.filter { unparsable[$0] == offsets[$0] })
-        let list = PartitionList(offsets: offsets.filter { unparsable[$0] != $1 })
+        let list = PartitionList(offsets: offsets)
         try list.lend { rd_kafka_assign(handle.pointer, $0) }
         awaitStops()
     }
@@ -113,10 +86,8 @@ public final class Consumer {
         return rebalance
     }
 
-    /// Waits until librdkafka has stopped reading the previous assignment, which it does in the background.
-    ///
-    /// If those partitions were removed again before, for example by a rebalance, librdkafka would stop them twice and end the
-    /// process with an assertion (issue 5573, up to 2.15). Its main thread works in order: by the first answer it has asked the
+    /// Waits until librdkafka has stopped reading the previous assignment, which it does in the background. Up to 2.15 that has to
+    /// be over before the next assignment (issue 5573). Its main thread works in order: by the first answer it has asked the
     /// partitions to stop, by the second it knows that they have.
     private func awaitStops() {
         for _ in 0..<2 {
@@ -134,8 +105,6 @@ public final class Consumer {
     public func poll(maxRecords: Int, timeout: Duration) throws(KafkaError) -> RecordBatch {
         releaseMessages()
         if let rebalance = nextRebalance() { return RecordBatch(rebalance: rebalance) }
-        // Records that were fetched before the client stopped come first.
-        if handle.hasStopped, rd_kafka_queue_length(queue) == 0 { try recover() }
         if !KafkaConfiguration.noticesMovedLeaders { leaders.askIfDue(about: topics, handle) }
         if maxRecords > messages.count {
             messages.deallocate()
@@ -143,7 +112,7 @@ public final class Consumer {
         }
         // librdkafka's batch call waits until it has as many records as it was asked for. So one is asked for with the timeout, and
         // the rest without.
-        held = receive(into: 0, count: min(1, maxRecords), timeout: unreported.isEmpty ? timeout : .zero)
+        held = receive(into: 0, count: min(1, maxRecords), timeout: timeout)
         if held == 1, maxRecords > 1 { held += receive(into: 1, count: maxRecords - 1, timeout: .zero) }
         // If the same call brought a revocation, its records are now another member's to process.
         if !context.rebalances.withLock({ $0.isEmpty }) {
@@ -158,54 +127,12 @@ public final class Consumer {
                 }
             }
             held = kept
-            (assigned, unreported) = ([:], [])
         }
         if let error = handle.fatalError { throw error }
-        var batch = RecordBatch(
-            messages: UnsafeBufferPointer(rebasing: messages[..<held]),
-            failure: unreported.popLast().map { ($0, KafkaError.unparsable($0, at: unparsable[$0])) })
+        var batch = RecordBatch(messages: UnsafeBufferPointer(rebasing: messages[..<held]))
         // librdkafka reports some errors only once, so they come before a rebalance that the same poll brought.
         if batch.isEmpty, let rebalance = nextRebalance() { batch.rebalance = rebalance }
         return batch
-    }
-
-    // MARK: - After a failed assertion
-
-    /// Behind a batch with a wrong checksum librdkafka (2.0.2 to 2.16) parses on at a wrong byte, and may fail an assertion. That
-    /// stops the thread that reads from a broker, and does not say which partition it was. So another client takes over, which
-    /// fetches one batch at a time: nothing is behind a batch then, and most damage is an error of its partition. A batch that
-    /// stops this client, too, is the next one of a partition, so each is tried by a client of its own.
-    private func recover() throws(KafkaError) {
-        let positions = positions
-        let isProbe = configuration.isBatchwise
-        hooks.logger.log(
-            level: isProbe ? .debug : .warning,
-            "librdkafka failed an assertion, and its client is replaced by one that fetches one batch of records at a time")
-        let client = try Self.makeClient(configuration.batchwise, hooks)
-        rd_kafka_queue_destroy(queue)
-        (handle, context, queue) = client
-        if isBatchwise {
-            let probe = isProbe ? nil : try makeProbe()
-            for (place, offset) in positions where unparsable[place] != offset {
-                let error = probe?.damage(of: place, at: offset, until: .now + .seconds(5))
-                if isProbe || error?.code == .unparsable { unparsable[place] = offset }
-            }
-        }
-        (assigned, isBatchwise) = ([:], true)
-        if subscription.isEmpty {
-            try assign(positions)
-        } else {
-            context.rebalances.withLock { $0.append(.revoked(nil)) }
-            try subscribe(to: subscription)
-        }
-    }
-
-    /// Up to where each partition has been read.
-    private var positions: [TopicPartition: Offset] {
-        let list = PartitionList(assigned.keys)
-        try? list.lend { rd_kafka_position(handle.pointer, $0) }
-        let read = (try? list.committed()) ?? [:]
-        return assigned.merging(read.mapValues(\.offset)) { max($0, $1) }
     }
 
     private func receive(into start: Int, count: Int, timeout: Duration) -> Int {
@@ -238,7 +165,6 @@ public final class Consumer {
     public func metadata(topics: [String]?, timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         // Serves the error hook: a background error says more than a timeout. A consumer that reads does so in `poll`.
         defer { if !isReading { discard() } }
-        if handle.hasStopped { try recover() }
         return try handle.metadata(topics: topics, timeout: timeout)
     }
 
@@ -266,13 +192,11 @@ public final class Consumer {
     public func close(handsOver: Bool = false) {
         guard !isClosed else { return }
         isClosed = true
-        // If an assignment is still queued, rd_kafka_consumer_close delivers it too late for the callback to answer: librdkafka
-        // 2.0.2 would wait forever.
+        // librdkafka 2.0.2 wants an assignment that is still queued to be answered before it closes a consumer.
         for _ in 0..<10 { discard() }
         nonisolated(unsafe) let handle = handle
-        let leavesFirst = handsOver && !handle.hasStopped
-        ClientEnd.run(patience: leavesFirst ? Self.leaveTimeout + ClientEnd.patience : ClientEnd.patience) {
-            if leavesFirst { Self.leaveGroup(handle.pointer) }
+        ClientEnd.run(patience: handsOver ? Self.leaveTimeout + ClientEnd.patience : ClientEnd.patience) {
+            if handsOver { Self.leaveGroup(handle.pointer) }
             rd_kafka_consumer_close(handle.pointer)
         }
     }
@@ -315,7 +239,6 @@ public final class Consumer {
     ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
         // librdkafka reports an error for an empty list.
         guard !list.isEmpty else { return [:] }
-        if handle.hasStopped { try recover() }
         try list.lend(to: call)
         return try list.committed()
     }

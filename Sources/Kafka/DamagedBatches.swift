@@ -1,5 +1,5 @@
-/// After a CRC error librdkafka (2.0.2 to 2.16) goes on at a wrong byte of the fetch response, so only the first error of a fetch
-/// can be believed. Hence damage is measured by a consumer of its own, which fetches one batch at a time.
+/// Of a fetch, only librdkafka's first error of damaged records can be relied on (2.0.2 to 2.16), and it does not say where their
+/// batch ends (issue 5581). Hence damage is measured by a consumer of its own, which fetches one batch at a time.
 extension Consumer {
     /// The last offset of the damaged batch that begins at an offset, and of those that follow it directly. If that takes longer
     /// than `timeout`, it is one of the batch. What this consumer reads is left alone.
@@ -7,37 +7,42 @@ extension Consumer {
         guard let probe = try? makeProbe() else { return offset }
         defer { probe.close() }
         let deadline = ContinuousClock.now + timeout
-        var (first, bad, step, isShrinking) = (offset, offset, Offset(1), false)
+        return Self.lastDamaged(from: offset) {
+            .now < deadline ? probe.damage(of: partition, at: $0, until: deadline)?.offset : nil
+        }
+    }
+
+    /// - Parameter damage: where the damaged batch begins that holds an offset; nil if the offset can be read.
+    static func lastDamaged(from offset: Offset, by damage: (Offset) -> Offset?) -> Offset {
+        var (first, bad, step) = (offset, offset, Offset(1))
         // First in ever longer steps, then in ever shorter ones. What is damaged further on is another batch.
-        while ContinuousClock.now < deadline {
-            let error = probe.damage(of: partition, at: bad + step, until: deadline)
-            // A failed assertion does not say where its batch begins. So steps only get shorter once one has found a record.
-            let isUnparsable = error?.code == .unparsable && error?.offset == bad + step
-            let damage = isUnparsable ? first : error?.offset
-            if damage == bad + step, step == 1 { (first, isShrinking) = (bad + step, false) }
-            if damage == first {
-                (bad, step) = (bad + step, isShrinking && isUnparsable ? max(1, step / 2) : step * 2)
+        while true {
+            let found = damage(bad + step)
+            if found == bad + 1, step == 1 { first = bad + 1 }
+            if found == first {
+                (bad, step) = (bad + step, step * 2)
             } else if step > 1 {
-                (step, isShrinking) = (step / 2, true)
+                step /= 2
             } else {
-                break
+                return bad
             }
         }
-        return bad
     }
 
     /// A consumer that looks at single batches.
-    func makeProbe() throws(KafkaError) -> Consumer {
+    private func makeProbe() throws(KafkaError) -> Consumer {
         let properties = [
             "auto.offset.reset": "error", "enable.partition.eof": "true", "enable.auto.commit": "false",
-            "isolation.level": "read_uncommitted",
+            "isolation.level": "read_uncommitted", "fetch.error.backoff.ms": "0",
+            // Brokers send the first batch of a fetch whole, whatever its size (KIP-74). The two are one property.
+            "fetch.message.max.bytes": "1", "max.partition.fetch.bytes": "1",
         ]
         let hooks = ClientHooks(logger: hooks.logger, logCeiling: .info)
-        return try Consumer(configuration: configuration.batchwise.merging(properties), hooks: hooks)
+        return try Consumer(configuration: configuration.merging(properties), hooks: hooks)
     }
 
     /// Why the batch that holds an offset cannot be read; nil if the offset can be read, or is beyond the end of the log.
-    func damage(of partition: TopicPartition, at offset: Offset, until deadline: ContinuousClock.Instant) -> KafkaError? {
+    private func damage(of partition: TopicPartition, at offset: Offset, until deadline: ContinuousClock.Instant) -> KafkaError? {
         // At times librdkafka fetches nothing more behind an error. A new assignment makes it go on.
         var patience = Duration.seconds(1)
         do throws(KafkaError) {
@@ -50,7 +55,7 @@ extension Consumer {
                         switch element {
                         case .record, .endOfPartition: return nil
                         case .failure(_, let error) where error.code.isDamage: return error
-                        // One at another offset is an earlier look's, which took damaged bytes for an offset.
+                        // One at another offset is an earlier look's.
                         case .failure(_, let error): if error.code.isOffsetReset, error.offset == offset { return nil }
                         }
                     }
@@ -58,21 +63,5 @@ extension Consumer {
             }
         } catch {}
         return nil
-    }
-}
-
-extension KafkaConfiguration {
-    /// For a consumer that fetches one batch at a time: brokers send the first batch of a fetch whole, whatever its size (KIP-74).
-    var batchwise: KafkaConfiguration {
-        merging(["fetch.message.max.bytes": "1", "max.partition.fetch.bytes": "1", "fetch.error.backoff.ms": "0"])
-    }
-
-    var isBatchwise: Bool { self["fetch.message.max.bytes"] == "1" }
-}
-
-extension KafkaError {
-    static func unparsable(_ partition: TopicPartition, at offset: Offset?) -> KafkaError {
-        let reason = "\(partition): librdkafka fails an assertion when it parses the batch of records at offset \(offset ?? 0)"
-        return KafkaError(code: .unparsable, message: reason).with(\.offset, offset)
     }
 }

@@ -35,8 +35,7 @@ extension Admin {
 
 extension ClientHandle {
     func describe(group name: String, timeout: Duration) throws(KafkaError) -> ConsumerGroup {
-        // librdkafka must not end this request itself while it looks for the coordinator: once it has found it, it would drop the
-        // request twice, which ends the process. So the request outlasts the caller's wait.
+        // The request outlasts the caller's wait: librdkafka must not time it out while it looks for the coordinator (issue 4605).
         let event = try request(
             RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, timeout: timeout, requestTimeout: .seconds(3_600)
         ) { client, options, queue in

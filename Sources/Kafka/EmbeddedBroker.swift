@@ -1,4 +1,3 @@
-import CAssertions
 import CRdKafka
 import Foundation
 import Logging
@@ -15,27 +14,23 @@ public final class EmbeddedBroker: @unchecked Sendable {
     private let handle: ClientHandle
     package let cluster: OpaquePointer
 
-    /// Held while a broker chooses or gives up a port. A broker that is taken down releases its port for a moment, and librdkafka
-    /// ends the process if another broker takes that port in between.
+    /// Held while a broker takes or gives up a port: one that is taken down needs the same port again.
     package static let ports = NSLock()
 
     /// `host:port` pairs, separated by commas, for the property `bootstrap.servers`.
     public let bootstrapServers: String
 
-    /// Starts a cluster of `brokerCount` brokers. The only one may have a port of its own; otherwise the system chooses.
-    public init(brokerCount: Int = 1, port: UInt16 = 0, logger: Logger) throws(KafkaError) {
+    /// Starts a cluster of `brokerCount` brokers, on ports that the system chooses.
+    public init(brokerCount: Int = 1, logger: Logger) throws(KafkaError) {
         // The client that hosts the cluster connects to nothing, and librdkafka warns about that.
         var logger = logger
         logger.logLevel = max(logger.logLevel, .error)
         let context = ClientContext(ClientHooks(logger: logger))
         handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration: KafkaConfiguration(), context: context)
         Self.ports.lock()
-        let cluster = ports_choose(port) ? rd_kafka_mock_cluster_new(handle.pointer, Int32(clamping: brokerCount)) : nil
-        _ = ports_choose(0)
+        let cluster = rd_kafka_mock_cluster_new(handle.pointer, Int32(clamping: brokerCount))
         Self.ports.unlock()
-        guard let cluster else {
-            throw KafkaError(code: .invalidArgument, message: "it cannot listen on \(port == 0 ? "127.0.0.1" : "port \(port)")")
-        }
+        guard let cluster else { throw KafkaError(code: .invalidArgument, message: "it cannot listen on 127.0.0.1") }
         self.cluster = cluster
         bootstrapServers = String(cString: rd_kafka_mock_cluster_bootstraps(cluster))
     }

@@ -173,14 +173,12 @@ extension KafkaError.Code {
 
     /// Whether a consumer cannot read records: their bytes in the log are damaged, or of a format that it does not know.
     ///
-    /// librdkafka (up to 2.16) may then return the same error again and again, skip the damaged records, or go on at an offset that
-    /// it takes out of the damaged bytes, even without an error. So take nothing more of the partition, not even from the same
-    /// batch, until it is assigned again. ``KafkaError/offset`` is that of the damaged batch of records, which may begin below the
-    /// offset that was read from.
+    /// What librdkafka (up to 2.16, issue 5581) returns of the partition after that is unreliable. So take nothing more of it, not
+    /// even from the same batch, until it is assigned again. ``KafkaError/offset`` is that of the damaged batch of records, which
+    /// may begin below the offset that was read from.
     public var isDamage: Bool {
         // A broker's CORRUPT_MESSAGE is INVALID_MSG here.
-        [.badMessage, .badCompression, .unparsable, Self(RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED), Self(RD_KAFKA_RESP_ERR_INVALID_MSG)]
-            .contains(self)
+        [.badMessage, .badCompression, Self(RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED), Self(RD_KAFKA_RESP_ERR_INVALID_MSG)].contains(self)
     }
 
     /// Whether the offset to read from is outside the log: noticed by the client, or reported by a broker.
@@ -243,8 +241,6 @@ extension KafkaError.Code {
     package static let autoOffsetReset = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
     package static let offsetOutOfRange = Self(RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
     package static let badMessage = Self(RD_KAFKA_RESP_ERR__BAD_MSG)
-    /// librdkafka fails an assertion when it parses the records.
-    package static let unparsable = Self(RD_KAFKA_RESP_ERR__UNDERFLOW)
     package static let badCompression = Self(RD_KAFKA_RESP_ERR__BAD_COMPRESSION)
 
     package static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)

@@ -137,15 +137,13 @@ public struct RecordBatch: RandomAccessCollection {
     }
 
     var messages = UnsafeBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>(start: nil, count: 0)
-    /// The last element, if librdkafka has no message of it.
-    var failure: (partition: TopicPartition, error: KafkaError)?
     /// A change of what the group has assigned. The batch is empty then.
     public internal(set) var rebalance: Rebalance?
 
     /// Always 0.
     public var startIndex: Int { 0 }
     /// The number of elements.
-    public var endIndex: Int { messages.count + (failure == nil ? 0 : 1) }
+    public var endIndex: Int { messages.count }
 
     /// The record at a position; nil if there is an event or an error, or no message.
     func record(at position: Int) -> ConsumedRecord? {
@@ -156,7 +154,6 @@ public struct RecordBatch: RandomAccessCollection {
 
     /// The element at a position.
     public subscript(position: Int) -> Element {
-        if position == messages.count, let failure { return .failure(failure.partition, failure.error) }
         guard let message = messages[position] else { return .failure(nil, .outOfMemory) }
         guard message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else { return .record(ConsumedRecord(message: message)) }
         let (offset, partition) = (message.pointee.offset, message.pointee.rkt.map { _ in ConsumedRecord(message: message).place })

@@ -12,12 +12,11 @@ import Synchronization
 //    transaction back off for 20 ms, or with librdkafka 2.0.2 for 100 ms. Brokers know only one at a time, from its first record
 //    on, so records become visible in the order of the commits.
 // 3. `produce` hands records to librdkafka in batches. There is no `send_offsets_to_transaction` (KIP-447): it costs two round
-//    trips, and from 2.10 on it may never return after a broker has left the cluster.
+//    trips, and was seen not to return (2.10 and later).
 // 4. `flush` waits for the delivery reports and looks at them: `rd_kafka_flush` succeeds as soon as nothing is left to send, also
 //    if records failed. The reports have the records' offsets, which show whether the log is still the one that was written to.
-// 5. `commit` flushes, then commits on another thread, without a timeout. A commit that times out leaves requests behind that fail
-//    once the transaction is over, and one that is resumed may mistake an earlier result for its own. Either ends the process by an
-//    assertion in `rd_kafka_txn_set_state`. So the caller's timeout only ends its wait, and the next call goes on waiting.
+// 5. `commit` flushes, then commits on another thread, without a timeout: librdkafka's own must neither pass nor be resumed (issues
+//    4016, 4054). So the caller's timeout only ends its wait, and the next call goes on waiting.
 // 6. While a call waits, `InactivityTimeout` gives the transaction up if no broker confirms anything of it. librdkafka would wait
 //    for a dead broker as long as a transaction may last.
 // 7. After any error but a retriable one the whole set is dropped, and it is unknown whether the transaction is committed. No

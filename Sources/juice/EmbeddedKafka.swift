@@ -13,12 +13,10 @@ final class EmbeddedKafka {
 
     /// Starts the broker.
     ///
-    /// - Parameters:
-    ///   - port: 0 lets the system choose one.
-    ///   - runFiles: where to announce the broker; nil does not announce it.
-    init(topics: TopicNames, partitions: Int, port: Int = 0, runFiles: RunFiles?, logger: Logger) throws(Failure) {
+    /// - Parameter runFiles: where to announce the broker; nil does not announce it.
+    init(topics: TopicNames, partitions: Int, runFiles: RunFiles?, logger: Logger) throws(Failure) {
         do throws(KafkaError) {
-            let broker = try EmbeddedBroker(port: UInt16(clamping: port), logger: logger)
+            let broker = try EmbeddedBroker(logger: logger)
             for name in topics.all { try broker.createTopic(name, partitionCount: partitions) }
             (self.broker, bootstrapServers) = (broker, broker.bootstrapServers)
         } catch { throw Failure(.configuration, "the embedded broker does not start: \(error.message)") }

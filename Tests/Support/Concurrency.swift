@@ -9,6 +9,13 @@ package func onThread<Success: Sendable>(_ work: @escaping @Sendable () throws -
     }
 }
 
+extension DispatchSemaphore {
+    /// Waits for a signal. Without one within a minute, what was waited for has failed.
+    package func expect(_ what: Comment, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(wait(timeout: .now() + 60) == .success, what, sourceLocation: sourceLocation)
+    }
+}
+
 /// Limits how many tests run at a time, so that each gets its share of the CPU, and all together stay below the open files that the
 /// system allows a process: a broker and a service take some thirty threads and sixty files. With too many at once, group
 /// sessions time out, and the tests would show the machine's limits rather than the service's.

@@ -1,24 +1,12 @@
 import JuiceWeb
 import Kafka
 
-/// Whether this program survives an assertion that librdkafka fails.
-#if canImport(Glibc)
-    package let catchesAssertions = true
-#else
-    package let catchesAssertions = false
-#endif
-
 /// Batches of records that no producer would send. The embedded broker stores whatever it gets.
 extension EmbeddedBroker {
     /// What is wrong with a batch.
     package enum Damage: Sendable {
         /// A bit of a record has changed since it was written.
         case bit
-        /// The end of the batch was never written to the disk: it is zeros. After the error librdkafka parses it (from 2.0.2 to
-        /// 2.16), and may end the process with an assertion.
-        case zeros
-        /// The end of the batch is this text again and again. librdkafka takes an offset from it.
-        case text
         /// The checksum is right, but the records cannot be decompressed.
         case compression
     }
@@ -47,19 +35,12 @@ extension EmbeddedBroker {
         let (damage, time) = (batch.damage, Int64(1_700_000_000_000))
         let last = Int32(batch.values.count - 1)
         var checked = bytes(Int16(damage == .compression ? 4 : 0), last, time, time, Int64(-1), Int16(-1), Int32(-1), Int32(count))
-        let header = checked.count
         for (index, value) in batch.values.enumerated() {
             checked += damage == .compression ? Array(repeating: 0xA5, count: 40) : record(value, at: index)
         }
         let checksum = crc32c(checked)
-        let half = (header + checked.count) / 2
-        switch damage {
         // The last byte of the value: what follows in the record is the number of its headers.
-        case .bit: checked[checked.count - 2] ^= 1
-        case .zeros: for index in half..<checked.count { checked[index] = 0 }
-        case .text: for index in half..<checked.count { checked[index] = UInt8(ascii: "x") }
-        case .compression, nil: break
-        }
+        if damage == .bit { checked[checked.count - 2] ^= 1 }
         return bytes(offset, Int32(9 + checked.count), Int32(-1), Int8(2), checksum) + checked
     }
 

@@ -35,20 +35,11 @@ extension EmbeddedBroker {
         return count
     }
 
-    /// Sets the error of a topic in metadata; nil removes it.
-    ///
-    /// Clients must know the topic already, unless ``mayFailUnknownTopics``.
+    /// Sets the error of a topic in metadata; nil removes it. Clients must know the topic already, or it has no partitions.
     package func setError(_ code: KafkaError.Code?, ofTopic topic: String) {
         let code = code.map { rd_kafka_resp_err_t($0.rawValue) } ?? RD_KAFKA_RESP_ERR_NO_ERROR
         rd_kafka_mock_topic_set_error(cluster, topic, code)
     }
-
-    /// Whether a client may learn of a topic's error before it knows the topic.
-    ///
-    /// Unlike a real broker, the embedded one lists the topic's partitions together with the error. librdkafka 2.3 to 2.8 then
-    /// compares the epoch of each leader with that of a partition it does not have, a null pointer
-    /// (https://github.com/confluentinc/librdkafka/commit/dc48bedd1). Only the version reveals that.
-    package static var mayFailUnknownTopics: Bool { !(0x0203_0000..<0x0209_0000).contains(rd_kafka_version()) }
 
     package func setLeader(_ broker: Int32, of partition: TopicPartition) {
         _ = rd_kafka_mock_partition_set_leader(cluster, partition.topic, partition.partition, broker)

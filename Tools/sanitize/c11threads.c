@@ -1,8 +1,8 @@
 /* C11 threads in terms of POSIX threads, and a visible wait for Swift's Mutex, for runs under ThreadSanitizer.
  *
- * librdkafka starts its threads and locks with C11's functions, which ThreadSanitizer does not intercept: it knows nothing
- * of such a thread, and crashes as soon as one runs instrumented code, as every callback does. In glibc the C11 types are
- * the POSIX ones under other names. Loaded before librdkafka (LD_PRELOAD) by `make sanitize`. */
+ * librdkafka starts its threads and locks with C11's functions, which ThreadSanitizer does not intercept, but it has to know a
+ * thread that runs instrumented code, as every callback does. In glibc the C11 types are the POSIX ones under other names. Loaded
+ * before librdkafka (LD_PRELOAD) by `make sanitize`. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

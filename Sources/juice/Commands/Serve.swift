@@ -25,8 +25,6 @@ struct ServeOptions: ParsableArguments {
     var stores: StoreList?
     @Option("The language of messages in answers.", .word) var language = Language.english
     @Flag("Create the topics that are missing.") var createTopics = false
-    @Option("The port of the embedded broker. Unless given, the system chooses one.", .number(in: 1...65_535, "port"))
-    var embeddedPort: Int?
     @Option("Serve /health/live, /health/ready and /metrics at this address. Unless given, it does not.", .address)
     var http: HTTPAddress?
     @Flag("Start although another group's instances serve these topics; they end.") var takeOver = false
@@ -48,7 +46,7 @@ struct ServeCommand: AsyncParsableCommand {
             partition, 69 no broker or no leader, 78 something has to be fixed first.
 
             Examples:
-              juice serve --embedded-port 9092
+              juice serve
               juice serve --bootstrap-servers kafka1:9092,kafka2:9092 --workers 2
               juice serve --bootstrap-servers kafka:9093 --kafka-property-file kafka.properties --create-topics
               juice serve --bootstrap-servers kafka:9092 --http 127.0.0.1:8080 --log-format json
@@ -73,8 +71,7 @@ struct ServeCommand: AsyncParsableCommand {
         defer { embedded?.stop() }
         if configuration.bootstrapServers.isEmpty {
             let broker = try EmbeddedKafka(
-                topics: configuration.topics, partitions: options.topics.partitions, port: options.embeddedPort ?? 0,
-                runFiles: .ofThisUser(), logger: logger)
+                topics: configuration.topics, partitions: options.topics.partitions, runFiles: .ofThisUser(), logger: logger)
             embedded = broker
             (configuration.bootstrapServers, configuration.capabilities) = (broker.bootstrapServers, .embedded)
             StandardOutput.serviceLine(Self.welcome(broker.bootstrapServers, topics: configuration.topics))

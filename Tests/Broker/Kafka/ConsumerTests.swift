@@ -74,17 +74,14 @@ import Testing
         }
     }
 
-    /// Without a wait in between, librdkafka would stop partitions twice and end the process.
-    @Test func partitionsAreRewoundInQuickSuccession() async throws {
+    /// See ``Consumer/assign(_:)``: the next assignment waits for the end of this one.
+    @Test func anAssignmentIsWaitedFor() async throws {
         try await withBroker(partitions: 8) { broker throws in
-            let producer = try broker.producer()
-            for number in 0..<8 { try producer.send(key: "\(number)") }
-            let start = (0..<8).map { (TopicPartition(topic: "t", partition: $0), Offset(0)) }
-            let consumer = try broker.consumer()
-            for _ in 0..<100 { try consumer.assign(Dictionary(uniqueKeysWithValues: start)) }
-            var count = 0
-            try poll(consumer, until: { count == 8 }) { if case .record = $0 { count += 1 } }
-            #expect(count == 8)
+            let recorder = LogRecorder()
+            let consumer = try broker.consumer(["debug": "cgrp"], logger: recorder.makeLogger(level: .debug))
+            try consumer.assign(Dictionary(uniqueKeysWithValues: (0..<8).map { (TopicPartition(topic: "t", partition: $0), 0) }))
+            let operations = recorder.all.compactMap { $0.firstMatch(of: /received op (\w+)/).map { String($0.1) } }
+            #expect(operations.drop { $0 != "ASSIGN" }.prefix(3) == ["ASSIGN", "GET_ASSIGNMENT", "GET_ASSIGNMENT"])
             consumer.close()
         }
     }
@@ -128,51 +125,21 @@ import Testing
         }
     }
 
-    /// A batch whose end was never written to the disk. librdkafka fails an assertion when it parses on behind it, which must not
-    /// end the process, and must not keep the consumer from reading other partitions.
-    @Test(.enabled(if: catchesAssertions, "only glibc lets a program catch a failed assertion"), arguments: [10, 5_000])
-    func aFailedAssertionIsDamageOfItsPartition(size: Int) async throws {
-        let others = TopicPartition(topic: place.topic, partition: 1)
-        try await withBroker(partitions: 2) { broker throws in
-            try broker.append("before", damaged: nil, to: place)
-            for _ in 0..<2 { try broker.append(String(repeating: "x", count: size), damaged: .zeros, to: place) }
-            try broker.append("after", damaged: nil, to: place)
-            for value in ["a", "b"] { try broker.append(value, damaged: nil, to: others) }
-            let consumer = try broker.consumer(["auto.offset.reset": "error", "check.crcs": "true"])
-            var failures: [KafkaError] = []
-            var values: [TopicPartition: [String]] = [:]
-            func read(until isDone: () -> Bool) throws {
-                try poll(consumer, until: isDone) { element in
-                    switch element {
-                    case .record(let record):
-                        let partition = TopicPartition(topic: record.topic, partition: record.partition)
-                        values[partition, default: []].append(record.value?.text ?? "")
-                    case .failure(place, let error): failures.append(error)
-                    default: break
-                    }
-                }
-            }
-            try consumer.assign([place: 0, others: 0])
-            try read { !failures.isEmpty && values[others]?.count ?? 0 == 2 }
-            #expect(values == [place: ["before"], others: ["a", "b"]])
-            #expect(failures.map(\.offset) == [1])
-            #expect(failures.first?.code.isDamage == true)
-
-            // The others are read on, the lookups work, and the place stays what it is.
-            try broker.append("c", damaged: nil, to: others)
-            try read { values[others]?.count == 3 }
-            #expect(try consumer.endOffsets(of: [place], timeout: .seconds(10)) == [place: 4])
-            #expect(failures.count == 1)
-            try consumer.assign([place: 1, others: 3])
-            try read { failures.count == 2 }
-            #expect(failures.last?.offset == 1)
-
-            // Behind it.
-            try consumer.assign([place: 3])
-            try read { values[place]?.count == 2 }
-            #expect(values[place] == ["before", "after"])
-            consumer.close()
+    /// Where the damaged batch ends that begins at offset 1, in a log of batches of these sizes, some of which are damaged.
+    @Test(
+        arguments: [
+            ([1, 1, 1], [1], 1), ([1, 3, 1], [1], 3), ([1, 300, 5], [1], 300), ([1, 300, 7], [1, 2], 307),
+            ([1, 2, 1, 2], [1, 3], 2),
+            ([1, 1, 1, 1, 1], [1, 2, 4], 2), ([1, 40], [1], 40),
+        ] as [([Offset], Set<Int>, Offset)])
+    func damageIsMeasured(sizes: [Offset], damaged: Set<Int>, last: Offset) {
+        let starts = sizes.indices.map { sizes[..<$0].reduce(0, +) }
+        func batch(at offset: Offset) -> Int? {
+            sizes.indices.first { (starts[$0]..<starts[$0] + sizes[$0]).contains(offset) }
         }
+        #expect(
+            Consumer.lastDamaged(from: 1) { offset in batch(at: offset).flatMap { damaged.contains($0) ? starts[$0] : nil } }
+                == last)
     }
 }
 

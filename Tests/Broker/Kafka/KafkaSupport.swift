@@ -41,9 +41,10 @@ extension EmbeddedBroker {
         ]).merging(properties)
     }
 
-    func consumer(_ properties: [String: String] = [:]) throws -> Consumer {
+    func consumer(_ properties: [String: String] = [:], logger: Logger = .quiet) throws -> Consumer {
         try Consumer(
-            configuration: client(BrokerCapabilities.embedded.consumerProperties.merging(properties) { $1 }), hooks: quietHooks)
+            configuration: client(BrokerCapabilities.embedded.consumerProperties.merging(properties) { $1 }),
+            hooks: ClientHooks(logger: logger))
     }
 
     /// A member of the group `test`, with its partitions assigned.

@@ -121,45 +121,6 @@ import Testing
         }
     }
 
-    /// The last offset of the damaged batch that begins at offset 1 of the orders.
-    private func lastDamaged(in cluster: TestCluster) async throws -> Offset {
-        try await onThread {
-            var configuration = cluster.serviceConfiguration()
-            configuration.kafkaProperties = ["check.crcs": "true"]
-            let reader = try Consumer(configuration: configuration.logEndConsumer, hooks: ClientHooks(logger: quietLogger))
-            return reader.lastDamaged(of: cluster.topics[.orders, 0], from: 1, timeout: .seconds(60))
-        }
-    }
-
-    /// Records that are written together are damaged together, and what is damaged further on is no part of it.
-    @Test(arguments: [1, 3, 300]) func aDamagedBatchIsMeasured(size: Int) async throws {
-        let order = String(repeating: "x", count: 40)
-        let cluster = try await TestCluster.embedded { cluster in
-            let damaged: EmbeddedBroker.Batch = (Array(repeating: order, count: size), .text)
-            let orders = cluster.topics[.orders, 0]
-            try cluster.broker.append([([order], nil), damaged], at: 0, to: orders)
-            for damage in [nil, EmbeddedBroker.Damage.bit, nil] { try cluster.broker.append(order, damaged: damage, to: orders) }
-        }
-        // Now and then an error that one look has caused arrives in the next.
-        for _ in 0..<10 { #expect(try await lastDamaged(in: cluster) == Offset(size)) }
-    }
-
-    /// A failed assertion does not say where its batch begins. The batch behind a good one is another batch, unless a step over 2^n
-    /// offsets ends in it.
-    @Test(.enabled(if: catchesAssertions, "only glibc lets a program catch a failed assertion"), arguments: [1, 3, 300])
-    func aBatchThatCannotBeParsedIsMeasured(size: Int) async throws {
-        let order = String(repeating: "x", count: 2000 / size)
-        let cluster = try await TestCluster.embedded { cluster in
-            let orders = cluster.topics[.orders, 0]
-            let zeros: EmbeddedBroker.Batch = (Array(repeating: order, count: size), .zeros)
-            try cluster.broker.append(order, damaged: nil, to: orders)
-            try cluster.broker.append([zeros], at: 1, to: orders)
-            try cluster.broker.append(order, damaged: nil, to: orders)
-            if size < 10 { try cluster.broker.append([zeros], at: Offset(size) + 2, to: orders) }
-        }
-        #expect(try await lastDamaged(in: cluster) == Offset(size))
-    }
-
     /// These are the last records of their log.
     @Test func damageIsMeasuredAndSkipped() async throws {
         let cluster = try await TestCluster.embedded { cluster in

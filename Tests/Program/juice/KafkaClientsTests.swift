@@ -30,7 +30,7 @@ struct KafkaClientsTests {
             let place = TopicPartition(topic: clients.topics.orders, partition: 0)
             try broker.createTopic(place.topic, partitionCount: 1)
             let order = String(repeating: "x", count: 300)
-            try broker.append([([order], nil), ([order, order, order], .text)], at: 0, to: place)
+            try broker.append([([order], nil), ([order, order, order], .bit)], at: 0, to: place)
             for _ in 0..<2 { try broker.append(order, damaged: nil, to: place) }
             let reader = try TopicReader(clients, topic: place.topic)
             var offsets: [Offset] = []

@@ -65,10 +65,6 @@ struct ProcessTests {
         func waitForConnection() { #expect(accept(socket, nil, nil) >= 0) }
     }
 
-    /// Holds a port for the process' lifetime.
-    private static let silentBroker = SilentBroker()
-    private static var port: Substring { silentBroker.address.dropFirst("127.0.0.1:".count) }
-
     /// Each waits for a broker, the first ones for a day unless a signal ends it.
     @Test(
         arguments: [
@@ -125,7 +121,6 @@ struct ProcessTests {
             ("export JUICE_STORE=\"$(printf 'gang\\377nam')\"; juice stock", 78, "JUICE_STORE in the environment is not UTF-8"),
             ("juice order kiwi --bootstrap-servers 127.0.0.1:1", 69, "no Kafka broker answers"),
             ("juice kiosk --http nosuchhost.invalid:1 --bootstrap-servers 127.0.0.1:1", 78, "choose another address with --http"),
-            ("juice serve --embedded-port \(port)", 78, "it cannot listen on port \(port)"),
             ("echo '{\"language\":\"ko\"}' | juice menu --config /dev/stdin", 0, "망고"),
             ("echo kiwi | juice menu --menu /dev/stdin", 78, "the menu /dev/stdin cannot be used"),
             ("printf 'ga\\377' | juice serve --stores @/dev/stdin", 78, "/dev/stdin is not UTF-8"),
