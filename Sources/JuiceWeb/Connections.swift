@@ -9,7 +9,7 @@ import Synchronization
 package struct ConnectionLimits: Sendable {
     /// The most connections served at once. Others wait in the system's queue.
     package let connections: Int
-    /// How long a client may take to send a whole request, or to acknowledge what the server sends.
+    /// How long a client may take to send a whole request, or take nothing of what the server sends.
     var timeout = Duration.seconds(30)
     /// The same while all connections are in use, so that idle clients make room.
     var timeoutWhenFull = Duration.seconds(1)
@@ -32,7 +32,7 @@ package enum HTTPMetric: String, CaseIterable, Sendable {
         switch self {
         case .connections: "Open HTTP connections."
         case .endedConnections:
-            "HTTP connections that the server closed: idle while all were in use (displaced), or too slow to send a request (slow)."
+            "HTTP connections that the server closed: idle while all were in use (displaced), or too slow to send or to read (slow)."
         }
     }
 }
@@ -59,7 +59,7 @@ final class ConnectionCount: AvailableConnectionsDelegate, Sendable {
     func connectionClosed() { gauge.record(count.wrappingSubtract(1, ordering: .relaxed).newValue) }
 }
 
-/// Closes a connection whose client keeps the server waiting for a request.
+/// Closes a connection whose client keeps the server waiting for a request, or does not read.
 ///
 /// Hummingbird's idle timeout does not suffice: it restarts with every part of a body, and it is as long when all connections are
 /// in use. So a few clients could keep all others out.
@@ -73,15 +73,17 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var unanswered = 0
     /// When the server last began to wait for a request. Parts of a request do not change it.
     private var waitingSince = NIODeadline.now()
+    /// When the client last took some of what is to be sent, or all of it, and how many bytes were left.
+    private var (takenAt, left) = (NIODeadline.now(), 0)
     private var timer: Scheduled<Void>?
 
     init(_ all: ConnectionCount) { self.all = all }
 
     func handlerAdded(context: ChannelHandlerContext) {
         #if os(Linux)
-            // By itself, TCP notices only after a quarter of an hour that a client has vanished, and never that it does not read.
-            // Other systems do not have the option (RFC 5482).
-            let milliseconds = SocketOptionValue(all.limits.timeout / .milliseconds(1))
+            // By itself, TCP notices only after a quarter of an hour that a client has vanished. Other systems do not have the
+            // option (RFC 5482). It is longer than the clock below, which says why it closes a connection.
+            let milliseconds = SocketOptionValue(2 * (all.limits.timeout / .milliseconds(1)))
             try? context.channel.syncOptions?.setOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: milliseconds)
         #endif
         do { try LastRequestHandler.add(to: context) } catch { context.close(promise: nil) }
@@ -102,8 +104,12 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func watch(_ context: ChannelHandlerContext) {
         timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(all.limits.timeoutWhenFull)) { [self] in
-            let waited = unanswered > 0 ? .zero : NIODeadline.now() - waitingSince
-            if waited >= TimeAmount(all.limits.timeout) {
+            let now = NIODeadline.now()
+            let unsent = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+            if unsent == 0 || unsent < left { takenAt = now }
+            left = unsent
+            let waited = unanswered > 0 ? .zero : now - waitingSince
+            if max(waited, now - takenAt) >= TimeAmount(all.limits.timeout) {
                 all.slow.increment()
             } else if waited >= TimeAmount(all.limits.timeoutWhenFull), !all.isAcceptingNewConnections() {
                 all.displaced.increment()
