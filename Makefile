@@ -85,15 +85,15 @@ built:
 	@[ -n "$$IN_STAGES" ] || $(MAKE) --no-print-directory debug-build
 
 unit-tests: built
-	@$(SWIFT) test --skip-build $(STRICT) --filter '$(UNIT)'
+	@./scripts/watch_tests.py $(SWIFT) test --skip-build $(STRICT) --filter '$(UNIT)'
 
 seeds: built
 	@$(DEBUG)/simulate --seeds 200
 
 # Tests on a real broker come last: beside the others, the broker would wait for the processor, and they would take it for an outage.
 tests: built
-	@env -u KAFKA_BOOTSTRAP_SERVERS $(SWIFT) test --skip-build $(STRICT) --skip '$(UNIT)'
-	@[ -z "$$KAFKA_BOOTSTRAP_SERVERS" ] || $(SWIFT) test --skip-build $(STRICT) --filter RealBroker
+	@env -u KAFKA_BOOTSTRAP_SERVERS ./scripts/watch_tests.py $(SWIFT) test --skip-build $(STRICT) --skip '$(UNIT)'
+	@[ -z "$$KAFKA_BOOTSTRAP_SERVERS" ] || ./scripts/watch_tests.py $(SWIFT) test --skip-build $(STRICT) --filter RealBroker
 
 # Torture, benchmark and soak in a release build; of `lab` and its dependencies alone.
 lab: setup
@@ -228,7 +228,7 @@ lint: setup ## Check the layout of the source files, and the house rules that a 
 	@./scripts/setup.sh python
 	@echo "Checking the format and the house rules"
 	@$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tools Tests Examples
-	@python3 -m doctest scripts/house_rules.py
+	@python3 -m doctest scripts/house_rules.py scripts/watch_tests.py
 	@python3 scripts/house_rules.py
 
 format: setup ## Format the source files
