@@ -79,14 +79,20 @@ public struct JournalClaim: Sendable, Hashable {
     public var partitions: Int32
     /// The positions known then, for people.
     public var next: [InputTopic: Int64]
+    /// How many processes in a row, with this one, claimed the partition while it had commands to read, and handled none of them
+    /// before this claim; 0 if there were none to read.
+    public var attempt: Int
+    /// The process; empty unless there is an attempt.
+    public var process: String
 
     /// A claim.
     public init(
         ids: [String], since: Int64, fenced: [String] = [], group: String, instance: String, partitions: Int32,
-        next: [InputTopic: Int64]
+        next: [InputTopic: Int64], attempt: Int = 0, process: String = ""
     ) {
         (self.ids, self.since, self.fenced, self.group) = (ids, since, fenced, group)
         (self.instance, self.partitions, self.next) = (instance, partitions, next)
+        (self.attempt, self.process) = (attempt, process)
     }
 }
 
@@ -168,6 +174,7 @@ extension JournalClaim {
             #""ids":[\#(ids.map { "\($0)" })]"#, #""since":\#(since)"#, #""group":\#(group)"#, #""instance":\#(instance)"#,
             #""partitions":\#(partitions)"#,
         ] + next.members + (fenced.isEmpty ? [] : [#""fenced":[\#(fenced.map { "\($0)" })]"#])
+            + (attempt == 0 ? [] : [#""attempt":\#(attempt)"#, #""process":\#(process)"#])
     }
 }
 
@@ -218,7 +225,9 @@ extension JournalNote {
                     ids: try note.texts("ids"), since: try note.number("since"),
                     fenced: note.member("fenced").isAbsent ? [] : try note.texts("fenced"), group: try note.text("group"),
                     instance: try note.text("instance"),
-                    partitions: Int32(try note.integer("partitions", from: 1...Int(Int32.max))), next: try note.next()))
+                    partitions: Int32(try note.integer("partitions", from: 1...Int(Int32.max))), next: try note.next(),
+                    attempt: Int(try note.optionalNumber("attempt") ?? 0),
+                    process: note.member("process").isAbsent ? "" : try note.text("process")))
         case "anchored":
             let reason = note.member("reason").isAbsent ? nil : try note.text("reason")
             self = .anchored(

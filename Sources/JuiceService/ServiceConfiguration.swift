@@ -145,6 +145,9 @@ package struct ServiceConfiguration: Sendable {
     /// The transactional id with which a start finds out what it may do: its own, so that others may start at the same time.
     var checkID: String { "\(group)/\(instanceID)/check" }
 
+    /// This process in claims.
+    private static let process = String(UInt32.random(in: 0 ... .max), radix: 16)
+
     /// How many sets of producers a worker takes in turn. Brokers remember each id for a week, and an id whose transaction cannot
     /// be ended must not stop the worker.
     static let producerSets = 8
@@ -190,7 +193,7 @@ package struct ServiceConfiguration: Sendable {
     func workerSettings(partitionCount: Int32, instance: String? = nil, findings: TopicCheck.Findings? = nil) -> WorkerSettings {
         WorkerSettings(
             menu: menu, language: language, stores: stores, partitionCount: partitionCount, group: group,
-            instance: instance ?? instanceID, window: duplicateWindow, maxBatch: Self.maxBatch,
+            instance: instance ?? instanceID, process: Self.process, window: duplicateWindow, maxBatch: Self.maxBatch,
             noteInterval: findings?.noteInterval ?? 24 * 3_600_000, oldestForward: findings?.oldestForward)
     }
 

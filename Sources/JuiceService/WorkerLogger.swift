@@ -74,6 +74,8 @@ struct WorkerLogger {
             var end = ""
             if case .transaction = fault.kind {
                 end = ". It ends with its timeout, or with: \(configuration.fix(fault, of: partition))"
+            } else if case .deadly = fault.kind {
+                end = ". The last lines of these processes may say why. See docs/OPERATIONS.md#damaged-records"
             }
             logger.critical(
                 "partition only fails, its commands wait and are tried again now and then: \(fault.reason)\(end)",
@@ -129,7 +131,7 @@ struct WorkerLogger {
         let topics = configuration.topics
         let topic =
             switch fault.kind {
-            case .input(let input): topics[input.topic]
+            case .input(let input), .deadly(let input): topics[input.topic]
             case .journal: topics.results
             case .stock: topics.stock
             case .record(let topic): topics[topic]
@@ -152,7 +154,7 @@ extension ServiceConfiguration {
     /// read again.
     func fix(_ fault: PartitionFault, of partition: Int32) -> String {
         switch fault.kind {
-        case .record, .topic, .leader: "fix what the reason names"
+        case .record, .topic, .leader, .deadly: "fix what the reason names"
         case .transaction(let topic): abortCommand(topics[topic.topic, partition], from: fault.offset ?? 0)
         case .stock, .journal, .input:
             fault.anchors.isEmpty

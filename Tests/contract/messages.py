@@ -57,7 +57,7 @@ def beyond_schema(text):
 # What the service may leave out.
 OPTIONAL = {
     "duplicate", "from", "cancel", "partition", "added", "forwarded", "before", "oldest", "last", "fenced", "orders", "restocks",
-    "reason", "copied",
+    "reason", "copied", "attempt", "process",
 }
 
 

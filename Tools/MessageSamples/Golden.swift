@@ -430,6 +430,14 @@ package enum GoldenNotes {
                 + #""fenced":["juice-maker/till-2/0/1/0"]}"#
         ),
         (
+            .claim(
+                JournalClaim(
+                    ids: ids, since: 0, group: "juice-maker", instance: "till-1", partitions: 8, next: [:], attempt: 2,
+                    process: "5f3759df")),
+            #"{"type":"claim","ids":["juice-maker/till-1/0/2/0","juice-maker/till-1/0/2/1"],"since":0,"#
+                + #""group":"juice-maker","instance":"till-1","partitions":8,"attempt":2,"process":"5f3759df"}"#
+        ),
+        (
             .anchored(InputPlace(topic: .orders, partition: nil, offset: 17), by: "root@host", reason: "the topic was recreated"),
             #"{"type":"anchored","topic":"orders","offset":17,"by":"root@host","reason":"the topic was recreated"}"#
         ),

@@ -152,7 +152,7 @@ final class Takeover {
                 let claim = JournalClaim(
                     ids: ids, since: target.since, fenced: target.tail.owners.suspects.subtracting(ids).sorted(),
                     group: context.settings.group, instance: context.settings.instance, partitions: assignment.partitionCount,
-                    next: target.tail.positions.ofStorePartition)
+                    next: target.tail.positions.ofStorePartition, attempt: attempt(of: target), process: context.settings.process)
                 try log.produce(.claim(claim), to: target.partition)
             }
             stage = .committingClaim
@@ -208,6 +208,36 @@ final class Takeover {
             let isEvidence = committed?.mark != nil && committed?.offset ?? 0 > position.offset
             offsets[position.input] = isEvidence ? committed : GroupOffset(offset: position.offset, mark: committed?.mark)
         }
+    }
+
+    // MARK: - Owners that end
+
+    /// Where a partition has something to read, markers aside: the group's offsets pass them.
+    private func firstUnread(of target: TakeoverTarget) -> InputPosition? {
+        inputs(of: target).lazy.compactMap { input in
+            guard let log = target.extents?.inputs[input] else { return nil }
+            let position = max(target.tail.positions[input] ?? log.lowerBound, self.groupOffsets[input]?.offset ?? 0)
+            return position < log.upperBound ? InputPosition(input, position) : nil
+        }.first
+    }
+
+    /// Which process in a row this one is that tries to handle what is unread; 0 if nothing is.
+    private func attempt(of target: TakeoverTarget) -> Int {
+        guard purpose == .work, firstUnread(of: target) != nil else { return 0 }
+        guard let former = target.tail.attempt else { return 1 }
+        return former.attempt + (former.process == context.settings.process ? 0 : 1)
+    }
+
+    /// How many processes in a row have ended before they handled anything of a partition, if too many. What ended them, such as a
+    /// batch of records that librdkafka cannot parse, must not end this one before it has served its other partitions.
+    func deadlyFault(of partition: Int32) -> (fault: PartitionFault, processes: Int)? {
+        guard let target = target(partition), let last = target.tail.attempt, last.attempt >= FailurePolicy.mostDeaths,
+            last.process != context.settings.process, let next = firstUnread(of: target)
+        else { return nil }
+        let reason =
+            "\(next.input.text): the last \(last.attempt) processes that took the partition over ended before they handled"
+            + " anything from offset \(next.offset) on"
+        return (PartitionFault(.deadly(next.input), at: next.offset, reason), last.attempt)
     }
 
     /// Goes on without the partitions that have a fault now.

@@ -221,6 +221,8 @@ struct JournalTail {
     /// The next offset of each input, as far as the journal was read.
     private(set) var positions: InputPositions
     private(set) var owners = JournalOwners()
+    /// The last claim, if its writer had commands to read, and none was handled since.
+    private(set) var attempt: JournalClaim?
     /// The last record that was handled of each input, and when, for people.
     private(set) var lastHandled: [InputPartition: (offset: Offset, at: Timestamp?)] = [:]
 
@@ -236,6 +238,11 @@ struct JournalTail {
         guard isCommitted else { return }
         end = record.offset + 1
         positions.apply(record)
+        switch record.note {
+        case .claim(let claim): attempt = claim.attempt > 0 ? claim : nil
+        case .anchored: attempt = nil
+        default: if record.handled != nil { attempt = nil }
+        }
         if let place = record.handled {
             lastHandled[place.input] = (place.offset, record.timestamp)
             records += 1

@@ -7,7 +7,7 @@ import JuiceMessages
 /// docs/JOURNAL.md says what becomes of that, and of a record that the log refuses.
 struct FailurePolicy {
     /// Why a partition is paused.
-    enum PauseReason {
+    enum PauseReason: Equatable {
         /// The transactions of its single records fail.
         case failing
         /// A topic refuses whatever is written for a record.
@@ -20,6 +20,9 @@ struct FailurePolicy {
         case unclaimable
         /// Another program's transaction is open in it. It is watched, and ends the pause.
         case undecided
+        /// So many processes that took it over ended before they handled anything. Each process tries its partitions in other
+        /// turns, from 0 to 15, so that each gets its own before that which ends them.
+        case deadly(processes: Int, turn: Int)
     }
 
     private struct Pause {
@@ -69,6 +72,11 @@ struct FailurePolicy {
     /// The same of a partition without a leader. A new leader is elected within seconds, and asking for it costs the other
     /// partitions only a moment. So a pause is a quarter of the time that the partition has been without one.
     private static let pauseWithoutLeader: ClosedRange<Timestamp> = 1_000...20_000
+
+    /// The same of a partition whose owners end, by how many have.
+    private static func pause(afterDeaths count: Int) -> Timestamp { 10_000 << Timestamp(min(max(count - mostDeaths, 0), 5)) }
+    /// After this many, a partition is paused before it is read.
+    static let mostDeaths = 4
 
     /// Brokers end a transaction after `transaction.max.timeout.ms`, 15 minutes by default.
     private static let longestUndecided: Timestamp = 900_000
@@ -195,6 +203,7 @@ struct FailurePolicy {
             case .refused, .owing: (Self.pauseWhileRefused, former.map { $0.duration * 2 })
             case .leaderless: (Self.pauseWithoutLeader, former.map { _ in (now - since) / 4 })
             case .undecided: (Self.longestUndecided...Self.longestUndecided, nil)
+            case .deadly(let count, let turn): (0 ... .max, Self.pause(afterDeaths: count) + Timestamp(turn) * 1_000)
             }
         let duration = min(max(next ?? 0, bounds.lowerBound), bounds.upperBound)
         pauses[partition] = Pause(reason: reason, since: since, until: now + duration, duration: duration)

@@ -511,6 +511,11 @@ package struct Worker<Log: KafkaPort> {
     private mutating func finish(_ takeover: Takeover) throws(LogError) {
         let now = log.now
         let states = takeover.states
+        for state in states {
+            guard let (fault, processes) = takeover.deadlyFault(of: state.partition) else { continue }
+            failures.pause(state.partition, .deadly(processes: processes, turn: settings.turn(of: state.partition)), at: now)
+            onEvent(.partitionFailing(state.partition, fault))
+        }
         let paused = PartitionTable(states.filter { failures.isPaused($0.partition, at: now) })
         let reading = PartitionTable(states.filter { paused[$0.partition] == nil })
         try log.start(at: reading.flatMap(\.positions))

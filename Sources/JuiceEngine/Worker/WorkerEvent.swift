@@ -39,6 +39,8 @@ package struct PartitionFault: Error, Equatable {
     package enum Kind: Sendable, Equatable {
         /// The partition of an input: its position is outside of its log, or it is another log than the one that was read.
         case input(InputPartition)
+        /// The partition of an input: processes end before they handle anything of it.
+        case deadly(InputPartition)
         /// The results: they are not the journal that was written, or cannot be read.
         case journal
         /// The stock: it lacks changes, or cannot be read.

@@ -13,6 +13,8 @@ package struct WorkerSettings {
     /// The consumer group and the instance's name in it, for claims.
     package let group: String
     package let instance: String
+    /// The process, a hexadecimal number: another one after each restart.
+    package let process: String
     /// How long repeats of a command are known.
     package let window: DuplicateWindow
     /// The most bytes of each partition's latest answers that are kept, so that repeats of them need not be read back, and as many
@@ -28,14 +30,19 @@ package struct WorkerSettings {
 
     package init(
         menu: Menu, language: Language, stores: ByteKeyTable? = nil, partitionCount: Int32, group: String, instance: String,
-        window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20, maxBatch: Int = 10_000,
+        process: String = "", window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20, maxBatch: Int = 10_000,
         noteInterval: Timestamp = 24 * 3_600_000, oldestForward: Timestamp? = nil
     ) {
         (self.menu, self.language, self.stores, self.partitionCount) = (menu, language, stores, partitionCount)
         menuDigest = JournalAccount.digest(of: menu)
-        (self.group, self.instance, self.window) = (group, instance, window)
+        (self.group, self.instance, self.process, self.window) = (group, instance, process, window)
         (self.answerBytes, self.maxBatch, self.noteInterval) = (answerBytes, maxBatch, noteInterval)
         self.oldestForward = oldestForward
+    }
+
+    /// A number from 0 to 15 that is another one in each process.
+    func turn(of partition: Int32) -> Int {
+        Int((UInt32(bitPattern: partition) &+ 1) &* (UInt32(process, radix: 16) ?? 0 | 1) >> 28)
     }
 }
 

@@ -15,14 +15,15 @@ final class Harness {
     init(
         _ cluster: SimulatedCluster = SimulatedCluster(partitionCount: 1), member: String = "one", group: Int = 0,
         stores: [String]? = nil, maxBatch: Int = 100, window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20,
-        oldestForward: Timestamp? = nil
+        oldestForward: Timestamp? = nil, process: String = ""
     ) {
         self.cluster = cluster
         let recorder = Recorder()
         self.recorder = recorder
         let log = SimulatedPort(cluster: cluster, member: member, group: group)
         worker = SimulatedWorker(
-            log, stores: stores, maxBatch: maxBatch, window: window, answerBytes: answerBytes, oldestForward: oldestForward
+            log, stores: stores, maxBatch: maxBatch, window: window, answerBytes: answerBytes, oldestForward: oldestForward,
+            process: process
         ) { recorder.events.append($0) }
     }
 

@@ -1,0 +1,109 @@
+import JuiceEngine
+import JuiceMessages
+import Testing
+
+@testable import simulate
+
+/// Commands that end each process that reads them. A partition whose owners end one after the other is read last, and ever later,
+/// so that the others are served.
+@Suite struct DeadlyPartitionTests {
+    private let cluster = SimulatedCluster(partitionCount: 2)
+
+    private func process(_ number: Int) -> Harness { Harness(cluster, process: "\(number)") }
+
+    /// A process takes the partitions over, and ends before it reads.
+    private func end(_ number: Int) {
+        let harness = process(number)
+        for _ in 0..<1000 where harness.restored.isEmpty {
+            cluster.writeAllMarkers()
+            harness.step()
+        }
+        #expect(!harness.restored.isEmpty)
+    }
+
+    private func order(_ id: String) { for partition in 0..<2 as Range<Int32> { cluster.order(id, "kiwi", partition: partition) } }
+
+    private var attempts: [Int] {
+        cluster.values(.results).compactMap { value in
+            guard case .claim(let claim) = Array(value.utf8).withUnsafeBytes({ JournalNote($0) }) else { return nil }
+            return claim.attempt
+        }
+    }
+
+    private static let reason =
+        "orders [0]: the last 4 processes that took the partition over ended before they handled anything from offset 0 on"
+
+    /// Runs until partition 0 or 1 has its answer, and returns how long that took.
+    private func time(of partition: Int32, by harness: Harness) -> Timestamp {
+        let begun = cluster.now
+        while cluster.answers(partition: partition).isEmpty, cluster.now < begun + 1_000_000 {
+            cluster.now += 500
+            harness.run()
+        }
+        return cluster.now - begun
+    }
+
+    /// These two processes begin with either partition.
+    @Test(arguments: [("30000000", 0), ("b0000000", 1)] as [(String, Int32)])
+    func eachPartitionIsReadInItsTurn(process: String, first: Int32) {
+        order("a")
+        for number in 1...4 { end(number) }
+        let fifth = Harness(cluster, process: process)
+        fifth.run()
+        let faults = fifth.events.compactMap { if case .partitionFailing(_, let fault) = $0 { fault } else { nil } }
+        #expect(faults.map(\.reason) == [Self.reason, Self.reason.replacing("[0]", with: "[1]")])
+        #expect(attempts == [1, 2, 3, 4, 5])
+        #expect((9_000...26_000).contains(time(of: first, by: fifth)))
+        #expect(cluster.answers(partition: first) == ["juiceMade a"])
+        #expect(cluster.answers(partition: 1 - first).isEmpty)
+        _ = time(of: 1 - first, by: fifth)
+        #expect(cluster.answers(partition: 1 - first) == ["juiceMade a"])
+        #expect(fifth.hasRecovered)
+    }
+
+    @Test func eachEndMakesThePauseLonger() {
+        cluster.order("a", "kiwi")
+        for number in 1...7 { end(number) }
+        #expect(abs(time(of: 0, by: process(8)) - 80_000) < 2_000)
+    }
+
+    /// A takeover finds it, and ends no process.
+    @Test func aPartitionWithAFaultIsStoppedAtOnce() {
+        cluster.order("a", "kiwi")
+        process(0).run()
+        cluster[.orders, 0].clear()
+        for id in ["b", "c"] { cluster.order(id, "kiwi") }
+        for number in 1...6 { end(number) }
+        let harness = process(7)
+        harness.run()
+        #expect(harness.faults.count == 1)
+        #expect(!harness.hasFailing)
+    }
+
+    @Test func whoHandlesSomethingIsNotCounted() {
+        for number in 1...10 {
+            order("\(number)")
+            let harness = process(number)
+            harness.run()
+            #expect(!harness.hasFailing)
+        }
+        #expect(cluster.answers().count == 10)
+    }
+
+    @Test func withoutCommandsNothingIsCounted() {
+        for number in 1...6 { end(number) }
+        order("a")
+        let harness = process(7)
+        harness.run()
+        #expect(!harness.hasFailing)
+        #expect(cluster.answers() == ["juiceMade a"])
+        #expect(attempts.suffix(2) == [0, 1])
+    }
+
+    /// It has shown that it lives on.
+    @Test func theSameProcessIsNotCountedAgain() {
+        order("a")
+        for _ in 1...6 { end(1) }
+        #expect(Set(attempts) == [1])
+    }
+}
