@@ -116,8 +116,9 @@ package struct OrderService: Service {
         var timeout = AdaptiveTimeout(shortest: .seconds(2))
         while !stop.isRequested {
             var (found, otherOwner): (TopicCheck.Findings?, JournalOwners.LastClaim?)
+            var unproven: [TopicCheck.Problem] = []
             do throws(KafkaError) {
-                found = try timeout.waiting { limit throws(KafkaError) in
+                let seen = try timeout.waiting { limit throws(KafkaError) in
                     if let topicPlan {
                         for name in try admin.create(topicPlan.topics, timeout: .seconds(4)) {
                             logger.notice("created topic \(name) with \(topicPlan.partitionCount.counted("partition"))")
@@ -125,7 +126,12 @@ package struct OrderService: Service {
                     }
                     return try configuration.topicCheck.findings(admin, reader: reader, timeout: limit)
                 }
-                if let found, found.problems.isEmpty { otherOwner = try liveOwner(of: found, admin) }
+                if seen.problems.isEmpty {
+                    otherOwner = try liveOwner(of: seen, admin)
+                    // The embedded broker lasts no longer than its process.
+                    if seen.cluster.isNew, configuration.capabilities.managesTopics { unproven = try prove(seen.cluster) }
+                }
+                found = seen
             } catch {
                 guard error.remedy == .retry else { throw .failed(error.advised) }
                 // Topics just created have no leaders for a moment. A partition without one answers no lookup.
@@ -136,6 +142,7 @@ package struct OrderService: Service {
                     isWaiting = isWaiting || isSettled
                 }
             }
+            guard unproven.isEmpty else { throw .unfitTopics(unproven) }
             if let otherOwner {
                 let since = otherOwner.timestamp.map { ", since \(Date(milliseconds: $0).formatted(.iso8601))" } ?? ""
                 let owner = "the group \"\(otherOwner.group)\" (instance \"\(otherOwner.instance)\"\(since)) serves these topics"
@@ -173,6 +180,19 @@ package struct OrderService: Service {
             }
         }
         return nil
+    }
+
+    /// Tries on the brokers what exactly-once processing rests on.
+    ///
+    /// - Returns: what keeps a journal from beginning there.
+    private func prove(_ cluster: TopicCheck.Cluster) throws(KafkaError) -> [TopicCheck.Problem] {
+        let hooks = ClientHooks(logger: logger, logCeiling: .debug)
+        let own = configuration.topics.all.compactMap { cluster[$0] }
+        let proofs = try BrokerTrial(configuration, hooks: hooks, timeout: .seconds(15)).run() + [.settings(of: own)]
+        if proofs.problems.isEmpty {
+            logger.notice("a new journal, on brokers that have proven: \(proofs.map(\.property.text).joined(separator: "; "))")
+        }
+        return proofs.problems
     }
 
     /// Makes a client, which fails if librdkafka refuses a property.

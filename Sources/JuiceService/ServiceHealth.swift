@@ -1,4 +1,6 @@
+import Foundation
 import JuiceEngine
+import JuiceMessages
 import Kafka
 import Synchronization
 
@@ -17,6 +19,8 @@ package final class ServiceHealth: Sendable {
         /// The service is not ready until all work.
         var stoppedPartitions: [Int32: String] = [:]
         var failingPartitions: [Int32: String] = [:]
+        /// Of which answers were deleted that repeats may ask for, and until when.
+        var deletedAnswers: [Int32: Timestamp] = [:]
 
         mutating func holdUp(_ obstacle: String) { (self.obstacle, stoppedPartitions) = (obstacle, [:]) }
 
@@ -49,6 +53,15 @@ package final class ServiceHealth: Sendable {
 
     /// Why the service is not ready: no broker answers, or a worker does not read its partitions. Empty if it is ready.
     package var readiness: [String] { state.withLock(\.obstacles) }
+
+    /// What an operator must know although the service is ready.
+    package var warnings: [String] {
+        let now = Timestamp(Date().timeIntervalSince1970 * 1000)
+        return state.withLock(\.workers).flatMap(\.deletedAnswers).filter { $0.value > now }.sorted { $0.key < $1.key }.map {
+            "answers of partition \($0.key) were deleted that repeats may still ask for: do not restart this instance before"
+                + " commands sent after \(Date(milliseconds: $0.value).formatted(.iso8601)) are answered"
+        }
+    }
 
     /// Why the service is not alive: a worker hangs, and only a restart helps. Empty if it is alive.
     package var liveness: [String] { liveness(at: .now) }
@@ -84,6 +97,7 @@ package final class ServiceHealth: Sendable {
             switch event {
             case .assigned(let partitions):
                 let list = partitions.map(String.init).joined(separator: ", ")
+                worker.deletedAnswers = [:]
                 worker.holdUp("\(Self.name(number)) restores \(partitions.count == 1 ? "partition" : "partitions") \(list)")
             case .restored(let partitions, _):
                 worker.obstacle = nil
@@ -98,7 +112,8 @@ package final class ServiceHealth: Sendable {
                 (worker.stoppedPartitions[partition], worker.failingPartitions[partition]) = (fault.reason, nil)
             case .partitionFailing(let partition, let fault): worker.failingPartitions[partition] = fault.reason
             case .partitionRecovered(let partition): worker.failingPartitions[partition] = nil
-            case .started, .retrying, .stockRewritten, .answersDeleted: break
+            case .answersDeleted(let partition, let time): worker.deletedAnswers[partition] = time
+            case .started, .retrying, .stockRewritten: break
             }
             state.workers[number] = worker
         }

@@ -76,6 +76,9 @@ package struct TopicCheck: Sendable {
         var claimedPartitions: Int?
         /// The last claim of each partition.
         var owners: [JournalOwners.LastClaim] = []
+        /// Whether no service has begun yet: the journal is empty. And the topics without a record, as far as nothing was claimed.
+        var isNew = false
+        var empty: Set<String> = []
         /// Why it is not known in which partition a store lives: the stock topic was enlarged, or claims differ.
         var split: String?
         /// Prefixes of which all topics exist; looked for if none of this one do.
@@ -107,12 +110,15 @@ package struct TopicCheck: Sendable {
     /// - Parameters:
     ///   - reader: sees past undecided transactions, and reads the claims in the journal. Without it, or without the right to read,
     ///     stores are assumed to live in as many partitions as the stock topic has.
+    ///   - asked: how many partitions the topics shall have; nil if that is not said.
     ///   - timeout: how long to wait for each answer.
     /// - Throws: `KafkaError` when the cluster does not answer.
-    package func findings(_ admin: Admin, reader: Consumer?, timeout: Duration) throws(KafkaError) -> Findings {
+    package func findings(
+        _ admin: Admin, reader: Consumer?, asked: Int? = nil, timeout: Duration
+    ) throws(KafkaError) -> Findings {
         var cluster = try cluster(admin, timeout: timeout)
         if let reader { try lookForStores(reader, timeout: timeout, in: &cluster) }
-        return findings(of: cluster)
+        return findings(of: cluster, asked: asked)
     }
 
     /// The topics and, if brokers describe them, their settings.
@@ -151,28 +157,31 @@ package struct TopicCheck: Sendable {
                 let claims = try reader.claims(in: journal, timeout: timeout)
                 (cluster.claimedPartitions, cluster.owners) = (claims.partitions.map(Int.init), claims.owners)
             }
-            if cluster.claimedPartitions == nil, let stock = cluster[names.stock] {
-                try reader.checkHomes(in: stock, timeout: timeout)
-            }
+            guard cluster.claimedPartitions == nil else { return }
+            let topics = names.all.compactMap { cluster[$0] }
+            let logs = try reader.watermarks(of: topics.flatMap(\.places), timeout: timeout)
+            cluster.empty = Set(topics.filter { $0.places.allSatisfy { logs[$0]?.isEmpty ?? false } }.map(\.name))
+            cluster.isNew = cluster.empty.contains(names.results)
+            if let stock = cluster[names.stock] { try reader.checkHomes(in: stock, timeout: timeout) }
         } catch {
             if error.code == .invalidPartitions { return cluster.split = error.message }
             guard error.code.isDenial || error.code.isDamage else { throw error }
         }
     }
 
-    func findings(of cluster: Cluster) -> Findings {
-        let problems = problems(of: cluster)
+    func findings(of cluster: Cluster, asked: Int? = nil) -> Findings {
+        let problems = problems(of: cluster, asked: asked)
         let retention = cluster[names.results]?.retention.map(Timestamp.init) ?? .max
         let inputs = names.inputs.compactMap { cluster[$0] }
         return Findings(
             problems: problems, warnings: problems.isEmpty ? warnings(of: cluster) : [], cluster: cluster,
-            storePartitions: Int32(clamping: storePartitions(cluster)),
+            storePartitions: Int32(clamping: storePartitions(cluster, asked: asked)),
             noteInterval: max(1_000, min((retention - duplicateWindow.retention) / 4, 24 * 3_600_000)),
             // A transaction takes some seconds, and clocks differ a little.
             oldestForward: inputs.compactMap { $0.setsTimes ? 0 : $0.longestBehind.map { max(0, Timestamp($0) - 60_000) } }.min())
     }
 
-    private func problems(of cluster: Cluster) -> [Problem] {
+    private func problems(of cluster: Cluster, asked: Int?) -> [Problem] {
         let missing = names.all.filter { cluster[$0] == nil }
         guard missing.isEmpty else {
             let counts = names.all.compactMap { cluster[$0]?.partitionCount }
@@ -185,25 +194,41 @@ package struct TopicCheck: Sendable {
                 : "no topics have the prefix \(names.prefix), but all have \(others.prefix(3).joined(separator: " or "))"
             return [Problem(fault, fix: (others.first.map { "--topic-prefix \($0), or for new topics: " } ?? "") + create)]
         }
-        let needed = storePartitions(cluster)
+        let needed = storePartitions(cluster, asked: asked)
         // To be fixed before anything else: adding partitions to the other topics would only hide it.
         if let split = cluster.split {
             return [Problem(split, fix: move(partitions: needed, guide: "stock-in-the-wrong-partitions"))]
         }
         let tooSmall = coPartitioned.compactMap { name -> Problem? in
-            guard let count = cluster[name]?.partitionCount, count < needed else { return nil }
+            guard let count = cluster[name]?.partitionCount, cluster.isNew ? count != needed : count < max(needed, asked ?? 0)
+            else { return nil }
+            if cluster.isNew { return newTopic(name, of: count, for: needed, isEmpty: cluster.empty.contains(name)) }
+            if count >= needed, let asked {
+                return Problem(
+                    "topic \(name) has \(count.counted("partition")), not \(asked), and stores live in \(needed) for good",
+                    fix: move(partitions: asked, guide: "more-partitions"))
+            }
             // A smaller topic is not the one that it was. More partitions would make up for none of its records.
             let isRecord = name == names.stock || name == names.results
             return Problem(
                 "topic \(name) has \(count.counted("partition")), but stores live in \(needed)"
                     + (isRecord ? ": it was recreated, and what it held is lost" : ""),
-                fix: "kafka-topics.sh --bootstrap-server \(bootstrapServers) "
-                    + (isRecord
-                        ? "--delete --topic \(name), then \(createCommand(prefix: names.prefix, partitions: needed)), then what"
-                            + " `juice doctor` says of each partition"
-                        : "--alter --topic \(name) --partitions \(needed)"))
+                fix: isRecord
+                    ? "kafka-topics.sh --bootstrap-server \(bootstrapServers) --delete --topic \(name), then"
+                        + " \(createCommand(prefix: names.prefix, partitions: needed)), then what `juice doctor` says of each partition"
+                    : alterCommand(name, partitions: needed))
         }
         return tooSmall + faults(of: neededSettings(cluster), in: cluster)
+    }
+
+    /// A topic that was there before the service first ran, with another number of partitions than it shall have.
+    private func newTopic(_ name: String, of count: Int, for needed: Int, isEmpty: Bool) -> Problem {
+        let create = createCommand(prefix: names.prefix, partitions: isEmpty || count < needed ? needed : count)
+        return Problem(
+            "topic \(name) has \(count.counted("partition")), not \(needed): another program may have created it",
+            fix: isEmpty
+                ? "kafka-topics.sh --bootstrap-server \(bootstrapServers) --delete --topic \(name), which is empty, then \(create)"
+                : count < needed ? alterCommand(name, partitions: needed) : create)
     }
 
     /// One problem for all topics that share a fault.
@@ -244,9 +269,11 @@ package struct TopicCheck: Sendable {
     }
 
     /// The number of partitions that stores live in decides where each store lives. So it never changes, whether the inputs are
-    /// enlarged or the stock topic is.
-    private func storePartitions(_ cluster: Cluster) -> Int {
-        cluster.claimedPartitions ?? cluster[names.stock]?.partitionCount ?? 0
+    /// enlarged or the stock topic is. Before there are any, it is as many as the topics were created with: a topic that has fewer
+    /// then was created by someone else.
+    private func storePartitions(_ cluster: Cluster, asked: Int? = nil) -> Int {
+        if cluster.isNew { return asked ?? coPartitioned.compactMap { cluster[$0]?.partitionCount }.max() ?? 0 }
+        return cluster.claimedPartitions ?? cluster[names.stock]?.partitionCount ?? 0
     }
 
     private var coPartitioned: [String] { [names.orders, names.restocks, names.results, names.stock] }
@@ -322,6 +349,12 @@ package struct TopicCheck: Sendable {
                 "retention.ms=\($0), less than a week: while the service is down or a partition is stopped, answers and position"
                     + " notes expire, and the notes are not renewed"
             },
+            // Of a topic that is only compacted, as the stock is, nothing is deleted by size.
+            Rule([names.orders, names.restocks, names.results], "retention.bytes=-1") {
+                guard let most = $0.number("retention.bytes"), most >= 0 else { return nil }
+                return "retention.bytes=\(most): under load, commands expire before they are read, and answers before repeats ask"
+                    + " for them, however long retention.ms is"
+            },
         ]
     }
 
@@ -358,6 +391,10 @@ package struct TopicCheck: Sendable {
             "kafka-configs.sh --bootstrap-server \(bootstrapServers) --alter --entity-type topics --entity-name \(name)"
             + " --add-config \(setting)"
         return topics.count == 1 ? command : "for topic in \(topics.joined(separator: " ")); do \(command); done"
+    }
+
+    private func alterCommand(_ topic: String, partitions: Int) -> String {
+        "kafka-topics.sh --bootstrap-server \(bootstrapServers) --alter --topic \(topic) --partitions \(partitions)"
     }
 
     private func move(partitions: Int, guide: String) -> String {
@@ -400,5 +437,5 @@ extension ClusterMetadata.Topic {
         return names.lazy.compactMap(number).first { $0 < .max }
     }
 
-    private func number(_ name: String) -> Int? { settings?[name].flatMap(Int.init) }
+    fileprivate func number(_ name: String) -> Int? { settings?[name].flatMap(Int.init) }
 }

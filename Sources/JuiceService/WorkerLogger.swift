@@ -132,7 +132,7 @@ struct WorkerLogger {
         let topic =
             switch fault.kind {
             case .input(let input), .deadly(let input): topics[input.topic]
-            case .journal: topics.results
+            case .journal, .answers: topics.results
             case .stock: topics.stock
             case .record(let topic): topics[topic]
             case .topic(let topic): topics[topic]
@@ -156,7 +156,7 @@ extension ServiceConfiguration {
         switch fault.kind {
         case .record, .topic, .leader, .deadly: "fix what the reason names"
         case .transaction(let topic): abortCommand(topics[topic.topic, partition], from: fault.offset ?? 0)
-        case .stock, .journal, .input:
+        case .stock, .journal, .answers, .input:
             fault.anchors.isEmpty
                 ? "if a replica is intact, make its broker the leader and restart the instance; otherwise recreate the topic, as"
                     + " docs/OPERATIONS.md#recreated-topics says"

@@ -120,8 +120,9 @@ extension KafkaError {
 }
 
 extension KafkaError.Code {
-    /// Whether broker and client refuse each other as configured, for example for a wrong password or an untrusted certificate.
-    public var isRefusal: Bool { self == .authentication || self == .ssl }
+    /// Whether broker and client refuse each other as configured, for example for a wrong password or an untrusted certificate, or
+    /// this librdkafka cannot read what the broker answers.
+    public var isRefusal: Bool { self == .authentication || self == .ssl || self == .unparsable }
 
     /// Whether the principal lacks a right.
     public var isDenial: Bool {
@@ -337,6 +338,11 @@ final class ErrorExplainer: Sendable {
         }
         if text.contains("might require SASL") {
             return (.transport, "hung up at once; perhaps the listener wants SASL (see security.protocol)")
+        }
+        if text.hasPrefix("ApiVersionRequest failed: Local: Read underflow") {
+            // Versions before 2.2 cannot skip tagged fields (KIP-482) that some brokers add to this answer.
+            let known = KafkaConfiguration.fetchesOn ? "" : "; 2.2 can"
+            return (.unparsable, "this librdkafka (\(KafkaLibrary.version)) cannot read the broker's answer\(known)")
         }
         if text.contains("not valid in current SASL state") { return (code, "the listener wants no SASL (see security.protocol)") }
         if text.contains(/[Tt]imed out/) { return (code, Self.silence) }

@@ -32,6 +32,15 @@ package protocol KafkaReadPort: AnyObject {
     func readBack(_ ranges: [InputPartition: Range<Offset>]) throws(LogError) -> (
         records: [CommandRecord], damaged: Set<InputPartition>
     )
+
+    /// How far back repeats may ask for answers in each partition, by time: see ``AnswerRestoreTime``.
+    ///
+    /// - Parameters:
+    ///   - handledAt: when each partition's last record was handled.
+    ///   - retention: how long a repeat may come after its command, in milliseconds.
+    func answerReaches(
+        at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp
+    ) throws(LogError) -> [Int32: AnswerReach]
 }
 
 /// The log under a worker: what the engine needs of Kafka, and nothing else.
@@ -74,17 +83,6 @@ package protocol KafkaPort: KafkaReadPort {
     /// Where the first transaction begins that is still open in the changelogs of these extents; only where it begins before their
     /// ends.
     func openTransactions(in extents: [PartitionExtents]) throws(LogError) -> [ChangelogPosition]
-
-    // MARK: - Restoring
-
-    /// How far back repeats may ask for answers in each partition, by time: see ``AnswerRestoreTime``.
-    ///
-    /// - Parameters:
-    ///   - handledAt: when each partition's last record was handled.
-    ///   - retention: how long a repeat may come after its command, in milliseconds.
-    func answerReaches(
-        at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp
-    ) throws(LogError) -> [Int32: AnswerReach]
 
     // MARK: - Transactions
 

@@ -256,7 +256,7 @@ struct PartitionRestore {
         if let reach, !account.reachesBack(from: first, reach, retention: settings.window.retention) {
             let oldest = account.last?.account.oldest ?? 0
             found(
-                .journal, at: results.lowerBound,
+                .answers, at: results.lowerBound,
                 "results [\(partition)] begin at offset \(results.lowerBound), but repeats may still ask for answers from offset"
                     + " \(oldest) on: \(results.lowerBound - oldest) offsets were deleted too early: commands may run twice",
                 missing: results.lowerBound - oldest)
@@ -313,7 +313,7 @@ struct PartitionRestore {
         if start > 0 { applied.duplicates.markForgotten(upTo: first?.at ?? now) }
         let inputs = assignment.inputs(of: partition)
         // Without a journal, nothing else says where to go on with any input.
-        let anchored = fault?.kind == .journal ? inputs : Array(inputs.prefix(1))
+        let anchored = [.journal, .answers].contains(fault?.kind) ? inputs : Array(inputs.prefix(1))
         var fault = fault
         fault?.anchors = anchored.map(anchor)
         for input in inputs where applied.progress.positions[input] == nil {

@@ -160,12 +160,6 @@ final class Takeover {
             try log.commit()
             unclaimed.removeFirst(claiming.count)
             stage = unclaimed.isEmpty ? .extentsAgain : .beginningClaim
-        case .answerReaches:
-            let handledAt = targets.reduce(into: [:]) { $0[$1.partition] = $1.tail.handledAt }
-            let reaches = try log.answerReaches(
-                at: knownPositions, handledAt: handledAt, retention: context.settings.window.retention)
-            for target in targets { target.reach = reaches[target.partition] }
-            readStock(of: targets.filter { state(of: $0) == nil })
         default: return try look(at: log)
         }
         return []
@@ -286,6 +280,13 @@ final class Takeover {
         case .groupOffsets:
             groupOffsets.merge(try log.groupOffsets(of: targets.flatMap(inputs).sorted())) { $1 }
             stage = isInspection ? .extents : .membership
+        case .answerReaches:
+            let handledAt = targets.reduce(into: [:]) { $0[$1.partition] = $1.tail.handledAt }
+            let reaches = try log.answerReaches(
+                at: knownPositions, handledAt: handledAt, retention: context.settings.window.retention)
+            // What only repeats ask for is not read by an inspection, unless it may be gone.
+            for target in targets where !isInspection || target.isCut { target.reach = reaches[target.partition] }
+            readStock(of: targets.filter { state(of: $0) == nil })
         case .confirming:
             // What was deleted while it was read would look as if it had never been there.
             let found = try log.extents(of: partitions).extents
@@ -311,8 +312,7 @@ final class Takeover {
                 }
             }
             stage = .done
-        case .membership, .producers, .fencing, .deciding, .beginningClaim, .writingClaim, .committingClaim, .answerReaches, .done:
-            break
+        case .membership, .producers, .fencing, .deciding, .beginningClaim, .writingClaim, .committingClaim, .done: break
         }
         return []
     }
@@ -350,7 +350,6 @@ final class Takeover {
             if further.isEmpty { read(.claims, targets.map { $0.claimsToRead() }) } else { read(.tail, further) }
         case .claims where isInspection:
             for target in targets { target.skipClaim() }
-            // What only repeats ask for is not read.
             beginRestoring()
         case .claims: stage = .groupOffsets
         case .between: try finishBetween()
@@ -423,7 +422,7 @@ final class Takeover {
         if purpose.isAnchor { for target in unknown { target.reach = AnswerReach(offset: 0, firstUnread: nil) } }
         if unknown.isEmpty {
             beginEvidence()
-        } else if isInspection || purpose.isAnchor {
+        } else if isInspection && !unknown.contains(where: \.isCut) || purpose.isAnchor {
             readStock(of: unknown)
         } else {
             stage = .answerReaches

@@ -45,6 +45,9 @@ final class TakeoverTarget {
 
     var results: Range<Offset> { extents?.results ?? 0..<0 }
 
+    /// Whether answers are gone that repeats could still ask for when the last position note was written.
+    var isCut: Bool { tail.note?.position.account?.oldest ?? .max < results.lowerBound }
+
     private func part(_ topic: ChangelogTopic, _ offsets: Range<Offset>, endsEarly: Bool = false) -> ChangelogReading.Part {
         ChangelogReading.Part(topic: topic, partition: partition, offsets: offsets, endsEarly: endsEarly)
     }
@@ -121,7 +124,6 @@ final class TakeoverTarget {
     /// from further back if that said too little, and else nil.
     func nextJournal(_ window: DuplicateWindow, for purpose: Takeover.Purpose) -> ChangelogReading.Part? {
         guard let claim, let restore else { return nil }
-        let isCut = tail.note?.position.account?.oldest ?? .max < results.lowerBound
         // All of the stock from before the last note but one is written.
         let noted = tail.note.map { $0.position.account?.before ?? $0.offset } ?? results.lowerBound
         // A window that is full by count has large transactions, which leave few markers between the records.

@@ -43,6 +43,8 @@ package struct PartitionFault: Error, Equatable {
         case deadly(InputPartition)
         /// The results: they are not the journal that was written, or cannot be read.
         case journal
+        /// The results: answers are gone that repeats may ask for. An owner that runs on still knows their commands.
+        case answers
         /// The stock: it lacks changes, or cannot be read.
         case stock
         /// A record of this topic, whose transactions fail.

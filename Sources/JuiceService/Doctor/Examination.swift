@@ -60,6 +60,8 @@ package struct Examination: Sendable, Encodable {
     package var silence: [String: String] = [:]
     /// Those that exist: the service's, and those in which Kafka keeps groups and transactions.
     package var topics: [ClusterMetadata.Topic] = []
+    /// What exactly-once processing rests on. The embedded broker has no such properties.
+    package var proof: [BrokerProof] = []
     package var problems: [TopicCheck.Problem] = []
     package var warnings: [TopicCheck.Problem] = []
     package var group: ConsumerGroup?
@@ -139,6 +141,13 @@ package final class Examiner {
                 }
             }
             if configuration.isRehearsal, topics.all.allSatisfy({ cluster[$0] != nil }) { tryToWrite() }
+            seen.problems += seen.proof.problems
+            if configuration.capabilities.managesTopics {
+                let proven: BrokerProof.Proven = seen.partitions.contains { $0.group != nil } ? .before : .untried
+                seen.proof = BrokerProof.Property.allCases.map { property in
+                    seen.proof.first { $0.property == property } ?? BrokerProof(property, proven)
+                }
+            }
         }
         seen.time = .now
         return seen
@@ -209,6 +218,7 @@ package final class Examiner {
                 cluster.metadata.add(settings: settings)
             }
             seen.topics = cluster.metadata.topics.filter { $0.error == nil }
+            if settings != nil { seen.proof = [.settings(of: seen.topics.filter { own.contains($0.name) })] }
         }
         let check = configuration.topicCheck
         let isKnown: Void? = ask("where stores live") { timeout throws(KafkaError) in
@@ -224,29 +234,60 @@ package final class Examiner {
         return isKnown.map { findings.storePartitions }
     }
 
-    /// Writes a record to each topic in a transaction that is aborted: brokers tell only a producer what it may write.
+    /// In the journal, a note that readers ignore.
+    private static let probe = #"{"type":"probe"}"#
+
+    /// Tries what the brokers must do, and then what may be written: brokers tell that only a producer.
     private func tryToWrite() {
-        let session = TransactionSession(
-            ids: { [id = configuration.checkID] _ in [id] }, topics: Topic.allCases.map { (topics[$0], [:]) },
-            configuration: configuration.producer, hooks: hooks)
+        let trial: BrokerTrial
+        do throws(KafkaError) {
+            trial = try retrying(while: { remaining > .zero }) { () throws(KafkaError) in
+                let trial = try BrokerTrial(configuration, hooks: hooks, timeout: remaining)
+                seen.proof = try trial.run() + seen.proof
+                return trial
+            }
+        } catch { return addDenied(.deadLetters, error) }
+        // Only where aborted records are hidden: in an input, each that is seen is a command or a dead letter.
+        guard seen.proof.allSatisfy({ $0.fault == nil }) else { return }
         // An owner takes a record in its stock that is not its own, aborted or not, for a fault.
         let isServed = ([seen.group].compactMap(\.self) + seen.otherGroups.values).contains { $0.reads(topics.orders) }
-        for topic in Topic.allCases where topic != .stock || !isServed {
+        for topic in [Topic.orders, .restocks] + (isServed ? [] : [.stock]) {
             do throws(KafkaError) {
-                try retrying(while: { remaining > .zero }) { () throws(KafkaError) in try session.initTransactions(timeout: step) }
-                try session.begin()
-                try Array(#"{"type":"probe"}"#.utf8).withUnsafeBufferPointer { text throws(KafkaError) in
-                    let bytes = UnsafeRawBufferPointer(text)
-                    // The stock takes no record without a key. Among the dead letters it is a note of one that cannot be.
-                    let (key, value) = topic == .stock ? (bytes, nil) : (nil, bytes)
-                    let note = RecordHeader(name: HeaderName.resentLetter, value: "0/\(Offset.max)")
-                    try session.produce(to: topic.rawValue, partition: 0, key: key, value: value, headers: [note])
+                if !trial.session.isReady {
+                    try retrying(while: { remaining > .zero }) { () throws(KafkaError) in
+                        try trial.session.initTransactions(timeout: step)
+                    }
+                    try trial.session.begin()
                 }
-                try retrying(while: { remaining > .zero }) { () throws(KafkaError) in try session.flush(timeout: step) }
-            } catch {
-                let fix = "grant what it needs, or correct the setting"
-                seen.problems.append(.init("\(topics[topic]) cannot be written: \(error.advised)", fix: fix))
-            }
+                try Array(Self.probe.utf8).withUnsafeBufferPointer { text throws(KafkaError) in
+                    let bytes = UnsafeRawBufferPointer(text)
+                    // The stock takes no record without a key.
+                    try trial.session.produce(
+                        to: topic.rawValue, partition: 0, key: bytes, value: topic == .stock ? nil : bytes, headers: [])
+                }
+                try retrying(while: { remaining > .zero }) { () throws(KafkaError) in try trial.session.flush(timeout: step) }
+            } catch { addDenied(topic, error) }
+        }
+        do throws(KafkaError) { try tryResults() } catch { addDenied(.results, error) }
+    }
+
+    private func addDenied(_ topic: Topic, _ error: KafkaError) {
+        let fix = "grant what it needs, or correct the setting"
+        seen.problems.append(.init("\(topics[topic]) cannot be written: \(error.advised)", fix: fix))
+    }
+
+    /// Sends the results a record that is larger than they take. What a trial leaves there expires, even if aborted, and a journal
+    /// that begins behind offset 0 without a position note has lost its beginning. Rights are checked before the size.
+    private func tryResults() throws(KafkaError) {
+        let limit = seen.topics.first { $0.name == topics.results }?.settings?["max.message.bytes"].flatMap(Int.init)
+        guard let limit, limit < 16 << 20 else { return }
+        let padding = String(repeating: " ", count: limit)
+        let producer = try Producer(configuration: configuration.producer.merging(["compression.type": "none"]), hooks: hooks)
+        do throws(KafkaError) {
+            _ = try producer.send(
+                topic: topics.results, partition: 0, key: nil, value: Array((Self.probe + padding).utf8), timeout: step)
+        } catch {
+            guard error.code.isRefusalOfRecord else { throw error }
         }
     }
 

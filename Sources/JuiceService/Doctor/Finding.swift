@@ -132,6 +132,14 @@ private struct Diagnosis {
             guard let fault = partition.fault else { continue }
             // It is among those without a leader, unless its topic is gone.
             if case .leader = fault.kind { continue }
+            if fault.kind == .answers, let owner = owner(of: partition) {
+                add(
+                    .stopped, "only \(owner) knows what was answered in partition \(partition.number): \(fault.reason)",
+                    fix: "do not restart \(owner), and start no other instance, before the time that its log and its /health/ready"
+                        + " name. Find out what deleted answers: is retention.bytes or retention.ms of"
+                        + " \(configuration.topics.results) too small?")
+                continue
+            }
             add(
                 .stopped, "partition \(partition.number) is stopped: \(fault.reason)",
                 fix: configuration.fix(fault, of: partition.number))
@@ -154,6 +162,13 @@ private struct Diagnosis {
                 fix: "look again, with --timeout 60s. If it stays, another program's transaction may be open:"
                     + " kafka-transactions.sh --bootstrap-server \(configuration.bootstrapServers) list")
         }
+    }
+
+    /// The instance that runs and serves a partition.
+    private func owner(of partition: Examination.Partition) -> String? {
+        let group = partition.group == configuration.group ? seen.group : partition.group.flatMap { seen.otherGroups[$0] }
+        let place = TopicPartition(topic: configuration.topics.orders, partition: partition.number)
+        return group?.members.first { $0.instance == partition.instance && $0.partitions.contains(place) }?.instance
     }
 
     mutating func look(at group: ConsumerGroup) {

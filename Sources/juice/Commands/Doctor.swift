@@ -108,7 +108,9 @@ struct DoctorReport: Encodable {
         let time = DateTime.text(milliseconds: Int64(seen.time.timeIntervalSince1970 * 1000))
         let group = seen.group.map { ", group \($0.state)" } ?? ""
         var lines = well + found + ["", "juice \(juice), librdkafka \(librdkafka), \(time) by the clock of this machine\(group)"]
-        for table in [brokers, topics, members, inputs] where !table.rows.isEmpty { lines += [""] + table.lines(paint: paint) }
+        for table in [brokers, proof, topics, members, inputs] where !table.rows.isEmpty {
+            lines += [""] + table.lines(paint: paint)
+        }
         return lines
     }
 
@@ -120,9 +122,21 @@ struct DoctorReport: Encodable {
         return Table(["broker", "address", "answers"], rows)
     }
 
+    private var proof: Table {
+        let proven: [BrokerProof.Proven: String] = [
+            .before: "when the journal began", .untried: "not yet: `juice serve --dry-run` tries it",
+        ]
+        let rows = seen.proof.map { proof -> [Table.Cell] in
+            let outcome = proof.fault == nil ? nil : Table.Cell("no", .red)
+            return [.init(proof.property.text, .bold), outcome ?? .init(proven[proof.proven] ?? "now")]
+        }
+        return Table(["exactly once rests on this", "proven"], rows)
+    }
+
     private var topics: Table {
         let settings = [
-            "cleanup.policy", "retention.ms", "min.insync.replicas", "max.message.bytes", "message.timestamp.type",
+            "cleanup.policy", "retention.ms", "retention.bytes", "min.insync.replicas", "max.message.bytes",
+            "message.timestamp.type",
         ]
         let rows = seen.topics.map { topic -> [Table.Cell] in
             let replicas = topic.partitions.first?.replicas.count ?? 0

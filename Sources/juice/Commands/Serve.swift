@@ -71,7 +71,7 @@ struct ServeCommand: AsyncParsableCommand {
         defer { embedded?.stop() }
         if configuration.bootstrapServers.isEmpty {
             let broker = try EmbeddedKafka(
-                topics: configuration.topics, partitions: options.topics.partitions, runFiles: .ofThisUser(), logger: logger)
+                topics: configuration.topics, partitions: options.topics.count, runFiles: .ofThisUser(), logger: logger)
             embedded = broker
             (configuration.bootstrapServers, configuration.capabilities) = (broker.bootstrapServers, .embedded)
             StandardOutput.serviceLine(Self.welcome(broker.bootstrapServers, topics: configuration.topics))
@@ -85,7 +85,7 @@ struct ServeCommand: AsyncParsableCommand {
         let metrics = options.http.map { _ in Metrics(ServiceMetric.allCases.map { ($0.rawValue, $0.help) }) }
         let creates = configuration.createsTopics && configuration.capabilities.managesTopics
         let topicPlan = TopicPlan(
-            names: configuration.topics, partitionCount: options.topics.partitions,
+            names: configuration.topics, partitionCount: options.topics.count,
             replicationFactor: options.topics.replicationFactor)
         let service = OrderService(
             configuration: configuration, topicPlan: creates ? topicPlan : nil, health: health, metrics: metrics?.registry,
@@ -94,7 +94,7 @@ struct ServeCommand: AsyncParsableCommand {
         if let http = options.http, let metrics {
             let server = metrics.server(
                 at: http, readyMetric: ServiceMetric.ready.rawValue, liveness: { health.liveness },
-                readiness: { health.readiness }, countsItself: true, logger: logger)
+                readiness: { health.readiness }, warnings: { health.warnings }, countsItself: true, logger: logger)
             // The server stops last, so that it can report health while the service stops.
             services.insert(server, at: 0)
         }

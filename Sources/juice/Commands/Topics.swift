@@ -20,7 +20,10 @@ struct TopicsCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create the topics that are missing.",
             discussion: """
-                Existing topics are not changed; `juice topics check` checks them.
+                Existing topics are not changed, but checked, as `juice topics check` does. Before the service has run, they must \
+                also have as many partitions as asked for. What to delete is said only of topics that are empty.
+
+                Exit status: 0 all are there as they shall be, 78 some are not, 69 no broker.
 
                 Examples:
                   juice topics create --bootstrap-servers kafka:9092 --partitions 12 --replication-factor 3
@@ -33,7 +36,7 @@ struct TopicsCommand: ParsableCommand {
         func run() throws {
             let clients = try KafkaClients(client)
             let plan = TopicPlan(
-                names: clients.topics, partitionCount: topics.partitions, replicationFactor: topics.replicationFactor)
+                names: clients.topics, partitionCount: topics.count, replicationFactor: topics.replicationFactor)
             guard clients.capabilities.managesTopics else {
                 throw Failure(
                     .unavailable, "the embedded broker at \(clients.bootstrapServers) cannot create topics on request",
@@ -47,6 +50,8 @@ struct TopicsCommand: ParsableCommand {
                 let isNew = created.contains(name)
                 StandardOutput.line("\(name): \(isNew ? "created with \(plan.partitionCount.counted("partition"))" : "exists")")
             }
+            guard created.count < clients.topics.all.count else { return }
+            try TopicsCommand.check(clients, admin, asked: topics.partitions)
         }
     }
 
@@ -69,18 +74,24 @@ struct TopicsCommand: ParsableCommand {
 
         func run() throws {
             let clients = try KafkaClients(client)
-            let admin = try clients.reachedAdmin()
-            let reader = try clients.consumer(isolation: "read_uncommitted")
-            defer { reader.close() }
-            let findings = try clients.ask(admin) { timeout throws(KafkaError) in
-                try clients.topicCheck.findings(admin, reader: reader, timeout: timeout)
-            }
-            guard findings.problems.isEmpty else { throw Failure(.unfitTopics(findings.problems)) }
+            let findings = try TopicsCommand.check(clients, clients.reachedAdmin())
             for topic in findings.cluster.metadata.topics where topic.partitionCount > 0 {
                 StandardOutput.line(
                     "\(topic.name): \(topic.partitionCount.counted("partition")), replication factor \(topic.replicationFactor)")
             }
-            for warning in findings.warnings { StandardError.write("warning: \(warning.fault)\n  to fix it: \(warning.fix)\n") }
         }
+    }
+
+    /// Checks the topics, and prints what the service can live with.
+    @discardableResult
+    private static func check(_ clients: KafkaClients, _ admin: Admin, asked: Int? = nil) throws -> TopicCheck.Findings {
+        let reader = try clients.consumer(isolation: "read_uncommitted")
+        defer { reader.close() }
+        let findings = try clients.ask(admin) { timeout throws(KafkaError) in
+            try clients.topicCheck.findings(admin, reader: reader, asked: asked, timeout: timeout)
+        }
+        guard findings.problems.isEmpty else { throw Failure(.unfitTopics(findings.problems)) }
+        for warning in findings.warnings { StandardError.write("warning: \(warning.fault)\n  to fix it: \(warning.fix)\n") }
+        return findings
     }
 }

@@ -74,10 +74,12 @@ struct WindowOptions: ParsableArguments {
 
 /// The options for creating topics.
 struct TopicOptions: ParsableArguments {
-    @Option("Partitions of each topic that is created.", .number(in: 1...10_000)) var partitions = 4
+    @Option("Partitions of each topic that is created. Unless given, 4.", .number(in: 1...10_000)) var partitions: Int?
     @Option(
         "Replicas of each partition of a topic that is created. Unless given, it is the cluster's default.", .number(in: 1...100))
     var replicationFactor: Int?
+
+    var count: Int { partitions ?? 4 }
 }
 
 /// The options for a period.

@@ -180,6 +180,12 @@ import Testing
             .timedOut, "ApiVersionRequest failed: Local: Timed out: probably due to broker version < 0.10", .timedOut,
             "nothing comes back"
         ),
+        // Tansu 0.6, librdkafka 2.0.2 and 2.1.1.
+        (
+            .transport,
+            "ApiVersionRequest failed: Local: Read underflow: probably due to broker version < 0.10 (see api.version.request"
+                + " configuration) (after 4ms in state APIVERSION_QUERY)", .unparsable, "cannot read the broker's answer"
+        ),
         (
             .transport, "Connection setup timed out in state CONNECT (after 30000ms in state CONNECT)", .transport,
             "nothing comes back"

@@ -143,6 +143,14 @@ import Testing
                 .input(InputPartition(topic: .orders, partition: 0)), "orders [0]: it was recreated", anchors: [anchor])
             seen.setWaiting(5, since: now - 3_600)
         },
+        Case("answers that only their owner knows", [(78, "only shop-1 knows what was answered in partition 0: results [0] begin")])
+        {
+            $0.partitions[0].fault = PartitionFault(.answers, "results [0] begin at offset 9", missing: 9)
+        },
+        Case("answers that nobody knows", [(78, "partition 1 is stopped: results [1] begin"), (1, "no member was assigned")]) {
+            $0.partitions[1].fault = PartitionFault(.answers, "results [1] begin at offset 9", missing: 9)
+            $0.group = group(members: ["shop-1-0": 0])
+        },
         // MARK: Commands that wait
         Case("commands that are worked off") { $0.setWaiting(1, since: now - 9, handled: 1) },
         Case("a command that came just now") { $0.setWaiting(1, since: now - 0.5, handled: 0) },

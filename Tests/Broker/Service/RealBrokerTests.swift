@@ -59,12 +59,15 @@ struct RealBrokerTests {
         var configuration = cluster.serviceConfiguration()
         configuration.isRehearsal = true
         try await onThread { [configuration] () throws -> Void in
-            func worst(_ configuration: ServiceConfiguration) throws -> Finding.Severity? {
+            func examine(_ configuration: ServiceConfiguration) throws -> Examination {
                 let watch = BrokerWatch(bootstrapServers: cluster.bootstrapServers, logger: quietLogger)
                 let examiner = Examiner(
                     configuration: configuration, admin: try cluster.makeAdmin(), watch: watch, timeout: .seconds(20),
                     logger: quietLogger)
-                return examiner.examine().findings(configuration).first?.severity
+                return examiner.examine()
+            }
+            func worst(_ configuration: ServiceConfiguration) throws -> Finding.Severity? {
+                try examine(configuration).findings(configuration).first?.severity
             }
             var missing = configuration
             missing.topics = TopicNames(prefix: "test-missing.")
@@ -73,8 +76,35 @@ struct RealBrokerTests {
             #expect(try worst(missing) == .notice)
             // It has one replica.
             #expect(try worst(configuration) == .notice)
+            #expect(try examine(configuration).proof.map(\.proven) == BrokerProof.Property.allCases.map { _ in .now })
             for topic in Topic.allCases { #expect(try cluster.read(topic, partitionCount: 1) { _ in true }.isEmpty) }
+            // Whose beginning must not expire before the first start.
+            let results = try cluster.readEnd(of: .results)
+            #expect(results == 0)
         }
+        let log = LogRecorder()
+        configuration.isRehearsal = false
+        for isFirst in [true, false] {
+            let before = log.all.count
+            try await withRunningService(configuration, logger: log.makeLogger()) { events in #expect(wait { events.isRestored }) }
+            #expect(log.all.dropFirst(before).contains { $0.contains("a new journal, on brokers that have proven") } == isFirst)
+        }
+    }
+
+    /// As a monitor makes them that starts before the topics are created.
+    @Test(arguments: [Topic.stock, .results]) func aTopicThatAMonitorMadeIsNamed(topic: Topic) async throws {
+        let cluster = TestCluster(
+            bootstrapServers: try #require(realBroker), embedded: nil,
+            topics: TopicNames(prefix: "test-\(UInt64.random(in: 0...(.max)))."))
+        try await onThread {
+            let (admin, name) = (try cluster.makeAdmin(), cluster.topics[topic])
+            _ = try admin.create([.init(name: name, partitionCount: 1, replicationFactor: 1)], timeout: .seconds(60))
+            let plan = TopicPlan(names: cluster.topics, partitionCount: 4, replicationFactor: 1)
+            #expect(try admin.create(plan.topics, timeout: .seconds(60)).count == 4)
+        }
+        let reason = try await reasonToEnd(cluster.serviceConfiguration())
+        #expect(reason?.contains("\(cluster.topics[topic]) has 1 partition, not 4") == true, "\(reason ?? "it started")")
+        #expect(reason?.contains("--delete --topic \(cluster.topics[topic]), which is empty") == true)
     }
 
     /// The orders are enlarged while the service runs, the others, with the stock topic, before it starts again.
@@ -272,6 +302,13 @@ private final class OpenTransaction: @unchecked Sendable {
 }
 
 extension TestCluster {
+    /// Where the first partition of a topic ends, aborted records and markers included.
+    fileprivate func readEnd(of topic: Topic) throws -> Offset? {
+        let reader = try Consumer(configuration: serviceConfiguration().logEndConsumer, hooks: ClientHooks(logger: quietLogger))
+        defer { reader.close() }
+        return try reader.endOffsets(of: [topics[topic, 0]], timeout: .seconds(60))[topics[topic, 0]]
+    }
+
     /// Adds partitions, as an operator does by hand.
     fileprivate func enlarge(_ names: [String], to count: Int) throws {
         let admin = try makeAdmin()

@@ -69,6 +69,20 @@ import Testing
         #expect(health.readiness == ["the service is stopping"])
     }
 
+    /// It is ready: to restart it would be the harm.
+    @Test func itNamesTheTimeUntilWhichOnlyItKnowsWhatWasAnswered() {
+        let health = ServiceHealth()
+        health.started(workers: 1)
+        health.record(Self.restored, ofWorker: 0)
+        health.record(.answersDeleted(0, until: .max / 2), ofWorker: 0)
+        health.record(.answersDeleted(1, until: 1), ofWorker: 0)
+        #expect(health.readiness.isEmpty)
+        #expect(health.warnings.map { $0.prefix(35) } == ["answers of partition 0 were deleted"])
+        health.record(.revoked, ofWorker: 0)
+        health.record(.assigned([0]), ofWorker: 0)
+        #expect(health.warnings.isEmpty)
+    }
+
     @Test func anOutageIsToldWhileItLasts() {
         let health = ServiceHealth()
         let outage = "no Kafka broker answers at kafka:9092"

@@ -48,6 +48,12 @@ extension TopicCheck.Cluster {
         change(topic.map { [$0] }) { $0.settings?[parts[0]] = parts[1] }
     }
 
+    /// No service has run yet, and a topic has another number of partitions than the others.
+    fileprivate mutating func begin(with topic: String, of count: Int) {
+        (isNew, empty) = (true, Set(TopicNames().all))
+        resize([topic], to: count)
+    }
+
     fileprivate mutating func resize(_ topics: [String]? = nil, to count: Int = 8) {
         change(topics) { $0.partitions = ClusterMetadata.Topic.partitions(count) }
     }
@@ -105,6 +111,9 @@ extension TopicCheck.Cluster {
         "answers and stock timed by brokers": {
             for name in ["juice.results", "juice.stock"] { $0.set("message.timestamp.type=LogAppendTime", of: name) }
         },
+        "of any size": { $0.set("retention.bytes=-1") },
+        // Nothing is deleted by size of a topic that is compacted only.
+        "stock of a limited size": { $0.set("retention.bytes=1048576", of: "juice.stock") },
         "answers kept for ever": { $0.set("retention.ms=-1", of: "juice.results") },
         "answers kept for a week": { $0.set("retention.ms=604800000", of: "juice.results") },
     ]
@@ -184,12 +193,39 @@ extension TopicCheck.Cluster {
             $0.resize(["juice.stock"])
         },
         // Adding the missing partitions to the others would split the stores in two.
+        // A monitor was there first, and made one that nothing is in.
+        Case(
+            "topic juice.stock has 1 partition, not 4",
+            "--delete --topic juice.stock, which is empty, then juice topics create "
+                + "--bootstrap-servers broker:9092 --partitions 4"
+        ) {
+            $0.begin(with: "juice.stock", of: 1)
+        },
+        Case("topic juice.orders has 1 partition, not 4", "--alter --topic juice.orders --partitions 4") {
+            $0.begin(with: "juice.orders", of: 1)
+            $0.empty.remove("juice.orders")
+        },
         Case("topic juice.orders has 2", "--topic juice.orders --partitions 4") {
             $0.claimedPartitions = 4
             $0.resize(["juice.stock"])
             $0.resize(["juice.orders"], to: 2)
         },
     ]
+
+    /// What `juice topics create --partitions` says of topics that are there.
+    @Test(
+        arguments: [
+            (4, true, 4, nil), (4, false, 4, nil), (nil, true, 8, nil), (4, false, 8, nil),
+            (4, true, 8, "topic juice.orders has 8 partitions, not 4: another program"),
+            (8, false, 4, "topic juice.orders has 4 partitions, not 8, and stores live in 4 for good"),
+        ] as [(Int?, Bool, Int, String?)])
+    func topicsHaveAsManyPartitionsAsAskedFor(asked: Int?, isNew: Bool, count: Int, fault: String?) {
+        var cluster = TopicCheck.Cluster.fit
+        (cluster.isNew, cluster.claimedPartitions) = (isNew, isNew ? nil : 4)
+        cluster.resize(to: count)
+        let found = TopicCheck(names: TopicNames(), bootstrapServers: "broker:9092").findings(of: cluster, asked: asked)
+        #expect(found.problems.first?.fault.hasPrefix(fault ?? "-") ?? (fault == nil), "\(found.problems)")
+    }
 
     private static let settings = [
         ("juice.stock", "cleanup.policy=delete", "cleanup.policy=compact"),
@@ -263,6 +299,12 @@ extension TopicCheck.Cluster {
         Case("topic juice.\(topic) with message.timestamp.", fix) { $0.set(setting, of: "juice.\(topic)") }
     }
 
+    private static let sizes = ["orders", "restocks", "results"].map { topic in
+        Case("topic juice.\(topic) with retention.bytes=1048576: ", "--add-config retention.bytes=-1") {
+            $0.set("retention.bytes=1048576", of: "juice.\(topic)")
+        }
+    }
+
     /// Up to which age a forwarded command keeps its time: less than the topic accepts, by a minute.
     @Test(
         arguments: [
@@ -274,7 +316,7 @@ extension TopicCheck.Cluster {
         #expect(findings { $0.set(setting, of: "juice.restocks") }.oldestForward == oldest)
     }
 
-    @Test(arguments: warnings + durability + times) func theServiceStartsWithAWarning(case: Case) {
+    @Test(arguments: warnings + durability + times + sizes) func theServiceStartsWithAWarning(case: Case) {
         let found = findings(`case`.change)
         `case`.expect(found.warnings)
         #expect(found.problems.isEmpty && found.storePartitions == 4)

@@ -192,7 +192,7 @@ import Testing
         let end = cluster[.results, 0].end
         cluster[.results, 0].deleteRecords(before: end - rest)
         let fault = try #require(takeOver())
-        #expect(fault.kind == .journal, "\(fault.reason)")
+        #expect(fault.kind == (rest < 900 ? .journal : .answers), "\(fault.reason)")
         #expect(
             fault.reason.contains(rest < 900 ? "without a position note" : "repeats may still ask for answers"), "\(fault.reason)")
     }
@@ -233,6 +233,19 @@ import Testing
         #expect(times.count == 1)
         let until = try #require(times.first)
         #expect((cluster.now - 60_000...cluster.now + Self.retention).contains(until))
+    }
+
+    /// A look beside the owner sees that a successor would not know them.
+    @Test(arguments: [true, false]) func aLookFindsAnswersThatWereDeletedTooEarly(isEarly: Bool) throws {
+        let owner = Harness(cluster, member: "owner", window: Self.window)
+        for number in 0..<2_500 { cluster.order("\(number)", "kiwi") }
+        owner.run(limit: 10_000)
+        if !isEarly { cluster.now += 2 * Self.retention }
+        cluster[.results, 0].deleteRecords(before: 1_400)
+        owner.order("later", "kiwi")
+        let fault = try look().first.flatMap(\.self)
+        #expect((fault?.kind == .answers) == isEarly, "\(fault?.reason ?? "-")")
+        #expect(fault?.reason.contains("begin at offset 1400, but repeats may still ask") ?? !isEarly)
     }
 
     // MARK: - No false alarm
@@ -290,21 +303,28 @@ import Testing
     @Test(arguments: 0..<16) func aLookBesideAnOwnerFindsNoLoss(steps: Int) throws {
         let owner = Harness(cluster, member: "owner")
         owner.order("a", "banana")
+        let faults = try look { step in
+            guard step == steps else { return }
+            owner.order("b", "kiwi")
+            cluster.now += 1_500
+            owner.run()
+        }
+        #expect(faults == [nil])
+    }
+
+    /// The faults that `juice doctor` would find.
+    private func look(before step: (Int) -> Void = { _ in }) throws -> [PartitionFault?] {
         let assignment = cluster.assignment(ofOrders: [0])
         let settings = WorkerSettings(
-            menu: cluster.menu, language: .english, partitionCount: 1, group: "group-0", instance: "doctor")
+            menu: cluster.menu, language: .english, partitionCount: 1, group: "group-0", instance: "doctor", window: Self.window)
         let inspection = Inspection(
             log: SimulatedPort(cluster: cluster, member: "doctor", operatorOf: assignment), settings: settings,
             assignment: assignment)
-        for step in 0..<100 where !inspection.isDone {
-            if step == steps {
-                owner.order("b", "kiwi")
-                cluster.now += 1_500
-                owner.run()
-            }
+        for number in 0..<1_000 where !inspection.isDone {
+            step(number)
             try inspection.step()
         }
         #expect(inspection.isDone)
-        #expect(inspection.partitions.map(\.fault) == [nil])
+        return inspection.partitions.map(\.fault)
     }
 }

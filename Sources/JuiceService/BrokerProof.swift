@@ -1,0 +1,171 @@
+import JuiceMessages
+import Kafka
+
+/// A property of the brokers that exactly-once processing rests on, and whether they were seen to have it. Some that speak Kafka's
+/// protocol take transactions, answer commits, and show aborted records to readers of committed ones.
+package struct BrokerProof: Sendable, Encodable {
+    package enum Property: String, Sendable, CaseIterable, Encodable {
+        case hiddenWhileOpen, hiddenOnceAborted, formerOwnerFenced, offsetsRise, settingsReadable
+
+        /// For people.
+        package var text: String {
+            switch self {
+            case .hiddenWhileOpen: "records of an open transaction are hidden"
+            case .hiddenOnceAborted: "aborted records are hidden"
+            case .formerOwnerFenced: "a producer whose id was taken over is refused"
+            case .offsetsRise: "offsets rise"
+            case .settingsReadable: "topics' settings can be read"
+            }
+        }
+    }
+
+    /// Whether it is proven: just now, or by the start with which the journal began.
+    package enum Proven: String, Sendable, Encodable { case now, before, untried, no }
+
+    package let property: Property
+    package let proven: Proven
+    /// What brokers do instead, in a sentence.
+    package let fault: String?
+
+    package init(_ property: Property, _ proven: Proven) { (self.property, self.proven, fault) = (property, proven, nil) }
+
+    package init(_ property: Property, fault: String?) {
+        (self.property, proven, self.fault) = (property, fault == nil ? .now : .no, fault)
+    }
+
+    /// Whether brokers have described these topics, for which they were asked.
+    static func settings(of topics: some Sequence<ClusterMetadata.Topic>) -> Self {
+        // Every topic of Kafka's has this one, whether or not it was set.
+        let silent = topics.filter { $0.settings?["cleanup.policy"] == nil }.map(\.name)
+        return Self(.settingsReadable, fault: silent.isEmpty ? nil : "they do not describe \(list("topic", silent))")
+    }
+}
+
+extension [BrokerProof] {
+    /// What an operator has to know of properties that brokers lack.
+    package var problems: [TopicCheck.Problem] {
+        compactMap { proof in
+            proof.fault.map {
+                .init(
+                    "commands cannot be answered exactly once on these brokers: \($0)",
+                    fix: "use brokers of which all of docs/OPERATIONS.md#other-brokers is true, such as Apache Kafka")
+            }
+        }
+    }
+}
+
+/// Tries the properties, in transactions that are aborted.
+///
+/// It writes only to the dead letters, which have no account and which no takeover waits for: notes of a letter that there cannot
+/// be, so that no reader takes them for dead letters should they be shown. The transactional id has a random part, so that others
+/// may try at the same time, and what the process leaves open when it dies ends after 5 s.
+final class BrokerTrial {
+    /// Takes the id over from the first one. Its transaction is open after the trial, on all topics in the order of ``Topic``.
+    let session: TransactionSession
+    private let first: TransactionSession
+    private let committed: Consumer
+    private let place: TopicPartition
+    private let deadline: ContinuousClock.Instant
+
+    init(_ configuration: ServiceConfiguration, hooks: ClientHooks, timeout: Duration) throws(KafkaError) {
+        (place, deadline) = (configuration.topics[.deadLetters, 0], .now + timeout)
+        let id = "\(configuration.checkID)/\(UInt64.random(in: 0...(.max)))"
+        let producer = configuration.producer.merging([
+            // librdkafka wants the latter two within the first.
+            "transaction.timeout.ms": "5000", "message.timeout.ms": "5000", "socket.timeout.ms": "4000",
+        ])
+        func session() -> TransactionSession {
+            TransactionSession(
+                ids: { _ in [id] }, topics: Topic.allCases.map { (configuration.topics[$0], [:]) }, configuration: producer,
+                hooks: hooks)
+        }
+        (first, self.session) = (session(), session())
+        committed = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
+    }
+
+    deinit { committed.close() }
+
+    /// - Returns: all properties but ``BrokerProof/Property/settingsReadable``.
+    /// - Throws: ``KafkaError`` if nothing is known: one to retry, with another trial, unless a right is missing or a setting is wrong.
+    func run() throws(KafkaError) -> [BrokerProof] {
+        do throws(KafkaError) { return try proofs() } catch {
+            guard !error.code.isHopeless else { throw error }
+            throw KafkaError(code: error.code, message: error.message, isRetriable: true)
+        }
+    }
+
+    private func proofs() throws(KafkaError) -> [BrokerProof] {
+        let before = try end()
+        try wait { timeout throws(KafkaError) in try first.initTransactions(timeout: timeout) }
+        let open = try write(by: first)
+        let openEnd = try end()
+        let isOpenSeen = try isSeen(open, waiting: false)
+        // Aborts what the first one has written.
+        try wait { timeout throws(KafkaError) in try session.initTransactions(timeout: timeout) }
+        var isFenced = false
+        do throws(KafkaError) { try write(by: first, begins: false) } catch {
+            guard error.code.isFromBroker || error.code == .fenced else { throw error }
+            isFenced = true
+        }
+        let isAbortedSeen = try isSeen(open, waiting: true)
+        let next = try write(by: session)
+        func proof(_ property: BrokerProof.Property, _ faults: KeyValuePairs<String, Bool>) -> BrokerProof {
+            BrokerProof(property, fault: faults.first { $0.value }?.key)
+        }
+        return [
+            proof(
+                .hiddenWhileOpen,
+                [
+                    "they show a record of an open transaction to readers of committed records": isOpenSeen,
+                    "the log ends at offset \(openEnd) for readers of committed records, behind an undecided one at \(open)":
+                        openEnd > open,
+                ]),
+            proof(.hiddenOnceAborted, ["they show an aborted record to readers of committed records": isAbortedSeen]),
+            proof(.formerOwnerFenced, ["they take records from a producer whose transactional id was taken over": !isFenced]),
+            proof(
+                .offsetsRise,
+                ["behind offset \(before) they put a record at \(open), and the next one at \(next)": open < before || next <= open]
+            ),
+        ]
+    }
+
+    /// Makes a call again while it may succeed.
+    @discardableResult
+    private func wait<Answer>(_ call: (_ timeout: Duration) throws(KafkaError) -> Answer) throws(KafkaError) -> Answer {
+        try retrying(while: { .now < deadline }) { () throws(KafkaError) in try call(.seconds(1)) }
+    }
+
+    /// Where the log ends for readers of committed records.
+    private func end() throws(KafkaError) -> Offset {
+        try wait { timeout throws(KafkaError) in try committed.endOffsets(of: [place], timeout: timeout)[place] } ?? 0
+    }
+
+    /// - Returns: the offset of the record.
+    @discardableResult
+    private func write(by session: TransactionSession, begins: Bool = true) throws(KafkaError) -> Offset {
+        if begins { try session.begin() }
+        let letter = RecordHeader(name: HeaderName.resentLetter, value: "\(place.partition)/\(Offset.max)")
+        try session.produce(
+            to: Topic.deadLetters.rawValue, partition: place.partition, key: nil, value: nil,
+            headers: [letter, RecordHeader(name: HeaderName.resentTo, value: "probe")])
+        try wait { timeout throws(KafkaError) in try session.flush(timeout: timeout) }
+        return session.deliveredRanges(of: place).last?.upperBound.advanced(by: -1) ?? -1
+    }
+
+    /// Whether a reader of committed records gets the one at an offset.
+    ///
+    /// - Parameter waiting: whether to go on until that is decided. An open transaction before it may keep it from being read.
+    private func isSeen(_ offset: Offset, waiting: Bool) throws(KafkaError) -> Bool {
+        let reader = PartitionReader(committed)
+        try reader.start([place: offset..<offset + 1])
+        defer { try? reader.stop() }
+        let end = waiting ? deadline : min(deadline, .now + .seconds(1))
+        repeat {
+            let records = try reader.poll(timeout: .milliseconds(100))
+            if !records.isEmpty { return true }
+            if reader.hasReached([place: offset + 1]) || !waiting && records.ends[place] != nil { return false }
+        } while .now < end
+        guard waiting else { return false }
+        throw KafkaError(code: .timedOut, message: "\(place): the end of an aborted transaction is not seen", isRetriable: true)
+    }
+}
