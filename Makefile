@@ -43,7 +43,7 @@ DOCUMENTED := Kafka JuiceDomain JuiceMessages
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help demo check test tools debug-build built unit-tests seeds tests lab cost compat another-cluster contract deploy-check test-browser screenshots simulate model fuzz torture rolling soak sanitize bench \
+.PHONY: help demo check test tools debug-build built unit-tests seeds tests lab cost compat another-cluster contract other-brokers deploy-check test-browser screenshots simulate model fuzz torture rolling soak sanitize bench \
 	licenses sbom requirements microbench instructions build lint format setup docs install install-check clean
 
 help: ## Show this list
@@ -66,7 +66,7 @@ check: setup ## Quick checks while you work, under a minute once built: format, 
 
 # Targets that mostly wait run beside targets that mostly compute, and never two that SwiftPM would serialize.
 test: setup ## Everything CI checks: format, build without warnings, all tests
-	@./scripts/stages.sh lint debug-build,tools install-check unit-tests tests,deploy-check cost,test-browser,contract,docs
+	@./scripts/stages.sh lint debug-build,tools install-check unit-tests tests,deploy-check cost,test-browser,contract,other-brokers,docs
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
 
 # Installs everything first: two targets that install side by side would fail on the package manager's lock.
@@ -120,6 +120,10 @@ contract: built .build/contract-venv/ready ## Check the schemas against thousand
 	@echo "Checking docs/asyncapi.yaml and docs/schemas against the service's messages, and the examples"
 	@set -o pipefail; $(DEBUG)/lab fixtures contract-samples Tools/Fuzz/Corpus/commands | .build/contract-venv/bin/python Tests/contract/check.py
 	@PYTHONDONTWRITEBYTECODE=1 .build/contract-venv/bin/python Tests/contract/examples.py $(DEBUG)
+
+other-brokers: built .build/contract-venv/ready ## Check that the service begins no journal on a broker that shows aborted records (Tansu)
+	@echo "Trying a broker that is not Apache Kafka"
+	@PYTHONDONTWRITEBYTECODE=1 .build/contract-venv/bin/python Tests/contract/other_brokers.py $(DEBUG)/juice
 
 deploy-check: built .build/deploy-venv/ready ## Check deploy/ and docs/METRICS.md: a real Prometheus scrapes the service
 	@./scripts/setup.sh systemd-analyze
