@@ -33,7 +33,7 @@ package struct BrokerProof: Sendable, Encodable {
         (self.property, proven, self.fault) = (property, fault == nil ? .now : .no, fault)
     }
 
-    /// Whether brokers have described these topics, for which they were asked.
+    /// Whether brokers describe the settings of these topics, for which they were asked.
     static func settings(of topics: some Sequence<ClusterMetadata.Topic>) -> Self {
         // Every topic of Kafka's has this one, whether or not it was set.
         let silent = topics.filter { $0.settings?["cleanup.policy"] == nil }.map(\.name)
@@ -56,11 +56,11 @@ extension [BrokerProof] {
 
 /// Tries the properties, in transactions that are aborted.
 ///
-/// It writes only to the dead letters, which have no account and which no takeover waits for: notes of a letter that there cannot
-/// be, so that no reader takes them for dead letters should they be shown. The transactional id has a random part, so that others
-/// may try at the same time, and what the process leaves open when it dies ends after 5 s.
+/// It writes only to the dead letters, which have no account and which no takeover waits for: notes of a letter that does not exist,
+/// so that no reader takes them for dead letters where they are shown. The transactional id has a random part, so that several
+/// instances may try at the same time. If the process dies, brokers end its transaction after 5 s.
 final class BrokerTrial {
-    /// Takes the id over from the first one. Its transaction is open after the trial, on all topics in the order of ``Topic``.
+    /// Takes the id over from the first one. After the trial its transaction is open, for all topics in the order of ``Topic``.
     let session: TransactionSession
     private let first: TransactionSession
     private let committed: Consumer
@@ -86,11 +86,11 @@ final class BrokerTrial {
     deinit { committed.close() }
 
     /// - Returns: all properties but ``BrokerProof/Property/settingsReadable``.
-    /// - Throws: ``KafkaError`` if nothing is known: one to retry, with another trial, unless a right is missing or a setting is wrong.
+    /// - Throws: ``KafkaError`` if nothing is known. Another trial may succeed, unless a right is missing or a setting is wrong.
     func run() throws(KafkaError) -> [BrokerProof] {
         do throws(KafkaError) { return try proofs() } catch {
             guard !error.code.isHopeless else { throw error }
-            throw KafkaError(code: error.code, message: error.message, isRetriable: true)
+            throw KafkaError(code: error.code, message: "a trial transaction: \(error.message)", isRetriable: true)
         }
     }
 

@@ -408,7 +408,7 @@ extension KafkaError {
         let needs: String
         switch code {
         case .topicAuthorizationFailed:
-            needs = "Read and Write on its topics (on dead letters only Write), DescribeConfigs, and Create with --create-topics"
+            needs = "Read and Write on its topics, DescribeConfigs, and Create with --create-topics"
         case .groupAuthorizationFailed: needs = "Read on its group"
         case .transactionalIDAuthorizationFailed: needs = "Write on transactional ids that begin with GROUP/"
         case .clusterAuthorizationFailed: needs = "no right on the cluster, unless it is to create topics"

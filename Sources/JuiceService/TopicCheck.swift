@@ -214,8 +214,9 @@ package struct TopicCheck: Sendable {
                 "topic \(name) has \(count.counted("partition")), but stores live in \(needed)"
                     + (isRecord ? ": it was recreated, and what it held is lost" : ""),
                 fix: isRecord
-                    ? "kafka-topics.sh --bootstrap-server \(bootstrapServers) --delete --topic \(name), then"
-                        + " \(createCommand(prefix: names.prefix, partitions: needed)), then what `juice doctor` says of each partition"
+                    ? "kafka-topics.sh --bootstrap-server \(bootstrapServers) --delete --topic \(name), then "
+                        + createCommand(prefix: names.prefix, partitions: needed)
+                        + ", then what `juice doctor` says of each partition"
                     : alterCommand(name, partitions: needed))
         }
         return tooSmall + faults(of: neededSettings(cluster), in: cluster)

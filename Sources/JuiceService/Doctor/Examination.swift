@@ -246,7 +246,7 @@ package final class Examiner {
                 seen.proof = try trial.run() + seen.proof
                 return trial
             }
-        } catch { return addDenied(.deadLetters, error) }
+        } catch { return addUnusable(.deadLetters, "written or read", error) }
         // Only where aborted records are hidden: in an input, each that is seen is a command or a dead letter.
         guard seen.proof.allSatisfy({ $0.fault == nil }) else { return }
         // An owner takes a record in its stock that is not its own, aborted or not, for a fault.
@@ -266,14 +266,14 @@ package final class Examiner {
                         to: topic.rawValue, partition: 0, key: bytes, value: topic == .stock ? nil : bytes, headers: [])
                 }
                 try retrying(while: { remaining > .zero }) { () throws(KafkaError) in try trial.session.flush(timeout: step) }
-            } catch { addDenied(topic, error) }
+            } catch { addUnusable(topic, error) }
         }
-        do throws(KafkaError) { try tryResults() } catch { addDenied(.results, error) }
+        do throws(KafkaError) { try tryResults() } catch { addUnusable(.results, error) }
     }
 
-    private func addDenied(_ topic: Topic, _ error: KafkaError) {
+    private func addUnusable(_ topic: Topic, _ use: String = "written", _ error: KafkaError) {
         let fix = "grant what it needs, or correct the setting"
-        seen.problems.append(.init("\(topics[topic]) cannot be written: \(error.advised)", fix: fix))
+        seen.problems.append(.init("\(topics[topic]) cannot be \(use): \(error.advised)", fix: fix))
     }
 
     /// Sends the results a record that is larger than they take. What a trial leaves there expires, even if aborted, and a journal
