@@ -188,7 +188,7 @@ package struct OrderService: Service {
     private func prove(_ cluster: TopicCheck.Cluster) throws(KafkaError) -> [TopicCheck.Problem] {
         let hooks = ClientHooks(logger: logger, logCeiling: .debug)
         let own = configuration.topics.all.compactMap { cluster[$0] }
-        let proofs = try BrokerTrial(configuration, hooks: hooks, timeout: .seconds(15)).run() + [.settings(of: own)]
+        let proofs = try BrokerTrial(configuration, hooks: hooks, timeout: .seconds(10)).run() + [.settings(of: own)]
         if proofs.problems.isEmpty {
             logger.notice("a new journal, on brokers that have proven: \(proofs.map(\.property.text).joined(separator: "; "))")
         }
