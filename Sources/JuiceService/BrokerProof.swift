@@ -56,8 +56,8 @@ extension [BrokerProof] {
 
 /// Tries the properties, in transactions that are aborted.
 ///
-/// It writes only to the dead letters, which have no account and which no takeover waits for: notes of a letter that does not exist,
-/// so that no reader takes them for dead letters where they are shown. The transactional id has a random part, so that several
+/// It writes only to the dead letters, which have no account and for which no takeover waits: notes of a letter that does not exist
+/// (no reader takes them for dead letters where they are shown). The transactional id has a random part, so that several
 /// instances may try at the same time. If the process dies, brokers end its transaction after 5 s.
 final class BrokerTrial {
     /// Takes the id over from the first one. After the trial its transaction is open, for all topics in the order of ``Topic``.

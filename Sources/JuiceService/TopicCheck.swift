@@ -76,7 +76,7 @@ package struct TopicCheck: Sendable {
         var claimedPartitions: Int?
         /// The last claim of each partition.
         var owners: [JournalOwners.LastClaim] = []
-        /// Whether no service has begun yet: the journal is empty. And the topics without a record, as far as nothing was claimed.
+        /// Whether no service has begun yet: journal and stock are empty. And the topics without a record, if there is no claim.
         var isNew = false
         var empty: Set<String> = []
         /// Why it is not known in which partition a store lives: the stock topic was enlarged, or claims differ.
@@ -161,7 +161,7 @@ package struct TopicCheck: Sendable {
             let topics = names.all.compactMap { cluster[$0] }
             let logs = try reader.watermarks(of: topics.flatMap(\.places), timeout: timeout)
             cluster.empty = Set(topics.filter { $0.places.allSatisfy { logs[$0]?.isEmpty ?? false } }.map(\.name))
-            cluster.isNew = cluster.empty.contains(names.results)
+            cluster.isNew = cluster.empty.isSuperset(of: [names.results, names.stock])
             if let stock = cluster[names.stock] { try reader.checkHomes(in: stock, timeout: timeout) }
         } catch {
             if error.code == .invalidPartitions { return cluster.split = error.message }

@@ -234,7 +234,6 @@ package final class Examiner {
         return isKnown.map { findings.storePartitions }
     }
 
-    /// In the journal, a note that readers ignore.
     private static let probe = #"{"type":"probe"}"#
 
     /// Tries what the brokers must do, and then what may be written: brokers tell that only a producer.
@@ -249,9 +248,7 @@ package final class Examiner {
         } catch { return addUnusable(.deadLetters, "written or read", error) }
         // Only where aborted records are hidden: in an input, each that is seen is a command or a dead letter.
         guard seen.proof.allSatisfy({ $0.fault == nil }) else { return }
-        // An owner takes a record in its stock that is not its own, aborted or not, for a fault.
-        let isServed = ([seen.group].compactMap(\.self) + seen.otherGroups.values).contains { $0.reads(topics.orders) }
-        for topic in [Topic.orders, .restocks] + (isServed ? [] : [.stock]) {
+        for topic in InputTopic.allCases.map(\.topic) {
             do throws(KafkaError) {
                 if !trial.session.isReady {
                     try retrying(while: { remaining > .zero }) { () throws(KafkaError) in
@@ -260,15 +257,15 @@ package final class Examiner {
                     try trial.session.begin()
                 }
                 try Array(Self.probe.utf8).withUnsafeBufferPointer { text throws(KafkaError) in
-                    let bytes = UnsafeRawBufferPointer(text)
-                    // The stock takes no record without a key.
                     try trial.session.produce(
-                        to: topic.rawValue, partition: 0, key: bytes, value: topic == .stock ? nil : bytes, headers: [])
+                        to: topic.rawValue, partition: 0, key: nil, value: UnsafeRawBufferPointer(text), headers: [])
                 }
                 try retrying(while: { remaining > .zero }) { () throws(KafkaError) in try trial.session.flush(timeout: step) }
             } catch { addUnusable(topic, error) }
         }
-        do throws(KafkaError) { try tryResults() } catch { addUnusable(.results, error) }
+        for topic in [Topic.results, .stock] {
+            do throws(KafkaError) { try sendTooMuch(to: topic) } catch { addUnusable(topic, error) }
+        }
     }
 
     private func addUnusable(_ topic: Topic, _ use: String = "written", _ error: KafkaError) {
@@ -276,16 +273,19 @@ package final class Examiner {
         seen.problems.append(.init("\(topics[topic]) cannot be \(use): \(error.advised)", fix: fix))
     }
 
-    /// Sends the results a record that is larger than they take. What a trial leaves there expires, even if aborted, and a journal
-    /// that begins behind offset 0 without a position note has lost its beginning. Rights are checked before the size.
-    private func tryResults() throws(KafkaError) {
-        let limit = seen.topics.first { $0.name == topics.results }?.settings?["max.message.bytes"].flatMap(Int.init)
+    /// Sends a topic a record that is larger than it takes, of which nothing is left: brokers check rights before the size.
+    ///
+    /// An aborted record would expire in a new journal, and one that begins behind offset 0 without a position note has lost its
+    /// beginning. In the stock, an owner takes it for another program's.
+    private func sendTooMuch(to topic: Topic) throws(KafkaError) {
+        let limit = seen.topics.first { $0.name == topics[topic] }?.settings?["max.message.bytes"].flatMap(Int.init)
         guard let limit, limit < 16 << 20 else { return }
-        let padding = String(repeating: " ", count: limit)
+        let text = Array(Self.probe.utf8) + [UInt8](repeating: UInt8(ascii: " "), count: limit)
         let producer = try Producer(configuration: configuration.producer.merging(["compression.type": "none"]), hooks: hooks)
         do throws(KafkaError) {
-            _ = try producer.send(
-                topic: topics.results, partition: 0, key: nil, value: Array((Self.probe + padding).utf8), timeout: step)
+            // Were it taken, it would be a note of no known type, and the tombstone of no store.
+            let (key, value) = topic == .stock ? (text, nil) : (nil, text)
+            _ = try producer.send(topic: topics[topic], partition: 0, key: key, value: value, timeout: step)
         } catch {
             guard error.code.isRefusalOfRecord else { throw error }
         }

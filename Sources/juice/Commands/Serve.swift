@@ -41,10 +41,10 @@ struct ServeCommand: AsyncParsableCommand {
             It runs until Ctrl-C or SIGTERM, then finishes the current transaction and exits within 5 seconds.
 
             --dry-run shows what `juice doctor` does, and tries on the dead letters if brokers hide aborted records and refuse \
-            former owners. If so, it tries to write to the other topics, also in a transaction that it aborts (to the stock only \
-            if no instance runs). It claims no partition, and may run beside the service. Whether it may join the group, and read \
-            topics that are empty, shows only at a start. Exit status: 0 it can start and read every partition, 69 no broker or \
-            no leader, 78 something has to be fixed first.
+            former owners. If so, it tries what it may write to the other topics, and leaves nothing there to read. It claims no \
+            partition, and may run beside the service. Whether it may join the group, and read topics that are empty, shows only \
+            at a start. Exit status: 0 it can start and read every partition, 69 no broker or no leader, 78 something has to be \
+            fixed first.
 
             Examples:
               juice serve

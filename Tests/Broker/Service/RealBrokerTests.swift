@@ -78,9 +78,11 @@ struct RealBrokerTests {
             #expect(try worst(configuration) == .notice)
             #expect(try examine(configuration).proof.map(\.proven) == BrokerProof.Property.allCases.map { _ in .now })
             for topic in Topic.allCases { #expect(try cluster.read(topic, partitionCount: 1) { _ in true }.isEmpty) }
-            // Whose beginning must not expire before the first start.
-            let results = try cluster.readEnd(of: .results)
-            #expect(results == 0)
+            // The beginning of the journal must not expire before the first start.
+            for topic in [Topic.results, .stock] {
+                let end = try cluster.readEnd(of: topic)
+                #expect(end == 0, "\(topic)")
+            }
         }
         let log = LogRecorder()
         configuration.isRehearsal = false
