@@ -57,7 +57,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         (self.configuration, self.worker) = (configuration, worker)
         (self.storePartitions, self.deadLetterPartitions) = (storePartitions, deadLetterPartitions)
         (self.metrics, self.clocks) = (metrics, clocks)
-        let hooks = ClientHooks(logger: logger, logCeiling: .info)
+        let hooks = ClientHooks(logger: logger, logCeiling: .info) { watch.noticedClosing($0) }
         self.hooks = hooks
         transactions = TransactionSession(
             ids: { configuration.transactionalIDs(worker: worker, set: $0) }, setCount: ServiceConfiguration.producerSets,
@@ -324,6 +324,16 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         return undecided
     }
 
+    /// Adds which broker coordinates a former owner's transaction, if this client may describe Kafka's own topic.
+    func namingCoordinator(in event: WorkerEvent) -> WorkerEvent {
+        guard case .partitionFailing(let partition, var fault) = event, case .owner(let id) = fault.kind,
+            let found = try? uncommitted.metadata(topics: [ClusterMetadata.transactionState], timeout: .seconds(1)),
+            let broker = found.transactionCoordinator(of: id)
+        else { return event }
+        fault.reason += ", which broker \(broker) coordinates"
+        return .partitionFailing(partition, fault)
+    }
+
     // MARK: - Transactions
 
     func initTransactions() throws(LogError) -> [String] {
@@ -385,6 +395,7 @@ extension LogError {
             case _ where error.code.isRefusalOfRecord:
                 if let refusing, let place = error.place { .record(refusing, partition: place.partition) } else { .call }
             case .transport: .connection
+            case _ where error.code.isDenial: .right
             case _ where error.code.exceededLimit != nil: .setting
             default: .call
             }

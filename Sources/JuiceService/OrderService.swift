@@ -7,14 +7,16 @@ import Logging
 import Metrics
 import ServiceLifecycle
 
-/// The service: checks the topics, then runs its workers until asked to stop.
+/// The service: checks the topics, then runs its workers until asked to stop. Where new Kafka clients can help, it replaces all of
+/// them: see ``ClientGeneration``.
 ///
 /// ```swift
 /// let service = OrderService(configuration: configuration, logger: logger)
 /// try await ServiceGroup(services: [service], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()
 /// ```
 package struct OrderService: Service {
-    private let configuration: ServiceConfiguration
+    private var configuration: ServiceConfiguration
+    private let credentials: Credentials
     private let topicPlan: TopicPlan?
     private let logger: Logger
     private let health: ServiceHealth
@@ -23,6 +25,8 @@ package struct OrderService: Service {
 
     /// The longest time from the request to stop to the end of the service.
     private static let stopTimeout = Duration.milliseconds(4500)
+    /// The longest time until clients that others take the place of have ended. A lookup may take 8 s.
+    private static let renewalTimeout = Duration.seconds(20)
     /// How long brokers may take to learn of a broker that has just come up or of topics just created.
     private static let settlingTime = Duration.seconds(2)
     /// How long an instance that was killed stays a member of its group, by the default session timeout, and some more.
@@ -33,15 +37,18 @@ package struct OrderService: Service {
     /// A service that does not run yet.
     ///
     /// - Parameters:
+    ///   - properties: reads `kafkaProperties` again, since passwords may be renewed while it runs; nil keeps them.
     ///   - topicPlan: the topics to create if they are missing; nil creates none.
     ///   - metrics: receives the ``ServiceMetric`` values; nil measures nothing.
     ///   - logger: gets one line for each change of state.
     ///   - onEvent: called on the workers' threads for every event; it must be quick.
     package init(
-        configuration: ServiceConfiguration, topicPlan: TopicPlan? = nil, health: ServiceHealth = ServiceHealth(),
-        metrics: (any MetricsFactory)? = nil, logger: Logger, onEvent: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
+        configuration: ServiceConfiguration, rereading properties: (@Sendable () throws -> [String: String])? = nil,
+        topicPlan: TopicPlan? = nil, health: ServiceHealth = ServiceHealth(), metrics: (any MetricsFactory)? = nil,
+        logger: Logger, onEvent: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {
         (self.configuration, self.topicPlan, self.health) = (configuration, topicPlan, health)
+        credentials = Credentials(configuration.kafkaProperties, source: properties)
         (self.metrics, self.logger, self.onEvent) = (metrics, logger, onEvent)
     }
 
@@ -62,9 +69,39 @@ package struct OrderService: Service {
 
     private func run(until stop: StopSignal) async throws {
         try configuration.validate()
-        let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger, onOutage: health.setOutage)
-        let prepared = try await DedicatedThread.runAll(["topics"], until: stop, stopTimeout: Self.stopTimeout) { _ in
-            try prepareTopics(watch, stop)
+        let watch = BrokerWatch(
+            bootstrapServers: configuration.bootstrapServers, connections: configuration.mostConnections, logger: logger,
+            onOutage: health.setOutage)
+        var (service, isFirst, pause, silences) = (self, true, Duration.zero, 0)
+        var denials = DenialPatience(configuration.denialPatience)
+        while true {
+            // Of many instances that have lost the same coordinator, not all should make their clients at once.
+            let patience = configuration.silencePatience * (1 << min(silences, 3)) * Double.random(in: 1...1.25)
+            let clients = ClientGeneration(isFirst: isFirst, patience: patience, pause: pause)
+            isFirst = false
+            stop.onRequest { clients.end.request() }
+            let reason: String
+            do {
+                try await service.run(clients, watch, until: stop)
+                guard let found = clients.reason, !stop.isRequested else { return }
+                (reason, pause, silences) = (found, .zero, clients.workingSince == nil ? silences + 1 : 1)
+            } catch ServiceError.passing(let fault) {
+                if let since = clients.workingSince, .now - since > DenialPatience.grantedOnceReady { denials.granted() }
+                guard let next = denials.pause(), !stop.isRequested else { throw ServiceError.failed(fault) }
+                (reason, pause) = ("\(fault). The service ends if that lasts for a minute", next)
+            }
+            logger.warning("making all Kafka clients anew: \(reason)")
+            health.renewing(reason)
+            _ = credentials.reload()
+            service.configuration.kafkaProperties = credentials.properties
+        }
+    }
+
+    /// Runs with one generation of clients.
+    private func run(_ clients: ClientGeneration, _ watch: BrokerWatch, until stop: StopSignal) async throws {
+        let limits = [(stop, Self.stopTimeout), (clients.end, Self.renewalTimeout)]
+        let prepared = try await DedicatedThread.runAll(["topics"], until: clients.end, limits: limits) { _ in
+            try prepareTopics(watch, clients)
         }
         guard let topics = prepared.first ?? nil else { return }
         try configuration.validate(brokers: topics.brokers.count)
@@ -73,17 +110,25 @@ package struct OrderService: Service {
         defer { health.ended() }
         let clocks = ClockWatch(metrics: metrics, logger: logger)
         let names = (0..<configuration.workers).map { "worker-\($0)" } + ["cluster"]
-        let ended: [Void] = try await DedicatedThread.runAll(names, until: stop, stopTimeout: Self.stopTimeout) { number in
+        let ended: [Void] = try await DedicatedThread.runAll(names, until: clients.end, limits: limits) { number in
             if number == configuration.workers {
-                try watchCluster(topics.brokers, watch, stop)
+                try watchCluster(topics.brokers, watch, clients)
             } else {
-                try runWorker(number, topics, watch, clocks, stop)
+                try runWorker(number, topics, watch, clocks, clients, stop)
             }
         }
-        if ended.count < names.count {
-            // Nothing is lost: the broker completes or aborts the transactions it knows.
-            logger.warning("stopping without waiting for Kafka any longer")
+        guard ended.count < names.count else { return }
+        guard stop.isRequested else {
+            throw ServiceError.failed("calls of librdkafka do not return, so that no other clients can take its place")
         }
+        // Nothing is lost: the broker completes or aborts the transactions it knows.
+        logger.warning("stopping without waiting for Kafka any longer")
+    }
+
+    /// Makes the clients anew if brokers refuse them, and certificates or passwords on disk are no longer those that they have.
+    private func renewIfRefused(_ watch: BrokerWatch, _ clients: ClientGeneration) {
+        guard let fault = watch.fault, fault.code.isRefusal, credentials.reload() else { return }
+        clients.renew("\(Credentials.change): \(fault.message)")
     }
 
     // MARK: - Topics
@@ -92,8 +137,9 @@ package struct OrderService: Service {
     ///
     /// - Returns: what the workers need to know about them; nil if asked to stop before that.
     /// - Throws: ``ServiceError`` if a setting or the topics have to be fixed first.
-    private func prepareTopics(_ watch: BrokerWatch, _ stop: StopSignal) throws(ServiceError) -> TopicCheck.Findings? {
-        let (admin, reader) = try making { () throws(KafkaError) in
+    private func prepareTopics(_ watch: BrokerWatch, _ clients: ClientGeneration) throws(ServiceError) -> TopicCheck.Findings? {
+        clients.end.wait(for: clients.pause)
+        let (admin, reader) = try making(clients) { () throws(KafkaError) in
             let hooks = ClientHooks(logger: logger, logCeiling: .info)
             // librdkafka refuses a property value only when it makes such a client. That should happen before the workers begin to.
             for consumer in [configuration.groupConsumer(worker: 0), configuration.changelogConsumer] {
@@ -109,12 +155,14 @@ package struct OrderService: Service {
         }
         defer { reader.close() }
         let start = ContinuousClock.now
-        var isSettled: Bool { .now - start >= Self.settlingTime }
+        // A running service has seen them, so they are likely to come back.
+        let settlingTime = clients.isFirst ? Self.settlingTime : Self.longestSession
+        var isSettled: Bool { .now - start >= settlingTime }
         var isWaiting = false
         var otherGroupSince: ContinuousClock.Instant?
         // Each attempt begins with the first question again, and a slow broker must have time to answer the last one.
         var timeout = AdaptiveTimeout(shortest: .seconds(2))
-        while !stop.isRequested {
+        while !clients.end.isRequested {
             var (found, otherOwner): (TopicCheck.Findings?, JournalOwners.LastClaim?)
             var unproven: [TopicCheck.Problem] = []
             do throws(KafkaError) {
@@ -133,7 +181,9 @@ package struct OrderService: Service {
                 }
                 found = seen
             } catch {
-                guard error.remedy == .retry else { throw .failed(error.advised) }
+                guard error.remedy == .retry else {
+                    throw error.code.isDenial ? .passing(error.advised) : .failed(error.advised)
+                }
                 // Topics just created have no leaders for a moment. A partition without one answers no lookup.
                 let reason = error.code.isFromBroker ? error.description : watch.lastFailure ?? error.description
                 if error.code.isFromBroker { watch.reached() }
@@ -141,6 +191,7 @@ package struct OrderService: Service {
                     if isSettled, !isWaiting { logger.warning("waiting for the topics: \(reason)") }
                     isWaiting = isWaiting || isSettled
                 }
+                renewIfRefused(watch, clients)
             }
             guard unproven.isEmpty else { throw .unfitTopics(unproven) }
             if let otherOwner {
@@ -157,11 +208,13 @@ package struct OrderService: Service {
                 }
             } else if let found, found.problems.isEmpty {
                 watch.reached()
-                for warning in found.warnings { logger.warning("\(warning.fault); to fix it: \(warning.fix)") }
+                for warning in found.warnings {
+                    logger.log(level: clients.isFirst ? .warning : .debug, "\(warning.fault); to fix it: \(warning.fix)")
+                }
                 return found
             }
             if let found, isSettled, otherOwner == nil { throw .unfitTopics(found.problems) }
-            stop.wait(for: Self.pause)
+            clients.end.wait(for: Self.pause)
         }
         return nil
     }
@@ -195,37 +248,58 @@ package struct OrderService: Service {
         return proofs.problems
     }
 
-    /// Makes a client, which fails if librdkafka refuses a property.
-    private func making<Client>(_ body: () throws(KafkaError) -> Client) throws(ServiceError) -> Client {
-        do throws(KafkaError) { return try body() } catch { throw .badConfiguration(error.description) }
+    /// Makes a client, which fails if librdkafka refuses a property. It took those of the first clients: later a file is missing.
+    private func making<Client>(
+        _ clients: ClientGeneration, _ body: () throws(KafkaError) -> Client
+    ) throws(ServiceError) -> Client {
+        do throws(KafkaError) { return try body() } catch {
+            throw clients.isFirst ? .badConfiguration(error.description) : .passing(error.description)
+        }
     }
 
     // MARK: - What is watched
 
-    /// Probes the brokers every second, and looks at the topics' settings every five. By themselves clients notice a broker that
-    /// hangs only when their requests time out. That says nothing of rebalances and transactions, which may take long while brokers
-    /// answer.
-    private func watchCluster(_ brokers: [String], _ watch: BrokerWatch, _ stop: StopSignal) throws(ServiceError) {
-        let admin = try making { () throws(KafkaError) in
-            let hooks = ClientHooks(logger: logger, logCeiling: .debug)
-            return try Admin(configuration: configuration.knowing(brokers: brokers).client, hooks: hooks)
-        }
+    /// Probes the brokers every second, and looks every five at the topics' settings and at what workers wait for. By themselves
+    /// clients notice a broker that hangs only when their requests time out. That says nothing of rebalances and transactions,
+    /// which may take long while brokers answer.
+    private func watchCluster(
+        _ brokers: [String], _ watch: BrokerWatch, _ clients: ClientGeneration
+    ) throws(ServiceError) {
+        let configuration = configuration.knowing(brokers: brokers)
+        let hooks = ClientHooks(logger: logger, logCeiling: .debug, onError: watch.noticed)
+        let admin = try making(clients) { () throws(KafkaError) in try Admin(configuration: configuration.client, hooks: hooks) }
         let roundTrip = metrics?.gauge(.kafkaRoundTrip)
         var settings = SettingsWatch(metrics: metrics, logger: logger)
+        var coordinators = CoordinatorWatch(configuration: configuration, admin: admin, logger: logger)
+        var answeringSince: ContinuousClock.Instant?
         var round = 0
-        while !stop.isRequested {
+        while !clients.end.isRequested {
             let start = ContinuousClock.now
             // Brokers are asked twice, within the time in which a process has to stop.
             let isReached = watch.probe(admin, timeout: .milliseconds(1500))
             roundTrip?.record(isReached ? (.now - start) / .seconds(1) : 0)
-            // A look that fails, perhaps for want of a right, is made again at the next turn.
-            if round.isMultiple(of: 5), isReached, configuration.capabilities.managesTopics,
-                let found = try? configuration.topicCheck.wrongSettings(admin, timeout: .seconds(2))
-            {
-                settings.found(found)
+            answeringSince = isReached ? answeringSince ?? start : nil
+            if !isReached { renewIfRefused(watch, clients) }
+            if health.readiness.isEmpty { clients.works() }
+            if round.isMultiple(of: 5), let answeringSince {
+                // A look that fails, perhaps for want of a right, is made again at the next turn.
+                if configuration.capabilities.managesTopics,
+                    let found = try? configuration.topicCheck.wrongSettings(admin, timeout: .seconds(2))
+                {
+                    settings.found(found)
+                }
+                let silence = health.longestSilence(since: answeringSince)
+                coordinators.look(at: silence)
+                let hindrance = coordinators.found ?? watch.closings
+                health.setHindrance(hindrance)
+                if let silence, silence.time >= clients.patience, hindrance == nil,
+                    silence.isCured(byClientsOf: configuration, hooks: hooks)
+                {
+                    clients.renew(silence.description)
+                }
             }
             round += 1
-            stop.wait(for: .seconds(1))
+            clients.end.wait(for: .seconds(1))
         }
     }
 
@@ -234,13 +308,14 @@ package struct OrderService: Service {
     /// Drives a worker step by step until it is asked to stop or cannot continue. The worker and everything it owns live on this
     /// thread.
     private func runWorker(
-        _ number: Int, _ topics: TopicCheck.Findings, _ watch: BrokerWatch, _ clocks: ClockWatch, _ stop: StopSignal
+        _ number: Int, _ topics: TopicCheck.Findings, _ watch: BrokerWatch, _ clocks: ClockWatch, _ clients: ClientGeneration,
+        _ stop: StopSignal
     ) throws(ServiceError) {
         let configuration = configuration.knowing(brokers: topics.brokers)
         let metrics = metrics.map { WorkerMetrics(worker: number, topics: configuration.topics, factory: $0) }
         var logger = logger
         logger[metadataKey: "worker"] = "\(number)"
-        let log = try making { () throws(KafkaError) in
+        let log = try making(clients) { () throws(KafkaError) in
             try LibrdkafkaPort(
                 configuration: configuration, worker: number, storePartitions: topics.storePartitions,
                 deadLetterPartitions: Int32(clamping: topics.cluster[configuration.topics.deadLetters]?.partitionCount ?? 1),
@@ -248,28 +323,44 @@ package struct OrderService: Service {
         }
 
         var events = WorkerLogger(logger: logger, configuration: configuration)
-        var worker = Worker(
-            log: log, settings: configuration.workerSettings(partitionCount: topics.storePartitions, findings: topics)
-        ) { event in
+        func record(_ event: WorkerEvent) {
+            let event = log.namingCoordinator(in: event)
             events.log(event)
             health.record(event, ofWorker: number)
             metrics?.record(event)
             onEvent(event)
         }
+        var worker = Worker(
+            log: log, settings: configuration.workerSettings(partitionCount: topics.storePartitions, findings: topics),
+            onEvent: record)
+        var isAnswered = true
         while true {
-            if stop.isRequested { worker.requestStop() }
+            if stop.isRequested {
+                worker.requestStop()
+            } else if clients.end.isRequested {
+                // Another member of the same name takes its place in a moment, and other producers fence its own.
+                log.leave(handsOver: false)
+                return record(.left)
+            }
             let step = worker.step()
             health.stepped(worker: number)
             metrics?.record(worker.held, remaining: log.remaining)
             events.logDueDeadLetters()
             switch step {
-            case .worked, .idle: continue
+            case .worked, .idle:
+                if !isAnswered { health.answered(worker: number) }
+                isAnswered = true
             // Pauses are short while stopping, so that the last transaction gets as many attempts as time allows.
             case .backOff(let attempt):
+                isAnswered = false
                 // 10 ms after the first failure, doubled with each, up to a second.
-                stop.wait(for: .milliseconds(min(1000, 10 << min(attempt - 1, 7))), onceRequested: .milliseconds(20))
+                clients.end.wait(for: .milliseconds(min(1000, 10 << min(attempt - 1, 7))), onceRequested: .milliseconds(20))
             case .stopped: return
-            case .failed(let error): throw error.subject == .setting ? .badConfiguration(error.message) : .failed(error.message)
+            case .failed(let error):
+                if error.subject == .right { throw .passing(error.message) }
+                // The other workers finish their transactions and hand over.
+                stop.request()
+                throw error.subject == .setting ? .badConfiguration(error.message) : .failed(error.message)
             }
         }
     }
@@ -286,13 +377,15 @@ package enum ServiceError: Error, CustomStringConvertible {
     case badConfiguration(String)
     /// The topics cannot be used as they are.
     case unfitTopics([TopicCheck.Problem])
+    /// It may go on in a moment: a right is missing, or a file that was there.
+    case passing(String)
     /// A worker failed for good.
     case failed(String)
 
     /// What happened and, if known, how to fix it.
     package var description: String {
         switch self {
-        case .badConfiguration(let reason), .failed(let reason): reason
+        case .badConfiguration(let reason), .passing(let reason), .failed(let reason): reason
         case .unfitTopics(let problems): problems.map(\.description).joined(separator: "\n")
         }
     }

@@ -37,6 +37,8 @@ package struct ServiceConfiguration: Sendable {
     package var openFiles = Int.max
     /// How long a call may wait for a broker before the worker makes it again. Only tests change it.
     var callTimeout = Duration.seconds(1)
+    /// How long a right may be missing, and a coordinator silent while brokers answer. Only tests change them.
+    var (denialPatience, silencePatience) = (Duration.seconds(60), Duration.seconds(30))
 
     /// The most commands in one transaction. Under load they share its fixed cost, some milliseconds in librdkafka and the broker.
     /// Together with the duplicate window's 1,000,000 commands, they just fit into a table of 2^20 commands.
@@ -198,6 +200,9 @@ package struct ServiceConfiguration: Sendable {
     }
 
     // MARK: - Validation
+
+    /// How many connections the process may have to one broker, for a moment.
+    var mostConnections: Int { 4 + workers * 19 }
 
     /// - Parameter brokers: how many brokers the cluster has, as far as that is known.
     /// - Throws: ``ServiceError/badConfiguration(_:)`` naming the first invalid setting.

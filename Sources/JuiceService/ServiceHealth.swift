@@ -12,9 +12,26 @@ import Synchronization
 /// health.readiness  // ["the topics are not checked yet"]; empty once the service runs and has restored its partitions
 /// ```
 package final class ServiceHealth: Sendable {
+    /// A worker that brokers have not answered for some time.
+    struct Silence: Equatable, CustomStringConvertible {
+        let worker: Int
+        /// Why its call failed; nil if it waits for the group to assign partitions to it.
+        let call: String?
+        let time: Duration
+
+        var description: String {
+            let what = call.map { "got no answer (\($0))" } ?? "was not taken as a member of its group"
+            return "\(ServiceHealth.name(worker)) \(what) for \(time.components.seconds) s, although brokers answer"
+        }
+    }
+
     private struct Worker {
         /// What keeps it from reading any partition, in a sentence; nil if nothing does.
         var obstacle: String?
+        /// Since when the group has assigned nothing to it, not even no partition; nil if it has.
+        var unassignedSince: ContinuousClock.Instant? = .now
+        /// The call that it repeats, and since when; nil if the last one succeeded.
+        var call: (error: String, since: ContinuousClock.Instant)?
         /// Partitions that are not read until they are assigned again, and those whose transactions only fail, with the reasons.
         /// The service is not ready until all work.
         var stoppedPartitions: [Int32: String] = [:]
@@ -35,13 +52,17 @@ package final class ServiceHealth: Sendable {
         /// Empty until the topics have passed their check.
         var workers: [Worker] = []
         var isStopping = false
+        /// Why there are no workers.
+        var pending = "the topics are not checked yet"
         /// A sentence about the outage while no broker answers.
         var outage: String?
+        /// What keeps workers waiting although brokers answer, if that is known.
+        var hindrance: String?
 
         var obstacles: [String] {
             if isStopping { return ["the service is stopping"] }
-            let others = workers.isEmpty ? ["the topics are not checked yet"] : workers.flatMap(\.obstacles)
-            return [outage].compactMap(\.self) + others
+            let others = workers.isEmpty ? [pending] : workers.flatMap(\.obstacles)
+            return [outage, others.isEmpty ? nil : hindrance].compactMap(\.self) + others
         }
     }
 
@@ -73,11 +94,33 @@ package final class ServiceHealth: Sendable {
     /// Sets the sentence about the outage while no broker answers; nil once one answers again.
     func setOutage(_ outage: String?) { update { $0.outage = outage } }
 
+    /// Sets what keeps workers waiting although brokers answer; nil if nothing is known to.
+    func setHindrance(_ hindrance: String?) { update { $0.hindrance = hindrance } }
+
     /// The workers are about to start.
     func started(workers count: Int) {
         update { $0.workers = (0..<count).map { Worker(obstacle: Self.waiting($0)) } }
-        for number in 0..<count { stepped(worker: number) }
+        for number in 0..<count { steps.began(Self.name(number)) }
     }
+
+    /// The workers have ended, and others start with new clients.
+    func renewing(_ reason: String) {
+        update { ($0.workers, $0.hindrance, $0.pending) = ([], nil, "all Kafka clients are made anew: \(reason)") }
+    }
+
+    /// The worker that has waited for an answer for longest; nil if none waits.
+    ///
+    /// - Parameter start: since when brokers have answered. Time before that does not count.
+    func longestSilence(since start: ContinuousClock.Instant, at now: ContinuousClock.Instant = .now) -> Silence? {
+        let silences = state.withLock(\.workers).enumerated().compactMap { number, worker -> Silence? in
+            guard let since = worker.call?.since ?? worker.unassignedSince else { return nil }
+            return Silence(worker: number, call: worker.call?.error, time: now - max(since, start))
+        }
+        return silences.max { $0.time < $1.time }
+    }
+
+    /// A call that failed has succeeded.
+    func answered(worker: Int) { update { $0.workers[worker].call = nil } }
 
     /// The service has been asked to stop.
     func stopping() { update { $0.isStopping = true } }
@@ -95,7 +138,15 @@ package final class ServiceHealth: Sendable {
         update { state in
             var worker = state.workers[number]
             switch event {
+            case .started: worker.holdUp(Self.waiting(number))
+            case .retrying(let error, let attempt):
+                worker.call = (error.message, worker.call?.since ?? .now)
+                // Without producers it does not even learn of its share.
+                if attempt == WorkerLogger.attemptsBeforeWarning, worker.obstacle != nil {
+                    worker.obstacle = "\(Self.name(number)) tries again: \(error.message)"
+                }
             case .assigned(let partitions):
+                worker.unassignedSince = nil
                 let list = partitions.map(String.init).joined(separator: ", ")
                 worker.deletedAnswers = [:]
                 worker.holdUp("\(Self.name(number)) restores \(partitions.count == 1 ? "partition" : "partitions") \(list)")
@@ -105,7 +156,7 @@ package final class ServiceHealth: Sendable {
             case .committed: worker.obstacle = nil
             case .revoked:
                 worker.holdUp(Self.waiting(number))
-                worker.failingPartitions = [:]
+                (worker.failingPartitions, worker.unassignedSince) = ([:], .now)
             case .startingOver(let error): worker.holdUp("\(Self.name(number)) starts over: \(error.message)")
             case .failed, .left: end(&worker, number)
             case .partitionStopped(let partition, let fault):
@@ -113,7 +164,7 @@ package final class ServiceHealth: Sendable {
             case .partitionFailing(let partition, let fault): worker.failingPartitions[partition] = fault.reason
             case .partitionRecovered(let partition): worker.failingPartitions[partition] = nil
             case .answersDeleted(let partition, let time): worker.deletedAnswers[partition] = time
-            case .started, .retrying, .stockRewritten: break
+            case .stockRewritten: break
             }
             state.workers[number] = worker
         }
@@ -121,10 +172,11 @@ package final class ServiceHealth: Sendable {
 
     private func end(_ worker: inout Worker, _ number: Int) {
         worker.holdUp("\(Self.name(number)) has left its group")
+        (worker.call, worker.unassignedSince) = (nil, nil)
         steps.ended(Self.name(number))
     }
 
-    private static func name(_ worker: Int) -> String { "worker \(worker)" }
+    fileprivate static func name(_ worker: Int) -> String { "worker \(worker)" }
     private static func waiting(_ worker: Int) -> String { "\(name(worker)) waits for its share of the partitions" }
 
     private func update(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }

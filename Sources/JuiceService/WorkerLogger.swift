@@ -19,7 +19,7 @@ struct WorkerLogger {
     /// lines.
     private var dueAt: [DeadLetterReason: ContinuousClock.Instant] = [:]
     /// After this many failed attempts in a row, about five seconds with their pauses, an operator should look.
-    private static let attemptsBeforeWarning = 12
+    static let attemptsBeforeWarning = 12
 
     /// - Parameter now: the clock that spaces recurring lines.
     init(logger: Logger, configuration: ServiceConfiguration, now: @escaping () -> ContinuousClock.Instant = { .now }) {
@@ -72,10 +72,11 @@ struct WorkerLogger {
         case .partitionFailing(let partition, let fault):
             failing.insert(partition)
             var end = ""
-            if case .transaction = fault.kind {
-                end = ". It ends with its timeout, or with: \(configuration.fix(fault, of: partition))"
-            } else if case .deadly = fault.kind {
-                end = ". The last lines of these processes may say why. See docs/OPERATIONS.md#damaged-records"
+            switch fault.kind {
+            case .transaction: end = ". It ends with its timeout, or with: \(configuration.fix(fault, of: partition))"
+            case .owner: end = ". To go on: \(configuration.fix(fault, of: partition))"
+            case .deadly: end = ". The last lines of these processes may say why. See docs/OPERATIONS.md#damaged-records"
+            default: break
             }
             logger.critical(
                 "partition only fails, its commands wait and are tried again now and then: \(fault.reason)\(end)",
@@ -101,7 +102,8 @@ struct WorkerLogger {
         case .failed(let error):
             dueAt = [:]
             logDueDeadLetters()
-            logger.critical("\(error.message)")
+            // Of a right that is missing the service says what it does.
+            logger.log(level: error.subject == .right ? .debug : .critical, "\(error.message)")
         case .left:
             dueAt = [:]
             logDueDeadLetters()
@@ -132,7 +134,7 @@ struct WorkerLogger {
         let topic =
             switch fault.kind {
             case .input(let input), .deadly(let input): topics[input.topic]
-            case .journal, .answers: topics.results
+            case .journal, .answers, .owner: topics.results
             case .stock: topics.stock
             case .record(let topic): topics[topic]
             case .topic(let topic): topics[topic]
@@ -156,6 +158,9 @@ extension ServiceConfiguration {
         switch fault.kind {
         case .record, .topic, .leader, .deadly: "fix what the reason names"
         case .transaction(let topic): abortCommand(topics[topic.topic, partition], from: fault.offset ?? 0)
+        case .owner(let id):
+            "kafka-transactions.sh --bootstrap-server \(bootstrapServers) describe --transactional-id \(id) shows its state. If that is"
+                + " not a Prepare state, and stays, restart the broker that the command names as CoordinatorId"
         case .stock, .journal, .answers, .input:
             fault.anchors.isEmpty
                 ? "if a replica is intact, make its broker the leader and restart the instance; otherwise recreate the topic, as"

@@ -24,6 +24,9 @@ package final class BrokerWatch: Sendable {
         var recoveredAt: ContinuousClock.Instant?
         /// Brokers to which connections failed before the first answer of any; nil after it.
         var unreached: Set<String>? = []
+        /// When brokers that answer on other connections last closed new ones at once, and whether the log has a line about it.
+        var closings: [ContinuousClock.Instant] = []
+        var areClosingsLogged = false
     }
 
     /// How much an error says of why no broker answers.
@@ -39,18 +42,26 @@ package final class BrokerWatch: Sendable {
 
     /// How long after a recovery a failure may still stem from the outage.
     private static let recoveryWindow = Duration.seconds(2)
+    /// How many connections must be closed at once, within which time, to be called more than an accident. librdkafka logs the same
+    /// failure of a connection once in 30 s.
+    private static let (fewestClosings, closingsWindow) = (3, Duration.seconds(60))
 
     private let bootstrapServers: String
+    private let connections: Int?
     private let logger: Logger
     private let onOutage: @Sendable (String?) -> Void
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - bootstrapServers: for messages.
+    ///   - connections: how many the process may need to one broker, if that is known.
     ///   - onOutage: called with a sentence when the cluster stops answering, and whenever more is known of the reason; with nil
     ///     when it answers again. It must not block or call the watch.
-    package init(bootstrapServers: String, logger: Logger, onOutage: @escaping @Sendable (String?) -> Void = { _ in }) {
-        (self.bootstrapServers, self.logger, self.onOutage) = (bootstrapServers, logger, onOutage)
+    package init(
+        bootstrapServers: String, connections: Int? = nil, logger: Logger,
+        onOutage: @escaping @Sendable (String?) -> Void = { _ in }
+    ) {
+        (self.bootstrapServers, self.connections, self.logger, self.onOutage) = (bootstrapServers, connections, logger, onOutage)
     }
 
     /// A sentence about the outage while the cluster is known not to answer, logged or not; otherwise nil.
@@ -81,9 +92,37 @@ package final class BrokerWatch: Sendable {
     /// Whether a client should ask the cluster for something, as ``probe(_:timeout:)`` does.
     package var needsProbe: Bool { state.withLock { $0.phase != .reachable } }
 
+    /// That brokers close new connections at once although they answer on others; nil if none was closed so lately.
+    package var closings: String? { closings(at: .now) }
+
+    func closings(at now: ContinuousClock.Instant) -> String? {
+        let latest = state.withLock(\.closings).filter { now - $0 < Self.closingsWindow }
+        guard latest.count >= Self.fewestClosings else { return nil }
+        return """
+            brokers at \(bootstrapServers) close new connections at once, although they answer on others: perhaps more come from \
+            here than max.connections.per.ip or max.connections of a broker allows\
+            \(connections.map { ". This process may need \($0) to each" } ?? "")
+            """
+    }
+
+    /// A client has reported a failure of a connection, perhaps one that is never polled. Only what its log says at once counts.
+    package func noticedClosing(_ error: KafkaError, at now: ContinuousClock.Instant = .now) {
+        guard ErrorExplainer.isHangUp(error.message) else { return }
+        let isNews = state.withLock { state in
+            // Before the first answer it is most likely a wrong port or protocol.
+            guard state.unreached == nil, state.phase != .unreachable else { return false }
+            state.closings = state.closings.suffix(Self.fewestClosings - 1).filter { now - $0 < Self.closingsWindow } + [now]
+            let isAccident = state.closings.count < Self.fewestClosings
+            defer { state.areClosingsLogged = !isAccident }
+            return !isAccident && !state.areClosingsLogged
+        }
+        if isNews, let closings = closings(at: now) { logger.warning("\(closings)") }
+    }
+
     /// A client has reported an error in the background.
     package func noticed(_ error: KafkaError) {
         logger.debug("\(error)")
+        noticedClosing(error)
         let isNews = state.withLock { state in
             if state.phase == .reachable { state.phase = .suspected }
             let (weight, known) = (Weight(error), Weight(state.fault))

@@ -59,6 +59,7 @@ package final class ClientHandle {
             rd_kafka_conf_destroy(handle)
             throw .refusedConfiguration(configuration.hidingValues(in: reason.text))
         }
+        context.explainer.clientCertificateEnd.withLock { $0 = ClientCertificate.end(for: configuration) }
         (self.pointer, self.context, self.patience, self.ends) = (pointer, context, patience, ends)
         isConsumer = type == RD_KAFKA_CONSUMER
     }

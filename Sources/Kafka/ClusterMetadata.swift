@@ -51,6 +51,18 @@ public struct ClusterMetadata: Sendable {
     /// The topic of that name; nil if it does not exist or may not be described.
     public subscript(topic: String) -> Topic? { topics.first { $0.name == topic && $0.error == nil } }
 
+    /// The broker that coordinates the transactions of an id: the leader of its partition of `__transaction_state`, which must be
+    /// among the topics. Brokers choose the partition by Java's hash of the id.
+    package func transactionCoordinator(of id: String) -> Int32? {
+        guard let partitions = self[Self.transactionState]?.partitions, !partitions.isEmpty else { return nil }
+        let hash = id.utf16.reduce(Int32(0)) { $0 &* 31 &+ Int32($1) }
+        let number = (hash == .min ? 0 : abs(hash)) % Int32(clamping: partitions.count)
+        return partitions.first { $0.number == number }?.leader
+    }
+
+    /// The topic in which brokers keep transactions.
+    package static let transactionState = "__transaction_state"
+
     /// Adds the settings of topics, by their names.
     package mutating func add(settings: [String: [String: String]]) {
         for index in topics.indices { topics[index].settings = settings[topics[index].name] ?? topics[index].settings }

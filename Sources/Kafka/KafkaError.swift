@@ -1,4 +1,5 @@
 import CRdKafka
+import Foundation
 import Synchronization
 
 /// An error of a Kafka client, and what to do about it.
@@ -242,6 +243,8 @@ extension KafkaError.Code {
     package static let autoOffsetReset = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
     package static let offsetOutOfRange = Self(RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
     package static let badMessage = Self(RD_KAFKA_RESP_ERR__BAD_MSG)
+    /// librdkafka cannot read what a broker answers.
+    package static let unparsable = Self(RD_KAFKA_RESP_ERR__UNDERFLOW)
     package static let badCompression = Self(RD_KAFKA_RESP_ERR__BAD_COMPRESSION)
 
     package static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
@@ -267,13 +270,17 @@ final class ErrorExplainer: Sendable {
     private let certificate = Mutex<String?>(nil)
     private let partition = Mutex<String?>(nil)
     private let session = Atomic(false)
+    /// When the client's own certificate expires, if that is known.
+    let clientCertificateEnd = Mutex<Date?>(nil)
 
     var sessionTimedOut: Bool { session.load(ordering: .acquiring) }
 
     /// - Returns: why a connection could not be made, if the line says so.
     func observe(facility: String, line: String) -> KafkaError? {
         if facility == "SESSTMOUT" { session.store(true, ordering: .releasing) }
-        if facility == "FAIL", let match = line.firstMatch(of: /\]: (.*: (Connect to .* failed|Failed to resolve .*):.*)/) {
+        let noConnection =
+            /\]: (.*: (?:Connect to .* failed:|Failed to resolve .*:|Disconnected .*(?:ApiVersion|APIVERSION)|.* unexpected eof).*)/
+        if facility == "FAIL", let match = line.firstMatch(of: noConnection) {
             return explained(KafkaError(code: .transport, message: String(match.1)))
         }
         // The broker also names partitions that it did not try to add because of that one.
@@ -307,6 +314,12 @@ final class ErrorExplainer: Sendable {
         let plainListener = "perhaps the listener does not speak TLS (see security.protocol)"
         if text.contains("certificate verify failed"), let fault = certificate.withLock(\.self) { return (.ssl, fault) }
         if text.contains(/alert (bad )?certificate|alert unknown ca/) {
+            if let end = clientCertificateEnd.withLock(\.self), end < .now {
+                let time = end.formatted(.iso8601)
+                return (
+                    .ssl, "the client certificate that this process has loaded expired at \(time) (see ssl.certificate.location)"
+                )
+            }
             return (
                 .ssl,
                 "the broker wants another client certificate, or one at all (see ssl.certificate.location and ssl.key.location)"
@@ -314,7 +327,7 @@ final class ErrorExplainer: Sendable {
         }
         if text.contains("wrong version number") { return (.ssl, "the listener does not speak TLS (see security.protocol)") }
         if text.contains("unexpected eof"), text.contains("handshake failed") || state.contains("SSL_HANDSHAKE") {
-            return (.transport, "hung up during the TLS handshake; \(plainListener)")
+            return (.transport, "\(Self.hangUps[1]); \(plainListener)")
         }
         // A connection that breaks during authentication is not a refusal.
         if code == .authentication, text.contains(/Sasl\w+Request failed: Local:/) { return (.transport, text) }
@@ -332,9 +345,9 @@ final class ErrorExplainer: Sendable {
             default: return (.transport, "what answers is not Kafka")
             }
         }
-        if text.hasPrefix("Disconnected while requesting ApiVersion") {
+        if text.hasPrefix("Disconnected while requesting ApiVersion") || text == "Disconnected" && state.contains("APIVERSION") {
             let tls = text.contains("SSL listener") ? "the listener speaks TLS (see security.protocol), or " : ""
-            return (.transport, "hung up at the first request; perhaps \(tls)it is not a Kafka port")
+            return (.transport, "\(Self.hangUps[0]); perhaps \(tls)it is not a Kafka port")
         }
         if text.contains("might require SASL") {
             return (.transport, "hung up at once; perhaps the listener wants SASL (see security.protocol)")
@@ -351,6 +364,10 @@ final class ErrorExplainer: Sendable {
 
     static let silence = "nothing comes back (it hangs, a firewall drops it, or it is not a Kafka port)"
     static let breakdown = "the connection broke"
+    private static let hangUps = ["hung up at the first request", "hung up during the TLS handshake"]
+
+    /// Whether a broker closed a connection right after it was made.
+    static func isHangUp(_ reason: String) -> Bool { hangUps.contains { reason.hasPrefix($0) } }
 
     /// Whether such a reason may only be how a broker's end looks like in its last moment, so that a better one follows.
     static func isSymptom(_ reason: String) -> Bool { reason == silence || reason == breakdown || reason.hasPrefix("hung up") }

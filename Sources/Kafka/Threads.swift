@@ -7,19 +7,23 @@ import Synchronization
 package enum DedicatedThread {
     /// Runs `work` once for each name, on threads of these names, until all have ended. If one fails, the others are asked to stop.
     ///
-    /// Some of librdkafka's calls wait for a broker whatever their timeout. Work that has not ended `stopTimeout` after the request
-    /// to stop is abandoned: the process is about to end.
+    /// Some of librdkafka's calls wait for a broker whatever their timeout. Work that has not ended when the time after a request
+    /// is over is abandoned: the process is about to end.
+    ///
+    /// - Parameter limits: requests, and how long the work may go on after each.
     /// - Returns: the results of those that ended in time.
     /// - Throws: the error of the first that failed.
     package static func runAll<Success: Sendable>(
-        _ names: [String], until stop: StopSignal, stopTimeout: Duration,
+        _ names: [String], until stop: StopSignal, limits: [(request: StopSignal, time: Duration)],
         _ work: @escaping @Sendable (_ index: Int) throws -> Success
     ) async throws -> [Success] {
         let (ends, end) = AsyncStream.makeStream(of: Result<Success, any Error>.self)
-        stop.onRequest {
-            Task.detached {
-                try? await Task.sleep(for: stopTimeout)
-                end.finish()
+        for (request, time) in limits {
+            request.onRequest {
+                Task.detached {
+                    try? await Task.sleep(for: time)
+                    end.finish()
+                }
             }
         }
         for (index, name) in names.enumerated() { start(name) { end.yield(Result { try work(index) }) } }
@@ -91,7 +95,10 @@ package final class ThreadWatchdog: Sendable {
 
     package init() {}
 
-    /// A thread has made a step, or is about to make its first.
+    /// A thread of this name begins, perhaps not the first.
+    package func began(_ thread: String) { steps.withLock { $0[thread] = .some(.now) } }
+
+    /// A thread has made a step.
     package func stepped(_ thread: String, now: ContinuousClock.Instant = .now) {
         steps.withLock { if $0[thread] != .some(nil) { $0[thread] = now } }
     }

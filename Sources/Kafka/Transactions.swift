@@ -387,6 +387,10 @@ private final class TransactionalProducer {
             undecidedSince = since
             isUndecided = decisionTimeout.map { .now - since > $0 } ?? false
         }
+        // librdkafka's own says what the application should do next.
+        guard error.code != .timedOut else {
+            return error.with(\.message, "no coordinator has handed over the transactional id \(transactionalID)")
+        }
         return handle.explained(error)
     }
 

@@ -48,7 +48,10 @@ struct ChangelogReading {
         let now = log.now
         if !batch.records.isEmpty || readAt == nil { readAt = now }
         if let readAt, now - readAt > Self.longestWait {
-            throw LogError(.startOver, "results or stock do not reach as far as they did a moment ago")
+            // Or they end before that now, which the next takeover finds by asking.
+            let places = unread.map { "\($0.topic) [\($0.partition)] before offset \($0.offsets.upperBound)" }
+            throw LogError(
+                .startOver, "brokers have sent nothing of \(places.joined(separator: ", ")) for \(Self.longestWait / 1000) s")
         }
         var rest = batch.records[...]
         while let first = rest.first {

@@ -168,6 +168,8 @@ package struct LogError: Error, Equatable {
         case connection
         /// A setting of this process, which the brokers refuse.
         case setting
+        /// A right, which this process lacks.
+        case right
     }
 
     package let remedy: Remedy

@@ -128,8 +128,9 @@ final class Takeover {
             stage = .deciding(since: now)
             // One of these may still write.
             return leaveOut { target in
-                guard !undecided.isDisjoint(with: target.tail.owners.suspects) else { return nil }
-                return PartitionFault(.journal, "the transaction of its former owner cannot be ended now")
+                guard let id = undecided.intersection(target.tail.owners.suspects).min() else { return nil }
+                return PartitionFault(
+                    .owner(id: id), "the transaction of its former owner, under the id \(id), cannot be ended now")
             }
         case .deciding(let since):
             // Brokers end the transactions of former owners within a moment. A partition with another program's cannot be read to

@@ -55,6 +55,8 @@ package struct PartitionFault: Error, Equatable {
         case leader(topic: String)
         /// Another program's transaction in this topic, which stays open.
         case transaction(ChangelogTopic)
+        /// The transactional id of a former owner, whose transaction the coordinator cannot end.
+        case owner(id: String)
     }
 
     package let kind: Kind

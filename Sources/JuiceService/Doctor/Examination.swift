@@ -62,6 +62,8 @@ package struct Examination: Sendable, Encodable {
     package var topics: [ClusterMetadata.Topic] = []
     /// What exactly-once processing rests on. The embedded broker has no such properties.
     package var proof: [BrokerProof] = []
+    /// Those of Kafka's that do not exist although they are needed: brokers create them at the first request, if they can.
+    package var missingTopics: [InternalTopic] = []
     package var problems: [TopicCheck.Problem] = []
     package var warnings: [TopicCheck.Problem] = []
     package var group: ConsumerGroup?
@@ -76,6 +78,37 @@ package struct Examination: Sendable, Encodable {
     package var time: Date
 
     package init(time: Date) { self.time = time }
+
+    /// A topic of Kafka's own: if it cannot be written, no transaction is committed.
+    package enum InternalTopic: String, CaseIterable, Sendable, Encodable {
+        case groups = "__consumer_offsets"
+        case transactions = "__transaction_state"
+
+        /// The brokers' setting that says how many replicas it gets. It is not created before there are as many brokers.
+        var replicationFactor: String {
+            self == .groups ? "offsets.topic.replication.factor" : "transaction.state.log.replication.factor"
+        }
+    }
+
+    /// What keeps brokers from coordinating groups and transactions; nil if this client sees nothing. For those who wait for a
+    /// coordinator: before it is first asked for, there is none.
+    static func hindrance(_ configuration: ServiceConfiguration, _ admin: Admin, timeout: Duration) -> Finding? {
+        let names = InternalTopic.allCases.map(\.rawValue)
+        guard var metadata = try? admin.metadata(topics: names, timeout: timeout) else { return nil }
+        let existing = names.filter { metadata[$0] != nil }
+        if !existing.isEmpty, let settings = try? admin.configurations(ofTopics: existing, timeout: timeout) {
+            metadata.add(settings: settings)
+        }
+        var seen = Examination(time: .now)
+        seen.see(metadata)
+        return seen.findings(configuration).first { $0.severity == .unavailable }
+    }
+
+    fileprivate mutating func see(_ metadata: ClusterMetadata) {
+        brokers = metadata.brokers.sorted { $0.id < $1.id }
+        topics = metadata.topics.filter { $0.error == nil }
+        missingTopics = metadata.topics.filter { $0.error?.code.isMissing ?? false }.compactMap { InternalTopic(rawValue: $0.name) }
+    }
 
     /// The inputs of the partitions of which something is known.
     var inputs: [Input] { partitions.filter(\.isServed).flatMap(\.inputs) }
@@ -102,8 +135,9 @@ package final class Examiner {
     private let deadline: ContinuousClock.Instant
     private var seen = Examination(time: .now)
 
-    /// Where brokers keep groups and transactions: if these cannot be written, no transaction is committed.
-    private static let internalTopics = ["__consumer_offsets", "__transaction_state"]
+    private static let internalTopics = Examination.InternalTopic.allCases.map(\.rawValue)
+    /// A broker's settings, if it describes them.
+    private var settings: [String: String] = [:]
 
     /// - Parameters:
     ///   - admin: has reached a broker.
@@ -139,6 +173,10 @@ package final class Examiner {
                     }
                     if group == configuration.group { seen.group = description } else { seen.otherGroups[group] = description }
                 }
+            }
+            let (members, brokers) = (seen.group?.members.count ?? 0, seen.brokers.count)
+            seen.missingTopics.removeAll { topic in
+                members == 0 && settings[topic.replicationFactor].flatMap(Int.init) ?? 1 <= brokers
             }
             if configuration.isRehearsal, topics.all.allSatisfy({ cluster[$0] != nil }) { tryToWrite() }
             seen.problems += seen.proof.problems
@@ -183,13 +221,12 @@ package final class Examiner {
             try admin.metadata(topics: names, timeout: timeout)
         }
         guard let metadata else { return nil }
-        seen.brokers = metadata.brokers.sorted { $0.id < $1.id }
-        seen.topics = metadata.topics.filter { $0.error == nil }
+        seen.see(metadata)
         guard configuration.capabilities.managesTopics else { return metadata }
         let end = ContinuousClock.now + step
         for broker in seen.brokers {
             do throws(KafkaError) {
-                _ = try admin.configuration(ofBroker: broker.id, timeout: max(.milliseconds(500), end - .now))
+                settings = try admin.configuration(ofBroker: broker.id, timeout: max(.milliseconds(500), end - .now))
             } catch {
                 // An error from a broker is an answer, too: a right is missing.
                 guard !error.code.isFromBroker else { continue }
@@ -245,7 +282,7 @@ package final class Examiner {
                 seen.proof = try trial.run() + seen.proof
                 return trial
             }
-        } catch { return addUnusable(.deadLetters, "written or read", error) }
+        } catch { return addUnusable(.deadLetters, error, use: "written or read") }
         // Only where aborted records are hidden: in an input, each that is seen is a command or a dead letter.
         guard seen.proof.allSatisfy({ $0.fault == nil }) else { return }
         for topic in InputTopic.allCases.map(\.topic) {
@@ -268,7 +305,7 @@ package final class Examiner {
         }
     }
 
-    private func addUnusable(_ topic: Topic, _ use: String = "written", _ error: KafkaError) {
+    private func addUnusable(_ topic: Topic, _ error: KafkaError, use: String = "written") {
         let fix = "grant what it needs, or correct the setting"
         seen.problems.append(.init("\(topics[topic]) cannot be \(use): \(error.advised)", fix: fix))
     }

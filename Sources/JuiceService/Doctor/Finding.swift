@@ -91,6 +91,13 @@ private struct Diagnosis {
         }
         let lost = Set(copies.flatMap(\.partition.replicas)).subtracting(alive).sorted()
         let fix = lost.isEmpty ? "look at the brokers' logs" : "start \(list("broker", lost)) again"
+        for topic in seen.missingTopics {
+            add(
+                .unavailable,
+                "brokers have not created \(topic.rawValue), in which they keep \(topic), so no command is answered. They wait for as"
+                    + " many brokers as \(topic.replicationFactor) says; there \(alive.count == 1 ? "is" : "are") \(alive.count)",
+                fix: "start more brokers, or lower that setting of all brokers and restart them")
+        }
         if let names = names(where: { $0.partition.leader == nil }) {
             add(.unavailable, "no leader, so nothing is read or written: \(names)", fix: fix)
         }
@@ -99,7 +106,12 @@ private struct Diagnosis {
             return partition.leader != nil && partition.inSyncReplicas.count < least
         }
         if let unwritable {
-            add(.unavailable, "fewer in-sync replicas than min.insync.replicas, so nothing is written: \(unwritable)", fix: fix)
+            add(
+                .unavailable, "fewer in-sync replicas than min.insync.replicas, so nothing is written: \(unwritable)",
+                fix: lost.isEmpty
+                    ? "\(fix). If there are too few replicas, add some, or lower min.insync.replicas of the topic; Kafka's own got"
+                        + " theirs from the brokers' transaction.state.log.min.isr or min.insync.replicas"
+                    : fix)
         }
         if !lost.isEmpty {
             add(

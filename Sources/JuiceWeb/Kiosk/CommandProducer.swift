@@ -56,15 +56,15 @@ final class CommandProducer: Sendable {
     ///
     /// - Throws: `KafkaError` if librdkafka rejects the configuration.
     func run(until stop: StopSignal, steps: ThreadWatchdog) throws {
-        var producer = try producer()
+        var (producer, generation) = (try producer(), configuration.credentials.generation)
         while !stop.isRequested {
             steps.stepped("the sender of orders")
             // With nothing in flight there are no delivery reports to poll for.
             if state.withLock({ $0.inFlight }) == 0 { _ = wake.wait(timeout: .now() + .milliseconds(100)) }
             for (command, sender) in takeWaiting() { send(command, with: producer, sender) }
             producer.poll(timeout: .milliseconds(5))
-            guard state.withLock({ $0.isBroken }) else { continue }
-            producer = try self.producer()
+            guard state.withLock({ $0.isBroken }) || generation != configuration.credentials.generation else { continue }
+            (producer, generation) = (try self.producer(), configuration.credentials.generation)
             state.withLock { $0.isBroken = false }
         }
         state.withLock { $0.isClosed = true }
@@ -73,7 +73,9 @@ final class CommandProducer: Sendable {
     }
 
     private func producer() throws(KafkaError) -> Producer {
-        try Producer(configuration: configuration.orders, hooks: ClientHooks(logger: logger, logCeiling: .debug))
+        try Producer(
+            configuration: configuration.orders.merging(configuration.credentials.properties),
+            hooks: ClientHooks(logger: logger, logCeiling: .debug))
     }
 
     private func takeWaiting() -> [(PostedCommand, Sender)] {

@@ -39,7 +39,8 @@ struct KafkaFeed {
     }
 
     private func readTopics(from nextAnswers: inout [TopicPartition: Offset]) throws(KafkaError) {
-        let consumer = try Consumer(configuration: configuration.feed, hooks: ClientHooks(logger: logger, logCeiling: .debug))
+        let generation = configuration.credentials.generation
+        let consumer = try consumer(ClientHooks(logger: logger, logCeiling: .debug))
         let topics = configuration.topics
         let partitions = try consumer.partitions(of: [topics.results, topics.stock], timeout: Self.callTimeout)
         let logs = try consumer.watermarks(of: partitions, timeout: Self.callTimeout)
@@ -80,13 +81,17 @@ struct KafkaFeed {
             }
             nextAnswers = reader.positions.filter { $0.key.topic == topics.results }
             hub.apply(events)
-            if isRestored, !hub.connection.isRestored { return }
+            if isRestored && !hub.connection.isRestored || generation != configuration.credentials.generation { return }
             if !isRestored, reader.hasReached(stockEnds) {
                 isRestored = true
                 hub.update { $0.connection.isRestored = true }
                 logger.notice("the stock of all stores is read")
             }
         }
+    }
+
+    private func consumer(_ hooks: ClientHooks) throws(KafkaError) -> Consumer {
+        try Consumer(configuration: configuration.feed.merging(configuration.credentials.properties), hooks: hooks)
     }
 
     /// Probes the brokers every second until the stop is requested. Needs a thread of its own.
@@ -97,12 +102,16 @@ struct KafkaFeed {
     func watchBrokers() throws {
         let brokers = BrokerWatch(bootstrapServers: configuration.feed["bootstrap.servers"] ?? "", logger: logger)
         let hooks = ClientHooks(logger: logger, logCeiling: .debug, onError: brokers.noticed)
-        let consumer = try Consumer(configuration: configuration.feed, hooks: hooks)
+        var consumer = try consumer(hooks)
         var restoringRounds = 0
         while !stop.isRequested {
             steps.stepped("the watch over brokers")
             let isReached = brokers.probe(consumer, timeout: Self.callTimeout)
             var failure = isReached ? brokers.lastFailure : brokers.reason
+            if let fault = brokers.fault, fault.code.isRefusal, configuration.credentials.reload() {
+                logger.warning("making all Kafka clients anew: \(Credentials.change): \(fault.message)")
+                consumer = try self.consumer(hooks)
+            }
             do throws(KafkaError) {
                 if isReached { _ = try consumer.partitions(of: configuration.topics.all, timeout: Self.callTimeout) }
             } catch  where error.code.isMissing {

@@ -67,7 +67,7 @@ package struct Kiosk: Service {
         ]
         try await withTaskCancellationOrGracefulShutdownHandler {
             // They end within seconds.
-            _ = try await DedicatedThread.runAll(threads.map(\.name), until: stop, stopTimeout: .seconds(10)) { number in
+            _ = try await DedicatedThread.runAll(threads.map(\.name), until: stop, limits: [(stop, .seconds(10))]) { number in
                 try threads[number].work()
             }
         } onCancelOrGracefulShutdown: {

@@ -9,6 +9,8 @@ package struct KioskConfiguration: Sendable {
     package var feed: KafkaConfiguration
     /// The properties of the producer of commands: idempotent, and partitioned by store.
     package var orders: KafkaConfiguration
+    /// What both authenticate with. It precedes their own properties.
+    package var credentials = Credentials([:])
     package var topics: TopicNames
     /// The menu on the page; it must be the service's.
     var menu: Menu

@@ -107,6 +107,7 @@ struct KioskCommand: AsyncParsableCommand {
         var plan = try KioskPlan(clients, options, menu: menu, stores: stores, staffSecrets: secrets)
         (plan.configuration.takesAnyStore, plan.configuration.language) = (anyStore, language)
         (plan.configuration.duplicateWindow, plan.adminAddress) = (duplicateWindow, adminHttp)
+        plan.configuration.credentials = Credentials(clients.properties, source: kafka.rereading)
         return plan
     }
 }

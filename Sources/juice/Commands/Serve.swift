@@ -89,8 +89,8 @@ struct ServeCommand: AsyncParsableCommand {
             names: configuration.topics, partitionCount: options.topics.count,
             replicationFactor: options.topics.replicationFactor)
         let service = OrderService(
-            configuration: configuration, topicPlan: creates ? topicPlan : nil, health: health, metrics: metrics?.registry,
-            logger: logger)
+            configuration: configuration, rereading: options.kafka.rereading, topicPlan: creates ? topicPlan : nil, health: health,
+            metrics: metrics?.registry, logger: logger)
         var services: [any Service] = [service]
         if let http = options.http, let metrics {
             let server = metrics.server(
@@ -164,7 +164,7 @@ extension Failure {
                 return
             }
             self.init(.configuration, problem.fault, hint: "fix it with: \(problem.fix)")
-        case .failed(let reason): self.init(.software, reason)
+        case .passing(let reason), .failed(let reason): self.init(.software, reason)
         }
     }
 }

@@ -29,6 +29,13 @@ struct KafkaOptions: ParsableArguments {
     var kafkaProperty: [String] = []
     @Option("A file of such properties, one per line; it may contain passwords.", .file) var kafkaPropertyFile: String?
     @OptionGroup var general: GeneralOptions
+
+    /// Reads the properties again, since passwords may be renewed; nil if they came through a pipe, which is read only once.
+    var rereading: (@Sendable () throws -> [String: String])? {
+        var status = stat()
+        if let kafkaPropertyFile, stat(kafkaPropertyFile, &status) != 0 || status.st_mode & S_IFMT != S_IFREG { return nil }
+        return { [self] in try KafkaProperties.read(self) }
+    }
 }
 
 /// The options of commands that ask brokers something and end.

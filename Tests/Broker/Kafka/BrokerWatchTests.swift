@@ -52,6 +52,28 @@ import Testing
         #expect(watch.needsProbe == needsProbe, "\(rule)")
     }
 
+    /// A wrong port looks the same before the first answer, and a single failure is an accident.
+    @Test func connectionsThatAreClosedAtOnceAreSaidWhileBrokersAnswer() {
+        let recorder = LogRecorder()
+        let watch = BrokerWatch(bootstrapServers: "broker:9092", connections: 23, logger: recorder.makeLogger())
+        let start = ContinuousClock.now
+        func close(after seconds: Int) {
+            let error = KafkaError(code: .transport, message: "hung up at the first request; perhaps it is not a Kafka port")
+            watch.noticedClosing(error, at: start + .seconds(seconds))
+        }
+        for _ in 0..<5 { close(after: 0) }
+        watch.reached()
+        for seconds in [0, 50, 100, 150] { close(after: seconds) }
+        #expect(recorder.all.isEmpty && watch.closings(at: start + .seconds(150)) == nil)
+        watch.noticedClosing(KafkaError(code: .transport, message: "connection refused"), at: start + .seconds(151))
+        #expect(recorder.all.isEmpty)
+        for _ in 0..<3 { close(after: 155) }
+        let text = watch.closings(at: start + .seconds(156)) ?? ""
+        #expect(text.contains("max.connections.per.ip") && text.hasSuffix("may need 23 to each"))
+        #expect(recorder.all == ["warning \(text)"])
+        #expect(watch.closings(at: start + .seconds(216)) == nil)
+    }
+
     @Test func aBrokerOfSeveralIsNamed() {
         let watch = BrokerWatch(bootstrapServers: "a:1,b:2", logger: .quiet)
         // The other one may answer.

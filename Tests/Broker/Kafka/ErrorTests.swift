@@ -1,4 +1,5 @@
 import CRdKafka
+import Foundation
 import Logging
 import Testing
 
@@ -142,6 +143,7 @@ import Testing
     @Test(arguments: [
         (KafkaError.Code.transport, "Receive failed: SSL routines::sslv3 alert bad certificate", KafkaError.Code.ssl, "ssl.cert"),
         (.transport, "SSL handshake failed: SSL routines::tlsv1 alert unknown ca", .ssl, "ssl.certificate.location"),
+        (.transport, "Disconnected (after 0ms in state APIVERSION_QUERY)", .transport, "hung up at the first request"),
         (.transport, "SSL handshake failed: SSL routines::wrong version number", .ssl, "(see security.protocol)"),
         (.ssl, "SSL handshake failed: SSL routines::unexpected eof while reading", .transport, "(see security.protocol)"),
         (.ssl, "error:0A000126:SSL routines::unexpected eof while reading (after 16ms in state SSL_HANDSHAKE)", .transport, "TLS"),
@@ -201,6 +203,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [(-1.0, "that this process has loaded expired at "), (1, "the broker wants another client certificate")])
+    func aClientCertificateThatHasExpiredIsSaid(age: Double, reason: String) {
+        explainer.clientCertificateEnd.withLock { $0 = .now + age * 3_600 }
+        let error = explainer.explained(
+            KafkaError(code: .transport, message: "kafka:9093/1: Receive failed: SSL routines::tlsv13 alert certificate required"))
+        #expect(error.message.contains(reason))
+        #expect(error.code == .ssl)
+    }
+
     @Test(arguments: ["1/1 brokers are down", "topic orders: Broker: Unknown topic", "Local: Timed out"])
     func whatIsOfNoConnectionIsLeftAlone(message: String) {
         let error = explainer.explained(KafkaError(code: .allBrokersDown, message: message))
@@ -215,6 +226,10 @@ import Testing
             (
                 "FAIL", "Failed to resolve 'nowhere:1': Name or service not known (after 2ms in state CONNECT)",
                 "the name is not resolved (Name or service not known)"
+            ),
+            (
+                "FAIL", "Disconnected while requesting ApiVersion: might be caused by broker version < 0.10",
+                "hung up at the first request; perhaps it is not a Kafka port"
             ),
             ("FAIL", "Disconnected (after 4ms in state UP)", nil), ("BRKMAIN", "Connect to x failed: y", nil),
         ] as [(String, String, String?)])

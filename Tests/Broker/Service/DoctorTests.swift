@@ -90,6 +90,18 @@ import Testing
         ) {
             $0.topics[5].settings = ["min.insync.replicas": "4"]
         },
+        Case(
+            "a coordinator that cannot be made",
+            [
+                (
+                    69,
+                    "brokers have not created __transaction_state, in which they keep transactions, so no command is answered."
+                        + " They wait for as many brokers as transaction.state.log.replication.factor says; there are 3"
+                )
+            ]
+        ) {
+            $0.missingTopics = [.transactions]
+        },
         Case("a broker that leads nothing does not answer", [(1, "broker 3 at kafka3:9092 does not answer this machine (hung)")]) {
             $0.silence["kafka3:9092"] = "hung"
         },

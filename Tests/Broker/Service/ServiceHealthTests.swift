@@ -83,6 +83,55 @@ import Testing
         #expect(health.warnings.isEmpty)
     }
 
+    /// What a worker waits for longest, by events and seconds after the start.
+    @Test func aSilenceIsMeasuredWhileBrokersAnswer() {
+        let health = ServiceHealth()
+        let start = ContinuousClock.now
+        func silence(since seconds: Int = 0, at now: Int) -> (worker: Int, call: String?, seconds: Int64)? {
+            health.longestSilence(since: start + .seconds(seconds), at: start + .seconds(now)).map {
+                ($0.worker, $0.call, ($0.time + .milliseconds(500)).components.seconds)
+            }
+        }
+        #expect(silence(at: 100) == nil, "nothing runs yet")
+        health.started(workers: 2)
+        health.record(.assigned([0]), ofWorker: 0)
+        #expect(silence(at: 100) ?? (9, nil, 9) == (1, nil, 100))
+        #expect(silence(since: 90, at: 100) ?? (9, nil, 9) == (1, nil, 10), "an outage does not count")
+        health.record(.assigned([]), ofWorker: 1)
+        #expect(silence(at: 100) == nil)
+        health.record(.retrying(Self.error, attempt: 1), ofWorker: 0)
+        #expect(silence(at: 100) ?? (9, nil, 9) == (0, "a test", 100))
+        health.answered(worker: 0)
+        #expect(silence(at: 100) == nil)
+        health.record(.revoked, ofWorker: 1)
+        #expect(silence(at: 100) ?? (9, nil, 9) == (1, nil, 100))
+        health.ended()
+        #expect(silence(at: 100) == nil)
+    }
+
+    @Test func itSaysWhatItReallyWaitsFor() {
+        let health = ServiceHealth()
+        health.started(workers: 1)
+        for attempt in 1...WorkerLogger.attemptsBeforeWarning {
+            health.record(.retrying(Self.error, attempt: attempt), ofWorker: 0)
+        }
+        #expect(health.readiness == ["worker 0 tries again: a test"])
+        health.setHindrance("no coordinator")
+        #expect(health.readiness == ["no coordinator", "worker 0 tries again: a test"])
+        health.record(.started, ofWorker: 0)
+        #expect(health.readiness == ["no coordinator", "worker 0 waits for its share of the partitions"])
+        health.record(Self.restored, ofWorker: 0)
+        #expect(health.readiness.isEmpty, "whoever works is not hindered")
+        health.ended()
+        health.renewing("a right is missing")
+        #expect(health.readiness == ["all Kafka clients are made anew: a right is missing"])
+        health.started(workers: 1)
+        health.record(Self.restored, ofWorker: 0)
+        #expect(health.readiness.isEmpty)
+        let late = ContinuousClock.now + ThreadWatchdog.longestStep + .seconds(1)
+        #expect(health.liveness(at: late).count == 1, "it is watched again")
+    }
+
     @Test func anOutageIsToldWhileItLasts() {
         let health = ServiceHealth()
         let outage = "no Kafka broker answers at kafka:9092"

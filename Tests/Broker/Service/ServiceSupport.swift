@@ -82,6 +82,8 @@ struct TestCluster: Sendable {
     func impatientConfiguration(_ properties: [String: String] = [:]) -> ServiceConfiguration {
         var configuration = serviceConfiguration()
         configuration.kafkaProperties = ["heartbeat.interval.ms": "200", "session.timeout.ms": "3500"].merging(properties) { $1 }
+        // The first denial ends it.
+        configuration.denialPatience = .zero
         return configuration
     }
 

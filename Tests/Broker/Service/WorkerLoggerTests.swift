@@ -52,6 +52,14 @@ import Testing
         #expect(recorder.all == logged)
     }
 
+    @Test func anIDWhoseTransactionCannotBeEndedComesWithTheCommandThatShowsIt() {
+        var log = makeLog()
+        log.log(.partitionFailing(3, PartitionFault(.owner(id: "juice/i/0/1/2"), "a reason")))
+        let line = recorder.all.first ?? ""
+        #expect(line.hasPrefix("critical partition only fails") && line.hasSuffix("partition=3 topic=juice.results"))
+        #expect(line.contains(" describe --transactional-id juice/i/0/1/2 "))
+    }
+
     @Test(arguments: [WorkerEvent.left, .failed(LogError(.stop, "a test"))])
     func whatWasHeldBackIsToldAtTheEnd(end: WorkerEvent) {
         var log = makeLog()

@@ -1,0 +1,60 @@
+import Foundation
+import Logging
+import Synchronization
+
+/// What clients authenticate with, and where it comes from.
+///
+/// Certificates and passwords are renewed on disk while a process runs. librdkafka reads them only when it creates a client, and
+/// brokers check them only when a connection is made. So their owner calls ``reload()`` once a broker has refused a client.
+package final class Credentials: Sendable {
+    private struct Loaded: Equatable {
+        let properties: [String: String]
+        /// Hashes of the files that properties name, such as `ssl.certificate.location`.
+        let files: [String: Int]
+
+        init(_ properties: [String: String]) {
+            self.properties = properties
+            // `Data` hashes only its first 80 bytes, which many certificates share.
+            files = properties.filter { $0.key.hasSuffix(".location") }.mapValues {
+                FileManager.default.contents(atPath: $0).map { Array($0).hashValue } ?? 0
+            }
+        }
+    }
+
+    private let source: (@Sendable () throws -> [String: String])?
+    private let loaded: Mutex<Loaded>
+    private let changes = Atomic(0)
+
+    /// - Parameters:
+    ///   - properties: those of the clients.
+    ///   - source: reads them again from where they came from; nil if only the files that they name may change.
+    package init(_ properties: [String: String], source: (@Sendable () throws -> [String: String])? = nil) {
+        self.source = source
+        loaded = Mutex(Loaded(properties))
+    }
+
+    /// The properties for new clients.
+    package var properties: [String: String] { loaded.withLock(\.properties) }
+
+    /// How often they have changed. Who owns a client makes a new one when this does.
+    package var generation: Int { changes.load(ordering: .acquiring) }
+
+    /// Why clients are made anew after a change.
+    package static let change = "certificates or passwords on disk have changed, and those in memory are refused"
+
+    /// Reads properties and files again.
+    ///
+    /// - Returns: whether they have changed, and librdkafka takes them: a file may be half-written, or lack its key.
+    package func reload() -> Bool {
+        guard let found = try? source.map({ try $0() }) ?? properties else { return false }
+        let now = Loaded(found)
+        var silent = Logger(label: "credentials") { _ in SwiftLogNoOpLogHandler() }
+        silent.logLevel = .critical
+        guard loaded.withLock({ $0 != now }),
+            (try? Admin(configuration: KafkaConfiguration(found), hooks: ClientHooks(logger: silent))) != nil
+        else { return false }
+        loaded.withLock { $0 = now }
+        changes.add(1, ordering: .releasing)
+        return true
+    }
+}

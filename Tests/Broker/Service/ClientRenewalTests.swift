@@ -1,0 +1,81 @@
+import FaultyNetwork
+import Kafka
+import TestSupport
+import Testing
+
+@testable import JuiceService
+
+/// What heals by itself within a minute ends no service: it makes its clients anew, in the same process.
+@Suite(.concurrencyLimited) struct ClientRenewalTests {
+    // MARK: - A right that is missing
+
+    @Test func aMissingRightIsWaitedForAMinuteAtGrowingIntervals() {
+        var patience = DenialPatience()
+        let start = ContinuousClock.now
+        var (now, pauses) = (start, [Duration]())
+        while let pause = patience.pause(at: now) {
+            pauses.append(pause)
+            now += pause + .seconds(2)
+        }
+        #expect(pauses.first == .milliseconds(500))
+        #expect(pauses.last == .seconds(4))
+        #expect(zip(pauses, pauses.dropFirst()).allSatisfy { $0 <= $1 })
+        #expect(now - start >= .seconds(60) && now - start <= .seconds(70))
+    }
+
+    /// A denial long after the last one is another case.
+    @Test func aRightThatWasThereInBetweenIsWaitedForAgain() {
+        var patience = DenialPatience()
+        let start = ContinuousClock.now
+        for time in stride(from: 0, to: 60, by: 10) { #expect(patience.pause(at: start + .seconds(time)) != nil) }
+        #expect(patience.pause(at: start + .seconds(60)) == nil)
+        #expect(patience.pause(at: start + .seconds(81)) == .milliseconds(500))
+        #expect(patience.pause(at: start + .seconds(82)) == .seconds(1))
+        patience.granted()
+        #expect(patience.pause(at: start + .seconds(83)) == .milliseconds(500))
+    }
+
+    /// Of what a service does, and of the errors with which brokers deny it.
+    private static let denials: [(EmbeddedBroker.Request, KafkaError.Code)] = [
+        (.initProducerID, .transactionalIDAuthorizationFailed), (.joinGroup, .groupAuthorizationFailed),
+        (.addPartitionsToTransaction, .topicAuthorizationFailed),
+    ]
+
+    @Test(arguments: denials) func aRightThatIsMissingForAMomentEndsNothing(
+        request: EmbeddedBroker.Request, code: KafkaError.Code
+    ) async throws {
+        let cluster = try await TestCluster.embedded { cluster in try cluster.leaveSomeStock() }
+        cluster.broker.fail(next: request, with: [code])
+        var configuration = cluster.impatientConfiguration()
+        configuration.denialPatience = .seconds(60)
+        let recorder = LogRecorder()
+        try await withRunningService(configuration, logger: recorder.makeLogger()) { events in
+            let till = try Till(cluster)
+            let order = try till.order()
+            #expect(wait { recorder.all.contains { $0.contains(code.name) } })
+            #expect(wait { events.committed.reduce(0) { $0 + $1.commands } == 1 }, "\(recorder.all)")
+            #expect(try till.isAnswered(order, by: EventLog(), within: .seconds(10)))
+        }
+        let lines = recorder.all.filter { $0.contains(code.name) }
+        #expect(lines.count == 1 && lines[0].hasPrefix("warning making all Kafka clients anew: "), "\(recorder.all)")
+    }
+
+    // MARK: - A coordinator that does not answer
+
+    /// The broker that coordinates is gone, and the other one answers.
+    @Test func clientsOfASilentCoordinatorAreMadeAnew() async throws {
+        let cluster = try await TestCluster.split()
+        var configuration = cluster.impatientConfiguration()
+        configuration.silencePatience = .seconds(1)
+        let recorder = LogRecorder()
+        try await withRunningService(configuration, logger: recorder.makeLogger()) { events in
+            let till = try Till(cluster)
+            #expect(try till.isAnswered(till.order(), by: events))
+            cluster.broker.takeDown(broker: 1)
+            _ = try till.order()
+            #expect(wait { recorder.all.contains { $0.contains("making all Kafka clients anew: worker 0 got no answer") } })
+            cluster.broker.bringUp(broker: 1)
+            #expect(try till.isAnswered(till.order(), by: events), "\(recorder.all)")
+        }
+    }
+}
