@@ -121,16 +121,16 @@ def run(brokers, low=5, target=30):
         while True:
             producer.poll(0)
             if record := consumer.poll(0.1):
+                if (error := record.error()) and error.code() != KafkaError._PARTITION_EOF:
+                    raise KafkaException(error)
                 shortages = partitions[record.partition()]
-                if not record.error():
+                if error:
+                    shortages.next, shortages.is_current = record.offset(), True
+                else:
                     shortages.next = record.offset() + 1
                     # Records without a key are notes of the service, not answers.
                     if record.key():
                         shortages.read(json.loads(record.value()), record.offset(), record.timestamp()[1])
-                elif record.error().code() == KafkaError._PARTITION_EOF:
-                    shortages.next, shortages.is_current = record.offset(), True
-                else:
-                    raise KafkaException(record.error())
                 for store, timestamp, refill in shortages.refills():
                     # With the timestamp of the answer, so that a copy sent much later is a repeat of the first, too. Brokers
                     # refuse one that is too old.

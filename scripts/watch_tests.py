@@ -18,7 +18,7 @@ import threading
 from collections import Counter
 
 SILENCE = 600  # Seconds. The longest tests take three minutes, alone on two busy cores.
-STARTED = re.compile(r"^\S+ +Test (.+) started\.$")
+STARTED = re.compile(r"^\S+ +Test (?!case )(.+) started\.$")
 ENDED = re.compile(r"^\S+ +Test (.+?)(?: with \d+ test cases?)? (?:passed|failed|skipped|was cancelled)\b")
 
 

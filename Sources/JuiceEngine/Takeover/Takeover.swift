@@ -224,7 +224,8 @@ final class Takeover {
     }
 
     /// How many processes in a row have ended before they handled anything of a partition, if too many. What ended them, such as a
-    /// batch of records that librdkafka cannot parse, must not end this one before it has served its other partitions.
+    /// batch of records that librdkafka cannot parse, must not end this one before it has served its other partitions. So nothing
+    /// of its inputs is read, and its state is for finding faults only.
     func deadlyFault(of partition: Int32) -> (fault: PartitionFault, processes: Int)? {
         guard let target = target(partition), let last = target.tail.attempt, last.attempt >= FailurePolicy.mostDeaths,
             last.process != context.settings.process, let next = firstUnread(of: target)
@@ -284,7 +285,8 @@ final class Takeover {
         case .answerReaches:
             let handledAt = targets.reduce(into: [:]) { $0[$1.partition] = $1.tail.handledAt }
             let reaches = try log.answerReaches(
-                at: knownPositions, handledAt: handledAt, retention: context.settings.window.retention)
+                at: knownPositions.filter { deadlyFault(of: $0.partition % assignment.partitionCount) == nil },
+                handledAt: handledAt, retention: context.settings.window.retention)
             // What only repeats ask for is not read by an inspection, unless it may be gone.
             for target in targets where !isInspection || target.isCut { target.reach = reaches[target.partition] }
             readStock(of: targets.filter { state(of: $0) == nil })
@@ -487,7 +489,8 @@ final class Takeover {
 
     private var evidenceRanges: [InputPartition: Range<Offset>] {
         targets.reduce(into: [:]) { ranges, target in
-            if target.mismatches.isEmpty, let evidence = target.evidence { ranges.merge(evidence.ranges) { $1 } }
+            guard target.mismatches.isEmpty, deadlyFault(of: target.partition) == nil else { return }
+            if let evidence = target.evidence { ranges.merge(evidence.ranges) { $1 } }
         }
     }
 }

@@ -510,11 +510,12 @@ package struct Worker<Log: KafkaPort> {
 
     private mutating func finish(_ takeover: Takeover) throws(LogError) {
         let now = log.now
-        let states = takeover.states
-        for state in states {
-            guard let (fault, processes) = takeover.deadlyFault(of: state.partition) else { continue }
+        var states = takeover.states
+        states.removeAll { state in
+            guard let (fault, processes) = takeover.deadlyFault(of: state.partition) else { return false }
             failures.pause(state.partition, .deadly(processes: processes, turn: settings.turn(of: state.partition)), at: now)
             onEvent(.partitionFailing(state.partition, fault))
+            return true
         }
         let paused = PartitionTable(states.filter { failures.isPaused($0.partition, at: now) })
         let reading = PartitionTable(states.filter { paused[$0.partition] == nil })

@@ -42,7 +42,7 @@ package struct WorkerSettings {
 
     /// A number from 0 to 15 that is another one in each process.
     func turn(of partition: Int32) -> Int {
-        Int((UInt32(bitPattern: partition) &+ 1) &* (UInt32(process, radix: 16) ?? 0 | 1) >> 28)
+        Int(((UInt32(bitPattern: partition) &+ 1) &* ((UInt32(process, radix: 16) ?? 0) | 1)) >> 28)
     }
 }
 

@@ -19,6 +19,9 @@ enum EndingSignals {
         signal(SIGPIPE, SIG_IGN)
         // On a terminal, Swift's runtime would take this for a crash, and ask what to show of it.
         signal(SIGQUIT, SIG_DFL)
+        // librdkafka's failed assertions name their place. Swift's runtime would look at all threads first, which takes a while, and
+        // its helper keeps the ports.
+        signal(SIGABRT, SIG_DFL)
         Thread.detachNewThread { [reader] in
             var number: UInt8 = 0
             while read(reader, &number, 1) != 1 {}

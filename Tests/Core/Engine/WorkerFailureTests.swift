@@ -180,7 +180,7 @@ import Testing
         cluster.send(.orders, key: "gangnam", #"{"orderId":"\#(first)","juice":"kiwi"}"#, headers: [trace])
         cluster.order(second, "kiwi")
         // More than a claim, less than these answers.
-        refuseForAWhile(.results, moreThan: 220, on: harness)
+        refuseForAWhile(.results, moreThan: 260, on: harness)
         #expect(cluster.answers() == ["juiceMade \(first)", "juiceMade \(second)"])
         #expect(cluster.answerRecords().first?.headers == [trace])
         #expect(cluster.values(.deadLetters).isEmpty)
