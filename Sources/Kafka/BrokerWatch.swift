@@ -22,7 +22,7 @@ package final class BrokerWatch: Sendable {
         /// Whether the log has a line about this outage.
         var isLogged = false
         var recoveredAt: ContinuousClock.Instant?
-        /// Brokers to which connections failed before the first answer of any; nil after it.
+        /// Brokers, by address, to which connections failed before the first answer of any; nil after it.
         var unreached: Set<String>? = []
         /// When brokers that answer on other connections last closed new ones at once, and whether the log has a line about it.
         var closings: [ContinuousClock.Instant] = []
@@ -123,13 +123,16 @@ package final class BrokerWatch: Sendable {
     package func noticed(_ error: KafkaError) {
         logger.debug("\(error)")
         noticedClosing(error)
+        // A token for OAUTHBEARER comes from elsewhere, and without one no connection is tried.
+        let error = error.code.isRefusal && error.broker == nil ? error.with(\.broker, bootstrapServers) : error
         let isNews = state.withLock { state in
             if state.phase == .reachable { state.phase = .suspected }
             let (weight, known) = (Weight(error), Weight(state.fault))
             if weight > .symptom { state.lastFailure = error }
-            if weight == .reason, let broker = error.broker {
+            if weight == .reason, let broker = error.broker, Self.isAddress(broker) {
                 // Later one of them may have been lost for a moment. Before the first answer there is no doubt: who starts a
-                // command with a wrong port should not have to wait. A refusal ends a command, whose error says it.
+                // command with a wrong port should not have to wait. A refusal ends a command, whose error says it. A name may
+                // have several addresses, which librdkafka tries in turn.
                 state.unreached?.insert(broker)
                 if state.unreached?.count ?? 0 >= bootstrapServers.split(separator: ",").count { state.phase = .unreachable }
             }
@@ -142,6 +145,11 @@ package final class BrokerWatch: Sendable {
             return true
         }
         if isNews { logOutage() }
+    }
+
+    /// Whether a broker is named by an IP address, and not by a name.
+    private static func isAddress(_ broker: String) -> Bool {
+        broker.hasPrefix("[") || broker.allSatisfy { $0.isNumber || ".:".contains($0) }
     }
 
     /// A request that any broker could have answered was not answered in time.
@@ -175,9 +183,15 @@ package final class BrokerWatch: Sendable {
     /// may have gone to the one broker that is down.
     @discardableResult
     package func probe(_ client: some MetadataClient, timeout: Duration = .milliseconds(500)) -> Bool {
-        for _ in 0..<2 where (try? client.metadata(topics: [], timeout: timeout)) != nil {
-            reached()
-            return true
+        for _ in 0..<2 {
+            do throws(KafkaError) {
+                _ = try client.metadata(topics: [], timeout: timeout)
+                reached()
+                return true
+            } catch {
+                // What answers is no broker.
+                if error.code.isRefusalOfSetting { noticed(error.with(\.broker, bootstrapServers)) }
+            }
         }
         failed()
         return false

@@ -88,7 +88,10 @@ extension ClientHandle {
 
         var result: UnsafePointer<rd_kafka_metadata>?
         let code = rd_kafka_metadata(pointer, all ? 1 : 0, topic, &result, timeout.milliseconds)
-        if let error = KafkaError(code) { throw error }
+        // Controllers serve other requests than brokers do (KIP-919).
+        let isOther = code == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE
+        let advice = "Kafka answers, but as no broker does: is this a KRaft controller's listener? Name a broker's"
+        if let error = KafkaError(code, message: isOther ? advice : nil) { throw error }
         guard let metadata = result?.pointee else { throw .outOfMemory }
         defer { rd_kafka_metadata_destroy(result) }
 

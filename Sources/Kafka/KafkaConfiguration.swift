@@ -95,10 +95,11 @@ public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
     func makeHandle() throws(KafkaError) -> OpaquePointer {
         guard let handle = rd_kafka_conf_new() else { throw .outOfMemory }
         for (name, value) in properties.sorted(by: { $0.key < $1.key }) {
-            let result = rd_kafka_conf_set(handle, name, value, nil, 0)
+            var reason = ErrorText()
+            let result = reason.withBuffer { rd_kafka_conf_set(handle, name, value, $0, $1) }
             guard result != RD_KAFKA_CONF_OK else { continue }
             rd_kafka_conf_destroy(handle)
-            throw .refusedProperty(name, result)
+            throw .refusedProperty(name, result, reason.text)
         }
         return handle
     }

@@ -72,8 +72,11 @@ public struct KafkaError: Error, Sendable, CustomStringConvertible {
     package static let noAnswer = KafkaError(code: .timedOut, isRetriable: true)
 
     /// librdkafka's own message quotes the value, which may be a secret, possibly set under the wrong name.
-    static func refusedProperty(_ name: String, _ result: rd_kafka_conf_res_t) -> KafkaError {
-        let fault = result == RD_KAFKA_CONF_UNKNOWN ? "there is no such property" : "its value is refused"
+    static func refusedProperty(_ name: String, _ result: rd_kafka_conf_res_t, _ reason: String = "") -> KafkaError {
+        var fault = result == RD_KAFKA_CONF_UNKNOWN ? "there is no such property" : "its value is refused"
+        if let colon = reason.firstRange(of: "not supported in this build: ") {
+            fault = "this librdkafka (\(KafkaLibrary.version)) was built without it: \(reason[colon.upperBound...])"
+        }
         return KafkaError(code: .invalidArgument, message: "Kafka property \"\(name)\": \(fault)")
     }
 
@@ -147,7 +150,7 @@ extension KafkaError.Code {
         Self(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE), Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION),
         // The topic's message format predates transactions.
         Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT), .invalidPartitions,
-        Self(RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR), Self(RD_KAFKA_RESP_ERR_INVALID_CONFIG),
+        .invalidReplicationFactor, Self(RD_KAFKA_RESP_ERR_INVALID_CONFIG),
         Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION), Self(RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION),
     ]
 
@@ -253,6 +256,8 @@ extension KafkaError.Code {
     package static let unknownPartition = Self(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
     static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
     package static let invalidPartitions = Self(RD_KAFKA_RESP_ERR_INVALID_PARTITIONS)
+    /// There are fewer brokers than replicas are wanted.
+    package static let invalidReplicationFactor = Self(RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR)
 
     package static let topicAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
     package static let groupAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)

@@ -74,6 +74,26 @@ import Testing
         #expect(watch.closings(at: start + .seconds(216)) == nil)
     }
 
+    /// A name may have another address, which answers.
+    @Test(arguments: [("127.0.0.1:9092", true), ("[::1]:9092", true), ("cafe:9092", false), ("dual.example:9092", false)])
+    func onlyAnAddressIsMissedAtOnce(broker: String, isMissed: Bool) {
+        let recorder = LogRecorder()
+        let watch = BrokerWatch(bootstrapServers: broker, logger: recorder.makeLogger())
+        watch.noticed(KafkaError(code: .transport, message: "connection refused").with(\.broker, broker))
+        #expect((watch.obstacle != nil) == isMissed)
+        #expect(recorder.all.isEmpty != isMissed)
+        watch.failed()
+        #expect(recorder.all == ["warning no Kafka broker answers at \(broker): connection refused; trying again"])
+    }
+
+    @Test func aTokenThatIsNotHadIsTheReason() {
+        let recorder = LogRecorder()
+        let watch = BrokerWatch(bootstrapServers: "a:1,b:2", logger: recorder.makeLogger())
+        watch.noticed(KafkaError(code: .authentication, message: "Failed to acquire SASL OAUTHBEARER token: x"))
+        watch.failed()
+        #expect(recorder.all == ["error no connection to a:1,b:2: Failed to acquire SASL OAUTHBEARER token: x; trying again"])
+    }
+
     @Test func aBrokerOfSeveralIsNamed() {
         let watch = BrokerWatch(bootstrapServers: "a:1,b:2", logger: .quiet)
         // The other one may answer.

@@ -266,6 +266,14 @@ import Testing
         #expect(ClientContext.level(syslog: syslog, line: "[thrd:app]: \(line)") == level)
     }
 
+    @Test func whatLibrdkafkaWasBuiltWithoutIsNamed() {
+        let reason = "Configuration property \"x\" not supported in this build: OAuth/OIDC depends on libcurl"
+        let error = KafkaError.refusedProperty("x", RD_KAFKA_CONF_INVALID, reason)
+        #expect(error.message.hasSuffix("was built without it: OAuth/OIDC depends on libcurl"), "\(error.message)")
+        let other = KafkaError.refusedProperty("x", RD_KAFKA_CONF_INVALID, "Invalid value hunter2")
+        #expect(other.message == "Kafka property \"x\": its value is refused")
+    }
+
     @Test func aWrongKeyPasswordIsSuspected() {
         let reason = "ssl.key.location failed: error:0A080009:SSL routines::PEM lib"
         #expect(KafkaError.refusedConfiguration(reason).message == "\(reason) (is ssl.key.password right?)")
