@@ -48,6 +48,7 @@ let package = Package(
             dependencies: [
                 "JuiceDomain", "JuiceMessages", "Kafka", coreMetrics, hummingbird, lifecycle, logging, metrics, nio,
                 .product(name: "HummingbirdCore", package: "hummingbird"), .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             // Part of the program, so that it needs no folder beside it.
             resources: [.embedInCode("Kiosk/Page")]),

@@ -29,8 +29,6 @@ package struct OrderService: Service {
     private static let renewalTimeout = Duration.seconds(20)
     /// How long brokers may take to learn of a broker that has just come up or of topics just created.
     private static let settlingTime = Duration.seconds(2)
-    /// How long an instance that was killed stays a member of its group, by the default session timeout, and some more.
-    private static let longestSession = Duration.seconds(20)
     /// The pause between two attempts to use the topics.
     private static let pause = Duration.milliseconds(200)
 
@@ -156,10 +154,15 @@ package struct OrderService: Service {
         defer { reader.close() }
         let start = ContinuousClock.now
         // A running service has seen them, so they are likely to come back.
-        let settlingTime = clients.isFirst ? Self.settlingTime : Self.longestSession
+        let settlingTime = clients.isFirst ? Self.settlingTime : configuration.patience
         var isSettled: Bool { .now - start >= settlingTime }
         var isWaiting = false
-        var otherGroupSince: ContinuousClock.Instant?
+        var (otherGroupSince, unfitSince): (ContinuousClock.Instant?, ContinuousClock.Instant?)
+        func isUnfit(for duration: Duration) -> Bool {
+            let first = unfitSince ?? .now
+            unfitSince = first
+            return .now - first >= duration
+        }
         // Each attempt begins with the first question again, and a slow broker must have time to answer the last one.
         var timeout = AdaptiveTimeout(shortest: .seconds(2))
         while !clients.end.isRequested {
@@ -181,8 +184,11 @@ package struct OrderService: Service {
                 }
                 found = seen
             } catch {
-                guard error.remedy == .retry else {
-                    throw error.code.isDenial ? .passing(error.advised) : .failed(error.advised)
+                // The brokers of a cluster come up one after the other.
+                let mayPass = error.code == .invalidReplicationFactor && !isUnfit(for: configuration.patience)
+                guard error.remedy == .retry || mayPass else {
+                    if error.code.isDenial { throw .passing(error.advised) }
+                    throw error.code.isRefusalOfSetting ? .badConfiguration(error.advised) : .failed(error.advised)
                 }
                 // Topics just created have no leaders for a moment. A partition without one answers no lookup.
                 let reason = error.code.isFromBroker ? error.description : watch.lastFailure ?? error.description
@@ -202,7 +208,8 @@ package struct OrderService: Service {
                     logger.warning("waiting: \(owner), and only one group may")
                     continue
                 }
-                guard .now - first < Self.longestSession else {
+                // One that was killed stays a member until its session ends, with the default of librdkafka after 45 s.
+                guard .now - first < configuration.patience else {
                     throw .badConfiguration(
                         "\(owner): stop its instances, join them with --group, or end them with --take-over")
                 }
@@ -213,7 +220,17 @@ package struct OrderService: Service {
                 }
                 return found
             }
-            if let found, isSettled, otherOwner == nil { throw .unfitTopics(found.problems) }
+            if let found, otherOwner == nil {
+                // Another program may be about to create them.
+                let isIncomplete = configuration.topics.all.contains { found.cluster[$0] == nil }
+                guard !isUnfit(for: isIncomplete ? configuration.patience : settlingTime) else {
+                    throw .unfitTopics(found.problems)
+                }
+                if isUnfit(for: Self.settlingTime), !isWaiting, let problem = found.problems.first {
+                    logger.warning("waiting for the topics: \(problem.fault); to fix it: \(problem.fix)")
+                    isWaiting = true
+                }
+            }
             clients.end.wait(for: Self.pause)
         }
         return nil

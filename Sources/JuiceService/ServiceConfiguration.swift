@@ -35,6 +35,8 @@ package struct ServiceConfiguration: Sendable {
     package var isRehearsal = false
     /// How many files the process may have open, sockets and pipes included.
     package var openFiles = Int.max
+    /// How long a start waits for what may still come: topics, and the end of another group's instances. Only tests change it.
+    var patience = Duration.seconds(60)
     /// How long a call may wait for a broker before the worker makes it again. Only tests change it.
     var callTimeout = Duration.seconds(1)
     /// How long a right may be missing, and a coordinator silent while brokers answer. Only tests change them.

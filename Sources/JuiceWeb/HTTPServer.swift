@@ -4,6 +4,7 @@ import HummingbirdCore
 import Logging
 import Metrics
 import NIOCore
+import NIOPosix
 import ServiceLifecycle
 
 /// Serves HTTP at an address until graceful shutdown.
@@ -51,13 +52,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
                 await onListening(bound)
             },
             logger: quiet)
-        do {
-            try await application.run()
-        } catch let error as IOError {
-            throw HTTPServerError(address: address, reason: String(cString: strerror(error.errnoCode)))
-        } catch let error as SocketAddressError {
-            throw HTTPServerError(address: address, reason: "\(error)")
-        } catch is SocketAddressError.UnknownHost { throw HTTPServerError(address: address, reason: "no host has this name") }
+        do { try await application.run() } catch { throw HTTPServerError(address, error) as (any Error)? ?? error }
     }
 }
 
@@ -66,8 +61,25 @@ package struct HTTPServerError: Error, CustomStringConvertible {
     let address: HTTPAddress
     /// The operating system's reason.
     let reason: String
+    /// Whether the address may come by itself: an interface is given it, a name is resolved, or another process releases the port.
+    package let mayPass: Bool
 
     package var description: String { "cannot listen on \(address): \(reason)" }
+}
+
+extension HTTPServerError {
+    /// Nil for an error of another kind.
+    fileprivate init?(_ address: HTTPAddress, _ error: any Error) {
+        self.address = address
+        switch error {
+        case let error as IOError:
+            reason = String(cString: strerror(error.errnoCode))
+            mayPass = [EADDRNOTAVAIL, EADDRINUSE].contains(error.errnoCode)
+        case is SocketAddressError.UnknownHost: (reason, mayPass) = ("no host has this name", true)
+        case let error as SocketAddressError: (reason, mayPass) = ("\(error)", false)
+        default: return nil
+        }
+    }
 }
 
 /// Where a server listens: a host name or IP address, and a port.
@@ -86,6 +98,17 @@ package struct HTTPAddress: Sendable, Equatable, CustomStringConvertible {
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() } else if host.contains(":") { return nil }
         guard !host.isEmpty, !host.contains(where: \.isWhitespace) else { return nil }
         self.init(host: String(host), port: Int(port))
+    }
+
+    /// Listens for a moment, to find out whether a server can. It blocks.
+    package func tryToListen() throws(HTTPServerError) {
+        do {
+            try ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .bind(host: host, port: port).flatMap { $0.close() }.wait()
+        } catch {
+            throw HTTPServerError(self, error) ?? HTTPServerError(address: self, reason: "\(error)", mayPass: false)
+        }
     }
 
     /// The address as in a URL.

@@ -19,7 +19,7 @@ final class EmbeddedKafka {
             let broker = try EmbeddedBroker(logger: logger)
             for name in topics.all { try broker.createTopic(name, partitionCount: partitions) }
             (self.broker, bootstrapServers) = (broker, broker.bootstrapServers)
-        } catch { throw Failure(.configuration, "the embedded broker does not start: \(error.message)") }
+        } catch { throw Failure(.configuration, "the embedded broker does not start: \(error.message)", overdue: .temporary) }
         guard let runFiles else { return }
         do {
             announcement = try runFiles.announce(bootstrapServers)

@@ -29,9 +29,10 @@ struct JuiceCommand: AsyncParsableCommand {
             Shells complete it with the script that --generate-completion-script bash, zsh or fish prints.
 
             Exit status: 0 done, 1 not found, or an audit or the doctor found something, 2 out of stock, 3 rejected, \
-            64 usage, 69 no broker or no answer, 70 failed, 74 standard output cannot be written, 78 bad configuration or \
-            topics. Ctrl-C, SIGTERM and SIGHUP end any command, with 130, 143 or 129; serve and kiosk then finish \
-            what they are doing, and end with 0.
+            64 usage, 69 no broker or no answer, 70 failed, 74 standard output cannot be written, 75 a file or an address was \
+            still missing after a minute, 78 bad configuration or topics. Ctrl-C, SIGTERM and SIGHUP end any command, with 130, \
+            143 or 129; serve and kiosk then finish what they are doing, and end with 0. Only these two wait for files and \
+            addresses, when they start.
             """,
         version: "\(Self.currentVersion) (librdkafka \(KafkaLibrary.version))",
         subcommands: [

@@ -32,10 +32,27 @@ extension ServiceGroup {
         } catch let error as ServiceError {
             throw Failure(error)
         } catch let error as HTTPServerError {
-            throw Failure(.configuration, error.description, hint: "choose another address with --http or --admin-http")
+            let failure = Failure(error)
+            throw Failure(failure.overdue ?? failure.status, failure.message, hint: failure.hint)
         } catch let error as KafkaError {
             throw Failure(.configuration, error.message)
         }
+    }
+}
+
+extension HTTPAddress {
+    /// Waits at a start until a server can listen here.
+    func check() throws(Failure) {
+        try Patience.waiting { () throws(Failure) in
+            do throws(HTTPServerError) { try tryToListen() } catch { throw Failure(error) }
+        }
+    }
+}
+
+extension Failure {
+    fileprivate init(_ error: HTTPServerError) {
+        let hint = "choose another address with --http or --admin-http"
+        self.init(.configuration, error.description, hint: hint, overdue: error.mayPass ? .temporary : nil)
     }
 }
 

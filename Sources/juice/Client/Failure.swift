@@ -18,6 +18,8 @@ struct Failure: Error, Equatable {
         case software = 70
         /// Standard output cannot be written.
         case output = 74
+        /// A file or an address is still missing after a start has waited for it.
+        case temporary = 75
         /// A setting, a file or the topics are wrong.
         case configuration = 78
     }
@@ -27,9 +29,11 @@ struct Failure: Error, Equatable {
     let message: String
     /// What to do next, if known; each line is printed indented.
     var hint: String?
+    /// The status with which a start ends that has waited for the cause to pass; nil if it cannot pass by itself.
+    var overdue: Status?
 
-    init(_ status: Status, _ message: String, hint: String? = nil) {
-        (self.status, self.message, self.hint) = (status, message.printable, hint)
+    init(_ status: Status, _ message: String, hint: String? = nil, overdue: Status? = nil) {
+        (self.status, self.message, self.hint, self.overdue) = (status, message.printable, hint, overdue)
     }
 
     /// The same, with one more line of what to do.
@@ -44,11 +48,31 @@ struct Failure: Error, Equatable {
     }
 
     /// The bytes of a file that an option names. It may be a pipe, so that a program can provide secrets without storing them.
-    static func bytes(of path: String, _ what: String) throws(Failure) -> [UInt8] {
+    static func bytes(of path: String, _ what: String, mayBeEmpty: Bool = false) throws(Failure) -> [UInt8] {
+        try checkFile(path, "\(what) \(path)", mayBeEmpty: mayBeEmpty)
         guard let file = FileHandle(forReadingAtPath: path), let data = try? file.readToEnd() ?? Data() else {
             throw Failure(.configuration, "\(what) \(path) cannot be read")
         }
         return Array(data)
+    }
+
+    /// Waits at a start until a file can be read and, unless it may be empty, has been written.
+    ///
+    /// - Parameter what: what is said of the file.
+    static func checkFile(_ path: String, _ what: String, mayBeEmpty: Bool = false) throws(Failure) {
+        Patience.reads(path)
+        try Patience.waiting { () throws(Failure) in
+            guard access(path, R_OK) == 0 else {
+                let code = errno
+                // Programs that render a secret may set its owner and mode last.
+                let overdue: Status? = [ENOENT: .temporary, EACCES: .configuration][code]
+                throw Failure(.configuration, "\(what) cannot be read: \(String(cString: strerror(code)))", overdue: overdue)
+            }
+            var status = stat()
+            if !mayBeEmpty, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size == 0 {
+                throw Failure(.configuration, "\(what) is empty", overdue: .temporary)
+            }
+        }
     }
 }
 

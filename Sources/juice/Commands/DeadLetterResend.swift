@@ -126,7 +126,7 @@ struct DeadLetterResend: ParsableCommand {
     }
 
     private static func contents(of path: String) throws(Failure) -> [UInt8] {
-        let bytes = try Failure.bytes(of: path == "-" ? "/dev/stdin" : path, "the value's file")
+        let bytes = try Failure.bytes(of: path == "-" ? "/dev/stdin" : path, "the value's file", mayBeEmpty: true)
         // Editors and shells end a file with a line feed, which is not part of the command.
         return bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes
     }

@@ -35,6 +35,7 @@ struct DemoCommand: ParsableCommand {
 
     func run() throws {
         let (stores, menu, secrets) = (try traffic.storeIDs(), try menu.load(), try page.staffSecrets())
+        if kiosk { try page.http.check() }
         let logger = general.logger(default: .warning)
         let embedded = try EmbeddedKafka(topics: TopicNames(), partitions: 4, runFiles: .ofThisUser(), logger: logger)
         defer { embedded.stop() }

@@ -47,7 +47,7 @@ struct KioskOptions: ParsableArguments {
 }
 
 /// `juice kiosk`: the web page.
-struct KioskCommand: AsyncParsableCommand {
+struct KioskCommand: AsyncParsableCommand, PatientCommand {
     static let configuration = CommandConfiguration(
         commandName: "kiosk", abstract: "Serve a web page: order juice, edit stock, watch the stores.",
         discussion: """
@@ -92,9 +92,14 @@ struct KioskCommand: AsyncParsableCommand {
     @MainActor
     func run() async throws {
         OutputQueue.startAll(kafka.general.logFormat)
+        let logger = kafka.general.logger(default: .notice)
+        let (clients, plan) = try Patience.having(Patience(logger)) { () throws(Failure) in
+            let clients = try KafkaClients(kafka)
+            let plan = try self.plan(clients)
+            for address in [plan.address, plan.adminAddress].compactMap(\.self) { try address.check() }
+            return (clients, plan)
+        }
         let stop = EndingSignals.stopSignal()
-        let (clients, logger) = (try KafkaClients(kafka), kafka.general.logger(default: .notice))
-        let plan = try plan(clients)
         logger.started("kiosk", brokers: clients.bootstrapServers, kafka, [:])
         let services = plan.services(logger: logger) { address in
             StandardOutput.serviceLine("The kiosk is at \(KioskPlan.url(address))")

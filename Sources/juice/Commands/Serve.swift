@@ -31,7 +31,7 @@ struct ServeOptions: ParsableArguments {
 }
 
 /// `juice serve`: the service.
-struct ServeCommand: AsyncParsableCommand {
+struct ServeCommand: AsyncParsableCommand, PatientCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run the service: read orders and restocks, answer each exactly once.",
         discussion: """
@@ -62,12 +62,14 @@ struct ServeCommand: AsyncParsableCommand {
     @MainActor
     func run() async throws {
         OutputQueue.startAll(options.kafka.general.logFormat)
-        let stop = EndingSignals.stopSignal()
         let logger = options.kafka.general.logger(default: .notice)
-        var configuration = try options.configuration()
+        let patience = dryRun ? nil : Patience(logger)
+        var configuration = try Patience.having(patience) { () throws(Failure) in try options.configuration() }
         configuration.isRehearsal = dryRun
         do { try configuration.validate() } catch { throw Failure(error) }
         if dryRun { return try rehearse(configuration) }
+        // What joins the group can be asked for its health, so nothing does before the address is there.
+        try Patience.having(patience) { () throws(Failure) in try options.http?.check() }
         var embedded: EmbeddedKafka?
         defer { embedded?.stop() }
         if configuration.bootstrapServers.isEmpty {
@@ -77,6 +79,7 @@ struct ServeCommand: AsyncParsableCommand {
             (configuration.bootstrapServers, configuration.capabilities) = (broker.bootstrapServers, .embedded)
             StandardOutput.serviceLine(Self.welcome(broker.bootstrapServers, topics: configuration.topics))
         }
+        let stop = EndingSignals.stopSignal()
         let about: Logger.Metadata = [
             "group": "\(configuration.group)", "instance": "\(configuration.instanceID)", "workers": "\(configuration.workers)",
             "menu": "\(options.menu.menu ?? "built-in")",

@@ -19,7 +19,8 @@ enum KafkaProperties {
 
     /// The properties in a file.
     static func read(file path: String) throws(Failure) -> [String: String] {
-        guard let text = String(validating: try Failure.bytes(of: path, "the property file"), as: UTF8.self) else {
+        let bytes = try Failure.bytes(of: path, "the property file", mayBeEmpty: true)
+        guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Failure(.configuration, "the property file \(path) is not UTF-8")
         }
         return try parse(text) { Failure(.configuration, "line \($0) of \(path) is not name=value") }
@@ -48,7 +49,7 @@ enum KafkaProperties {
         for (name, path) in properties.sorted(by: { $0.key < $1.key }) {
             // librdkafka looks for the system's certificates where ssl.ca.location is "probe".
             guard name.hasPrefix("ssl."), name.hasSuffix(".location"), path != "probe" else { continue }
-            guard access(path, R_OK) == 0 else { throw Failure(.configuration, "\(name) names a file that cannot be read") }
+            try Failure.checkFile(path, "the file that \(name) names")
         }
         let isSASL = properties["security.protocol"]?.lowercased().hasPrefix("sasl_") ?? false
         if isSASL, properties["sasl.mechanism"] == nil, properties["sasl.mechanisms"] == nil {

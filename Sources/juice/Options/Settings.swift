@@ -77,7 +77,12 @@ struct Settings {
         }
         var added = try add(texts, from: .environment)
         if let path = given["config"]?.value ?? variables[Self.fileVariable] {
-            added += try add(try self.texts(ofFile: path), from: .file(path))
+            // The log's format may be in the file, so these lines are text unless it was given before.
+            let format = given["log-format"].flatMap { LogFormat(rawValue: $0.value.lowercased()) } ?? .text
+            let isPatient = command is any PatientCommand.Type && given["dry-run"]?.value != "true"
+            let patience = isPatient ? Patience(.lines(level: .notice, format: format)) : nil
+            let texts = try Patience.having(patience) { () throws(Failure) in try self.texts(ofFile: path) }
+            added += try add(texts, from: .file(path))
         }
         self.arguments.insert(contentsOf: added, at: depth)
     }

@@ -27,8 +27,9 @@ struct RealBrokerTests {
     }
 
     @Test func missingTopicsKeepTheServiceFromStarting() async throws {
-        let configuration = ServiceConfiguration(
+        var configuration = ServiceConfiguration(
             bootstrapServers: try #require(realBroker), instanceID: "test", topics: TopicNames(prefix: "test-missing."))
+        configuration.patience = .zero
         #expect(try await reasonToEnd(configuration)?.contains("juice topics create") == true)
     }
 
@@ -37,7 +38,7 @@ struct RealBrokerTests {
         let cluster = try await TestCluster.real()
         let second = { @Sendable (takesOver: Bool) in
             var configuration = cluster.serviceConfiguration(instanceID: "second")
-            (configuration.group, configuration.takesOver) = ("second", takesOver)
+            (configuration.group, configuration.takesOver, configuration.patience) = ("second", takesOver, .seconds(2))
             return configuration
         }
         try await withRunningService(cluster.serviceConfiguration(instanceID: "first")) { events in

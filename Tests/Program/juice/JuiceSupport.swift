@@ -122,10 +122,15 @@ final class LogLines: Sendable {
         _ = arrivals.wait(timeout: .now() + timeout / .seconds(1))
     }
 
-    var logger: Logger {
+    /// - Parameter react: called with each line.
+    func logger(_ react: @escaping @Sendable (String) -> Void) -> Logger {
         Logger.lines(level: .notice) { [self] line in
-            lines.withLock { $0.append(line.split(separator: " ", maxSplits: 2).last.map(String.init) ?? "") }
+            let message = line.split(separator: " ", maxSplits: 2).last.map(String.init) ?? ""
+            lines.withLock { $0.append(message) }
             arrivals.signal()
+            react(message)
         }
     }
+
+    var logger: Logger { logger { _ in } }
 }

@@ -103,6 +103,33 @@ struct ProcessTests {
         #expect(ended == status)
     }
 
+    /// The lines of a start that waits, and what then comes of it.
+    @Test(
+        arguments: [
+            ("serve --config FILE", "the configuration file FILE cannot be read", #"{"workers":"many"}"#, nil, 78),
+            ("kiosk --kafka-property-file FILE", "the property file FILE cannot be read", "hunter2", nil, 78),
+            ("serve --stores @FILE", "the list of stores FILE cannot be read", "", SIGTERM, 143),
+            ("serve --http 192.0.2.1:80", "cannot listen on 192.0.2.1:80: Cannot assign requested address", "", SIGINT, 130),
+        ] as [(String, String, String, Int32?, Int32)])
+    func aStartWaitsForWhatMayCome(command: String, reason: String, text: String, signal: Int32?, status: Int32) async throws {
+        let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let (output, ended) = try await onThread {
+            let pipe = Pipe()
+            let command = command.replacing("FILE", with: path)
+            let process = try Self.shell("exec \(Self.program) \(command) --bootstrap-servers 127.0.0.1:1", output: pipe)
+            try pipe.fileHandleForWriting.close()
+            var output = ""
+            while !output.contains("\n"), case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
+                output += String(decoding: data, as: UTF8.self)
+            }
+            if let signal { kill(process.processIdentifier, signal) } else { try Data(text.utf8).write(to: URL(filePath: path)) }
+            return (output, Self.status(process))
+        }
+        #expect(output.contains("warning waiting: \(reason.replacing("FILE", with: path))"), "\(output)")
+        #expect(ended == status)
+    }
+
     // MARK: - Output
 
     /// One that is refused in words of this machine's zone.
@@ -120,7 +147,11 @@ struct ProcessTests {
             ("juice stock --store \"$(printf 'gang\\377nam')\"", 64, "is not UTF-8"),
             ("export JUICE_STORE=\"$(printf 'gang\\377nam')\"; juice stock", 78, "JUICE_STORE in the environment is not UTF-8"),
             ("juice order kiwi --bootstrap-servers 127.0.0.1:1", 69, "no Kafka broker answers"),
-            ("juice kiosk --http nosuchhost.invalid:1 --bootstrap-servers 127.0.0.1:1", 78, "choose another address with --http"),
+            (
+                "juice kiosk --http /tmp:1 --bootstrap-servers 127.0.0.1:1 --staff-pin-file /", 78,
+                "the staff PIN's file / cannot be read"
+            ),
+            ("juice stock --kafka-property-file /no/such/file", 78, "the property file /no/such/file cannot be read: No such file"),
             ("echo '{\"language\":\"ko\"}' | juice menu --config /dev/stdin", 0, "망고"),
             ("echo kiwi | juice menu --menu /dev/stdin", 78, "the menu /dev/stdin cannot be used"),
             ("printf 'ga\\377' | juice serve --stores @/dev/stdin", 78, "/dev/stdin is not UTF-8"),

@@ -223,7 +223,7 @@ struct SettingsTests {
             (["MIIEv+/x=.": "1"], "there is no Kafka property of a name that was given", false),
             // Names of the client, of a topic, and one that librdkafka does not list.
             (["debug": "cgrp", "compression.type": "zstd", "test.mock.num.brokers": "1"], nil, false),
-            (["ssl.ca.location": "/no/such/file"], "ssl.ca.location names a file that cannot be read", false),
+            (["ssl.ca.location": "/no/such/file"], "the file that ssl.ca.location names cannot be read: No such file", false),
             (["ssl.ca.location": "/dev/null"], nil, false), (["ssl.ca.location": "probe"], nil, false),
             (
                 ["security.protocol": "SASL_SSL"], "security.protocol is one of SASL's, which needs a sasl.mechanism", true

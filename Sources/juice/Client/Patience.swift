@@ -1,0 +1,69 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Synchronization
+
+/// A command whose start waits: one that supervisors run.
+protocol PatientCommand: ParsableCommand {}
+
+/// What `serve`, `kiosk` and `restock-bot` have at their start: files may not be rendered yet, an address not be assigned, a port
+/// not be released. Supervisors do not start a process again whose configuration is wrong, so a start waits for what may still
+/// come by itself, before it contacts a broker. Other commands fail at once.
+///
+/// Nothing has to be finished then, so a signal ends the process at once.
+final class Patience: Sendable {
+    /// That of the start that runs now; nil if it does not wait.
+    @TaskLocal private static var current: Patience?
+    /// How long after its last change a file may still be written to.
+    private static let settlingTime = 5.0
+
+    private let logger: Logger
+    private let deadline: Deadline
+    private let files = Mutex<Set<String>>([])
+
+    /// - Parameter limit: how long the whole start may wait.
+    init(_ logger: Logger, limit: Duration = .seconds(60)) { (self.logger, deadline) = (logger, Deadline(after: limit)) }
+
+    /// Makes attempts with this patience: each ``waiting(_:)`` in it waits. What it reads it must be able to read again.
+    static func having<Value>(_ patience: Patience?, _ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+        func attempt() throws(Failure) -> Value {
+            do throws(Failure) { return try body() } catch {
+                var error = error
+                // Half a file is no reason to end, nor is a certificate whose key comes a moment later.
+                if error.status == .configuration, patience?.isBeingWritten ?? false { error.overdue = .configuration }
+                throw error
+            }
+        }
+        return try $current.withValue(patience) { Result { () throws(Failure) in try waiting(attempt) } }.get()
+    }
+
+    /// Makes an attempt, and again while its failure may pass. Logs what is waited for once. It blocks.
+    ///
+    /// - Throws: the failure, at once if waiting cannot help, otherwise with the status ``Failure/overdue`` once the time is over.
+    static func waiting<Value>(_ attempt: () throws(Failure) -> Value) throws(Failure) -> Value {
+        var message: String?
+        while true {
+            do throws(Failure) { return try attempt() } catch {
+                guard let patience = current, let status = error.overdue else { throw error }
+                if patience.deadline.isOver { throw Failure(status, "gave up waiting: \(error.message)", hint: error.hint) }
+                if error.message != message { patience.logger.warning("waiting: \(error.message)") }
+                message = error.message
+                Thread.sleep(forTimeInterval: patience.deadline.step() / .seconds(1))
+            }
+        }
+    }
+
+    /// A start reads this file.
+    static func reads(_ path: String) { current?.files.withLock { _ = $0.insert(path) } }
+
+    /// Whether one of the files that were read was changed a moment ago. What came through a pipe cannot be read again.
+    private var isBeingWritten: Bool {
+        let ages = files.withLock(\.self).map { path -> TimeInterval? in
+            let file = URL(filePath: path).resolvingSymlinksInPath().path
+            let attributes = try? FileManager.default.attributesOfItem(atPath: file)
+            guard attributes?[.type] as? FileAttributeType == .typeRegular else { return nil }
+            return (attributes?[.modificationDate] as? Date).map { abs($0.timeIntervalSinceNow) }
+        }
+        return !ages.contains(nil) && ages.contains { $0 ?? .infinity < Self.settlingTime }
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import JuiceWeb
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import juice
+
+/// What the start of a service waits for, and how it ends if that does not come.
+struct PatienceTests {
+    /// What a start needs.
+    enum Need: Sendable {
+        case file(String), certificate(String), property(String), address(String)
+
+        func check() throws(Failure) {
+            switch self {
+            case .file(let path): _ = try Failure.bytes(of: path, "the file")
+            case .certificate(let path): try KafkaProperties.check(["ssl.ca.location": path])
+            case .property(let name): try KafkaProperties.check([name: "1"])
+            case .address(let text): try HTTPAddress(text)?.check()
+            }
+        }
+    }
+
+    private func failure(_ patience: Patience?, _ check: () throws(Failure) -> Void) -> Failure? {
+        do throws(Failure) { try Patience.having(patience, check) } catch { return error }
+        return nil
+    }
+
+    /// The status without patience is that of a setting to be fixed: what a user gets who runs a command.
+    @Test(
+        arguments: [
+            (.file("/no/such/file"), .temporary, "the file /no/such/file cannot be read: No such file"),
+            (.file("/dev/null/x"), .configuration, "Not a directory"), (.file("/"), .configuration, "the file / cannot be read"),
+            (.certificate("/no/ca"), .temporary, "the file that ssl.ca.location names cannot be read"),
+            (.property("a"), .configuration, "no Kafka property"),
+            (.address("192.0.2.1:0"), .temporary, "cannot listen on 192.0.2.1:0: Cannot assign requested address"),
+            (.address("no-such-host.invalid:0"), .temporary, "no host has this name"),
+        ] as [(Need, Failure.Status, String)])
+    func theStatusSaysWhetherToStartAgain(need: Need, status: Failure.Status, text: String) async throws {
+        try await onThread {
+            let (lines, patience) = Self.patience(limit: .zero)
+            let awaited = failure(patience, need.check)
+            #expect(awaited?.status == status && awaited?.message.contains(text) == true, "\(awaited?.report ?? "")")
+            #expect(lines.all.isEmpty)
+            #expect(failure(nil, need.check)?.status == .configuration)
+        }
+    }
+
+    @Test func aFileThatComesIsReadAndWaitedForInTwoLines() async throws {
+        let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try await onThread {
+            // What renders it creates it first, and then writes it.
+            let (lines, patience) = Self.patience { line in
+                try? Data(line.contains("is empty") ? "x".utf8 : "".utf8).write(to: URL(filePath: path))
+            }
+            #expect(failure(patience, Need.file(path).check) == nil)
+            #expect(
+                lines.all == [
+                    "waiting: the file \(path) cannot be read: No such file or directory", "waiting: the file \(path) is empty",
+                ])
+        }
+    }
+
+    @Test func halfAFileIsReadAgainUnlessItIsOld() async throws {
+        let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try await onThread {
+            func write(_ text: String) { try? Data(text.utf8).write(to: URL(filePath: path)) }
+            let read = { () throws(Failure) in _ = try KafkaProperties.read(file: path) }
+            write("linger.ms")
+            let (lines, patience) = Self.patience { _ in write("linger.ms=1") }
+            #expect(failure(patience, read) == nil)
+            #expect(lines.all == ["waiting: line 1 of \(path) is not name=value"])
+            write("linger.ms")
+            try FileManager.default.setAttributes([.modificationDate: Date.now.addingTimeInterval(-60)], ofItemAtPath: path)
+            #expect(failure(patience, read)?.status == .configuration)
+            #expect(lines.all.count == 1)
+        }
+    }
+
+    @Test func aPortThatIsReleasedIsTaken() async throws {
+        try await onThread {
+            let holder = Mutex(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+            holder.withLock { _ = listen($0, 1) }
+            var (name, size) = (sockaddr_in(), socklen_t(MemoryLayout<sockaddr_in>.size))
+            withUnsafeMutablePointer(to: &name) { name in
+                _ = name.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
+                    holder.withLock { getsockname($0, name, &size) }
+                }
+            }
+            let address = HTTPAddress(host: "127.0.0.1", port: Int(UInt16(bigEndian: name.sin_port)))
+            let (lines, patience) = Self.patience { _ in holder.withLock { _ = close($0) } }
+            #expect(failure(patience, Need.address("\(address)").check) == nil)
+            #expect(lines.all == ["waiting: cannot listen on \(address): Address already in use"])
+        }
+    }
+
+    /// With what happens at each line of the log.
+    private static func patience(
+        limit: Duration = .seconds(60), _ react: @escaping @Sendable (String) -> Void = { _ in }
+    ) -> (LogLines, Patience) {
+        let lines = LogLines()
+        return (lines, Patience(lines.logger(react), limit: limit))
+    }
+}
