@@ -12,7 +12,7 @@ enum KafkaProperties {
         let given = try parse(options.kafkaProperty.joined(separator: "\n")) { _ in
             Failure(.usage, "--kafka-property must be name=value")
         }
-        let properties = file.merging(given) { _, nearer in nearer }
+        let properties = JavaProperties.translated(file.merging(given) { _, nearer in nearer })
         try check(properties)
         return properties
     }
@@ -39,12 +39,21 @@ enum KafkaProperties {
                 }
             throw Failure(.configuration, "Kafka property \"\(name)\" is not yours to set: juice sets it itself", hint: hint)
         }
+        for name in properties.keys.sorted() {
+            guard let advice = JavaProperties.advice(for: name) else { continue }
+            throw Failure(.configuration, "Kafka property \"\(name)\" exists only in Kafka's Java client", hint: advice)
+        }
         if let unknown = properties.keys.sorted().first(where: { !KafkaConfiguration.isKnown($0) }) {
             let names = NearestNames.of(unknown, among: KafkaConfiguration.knownNames)
             // What does not even look like a property's name may be part of a value that was split into lines, so it is not quoted.
             let looksLikeName = unknown.contains(".") && unknown.wholeMatch(of: /[a-z0-9._-]+/) != nil
             let name = names.isEmpty && !looksLikeName ? " of a name that was given" : " \"\(unknown)\""
             throw Failure(.configuration, "there is no Kafka property\(name)\(NearestNames.question(names))")
+        }
+        for (location, name) in PEM.properties.sorted(by: { $0.key < $1.key }) {
+            guard let text = properties[name], !PEM.isText(text) else { continue }
+            let message = "\(name) takes the text of a PEM file, from its first -----BEGIN to its last -----END line"
+            throw Failure(.configuration, message, hint: "\(location) names a file")
         }
         for (name, path) in properties.sorted(by: { $0.key < $1.key }) {
             // librdkafka looks for the system's certificates where ssl.ca.location is "probe".
@@ -59,19 +68,57 @@ enum KafkaProperties {
         }
     }
 
-    /// Parses `name=value` lines; empty lines and lines starting with # are skipped. Values may contain commas and equals signs.
+    /// Parses `name=value` lines, with a colon as well, as in Java's property files; empty lines and lines starting with # or ! are
+    /// skipped. Values may contain commas and equals signs. The text of a PEM file goes on over as many lines as it has.
     ///
     /// - Parameter fault: the failure to throw for the line with this number.
     static func parse(_ text: String, orThrow fault: (Int) -> Failure) throws(Failure) -> [String: String] {
         var properties: [String: String] = [:]
+        var pem: (name: String, open: Int)?
         for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let line = line.trimmingCharacters(in: .whitespaces)
-            guard !line.isEmpty, !line.hasPrefix("#") else { continue }
-            let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if let (name, open) = pem, open > 0 || line.hasPrefix(PEM.beginning) {
+                properties[name, default: ""] += "\n\(line)"
+                pem = (name, open + PEM.balance(line))
+                continue
+            }
+            guard !line.isEmpty, !line.hasPrefix("#"), !line.hasPrefix("!") else { continue }
+            let parts = line.split(maxSplits: 1, omittingEmptySubsequences: false) { "=:".contains($0) }
                 .map { $0.trimmingCharacters(in: .whitespaces) }
             guard parts.count == 2, !parts[0].isEmpty else { throw fault(number + 1) }
             properties[parts[0]] = parts[1]
+            pem = parts[1].hasPrefix(PEM.beginning) ? (parts[0], PEM.balance(parts[1])) : nil
         }
-        return properties
+        return properties.mapValues { $0.hasPrefix(PEM.beginning) ? PEM.lines(of: $0).joined(separator: "\n") : $0 }
+    }
+}
+
+/// Certificates and keys as texts, instead of the files that have them.
+enum PEM {
+    /// The properties that name a file, and those that take its text.
+    static let properties = [
+        "ssl.ca.location": "ssl.ca.pem", "ssl.certificate.location": "ssl.certificate.pem", "ssl.key.location": "ssl.key.pem",
+    ]
+    fileprivate static let beginning = "-----BEGIN "
+
+    /// Whether a value is one or more such texts, and whole.
+    static func isText(_ value: String) -> Bool {
+        var open: Int?
+        for line in lines(of: value) {
+            guard open ?? 0 > 0 || line.hasPrefix(beginning) else { return false }
+            open = (open ?? 0) + balance(line)
+        }
+        return open == 0
+    }
+
+    /// How many texts begin in a line, less those that end there.
+    fileprivate static func balance(_ line: String) -> Int {
+        line.ranges(of: beginning).count - line.ranges(of: "-----END ").count
+    }
+
+    /// The lines, also where they are written as in Java's property files: with `\n`, or a backslash before a line that goes on.
+    fileprivate static func lines(of value: String) -> [String] {
+        value.replacing("\\n", with: "\n").split(whereSeparator: \.isNewline)
+            .map { $0.trimmingCharacters(in: .whitespaces.union(["\\"])) }.filter { !$0.isEmpty }
     }
 }

@@ -171,6 +171,10 @@ struct Settings {
                 throw Failure(.configuration, "\(path) sets \"\(name)\", but there is no such setting\(question)")
             }
             let isProperties = name == Self.kafkaProperty
+            for (property, value) in isProperties ? value.members ?? [:] : [:] {
+                guard let text = value.text, text.contains(where: \.isNewline), !PEM.isText(text) else { continue }
+                throw Failure(.configuration, "the value of \"\(property)\" in \(path) has a line break")
+            }
             let lines = value.members?.compactMap { name, value in value.text.map { "\(name)=\($0)" } }
             let list = value.list?.joined(separator: options[name]?.isRepeating ?? false ? "\n" : ",")
             guard lines?.count == value.members?.count,

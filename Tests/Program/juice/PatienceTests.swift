@@ -68,7 +68,7 @@ struct PatienceTests {
         let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
         try await onThread {
-            func write(_ text: String) { try? Data(text.utf8).write(to: URL(filePath: path)) }
+            @Sendable func write(_ text: String) { try? Data(text.utf8).write(to: URL(filePath: path)) }
             let read = { () throws(Failure) in _ = try KafkaProperties.read(file: path) }
             write("linger.ms")
             let (lines, patience) = Self.patience { _ in write("linger.ms=1") }

@@ -218,12 +218,14 @@ struct SettingsTests {
                 ["sesion.timeout.ms": "1", "linger.ms": "1"],
                 #"there is no Kafka property "sesion.timeout.ms"; did you mean session.timeout.ms"#, false
             ),
-            // A name of the Java client that is like no other, and what may be a line of a password.
-            (["key.deserializer": "1"], #"there is no Kafka property "key.deserializer""#, false),
+            // A name of the Java client, one that is like no other, and what may be a line of a password.
+            (["key.deserializer": "1"], #"Kafka property "key.deserializer" exists only in Kafka's Java client"#, true),
+            (["zzz.yyyyyyyyyyyyyyyyyyy": "1"], #"there is no Kafka property "zzz.yyyyyyyyyyyyyyyyyyy""#, false),
             (["MIIEv+/x=.": "1"], "there is no Kafka property of a name that was given", false),
             // Names of the client, of a topic, and one that librdkafka does not list.
             (["debug": "cgrp", "compression.type": "zstd", "test.mock.num.brokers": "1"], nil, false),
             (["ssl.ca.location": "/no/such/file"], "the file that ssl.ca.location names cannot be read: No such file", false),
+            (["ssl.ca.pem": "/etc/ca.pem"], "ssl.ca.pem takes the text of a PEM file", true),
             (["ssl.ca.location": "/dev/null"], nil, false), (["ssl.ca.location": "probe"], nil, false),
             (
                 ["security.protocol": "SASL_SSL"], "security.protocol is one of SASL's, which needs a sasl.mechanism", true
@@ -237,6 +239,61 @@ struct SettingsTests {
         #expect(failure?.status == .configuration)
         #expect(failure?.message.hasPrefix(beginning) == true, "\(failure?.message ?? "")")
         #expect((failure?.hint != nil) == hasHint)
+    }
+
+    /// What the Java client calls otherwise, and what becomes of it: another property, none, or an advice that names one.
+    @Test(
+        arguments: [
+            (["ssl.endpoint.identification.algorithm": ""], ["ssl.endpoint.identification.algorithm": "none"], nil),
+            (["ssl.endpoint.identification.algorithm": "https"], ["ssl.endpoint.identification.algorithm": "https"], nil),
+            (["ssl.keystore.type": "PKCS12", "client.dns.lookup": "use_all_dns_ips"], [:], nil),
+            (
+                ["ssl.keystore.certificate.chain": "x", "max.request.size": "9"],
+                ["ssl.certificate.pem": "x", "message.max.bytes": "9"], nil
+            ),
+            (["ssl.ca.location": certificate], ["ssl.ca.pem": certificate], nil),
+            (["sasl.jaas.config": "hunter2"], nil, "sasl.username=… and sasl.password=…"),
+            (["ssl.truststore.location": "/x.jks"], nil, "ssl.ca.location=…"),
+            (["ssl.keystore.type": "JKS"], nil, "PKCS#12"), (["value.serializer": "x"], nil, "leave it out"),
+            (["max.poll.records": "9"], nil, "leave it out"), (["buffer.memory": "9"], nil, "queue.buffering.max.kbytes"),
+        ] as [([String: String], [String: String]?, String?)])
+    func theNamesOfJavaAreTakenOrNamed(given: [String: String], taken: [String: String]?, advice: String?) {
+        let translated = JavaProperties.translated(given)
+        if let taken { #expect(translated == taken) }
+        guard let advice else { return }
+        let failure = #expect(throws: Failure.self) { try KafkaProperties.check(translated) }
+        #expect(failure?.status == .configuration && failure?.hint?.contains(advice) == true, "\(failure?.report ?? "")")
+        #expect(failure?.report.contains("hunter2") == false)
+    }
+
+    private static let certificate = "-----BEGIN CERTIFICATE-----\nMIIB+w==\nAAAA=\n-----END CERTIFICATE-----"
+
+    /// In a property file, the environment and JSON, over several lines or in the one of a Java property file.
+    @Test(
+        arguments: [
+            certificate, certificate + "\n\n" + certificate + "\n",
+            certificate.replacing("\n", with: "\\n"), certificate.replacing("\n", with: "\\n\\\n"),
+            certificate.replacing("\n", with: " \\\n"),
+        ])
+    func takesCertificatesAsTexts(text: String) throws {
+        let lines = Self.certificate + (text.hasSuffix("\n") ? "\n" + Self.certificate : "")
+        let expected = ["ssl.ca.pem": lines, "linger.ms": "1"]
+        let properties = "ssl.ca.pem = \(text)\n# a comment\nlinger.ms: 1"
+        #expect(try KafkaProperties.parse(properties) { Failure(.configuration, "line \($0)") } == expected)
+        #expect(try KafkaProperties.read(serve(settings(environment: ["JUICE_KAFKA_PROPERTY": properties])).kafka) == expected)
+        let json = String(decoding: try JSONEncoder().encode(["ssl.ca.pem": text, "linger.ms": "1"]), as: UTF8.self)
+        #expect(try KafkaProperties.read(serve(settings(file: "{\"kafka-property\":\(json)}")).kafka) == expected)
+    }
+
+    @Test func aLineBreakInAMemberIsNamed() {
+        let failure = #expect(throws: Failure.self) {
+            try settings(file: #"{"kafka-property":{"sasl.password":"hunter2\n"}}"#)
+        }
+        #expect(failure?.message.hasPrefix(#"the value of "sasl.password" in /"#) == true, "\(failure?.message ?? "")")
+        let open = #expect(throws: Failure.self) {
+            try KafkaProperties.check(["ssl.key.pem": "-----BEGIN PRIVATE KEY-----\nhunter2"])
+        }
+        #expect(open?.report.contains("hunter2") == false)
     }
 
     @Test func readsPropertiesFromAPipe() throws {
