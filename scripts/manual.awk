@@ -1,4 +1,5 @@
-# Corrects a manual page of ArgumentParser, which gives --no-X the text of --X, and fails if two entries still have the same text.
+# Corrects manual pages of ArgumentParser, which gives --no-X the text of --X, and fails if two entries of a page still have the same.
+FNR == 1 { split("", entries) }
 /^\.It Fl -no-/ {
     print
     print "Takes back"

@@ -113,6 +113,9 @@ struct AnswerAudit {
         if head.isDuplicate {
             audit.counts.duplicates += 1
             if let first {
+                if memory.isNew(command.times, after: first) {
+                    return [("is answered as a repeat, but was sent too long after \(first.offset)", .wrong)]
+                }
                 let isSame = replays[0].contents(of: given.value, head) == first.contents
                 return isSame ? [] : [("is answered otherwise than at \(first.offset)", .wrong)]
             }
@@ -128,6 +131,8 @@ struct AnswerAudit {
             problems.append(("is carried out again, after \(first.offset)", .doubled))
             // The first answer repeated, only not marked as a duplicate, changed nothing.
             if difference != nil, replays[0].contents(of: given.value, head) == first.contents { return problems }
+        } else if let first, memory.isRepeatByItself(first, command.times) {
+            audit.counts.unjudged += 1
         }
         if let difference { problems.append((difference, .wrong)) }
         adopt(given, of: command.store, sent: command.times)
@@ -210,7 +215,7 @@ struct AnswerAudit {
         memory.remember(
             AnswerMemory.FirstAnswer(
                 offset: given.offset, contents: replays[0].contents(of: given.value, head), kind: head.command, was: answer.was,
-                taken: taken, sent: times.earliest, answered: given.timestamp),
+                taken: taken, sent: times.earliest, latest: times.sent, answered: given.timestamp, own: times.own),
             RecordDigest(of: head), order: RecordDigest(of: order), times)
     }
 

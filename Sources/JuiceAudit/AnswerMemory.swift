@@ -12,10 +12,11 @@ struct AnswerMemory {
         let was: FormerOutcome
         /// What an order used, or what its cancel has put back.
         let taken: [FruitAmount]
-        /// When its command was sent, at the earliest, and when it was answered. If it seems earlier than it was, the audit asks
-        /// less of the service.
-        var sent: Int64
+        /// When its command was sent, at the earliest and at the latest, and when it was answered.
+        var sent, latest: Int64
         let answered: Int64
+        /// The command's own timestamp.
+        let own: Int64
         /// The number of first answers before it.
         fileprivate(set) var number = 0
     }
@@ -32,9 +33,6 @@ struct AnswerMemory {
 
     /// What is forgotten in a transaction is remembered to its end.
     private static let slack = 100_000
-    /// How long after the window a repeat sent within it may arrive, in milliseconds, unless the window is shorter.
-    static let longestDelay: Int64 = 300_000
-
     init(_ rules: AuditRules) {
         self.rules = rules
         answers = Recent(rules.memoryCount + Self.slack)
@@ -95,11 +93,20 @@ struct AnswerMemory {
     /// Whether the service must recognize a repeat of a command.
     ///
     /// A restart may have come just before the repeat's transaction. It restores what was answered for some time before the last
-    /// record that was handled. So an outage, in which nothing is handled, ages no answer.
+    /// command that was handled was sent. So an outage, in which nothing is handled, ages no answer.
     func isRemembered(_ first: FirstAnswer, _ repetition: SendTimes) -> Bool {
-        let retention = rules.memoryWindow + min(rules.memoryWindow, Self.longestDelay)
-        return repetition.sent &- first.sent <= rules.memoryWindow && number - first.number <= rules.memoryCount
-            && repetition.handledBefore &- first.answered <= retention
+        repetition.sent &- first.sent <= rules.memoryWindow && number - first.number <= rules.memoryCount
+            && repetition.handledBefore &- max(first.answered, first.sent) <= rules.memoryWindow + rules.delay
+    }
+
+    /// Whether a command is too late to be a repeat: twice the delay is what a restore and, of a cancel, another one may add.
+    func isNew(_ repetition: SendTimes, after first: FirstAnswer) -> Bool {
+        repetition.earliest &- first.latest > rules.memoryWindow + 2 * rules.delay + rules.memoryWindow / 100 + 100
+    }
+
+    /// Whether a command would be a repeat by its own timestamp, which the service did not go by.
+    func isRepeatByItself(_ first: FirstAnswer, _ repetition: SendTimes) -> Bool {
+        (first.own, repetition.own) != (first.sent, repetition.sent) && 0...rules.memoryWindow ~= repetition.own &- first.own
     }
 
     /// The place of the oldest answer that the service must remember at a moment, as far as is known.
@@ -124,7 +131,9 @@ struct AnswerMemory {
             answers[identity] = nil
             identity = order
             // Otherwise the order could be made again within its own window.
-            if let order = answers[identity], isRemembered(order, times) { answer.sent = max(answer.sent, order.sent) }
+            if let order = answers[identity], isRemembered(order, times) {
+                (answer.sent, answer.latest) = (max(answer.sent, order.sent), max(answer.latest, order.latest))
+            }
         }
         answer.number = number
         answers[identity] = answer
@@ -137,26 +146,19 @@ struct AnswerMemory {
     }
 }
 
-/// When a command was sent, and when it was answered. By these times the contract says which repeats must be recognized.
-///
-/// A timestamp in the future, more than seven days old or missing counts as the moment of reading. The topics do not show that
-/// moment: it is before the answer, and after the last transaction.
+/// When a command was sent, by its record or, where the service goes by another time, by the journal's record of it. By these times
+/// the contract says which repeats must be recognized.
 struct SendTimes {
-    /// When it was sent, at the latest and at the earliest.
+    /// The record's own timestamp.
+    let own: Int64
+    /// When it was sent, at the latest and at the earliest. Without a timestamp that was when it was read, just before the answer.
     let sent, earliest: Int64
-    /// When the last record was handled before the transaction that answers it.
+    /// When the last command was sent that was handled before the transaction that answers it.
     let handledBefore: Int64
 
-    private static let oldestTimestamp: Int64 = 7 * 24 * 3_600_000
-
-    /// - Parameter start: when the transaction that answers it began, at the earliest.
-    init(_ record: AuditRecord, answeredAt time: Int64, after start: Int64, handledBefore: Int64) {
-        sent = Self.effective(record.timestamp, readAt: time)
-        earliest = sent == record.timestamp ? sent : min(start, time)
-        self.handledBefore = handledBefore
-    }
-
-    static func effective(_ timestamp: Int64, readAt time: Int64) -> Int64 {
-        (0...oldestTimestamp).contains(time &- timestamp) ? timestamp : time
+    init(_ record: AuditRecord, handledBy entry: AuditRecord, handledBefore: Int64, _ rules: AuditRules) {
+        (own, self.handledBefore) = (record.timestamp, handledBefore)
+        let told = entry.headers.sent ?? (own >= 0 ? own : nil)
+        (sent, earliest) = (told ?? entry.timestamp, told ?? entry.timestamp - rules.delay)
     }
 }

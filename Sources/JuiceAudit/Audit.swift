@@ -17,6 +17,8 @@ package struct AuditRules: Sendable {
     /// The only stores that the service knows, and has known for as long as the topics show. Nil if they are not known, or have
     /// changed: then a store is unknown where an answer says so.
     var stores: Set<[UInt8]>?
+    /// How long after the window a repeat sent within it may arrive, in milliseconds.
+    var delay: Int64 { min(memoryWindow, 300_000) }
     /// Whether the latest commands may still have no answer, as on a cluster that is in use. They count as open.
     var allowsOpen: Bool
     /// Whether a forwarded command has the time of its original. Topics may set times themselves, or refuse old ones.

@@ -82,12 +82,11 @@ struct PartitionAudit {
     private var hasRecords = false
     /// Whether nothing of the journal is unknown: the check did not begin at an anchor, or after records that cannot be read.
     private var isWhole: Bool
-    /// When the last record of an input was handled.
-    private var handled = Int64.min / 2
-    /// When the last record before the present transaction was written, and when the last one was handled. There are offsets
-    /// without records between two transactions, but not in a copy.
-    private var before = (written: Int64.min / 2, handled: Int64.min / 2)
-    private var last: (offset: Int64, timestamp: Int64)?
+    /// When the latest command was sent that was handled, and that before the present transaction. There are offsets without
+    /// records between two transactions, but not in a copy.
+    private var (handled, handledBefore) = (Int64.min / 2, Int64.min / 2)
+    /// The offset of the last record.
+    private var last: Int64?
 
     init(_ partition: Int32, of source: some AuditSource, by rules: AuditRules, _ transfers: Transfers) {
         (self.partition, self.rules, self.transfers) = (partition, rules, transfers)
@@ -113,22 +112,22 @@ struct PartitionAudit {
     mutating func run() throws -> Audit {
         while let record = try journal.next() {
             if !isWhole, audit.starts.isEmpty { begin(at: record) }
-            if let last, last.offset + 1 < record.offset { before = (last.timestamp, handled) }
-            if journal.lacks((last?.offset ?? journal.first)..<record.offset) {
+            if let last, last + 1 < record.offset { handledBefore = handled }
+            if journal.lacks((last ?? journal.first)..<record.offset) {
                 // It is unknown what the journal said just before.
                 begin(at: record)
                 (owner, hasPosition) = (OwnerAudit(), false)
                 account.lose()
                 for input in inputs { (input.next, input.since, input.sources, input.isLastKnown) = (nil, nil, nil, false) }
             }
-            last = (record.offset, record.timestamp)
+            last = record.offset
             try answers.readStock()
             try check(record)
         }
         for input in inputs { try finish(input) }
         for finding in findings { audit.add(finding.fault) }
         for cursor in [journal, deadLetters] + inputs.map(\.cursor) { cursor.faults.forEach { audit.add($0) } }
-        audit.add(try answers.finish(isEndKnown: !journal.lacks((last?.offset ?? 0)..<Int64.max)))
+        audit.add(try answers.finish(isEndKnown: !journal.lacks((last ?? 0)..<Int64.max)))
         while try readDeadLetter() != nil {}
         if deadLetters.lacks(nextDeadLetter..<Int64.max) { transfers.audit.withLock { $0.deadLettersSince = .max } }
         audit.owners = owner.owners
@@ -142,7 +141,9 @@ struct PartitionAudit {
             do throws(MalformedMessage) { entry = try reader.read(value, partition: partition) } catch {
                 return report(record, "it is no record of the journal: \(error)")
             }
-            if entry.answer == nil, record.key != nil || !record.headers.isEmpty { report(record, "the note has a key or headers") }
+            if entry.answer == nil, record.key != nil || record.headers.contains(where: { $0.name != HeaderName.sent }) {
+                report(record, "the note has a key or headers")
+            }
             guard let handled = entry.handled else { return try check(entry.note, record) }
             guard let input = input(handled.input, handled.offset, by: record) else { return }
             let place = input.cursor.place(handled.offset)
@@ -154,7 +155,7 @@ struct PartitionAudit {
                 input.isLastKnown = input.last != nil
             }
             if isWhole, let problem = owner.checkClaimed() { report(record, problem) }
-            (hasRecords, self.handled) = (true, max(self.handled, record.timestamp))
+            (hasRecords, self.handled) = (true, max(self.handled, record.headers.sent ?? record.timestamp))
             var found: InputRecord?
             if handled.offset < input.next ?? 0 {
                 report(record, "\(place) is handled once more", .doubled)
@@ -242,7 +243,7 @@ extension PartitionAudit {
             return nil
         }
         input.since = input.since ?? record.timestamp
-        return read(found, input, handledAt: record.timestamp)
+        return read(found, input, handledBy: record)
     }
 
     /// Moves on to an offset. Records in between were missed.
@@ -251,7 +252,7 @@ extension PartitionAudit {
             input.start = isWhole ? input.cursor.first : offset
             if !isWhole { input.cursor.move(to: offset) }
         }
-        try pass(input, to: offset, handledAt: record.timestamp, isMissing: true)
+        try pass(input, to: offset, handledBy: record, isMissing: true)
         input.next = offset
     }
 
@@ -259,10 +260,10 @@ extension PartitionAudit {
     ///
     /// - Returns: how many there were.
     @discardableResult
-    private mutating func pass(_ input: Input, to offset: Int64, handledAt time: Int64, isMissing: Bool) throws -> Int {
+    private mutating func pass(_ input: Input, to offset: Int64, handledBy entry: AuditRecord, isMissing: Bool) throws -> Int {
         var count = 0
         while let record = try input.cursor.next(before: offset) {
-            let found = read(record, input, handledAt: time)
+            let found = read(record, input, handledBy: entry)
             count += 1
             guard isMissing else { continue }
             if case .answer = found.verdict { audit.counts.commands += 1 }
@@ -271,7 +272,7 @@ extension PartitionAudit {
         return count
     }
 
-    private mutating func read(_ record: AuditRecord, _ input: Input, handledAt time: Int64) -> InputRecord {
+    private mutating func read(_ record: AuditRecord, _ input: Input, handledBy entry: AuditRecord) -> InputRecord {
         let place = input.cursor.place(record.offset)
         let origin = record.source.map { Place(topic: place.topic, partition: $0.partition, offset: $0.offset) }
         let copy = TransferAudit.Received(
@@ -294,7 +295,7 @@ extension PartitionAudit {
                             kind: read.kind, store: number, id: read.id, identity: identity(read.kind),
                             remembered: identity(read.kind == .cancel ? .order : read.kind), content: read.content,
                             value: record.value,
-                            times: SendTimes(record, answeredAt: time, after: before.written, handledBefore: before.handled)))
+                            times: SendTimes(record, handledBy: entry, handledBefore: handledBefore, rules)))
                 }
             }
         }
@@ -304,13 +305,14 @@ extension PartitionAudit {
     /// Checks what the journal has not come to.
     private mutating func finish(_ input: Input) throws {
         let since =
-            isWhole && !input.cursor.lacks(0..<Int64.max) ? .min : input.since.map { $0 &+ AnswerMemory.longestDelay } ?? .max
+            isWhole && !input.cursor.lacks(0..<Int64.max) ? .min : input.since.map { $0 &+ rules.delay } ?? .max
         let start = input.start ?? input.cursor.first
         audit.checked[input.partition] = (since, start..<max(start, input.next ?? start))
         // If nothing is known of the position, all may have been handled.
         guard input.next != nil || isWhole else { return }
-        let isOpen = rules.allowsOpen || journal.lacks((last?.offset ?? 0)..<Int64.max)
-        let rest = try pass(input, to: .max, handledAt: .max, isMissing: !isOpen)
+        let isOpen = rules.allowsOpen || journal.lacks((last ?? 0)..<Int64.max)
+        let end = AuditRecord(offset: .max, timestamp: .max, key: nil, value: nil)
+        let rest = try pass(input, to: .max, handledBy: end, isMissing: !isOpen)
         audit.counts.open += isOpen ? rest : 0
     }
 }
@@ -352,8 +354,8 @@ extension PartitionAudit {
             }
             if to != owner { report(record, "\(place) belongs to partition \(owner)") }
             let sent = TransferAudit.Sent(
-                contents: found.record.forwards, timestamp: rules.keepsTimes ? found.record.timestamp : nil, owner: owner,
-                notedAt: record.timestamp)
+                contents: found.record.forwards, timestamp: rules.keepsTimes ? record.headers.sent ?? found.record.timestamp : nil,
+                owner: owner, notedAt: record.timestamp)
             transfers.audit.withLock { $0.send(sent, from: place) }
         case .deadLetter(_, let code): try checkDeadLetter(code, found, place, record)
         case .copy:
@@ -419,7 +421,7 @@ extension PartitionAudit {
         (input.last, input.isLastKnown) = (nil, true)
         // An anchor of a copy names the place in the copy, and what is before it those in the other cluster.
         if !anchor.isOfCopy, let next = input.next ?? (isWhole ? input.cursor.first : nil), next <= anchor.to {
-            anchor.skipped = try pass(input, to: anchor.to, handledAt: record.timestamp, isMissing: false)
+            anchor.skipped = try pass(input, to: anchor.to, handledBy: record, isMissing: false)
             audit.counts.skipped += anchor.skipped
         } else {
             input.cursor.move(to: anchor.to)
@@ -438,7 +440,7 @@ extension PartitionAudit {
         guard let claim = owner.claim else { return report(record, "the partition has no claim") }
         var right = note
         (right.claim, right.ids, right.forwarded) = (claim, owner.ids, [:])
-        let now = SendTimes(record, answeredAt: record.timestamp, after: before.written, handledBefore: before.handled)
+        let now = SendTimes(record, handledBy: record, handledBefore: handledBefore, rules)
         let first = max(journal.first, audit.starts.first?.offset ?? 0)
         right.account = account.expected(note.account, at: record.offset, first: first, needed: answers.memory.oldest(at: now))
         if account.acceptsLoss { answers.forgetStores() }
@@ -447,7 +449,7 @@ extension PartitionAudit {
             if let position = number < 2 ? note.next[topic] : note.added[input.partition], position > input.next ?? -1 {
                 if input.next == nil, isWhole, !hasRecords {
                     // Where a journal begins, the group may have said how far the input was handled.
-                    audit.counts.skipped += try pass(input, to: position, handledAt: record.timestamp, isMissing: false)
+                    audit.counts.skipped += try pass(input, to: position, handledBy: record, isMissing: false)
                     (input.start, input.next) = (position, position)
                 } else {
                     // Only transaction markers may be in between.

@@ -30,11 +30,15 @@ struct TransferAudit {
         func isRight(for sent: Sent) -> Bool {
             guard sent.contents?.contains(contents) ?? true else { return false }
             guard let owner = sent.owner else { return true }
-            // The duplicate window counts from this time. An invalid one counts as the moment of reading, when the copy was made.
-            return place.partition == owner
-                && (contents != sent.contents?.first
-                    || sent.timestamp.map { timestamp == SendTimes.effective($0, readAt: timestamp) } ?? true)
+            guard place.partition == owner, contents == sent.contents?.first, let time = sent.timestamp, time >= 0 else {
+                return place.partition == owner
+            }
+            // The duplicate window counts from this time, unless the topic might refuse it.
+            return timestamp == time || timestamp &- time > Self.oldestKept
         }
+
+        /// From this age on, in milliseconds, a copy may have the time at which it was made: a week, less what clocks differ by.
+        private static let oldestKept: Int64 = 7 * 24 * 3_600_000 - 60_000 - 7_200_000
 
         /// Whether the other one is a second copy of the same record.
         func isRepeated(by other: Received) -> Bool { place != other.place && contents == other.contents }

@@ -12,6 +12,8 @@ public struct JournalRecord {
     public let offset: Int64
     /// When it was written, in milliseconds since 1970; nil if the log does not say.
     public let timestamp: Int64?
+    /// When its command was sent, by its header ``HeaderName/sent``; nil without one: a little before it was written.
+    public let sent: Int64?
     /// Its bytes.
     public let value: UnsafeRawBufferPointer
 
@@ -65,7 +67,7 @@ extension JournalRecord {
     /// A note that is about to be written, so that its offset is not known.
     public init(_ note: JournalNote, to partition: Int32) {
         let value = UnsafeRawBufferPointer(start: nil, count: 0)
-        self.init(content: .note(note), partition: partition, offset: 0, timestamp: nil, value: value)
+        self.init(content: .note(note), partition: partition, offset: 0, timestamp: nil, sent: nil, value: value)
     }
 }
 
@@ -129,11 +131,12 @@ public final class JournalReader {
     ///   - partition: the number of the partition that it was read from.
     ///   - offset: its offset there.
     ///   - timestamp: when it was written, in milliseconds since 1970; nil if the log does not say.
+    ///   - sent: what its header ``HeaderName/sent`` says.
     /// - Throws: ``MalformedMessage`` for what this project never writes: an answer whose first members are not those of the head
     ///   in their order, or with an id or store that no command can have, and a note that lacks something. A note of a type that
     ///   a newer service added is no fault.
     public func read(
-        _ value: UnsafeRawBufferPointer, partition: Int32 = 0, offset: Int64 = 0, timestamp: Int64? = nil
+        _ value: UnsafeRawBufferPointer, partition: Int32 = 0, offset: Int64 = 0, timestamp: Int64? = nil, sent: Int64? = nil
     ) throws(MalformedMessage) -> JournalRecord {
         (object, left) = (nil, nil)
         let object = try reader.readObject(value)
@@ -147,7 +150,8 @@ public final class JournalReader {
             } else {
                 .unknown(try? InputPlace(object))
             }
-        return JournalRecord(content: content, partition: partition, offset: offset, timestamp: timestamp, value: value)
+        return JournalRecord(
+            content: content, partition: partition, offset: offset, timestamp: timestamp, sent: sent, value: value)
     }
 
     /// All of the answer that was read last.

@@ -207,8 +207,18 @@ package struct MessageHeader: Hashable, Sendable {
     package init(name: String, value: String) { self.init(name: name, value: Array(value.utf8)) }
 }
 
+extension [MessageHeader] {
+    /// What ``HeaderName/sent`` says.
+    package var sent: Int64? {
+        guard let value = first(where: { $0.name == HeaderName.sent })?.value else { return nil }
+        return Int64(String(decoding: value, as: UTF8.self)).flatMap { 0...1 << 43 ~= $0 ? $0 : nil }
+    }
+}
+
 /// The names of the record headers that are part of the contract.
 public enum HeaderName {
+    /// In the journal: when the command was sent, in milliseconds since 1970, if its record and the journal's do not say it.
+    public static let sent = "juice.sent"
     /// On a dead letter: the code of its ``DeadLetterReason``.
     public static let errorCode = "juice.error.code"
     /// On a dead letter: the message of its ``DeadLetterReason``.

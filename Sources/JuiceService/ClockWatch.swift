@@ -4,8 +4,8 @@ import Logging
 import Metrics
 import Synchronization
 
-/// Compares the times of commands with this machine's clock. Repeats are recognised by these times: a clock that is wrong, here or
-/// where they are set, moves the duplicate window, and its correction moves it back.
+/// Compares the times of commands with this machine's clock, and says when that is set. Repeats are recognised by the senders'
+/// times, and a clock that is wrong makes latencies wrong, and those times where brokers do not judge them.
 ///
 /// An old command need not come from a clock that is behind, since it may have waited in the log. So only a command counts that was
 /// written after the service last looked where its partition ends, which it does every 3 s. It was sent between then and now, and
@@ -16,6 +16,8 @@ final class ClockWatch: Sendable {
         /// Where each partition ended, and when that was asked.
         var ends: [InputPartition: (offset: Offset, time: Timestamp)] = [:]
         var comparedAt: Timestamp?
+        /// When the clock was looked at last, and by how much it was ahead of the uptime.
+        var seen: (uptime: Timestamp, offset: Timestamp)?
         /// By how much the times of the last commands lie ahead of this clock, or behind it if negative; the oldest first.
         var differences: [Timestamp] = []
         var isLogged = false
@@ -26,6 +28,8 @@ final class ClockWatch: Sendable {
     /// Differences up to this are normal, in milliseconds.
     static let tolerance: Timestamp = 60_000
     private static let interval: Timestamp = 1_000
+    /// A clock that moves by this much, in milliseconds, within this time was set. After more time the machine may have slept.
+    private static let jump = (least: Timestamp(1_000), within: Timestamp(30_000))
     /// How many commands are enough, and how many are looked at.
     private static let (fewest, most) = (5, 15)
 
@@ -39,8 +43,17 @@ final class ClockWatch: Sendable {
     }
 
     /// These are the ends of the logs, which were asked for at this time.
-    func found(_ extents: [PartitionExtents], at time: Timestamp) {
+    func found(_ extents: [PartitionExtents], at time: Timestamp, uptime: Timestamp) {
         state.withLock { state in
+            let (seen, offset) = (state.seen, time - uptime)
+            state.seen = (uptime, offset)
+            if let seen, uptime - seen.uptime < Self.jump.within, (offset - seen.offset).magnitude > Self.jump.least {
+                logger.warning(
+                    """
+                    this machine's clock was set \(spanText(Double((offset - seen.offset).magnitude) / 1000)) \
+                    \(offset > seen.offset ? "forward" : "back")
+                    """)
+            }
             for (input, log) in extents.lazy.flatMap(\.inputs) { state.ends[input] = (log.upperBound, time) }
         }
     }
@@ -69,8 +82,8 @@ final class ClockWatch: Sendable {
             logger.warning(
                 """
                 the times of most commands lie \(spanText(Double(difference.magnitude) / 1000)) \
-                \(difference > 0 ? "ahead of" : "behind") this machine's clock. One of the clocks is wrong, and repeats are \
-                recognized by these times: see docs/OPERATIONS.md#juiceclocksdiffer
+                \(difference > 0 ? "ahead of" : "behind") this machine's clock. One of the clocks is wrong: see \
+                docs/OPERATIONS.md#juiceclocksdiffer
                 """)
         }
     }

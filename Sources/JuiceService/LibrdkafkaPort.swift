@@ -88,6 +88,13 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         (member, given, waitingSince, ordersShare) = (PartitionReader(consumer, gaps: .leave), nil, nil, OrdersShare())
     }
 
+    func withdraw() {
+        member?.consumer.close(handsOver: true)
+        (member, given, assignment) = (nil, nil, nil)
+    }
+
+    func rejoin() throws(LogError) { try LogError.rethrowing { () throws(KafkaError) in try join() } }
+
     func leave(handsOver: Bool) {
         metrics?.abandoned()
         transactions.drop()
@@ -272,7 +279,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
     // MARK: - Taking over
 
     override func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
-        let start = now
+        let (start, startUptime) = (now, uptime)
         let metadata = try metadata()
         // Every topic counts, also the one that is only written to now and then: it may not be there when it is needed.
         if let missing = topics.all.first(where: { metadata[$0] == nil }) {
@@ -292,7 +299,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
                 found.extents[index].truncated.insert(log)
             }
         }
-        clocks?.found(found.extents, at: start)
+        clocks?.found(found.extents, at: start, uptime: startUptime)
         return found
     }
 
@@ -392,6 +399,8 @@ extension LogError {
         let refusing = Topic.allCases.first { topics?[$0] == error.place?.topic }
         let subject: Subject =
             switch error.code {
+            case .invalidTimestamp where refusing.map { $0 != .orders && $0 != .restocks } ?? false:
+                if let refusing, let place = error.place { .time(refusing, partition: place.partition) } else { .call }
             case _ where error.code.isRefusalOfRecord:
                 if let refusing, let place = error.place { .record(refusing, partition: place.partition) } else { .call }
             case .transport: .connection
@@ -424,10 +433,9 @@ extension KafkaError {
         case .transactionalIDAuthorizationFailed: needs = "Write on transactional ids that begin with GROUP/"
         case .clusterAuthorizationFailed: needs = "no right on the cluster, unless it is to create topics"
         case .messageTooLarge, .recordListTooLarge: return "; the topic's max.message.bytes is less"
-        // What the service writes has the time of its clock.
         case .invalidTimestamp:
-            return "; the service's clock and the brokers' differ, or the topic's message.timestamp.before.max.ms or"
-                + " message.timestamp.after.max.ms is too small: see docs/OPERATIONS.md#durability"
+            return "; this machine's clock and the brokers' differ, or the topic's message.timestamp.before.max.ms or"
+                + " message.timestamp.after.max.ms is too small: see docs/OPERATIONS.md#juiceclocksdiffer"
         case .invalidRecord: return "; a record without a key needs the topic's cleanup.policy to be delete"
         case _ where code.isMissing:
             return "; it was deleted: `juice topics check` says how to create it, `juice doctor` what to do then"

@@ -49,6 +49,9 @@ class LogReader: KafkaReadPort {
 
     final var now: Timestamp { Timestamp(Date().timeIntervalSince1970 * 1000) }
 
+    final var uptime: Timestamp { Timestamp((ContinuousClock.now - Self.start) / .milliseconds(1)) }
+    private static let start = ContinuousClock.now
+
     /// How many connections to brokers have been lost: each may mean that a partition has another leader.
     var closedConnections: Int { 0 }
 
@@ -165,9 +168,9 @@ class LogReader: KafkaReadPort {
     ///
     /// - Parameters:
     ///   - positions: those of partitions whose extents were read last.
-    ///   - handledAt: when each partition's last record was handled.
+    ///   - handledAt: when the last command that was handled of each partition was sent.
     final func answerReaches(
-        at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp
+        at positions: [InputPosition], handledAt: [Int32: Timestamp], _ settings: WorkerSettings
     ) throws(LogError) -> [Int32: AnswerReach] {
         let (assignment, now) = (try knownAssignment(), now)
         let journals = watermarks.filter { $0.key.topic == topics.results }
@@ -181,13 +184,14 @@ class LogReader: KafkaReadPort {
             // Damaged records have no time.
             try uncommitted.read(ranges, timeout: timeout, gaps: .leave) { partition, record in
                 let owner = partition.partition % assignment.partitionCount
-                firstUnread[owner] = min(firstUnread[owner] ?? now, CommandTime.effective(record.timestamp, readAt: now))
+                firstUnread[owner] = min(
+                    firstUnread[owner] ?? .max, settings.times.effective(record.timestamp, readAt: now))
                 return false
             }
             let times = journals.keys.reduce(into: [:]) { times, journal in
                 times[journal] = AnswerRestoreTime.start(
                     now: now, handledAt: handledAt[journal.partition], firstUnread: firstUnread[journal.partition],
-                    retention: retention)
+                    retention: settings.window.retention)
             }
             // A broker that cannot look up times trims its logs soon anyway.
             let first = capabilities.findsOffsetsByTime ? try uncommitted.offsets(since: times, timeout: timeout) : [:]
@@ -225,6 +229,10 @@ class LogReader: KafkaReadPort {
         }
         changelog.gaps = []
         return ChangelogBatch(records: records, ends: batch.ends.map { position(in: $0, at: $1) }, damages: damages)
+    }
+
+    final func headers(of record: ChangelogBatch.Record) -> [MessageHeader]? {
+        changelog?.records.headers(at: record.index, of: record.value)?.map { MessageHeader(name: $0.name, value: $0.value) }
     }
 
     /// The engine's form of records, whose bytes still belong to the batch.

@@ -198,7 +198,8 @@ package struct ServiceConfiguration: Sendable {
         WorkerSettings(
             menu: menu, language: language, stores: stores, partitionCount: partitionCount, group: group,
             instance: instance ?? instanceID, process: Self.process, window: duplicateWindow, maxBatch: Self.maxBatch,
-            noteInterval: findings?.noteInterval ?? 24 * 3_600_000, oldestForward: findings?.oldestForward)
+            noteInterval: findings?.noteInterval ?? 24 * 3_600_000, oldestForward: findings?.oldestForward,
+            times: findings?.times ?? CommandTimes())
     }
 
     // MARK: - Validation

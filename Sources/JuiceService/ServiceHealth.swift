@@ -158,6 +158,7 @@ package final class ServiceHealth: Sendable {
                 worker.holdUp(Self.waiting(number))
                 (worker.failingPartitions, worker.unassignedSince) = ([:], .now)
             case .startingOver(let error): worker.holdUp("\(Self.name(number)) starts over: \(error.message)")
+            case .clockRefused(let error): worker.holdUp("brokers refuse the time of this machine's clock: \(error.message)")
             case .failed, .left: end(&worker, number)
             case .partitionStopped(let partition, let fault):
                 (worker.stoppedPartitions[partition], worker.failingPartitions[partition]) = (fault.reason, nil)

@@ -26,14 +26,27 @@ package struct TopicPlan: Sendable {
         names.all.map { name in
             // A record that two brokers have confirmed survives the loss of one of them, and a third may be down at the time.
             var configuration = replicationFactor ?? 0 >= 3 ? ["min.insync.replicas": "2"] : [:]
+            configuration["message.timestamp.type"] = "CreateTime"
+            var limits = [TimeLimit.ahead: String(TimeLimit.furthestAhead(inInputs: names.inputs.contains(name)))]
+            if names.inputs.contains(name) { limits[TimeLimit.behind] = String(CommandTimes.longestUnread) }
             if name == names.stock { configuration["cleanup.policy"] = "compact" }
             if name == names.deadLetters {
                 configuration["max.message.bytes"] = String(Self.defaultMaxMessageBytes + Self.deadLetterRoom)
             }
             return Admin.NewTopic(
-                name: name, partitionCount: partitionCount, replicationFactor: replicationFactor, configuration: configuration)
+                name: name, partitionCount: partitionCount, replicationFactor: replicationFactor, configuration: configuration,
+                optional: limits)
         }
     }
+}
+
+/// The settings by which brokers judge the clocks of those who write (KIP-937). Where they are set, no other clock need be right.
+private enum TimeLimit {
+    static let ahead = "message.timestamp.after.max.ms"
+    static let behind = "message.timestamp.before.max.ms"
+
+    /// In milliseconds. What the service writes is no earlier than its command, so it may be as far ahead, and its own clock, too.
+    static func furthestAhead(inInputs isInput: Bool) -> Timestamp { CommandTimes.furthestAhead * (isInput ? 1 : 2) }
 }
 
 /// Checks whether the service can use the topics: all exist, with enough partitions, the stock compacted and dead letters
@@ -66,6 +79,8 @@ package struct TopicCheck: Sendable {
         /// From this age on, in milliseconds, a command cannot keep its time when it is forwarded: the inputs refuse it, or brokers
         /// set times themselves. Nil if there is no such age, or the broker does not say.
         package let oldestForward: Timestamp?
+        /// Which timestamps of commands count.
+        let times: CommandTimes
     }
 
     /// What the cluster says about the topics, and the topics say about where stores live.
@@ -178,7 +193,12 @@ package struct TopicCheck: Sendable {
             storePartitions: Int32(clamping: storePartitions(cluster, asked: asked)),
             noteInterval: max(1_000, min((retention - duplicateWindow.retention) / 4, 24 * 3_600_000)),
             // A transaction takes some seconds, and clocks differ a little.
-            oldestForward: inputs.compactMap { $0.setsTimes ? 0 : $0.longestBehind.map { max(0, Timestamp($0) - 60_000) } }.min())
+            oldestForward: inputs.compactMap { $0.setsTimes ? 0 : $0.longestBehind.map { max(0, Timestamp($0) - 60_000) } }.min(),
+            times: CommandTimes(
+                limitsAhead: inputs.allSatisfy {
+                    $0.setsTimes || $0.longestAhead.map { $0 <= Int(CommandTimes.furthestAhead) } ?? false
+                },
+                limitsBehind: inputs.allSatisfy { $0.setsTimes || $0.longestBehind != nil }))
     }
 
     private func problems(of cluster: Cluster, asked: Int?) -> [Problem] {
@@ -366,10 +386,10 @@ package struct TopicCheck: Sendable {
         }
     }
 
-    /// What leaves records the times that their senders gave them. If a clock differs by more than a topic takes, the broker's
-    /// refusal says so: to a sender, or in the service's log.
+    /// What leaves records the times that their senders gave them, and lets brokers refuse those of wrong clocks.
     private var timeSettings: [Rule] {
-        let before = "message.timestamp.before.max.ms"
+        let (ahead, behind) = (TimeLimit.ahead, TimeLimit.behind)
+        let (week, hour) = (Int(CommandTimes.longestUnread), Int(CommandTimes.furthestAhead))
         return [
             Rule(names.inputs, "message.timestamp.type=CreateTime") {
                 guard $0.setsTimes else { return nil }
@@ -377,9 +397,26 @@ package struct TopicCheck: Sendable {
                     + " sent, and a forwarded command counts from its forwarding"
             },
             // An older time than that counts as now in any case.
-            Rule(names.inputs, before, atLeast: Int(CommandTime.longestUnread), { $0.longestBehind }) {
-                "\(before)=\($0): brokers refuse commands that come later than that after they were sent, and one that is forwarded"
+            Rule(names.inputs, behind, atLeast: week, { $0.longestBehind }) {
+                "\(behind)=\($0): brokers refuse commands that come later than that after they were sent, and one that is forwarded"
                     + " later counts from its forwarding"
+            },
+            Rule(names.inputs, "\(behind)=\(week)") {
+                guard !$0.setsTimes, $0.number(behind) == Int.max, $0.longestBehind == nil else { return nil }
+                return "no \(behind): brokers take commands of any age, and where one is from, or this machine's clock, is wrong by"
+                    + " more than a week, a repeat may be carried out again"
+            },
+            Rule(names.inputs, "\(ahead)=\(hour)") {
+                guard !$0.setsTimes, $0.number(ahead) != nil, $0.longestAhead.map({ $0 > hour }) ?? true else { return nil }
+                return
+                    "\(ahead) above \(hour): brokers take commands from the future, so this machine's clock decides which are, and"
+                    + " while it is behind, repeats may be carried out again"
+            },
+            Rule([names.results, names.stock, names.deadLetters], "\(ahead)=\(2 * hour)") {
+                guard !$0.setsTimes, $0.number(ahead) != nil, $0.longestAhead != 2 * hour else { return nil }
+                return
+                    "another \(ahead) than \(2 * hour), by which brokers notice that this machine's clock is wrong, and take"
+                    + " answers to commands from senders up to an hour ahead"
             },
         ]
     }
@@ -432,10 +469,13 @@ extension ClusterMetadata.Topic {
     fileprivate var setsTimes: Bool { settings?["message.timestamp.type"] == "LogAppendTime" }
     /// By how many milliseconds a record's time may lie behind a broker's; nil for any. Up to Kafka 3.9 an older setting limits it,
     /// too (KIP-937).
-    fileprivate var longestBehind: Int? {
+    fileprivate var longestBehind: Int? { limit(TimeLimit.behind) }
+    /// The same ahead of it.
+    fileprivate var longestAhead: Int? { limit(TimeLimit.ahead) }
+
+    private func limit(_ name: String) -> Int? {
         guard !setsTimes else { return nil }
-        let names = ["message.timestamp.before.max.ms", "message.timestamp.difference.max.ms"]
-        return names.lazy.compactMap(number).first { $0 < .max }
+        return [name, "message.timestamp.difference.max.ms"].lazy.compactMap(number).first { $0 < .max }
     }
 
     fileprivate func number(_ name: String) -> Int? { settings?[name].flatMap(Int.init) }

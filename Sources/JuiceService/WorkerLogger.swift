@@ -12,6 +12,7 @@ struct WorkerLogger {
     private let now: () -> ContinuousClock.Instant
     private var isRetrying = false
     private var isStartingOver = false
+    private var isClockRefused = false
     private var failing: Set<Int32> = []
     /// Dead letters not logged yet.
     private var heldBack: [DeadLetterReason: DeadLetters] = [:]
@@ -47,7 +48,7 @@ struct WorkerLogger {
         case .committed(let summary):
             if summary.commands > 0 {
                 if isRetrying || isStartingOver { logger.notice("transactions commit again") }
-                (isRetrying, isStartingOver) = (false, false)
+                (isRetrying, isStartingOver, isClockRefused) = (false, false, false)
             }
             for letters in summary.deadLettersByReason {
                 let none = DeadLetters(letters.reason, first: letters.first, count: 0)
@@ -64,6 +65,15 @@ struct WorkerLogger {
             logger.log(
                 level: isStartingOver ? .debug : .warning, "starting over with new producers and restored state: \(error.message)")
             isStartingOver = true
+        case .clockRefused(let error):
+            // Each attempt would say the same.
+            logger.log(
+                level: isClockRefused ? .debug : .critical,
+                """
+                brokers refuse the time of this machine's clock. Its partitions are left to other instances, and it tries again \
+                from time to time: \(error.message)
+                """)
+            (isClockRefused, isStartingOver) = (true, true)
         case .partitionStopped(let partition, let fault):
             logger.critical(
                 "partition stopped, its commands wait: \(fault.reason). To go on: \(configuration.fix(fault, of: partition))",

@@ -72,7 +72,7 @@ final class WorkerMetrics {
             }
             (assignedAt, stopped, positions, lags) = (nil, [], [:], [:])
         case .answersDeleted: lostBeginnings.increment()
-        case .started, .retrying, .startingOver, .stockRewritten, .failed: break
+        case .started, .retrying, .startingOver, .clockRefused, .stockRewritten, .failed: break
         }
     }
 
@@ -100,7 +100,7 @@ final class WorkerMetrics {
             transactionDuration.record(duration: .now - begunAt)
             // A sender's clock may be a little ahead, or its timestamp any number. What remains are latencies of at most a week.
             for time in commandTimes where time <= now + ClockWatch.tolerance {
-                guard let time = CommandTime.believed(min(time, now), readAt: now) else { continue }
+                guard let time = CommandTimes().believed(min(time, now), readAt: now) else { continue }
                 answerLatency.recordNanoseconds((now - time) * 1_000_000)
             }
         }

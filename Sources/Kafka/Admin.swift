@@ -14,11 +14,16 @@ public final class Admin {
         public var replicationFactor: Int?
         /// Topic properties by Kafka's names, such as `cleanup.policy`.
         public var configuration: [String: String]
+        /// Further ones, without which the topic is created where brokers do not know them all.
+        public var optional: [String: String]
 
         /// A topic with these properties.
-        public init(name: String, partitionCount: Int, replicationFactor: Int? = nil, configuration: [String: String] = [:]) {
-            (self.name, self.partitionCount) = (name, partitionCount)
-            (self.replicationFactor, self.configuration) = (replicationFactor, configuration)
+        public init(
+            name: String, partitionCount: Int, replicationFactor: Int? = nil, configuration: [String: String] = [:],
+            optional: [String: String] = [:]
+        ) {
+            (self.name, self.partitionCount, self.replicationFactor) = (name, partitionCount, replicationFactor)
+            (self.configuration, self.optional) = (configuration, optional)
         }
     }
 
@@ -44,7 +49,9 @@ public final class Admin {
             }
             guard let handle else { throw KafkaError(code: .invalidArgument, message: "topic \(topic.name): \(reason.text)") }
             handles.append(handle)
-            for (name, value) in topic.configuration { rd_kafka_NewTopic_set_config(handle, name, value) }
+            for (name, value) in topic.configuration.merging(topic.optional, uniquingKeysWith: { $1 }) {
+                rd_kafka_NewTopic_set_config(handle, name, value)
+            }
         }
 
         let event = try handle.request(RD_KAFKA_ADMIN_OP_CREATETOPICS, timeout: timeout) { client, options, queue in
@@ -54,7 +61,18 @@ public final class Admin {
 
         var count = 0
         let results = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &count)
-        let created = try Self.names(in: results, count: count, ignoring: .topicAlreadyExists, orElse: "not created")
+        let created: [String]
+        do throws(KafkaError) {
+            created = try Self.names(in: results, count: count, ignoring: .topicAlreadyExists, orElse: "not created")
+        } catch {
+            guard error.code == .invalidConfig, topics.contains(where: { !$0.optional.isEmpty }) else { throw error }
+            return try create(
+                topics.map { topic in
+                    var topic = topic
+                    topic.optional = [:]
+                    return topic
+                }, timeout: timeout)
+        }
         // The controller has created the topics, but the broker asked next may learn of them a moment later.
         let deadline = ContinuousClock.now + timeout
         while !created.isEmpty {

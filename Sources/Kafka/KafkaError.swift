@@ -150,7 +150,7 @@ extension KafkaError.Code {
         Self(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE), Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION),
         // The topic's message format predates transactions.
         Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT), .invalidPartitions,
-        .invalidReplicationFactor, Self(RD_KAFKA_RESP_ERR_INVALID_CONFIG),
+        .invalidReplicationFactor, .invalidConfig,
         Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION), Self(RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION),
     ]
 
@@ -226,6 +226,7 @@ extension KafkaError.Code {
     package static let recordListTooLarge = Self(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
     package static let invalidRecord = Self(RD_KAFKA_RESP_ERR_INVALID_RECORD)
     package static let invalidTimestamp = Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP)
+    static let invalidConfig = Self(RD_KAFKA_RESP_ERR_INVALID_CONFIG)
     static let purgedFromQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
     static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
 

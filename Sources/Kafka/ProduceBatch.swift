@@ -7,8 +7,8 @@ import CRdKafka
 /// record, librdkafka asks the coordinator to add the partitions that it knows of to the transaction. Those it learns of later wait
 /// for a second request.
 ///
-/// It is flushed before a record that does not fit, and before one with headers, for which librdkafka has no batch call. That keeps
-/// the order within each partition.
+/// It is flushed before a record that does not fit, and before one with headers or a time, for which librdkafka has no batch call.
+/// That keeps the order within each partition.
 final class ProduceBatch {
     private let topic: ProducerTopic
     private let handle: ClientHandle
@@ -41,7 +41,7 @@ final class ProduceBatch {
         copying: HeaderList? = nil, timestamp: Int64?
     ) throws(KafkaError) {
         let size = (key?.count ?? 0) + (value?.count ?? 0)
-        guard headers.isEmpty, copying == nil, size <= Self.maximumByteCount else {
+        guard headers.isEmpty, copying == nil, timestamp == nil, size <= Self.maximumByteCount else {
             try flush()
             return try waitingForRoom(partition) { () throws(KafkaError) in
                 try topic.enqueue(

@@ -61,6 +61,8 @@ public final class TransactionSession {
     private var (turn, hasBegun) = (0, false)
     /// The producer of the open transaction.
     private var open: TransactionalProducer?
+    /// Whether brokers have all that the open transaction has so far.
+    private var isFlushed = false
     private var delivered = DeliveredOffsets()
     private var inactivity: InactivityTimeout?
     /// How many records were unconfirmed when the queue was last looked at.
@@ -186,7 +188,7 @@ public final class TransactionSession {
         guard open == nil else { throw failed(KafkaError(code: .state, message: "the last transaction is not over")) }
         guard isReady else { throw KafkaError(code: .state, message: "no producer is initialised") }
         do throws(KafkaError) { try beginNext() } catch { throw failed(error) }
-        (open, turn, hasBegun) = (producers[turn], (turn + 1) % producers.count, false)
+        (open, turn, hasBegun, isFlushed) = (producers[turn], (turn + 1) % producers.count, false, false)
         delivered.begin()
         unconfirmed = 0
         inactivity?.began()
@@ -196,7 +198,7 @@ public final class TransactionSession {
     /// ``flush(timeout:)`` or ``commit(timeout:)``. All three wait while the producer's queue is full.
     ///
     /// `topic` is an index into the topics that the session was made with. `headers` follow those that are copied. The timestamp,
-    /// in milliseconds since 1970, is ignored for records without headers; nil is now.
+    /// in milliseconds since 1970, costs a call of its own; nil is now.
     /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or an earlier one: a transaction that lacks a
     ///   record must not be committed.
     public func produce(
@@ -204,6 +206,7 @@ public final class TransactionSession {
         copying: HeaderList? = nil, timestamp: Int64? = nil
     ) throws(KafkaError) {
         let producer = try producerOfOpenTransaction()
+        isFlushed = false
         do throws(KafkaError) {
             try producer.batches[topic].add(
                 partition: partition, key: key, value: value, headers: headers, copying: copying, timestamp: timestamp)
@@ -232,6 +235,7 @@ public final class TransactionSession {
                     message: "\(shortened) lacks records that were written to it: it was recreated, or lost its end",
                     requiresAbort: true)
             }
+            isFlushed = true
         } catch { throw failed(error.remedy == .retry ? error : producer.reason(of: error)) }
     }
 
@@ -240,7 +244,7 @@ public final class TransactionSession {
     public func commit(timeout: Duration) throws(KafkaError) {
         let producer = try producerOfOpenTransaction()
         if !producer.commitThread.isBusy {
-            try flush(timeout: timeout)
+            if !isFlushed { try flush(timeout: timeout) }
             producer.beginCommit()
         }
         do throws(KafkaError) {

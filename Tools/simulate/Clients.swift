@@ -50,6 +50,10 @@ struct Clients {
 
     private func deliver(_ parcel: Parcel, to cluster: SimulatedCluster) {
         let (record, partition, timestamp) = parcel
+        guard cluster.takes(timestamp, in: record.topic.topic) else {
+            cluster.trace?("client: \(record.topic)[\(partition)] refuses the time of \(Self.text(record.value))")
+            return
+        }
         cluster.send(
             record.topic.topic, partition: partition, key: record.key, value: record.value, headers: record.headers,
             timestamp: timestamp)

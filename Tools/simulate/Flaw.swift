@@ -64,6 +64,14 @@ enum Flaw: String, CaseIterable, Sendable {
     case markersNotPassed
     /// The age of commands and the restore time depend on the reader's clock.
     case windowByReadersClock
+    /// A command's time is believed only if this machine's clock agrees, though brokers have judged it.
+    case timesJudgedByClock
+    /// A journal record has the time of this machine's clock, even if it is earlier than that of its command or of the record before.
+    case journalTimesOfClock
+    /// A restore takes the time of a journal record for that of its command.
+    case sentTimeNotRestored
+    /// Intervals are measured by the time of day, and jumps of that are not noticed.
+    case intervalsOfWallClock
     /// Where forwarded commands came from is not restored, so their copies are answered.
     case copiesAnsweredTwice
 

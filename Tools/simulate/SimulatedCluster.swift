@@ -7,8 +7,12 @@ import JuiceMessages
 final class SimulatedCluster {
     /// How many partitions stores live in.
     let partitionCount: Int32
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970, by the brokers' clocks, which are right.
     var now: Timestamp = 1_700_000_000_000
+    /// By how much the clocks of members are ahead; negative if they are behind.
+    var clockOffsets: [String: Timestamp] = [:]
+    /// Whether the topics have limits for the times of their records.
+    var limitsTimes = false
     /// Whether no broker answers.
     var isDown = false
     /// The workers' consumer groups by number. All tests but those of rivals have one.
@@ -106,6 +110,16 @@ final class SimulatedCluster {
         self[topic, partition].truncate(last: count, number: truncations)
         truncations += 1
     }
+
+    /// Whether a topic takes records of this time, from senders within a week and an hour, from the service up to two hours ahead.
+    func takes(_ time: Timestamp, in topic: Topic) -> Bool {
+        guard limitsTimes, time != -1 else { return true }
+        guard topic == .orders || topic == .restocks else { return time <= now + 7_200_000 }
+        return (now - CommandTimes.longestUnread...now + CommandTimes.furthestAhead).contains(time)
+    }
+
+    /// Which timestamps of commands count.
+    var times: CommandTimes { CommandTimes(limitsAhead: limitsTimes, limitsBehind: limitsTimes) }
 
     /// Writes a record outside any transaction, as any client can; by default with the time of day.
     func send(

@@ -256,7 +256,7 @@ final class SimulatedFlaws {
     func written(_ output: OutputRecord, at place: Place, _ time: Timestamp) -> Record? {
         let record = Record(
             key: output.key.map(StableBytes.init), value: output.value.map(StableBytes.init), headers: output.headers,
-            timestamp: output.timestamp ?? time)
+            timestamp: flaw == .journalTimesOfClock ? time : output.timestamp ?? time)
         guard flaw != nil, let value = record.value?.view else { return record }
         if place.topic == .stock { return flaw == .stockNotRewritten && !answered.contains(record.key?.bytes ?? []) ? nil : record }
         guard place.topic == .results else { return record }

@@ -49,12 +49,13 @@ final class SimulatedPort: KafkaPort {
     private var fenced: Set<String> = []
     /// Whether the open transaction has claims.
     private var isClaiming = false
-    /// When the open transaction got its first record. All of its records have this time, as if they were written at once: the
-    /// auditor takes it for the time at which the commands were read.
+    /// When the open transaction got its first record. Transactions are short: only a clock that is set gives later ones another time.
     private var writtenAt: Timestamp?
 
     /// Nil for an operator's tool.
     private var membership: SimulatedGroup.Membership?
+    /// Whether it has left the group for a while.
+    private var isWithdrawn = false
     /// The generation of the assignment that the worker has.
     private var assignedGeneration: Int?
     private var assignment: InputAssignment?
@@ -97,7 +98,9 @@ final class SimulatedPort: KafkaPort {
         if assignment == nil { membership = cluster.groups[group].join(member) }
     }
 
-    var now: Timestamp { cluster.now }
+    var now: Timestamp { cluster.now + cluster.clockOffsets[member, default: 0] }
+
+    var uptime: Timestamp { flaw == .intervalsOfWallClock ? now : cluster.now }
 
     func name(of topic: InputTopic) -> String { "juice.\(topic)" }
 
@@ -109,6 +112,16 @@ final class SimulatedPort: KafkaPort {
         trace?("leave")
         if let membership, cluster.groups[group].isMember(membership) { cluster.groups[group].remove(member) }
         drop()
+    }
+
+    func withdraw() {
+        leave(handsOver: true)
+        (isWithdrawn, assignedGeneration, positions) = (true, nil, [:])
+    }
+
+    func rejoin() throws(LogError) {
+        isWithdrawn = false
+        membership = cluster.groups[group].join(member)
     }
 
     /// The process ends. What its clients have sent may still arrive.
@@ -155,7 +168,7 @@ final class SimulatedPort: KafkaPort {
 
     /// Rebalances as an eager consumer: first everything is revoked, then the new share is assigned.
     private func nextRebalance() throws(LogError) -> PollResult? {
-        guard !cluster.isDown, deafUntil <= now, let membership else { return nil }
+        guard !cluster.isDown, !isWithdrawn, deafUntil <= cluster.now, let membership else { return nil }
         if cluster.groups[group].isReplaced(membership) { throw LogError.replaced }
         let isMember = cluster.groups[group].isMember(membership)
         if isMember, assignedGeneration == cluster.groups[group].generation { return nil }
@@ -275,17 +288,22 @@ final class SimulatedPort: KafkaPort {
         _ record: SimulatedPartition.Record, as topic: Source, _ partition: Int32, _ offset: Offset
     ) -> LogRecord<Source> {
         // A batch of commands outlasts the reading of changelogs.
-        if topic is ChangelogTopic { lentChanges.append(record) } else { lentRecords.append(record) }
+        let isChange = topic is ChangelogTopic
+        if isChange { lentChanges.append(record) } else { lentRecords.append(record) }
         return LogRecord(
             topic: topic, partition: partition, offset: offset,
             // Without a timestamp, the age of a command depends on the reader's clock alone.
             timestamp: flaw == .windowByReadersClock && topic is InputTopic ? nil : record.visibleTimestamp, key: record.key?.view,
-            value: record.value?.view, index: lentRecords.count - 1)
+            value: record.value?.view, index: (isChange ? lentChanges : lentRecords).count - 1)
     }
 
     func headers(of record: CommandRecord) -> [MessageHeader]? {
         let headers = lentRecords[record.index].headers
         return headers.count > 100_000 ? nil : headers
+    }
+
+    func headers(of record: ChangelogBatch.Record) -> [MessageHeader]? {
+        flaw == .sentTimeNotRestored ? [] : lentChanges[record.index].headers
     }
 
     func start(at positions: [InputPosition]) throws(LogError) {
@@ -376,18 +394,18 @@ final class SimulatedPort: KafkaPort {
     }
 
     func answerReaches(
-        at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp
+        at positions: [InputPosition], handledAt: [Int32: Timestamp], _ settings: WorkerSettings
     ) throws(LogError) -> [Int32: AnswerReach] {
         try call(.answerReaches) { () throws(LogError) in
             (0..<cluster.partitionCount).reduce(into: [:]) { reaches, partition in
                 let results = cluster[.results, partition]
                 let own = positions.filter { $0.partition % cluster.partitionCount == partition }
-                let unread = own.compactMap(firstUnread).min()
+                let unread = own.compactMap { firstUnread(at: $0, settings.times) }.min()
                 // The flaw believes the reader's clock alone.
                 let isFlawed = flaw == .windowByReadersClock
                 let start = AnswerRestoreTime.start(
                     now: now, handledAt: isFlawed ? nil : handledAt[partition], firstUnread: isFlawed ? nil : unread,
-                    retention: retention)
+                    retention: settings.window.retention)
                 let first = flaw == .answersNotReadBack ? nil : results.firstOffset(since: start)
                 reaches[partition] = AnswerReach(offset: first ?? results.end, firstUnread: unread)
             }
@@ -395,10 +413,10 @@ final class SimulatedPort: KafkaPort {
     }
 
     /// When the first unread record of an input was sent, be it committed or not.
-    private func firstUnread(at position: InputPosition) -> Timestamp? {
+    private func firstUnread(at position: InputPosition, _ times: CommandTimes) -> Timestamp? {
         let log = cluster[Place(topic: position.topic.topic, partition: position.partition)]
         return log.read(.uncommitted, from: position.offset, max: 1).records.first.map {
-            CommandTime.effective($0.record.visibleTimestamp, readAt: now)
+            times.effective($0.record.visibleTimestamp, readAt: now)
         }
     }
 
@@ -547,9 +565,9 @@ final class SimulatedPort: KafkaPort {
         try call(.produce) { () throws(LogError) in
             var record = record
             if let original = record.original { record.headers = lentRecords[original].headers + record.headers }
+            let time = (writtenAt ?? cluster.now) + now - cluster.now
+            writtenAt = writtenAt ?? cluster.now
             if let error = refusal(record) ?? refusalOfTopic(record) { throw error }
-            let time = writtenAt ?? now
-            writtenAt = time
             if record.key == nil, record.value?.starts(with: Self.claimBeginning) ?? false { isClaiming = true }
             point = isClaiming ? .claimProduced : .midTransaction
             trace?("produce \(record.topic)[\(record.partition)] " + Clients.text(record.value.map { Array($0) }, 160))
@@ -563,6 +581,13 @@ final class SimulatedPort: KafkaPort {
     }
 
     private func refusalOfTopic(_ record: OutputRecord) -> LogError? {
+        let (topic, partition) = (record.topic, record.partition)
+        guard cluster.takes(record.timestamp ?? now, in: topic) else {
+            let isInput = topic == .orders || topic == .restocks
+            return LogError(
+                .startOver, "\(topic) refuses the time",
+                subject: isInput ? .record(topic, partition: partition) : .time(topic, partition: partition))
+        }
         let size = record.headers.reduce((record.key?.count ?? 0) + (record.value?.count ?? 0)) {
             $0 + $1.name.utf8.count + ($1.value?.count ?? 0)
         }

@@ -22,8 +22,8 @@ final class SimulatedWorker {
             menu: log.cluster.menu, language: .english,
             stores: log.flaw == .unknownStoresServed ? nil : stores.map { ByteKeyTable(keys: $0) },
             partitionCount: log.cluster.partitionCount, group: "group-\(log.group)", instance: log.member, process: process,
-            window: window,
-            answerBytes: answerBytes, maxBatch: maxBatch, noteInterval: noteInterval, oldestForward: oldestForward)
+            window: window, answerBytes: answerBytes, maxBatch: maxBatch, noteInterval: noteInterval, oldestForward: oldestForward,
+            times: log.flaw == .timesJudgedByClock ? CommandTimes() : log.cluster.times)
         worker = Worker(log: log, settings: settings) { event in
             breaker?.noticed(event)
             onEvent(event)

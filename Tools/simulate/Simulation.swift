@@ -19,6 +19,7 @@ final class Simulation {
     private var stores: KnownStores?
     private var storage: SimulatedStorage
     private let refusing: RefusingTopic?
+    private var clocks: InstanceClocks
     private let harm: Harm?
     private var isHarmDue = true
     /// When the beginning of a partition of the stock is deleted; nil in most runs.
@@ -52,6 +53,8 @@ final class Simulation {
                 Double.random(in: 0.1...1, using: &losses)
             ) : nil
         refusing = scenario.storage == nil && harm == nil ? RefusingTopic(seed: seed, steps: scenario.steps) : nil
+        clocks = InstanceClocks(seed: seed, age: scenario.window.age)
+        cluster.limitsTimes = clocks.haveLimits
         self.scenario = scenario
         (clients, storage) = (Clients(scenario), SimulatedStorage(cluster, flaw: flaw))
         (self.random, self.flaw, self.trace) = (random, flaw, trace)
@@ -91,7 +94,8 @@ final class Simulation {
         log.trace = trace.map { trace in { trace("    \(name): \($0)") } }
         workers[name] = SimulatedWorker(
             log, stores: stores?.next(), maxBatch: scenario.maxBatch, window: scenario.window, answerBytes: scenario.answerBytes,
-            noteInterval: scenario.noteInterval
+            noteInterval: scenario.noteInterval,
+            oldestForward: cluster.limitsTimes ? CommandTimes.longestUnread - 60_000 : nil
         ) { [unowned self, unowned log] event in
             trace?("    \(name): \(event)")
             if !isExpected(event, of: log) { faults.append("\(name): \(event)") }
@@ -188,6 +192,7 @@ final class Simulation {
         if random.chance(cluster.isDown ? 5 : scenario.leap) {
             cluster.now += Int64(random.number(0...scenario.leapTime))
         }
+        clocks.disturb(cluster, of: scenario.instances + scenario.rivals)
         if random.chance(scenario.command) { clients.send(to: cluster, using: &random) }
         // Without workers nothing would happen.
         if workers.isEmpty || random.chance(scenario.crash) { startOrCrash() }
@@ -438,6 +443,11 @@ final class Simulation {
         log("all trouble ends")
         cluster.isDown = false
         cluster.electLeaders()
+        if clocks.areWrong {
+            cluster.clockOffsets = [:]
+            // Longer than a worker stands aside.
+            cluster.now += 300_000
+        }
         (cluster.lateRequests, cluster.lateOffsets, cluster.disorder, cluster.resending) = ([], [], 0, 0)
         clients.deliverAll(to: cluster)
         // Only one of two groups may be left.

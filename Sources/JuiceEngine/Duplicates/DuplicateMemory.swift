@@ -25,31 +25,33 @@ package struct DuplicateMemory {
     /// Made of 4-byte words only: with 8-byte ones it would take 24 bytes.
     private struct Entry {
         private let lows: (UInt32, UInt32)
-        /// The fingerprint's upper half, with `was` in the lowest bits.
+        /// The fingerprint's upper part, with the upper bits of `time` and `was` in the lowest bits.
         private let marked: UInt32
-        /// When the command was sent, in units of `1 << droppedBits` milliseconds.
-        let time: UInt32
+        private let lowTime: UInt32
         /// The lower half of the answer's offset; before the commit, its index among the transaction's journal records.
         var offset: UInt32
 
         static let none = Entry(low: 0, high: 0, was: .made, time: 0, offset: 0)
 
-        init(low: UInt64, high: UInt32, was: FormerOutcome, time: UInt32, offset: UInt32) {
+        init(low: UInt64, high: UInt32, was: FormerOutcome, time: Int64, offset: UInt32) {
             lows = (UInt32(truncatingIfNeeded: low), UInt32(truncatingIfNeeded: low >> 32))
-            (marked, self.time, self.offset) = (high | was.rawValue, time, offset)
+            marked = high | UInt32(UInt8(truncatingIfNeeded: time >> 32)) << 2 | was.rawValue
+            (lowTime, self.offset) = (UInt32(truncatingIfNeeded: time), offset)
         }
 
         var low: UInt64 { UInt64(lows.1) << 32 | UInt64(lows.0) }
         var high: UInt32 { marked & ~CommandFingerprint.freeBits }
-        var was: FormerOutcome { FormerOutcome(rawValue: marked & CommandFingerprint.freeBits) ?? .made }
+        var was: FormerOutcome { FormerOutcome(rawValue: marked & 3) ?? .made }
+        /// When the command was sent, in units of `1 << droppedBits` milliseconds since 1970. 40 bits hold centuries, so that the
+        /// difference of two times is right whatever clocks they come from.
+        var time: Int64 { Int64(Int8(truncatingIfNeeded: marked >> 2)) << 32 | Int64(lowTime) }
     }
 
     private let window: DuplicateWindow
-    /// Times drop this many low bits, so that 32 bits hold differences of more than a year, longer than a command can stay unread.
-    /// The unit is at most a thousandth of the window, but at least 16 ms.
+    /// Times drop this many low bits. The unit is at most a thousandth of the window, but at least 16 ms.
     private let droppedBits: Int
     /// The window in these units, rounded up, so that a repeat just within it is recognised.
-    private let reach: Int32
+    private let reach: Int64
     /// A power of two of entries: see `position(of:)`.
     private var ring: [Entry]
     /// An open-addressing hash table. A slot holds a position in the ring plus one, and bits of the fingerprint; 0 is free.
@@ -57,7 +59,7 @@ package struct DuplicateMemory {
     private var slots: [UInt32]
     private var values: AnswerValues
     /// The latest time in each block of the ring, to find an answer by time without a look at all of them.
-    private var blocks: [UInt32] = [0]
+    private var blocks: [Int64] = [0]
     /// The offset of the oldest answer. All others lie within 2^31 after it.
     private var firstOffset: Offset = 0
     /// The numbers of the oldest answer, of the first uncommitted one, and of the next one.
@@ -66,8 +68,8 @@ package struct DuplicateMemory {
     private var next = 0
     /// The number of the first answer that is not in the hash table yet. Only a restore leaves some out for a moment.
     private var unindexed = 0
-    /// Commands sent up to this time, in units, may have been forgotten; nil if none was.
-    private var forgottenUpTo: UInt32?
+    /// What was answered before this place in the journal was not restored.
+    private var restoredFrom: Offset = 0
     /// Answers that the open transaction has superseded: their commands came again after the window, and were carried out again.
     private var superseded: [Int] = []
 
@@ -85,7 +87,7 @@ package struct DuplicateMemory {
         droppedBits = Timestamp.bitWidth - 1 - granule.leadingZeroBitCount
         // Of two times that are both rounded down, the difference is too large by less than one.
         let unit: Timestamp = 1 << Timestamp(droppedBits)
-        reach = Int32(clamping: (window.age + unit - 1) / unit)
+        reach = (window.age + unit - 1) / unit
         ring = Array(repeating: .none, count: Self.smallest)
         slots = Array(repeating: 0, count: Self.smallest * 2)
     }
@@ -109,7 +111,7 @@ package struct DuplicateMemory {
     // Inlined, as what it calls, because each call would copy all stored properties.
     @inline(__always)
     package func firstAnswer(to command: CommandFingerprint, sentAt time: Timestamp) -> FirstAnswer? {
-        guard let position = find(command), Int32(bitPattern: units(time) &- ring[position].time) <= reach else { return nil }
+        guard let position = find(command), units(time) - ring[position].time <= reach else { return nil }
         return answer(at: position)
     }
 
@@ -151,42 +153,37 @@ package struct DuplicateMemory {
     /// Whether an answer to a command is remembered, however old.
     func remembers(_ command: CommandFingerprint) -> Bool { find(command) != nil }
 
-    /// Whether every command that was sent after this time, and answered, is remembered.
-    func reachesBack(to time: Timestamp) -> Bool {
-        guard let forgottenUpTo else { return true }
-        return Int32(bitPattern: units(time) &- forgottenUpTo) > 0
-    }
+    /// The place in the journal before which answers may have been forgotten.
+    var forgottenBefore: Offset { first > 0 ? max(restoredFrom, firstOffset) : restoredFrom }
 
-    /// Answers to commands sent up to this time were not restored.
-    mutating func markForgotten(upTo time: Timestamp) { forgot(units(time)) }
-
-    private mutating func forgot(_ time: UInt32) {
-        if forgottenUpTo.map({ Int32(bitPattern: time &- $0) > 0 }) ?? true { forgottenUpTo = time }
-    }
+    /// Answers before this place in the journal are not restored.
+    mutating func forget(before offset: Offset) { restoredFrom = offset }
 
     /// Remembers the first answer to a command that was sent at this time. It replaces one from before the window. A cancel
     /// replaces its order, and counts from the later of both times: otherwise the order could be made again within its own window.
     ///
     /// - Parameter index: the answer's index among the journal records of this transaction.
+    /// - Returns: the time from which it counts.
+    @discardableResult
     package mutating func remember(
         _ kind: CommandKind, _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at index: Int,
-        was: FormerOutcome, sentAt time: Timestamp
-    ) {
-        let time = kind == .cancel ? laterUnits(of: command, time) : units(time)
+        was: FormerOutcome, sentAt sent: Timestamp
+    ) -> Timestamp {
+        var time = units(sent)
+        if kind == .cancel, let order = find(command) { time = max(time, ring[order].time) }
         append(command, value, at: Offset(index), was, time)
+        return max(sent, time << Timestamp(droppedBits))
     }
 
-    /// Restores an answer from the journal, which was written at this time. Its command was sent at an unknown earlier time, so a
-    /// repeat may be recognised for longer than the window, but never for less. The answer counts as committed.
+    /// Restores an answer from the journal, to a command that was sent at this time, or a little earlier: then a repeat may be
+    /// recognised for longer than the window, but never for less. The answer counts as committed.
     ///
     /// It is found only after ``finishRestore()``: answers wait here until the processor has fetched their slots, since none of
     /// them is in its caches by chance.
     mutating func restore(
         _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, was: FormerOutcome,
-        answeredAt time: Timestamp
+        sentAt time: Timestamp
     ) {
-        // Nothing was answered before 1970.
-        let time = max(0, time)
         forgetFar(from: offset)
         if count == 0 { firstOffset = offset }
         enqueue(command, value, at: offset, was, units(time))
@@ -206,11 +203,9 @@ package struct DuplicateMemory {
     /// an undo could not restore it.
     ///
     /// - Parameter records: the offsets of the transaction's journal records, at least of all that were remembered.
-    package mutating func commit(at time: Timestamp, _ records: [Range<Offset>]) {
+    package mutating func commit(_ records: [Range<Offset>]) {
         resolveOffsets(in: records)
         makePermanent()
-        // Differences of times must fit into 32 bits.
-        while first < uncommitted, !isBefore(units(time) &- 1 << 30, ring[position(of: first)].time) { forgetOldest() }
     }
 
     /// The offset of the oldest answer to a command that was sent since a time, if there is one. All must be committed.
@@ -220,9 +215,9 @@ package struct DuplicateMemory {
         while number < next {
             let position = position(of: number)
             // The newest block may still hold the oldest entries, too.
-            if position / Self.block != newest, isBefore(blocks[position / Self.block], time) {
+            if position / Self.block != newest, blocks[position / Self.block] < time {
                 number += Self.block - position % Self.block
-            } else if isBefore(ring[position].time, time) {
+            } else if ring[position].time < time {
                 number += 1
             } else {
                 return answer(at: position).offset
@@ -232,7 +227,7 @@ package struct DuplicateMemory {
     }
 
     /// When the last command was sent whose answer is before an offset; nil if there is none. All must be committed.
-    func lastTime(before offset: Offset, at now: Timestamp) -> Timestamp? {
+    func lastTime(before offset: Offset) -> Timestamp? {
         var numbers = first..<next
         while !numbers.isEmpty {
             let middle = numbers.lowerBound + numbers.count / 2
@@ -240,8 +235,7 @@ package struct DuplicateMemory {
             numbers = isBefore ? middle + 1..<numbers.upperBound : numbers.lowerBound..<middle
         }
         guard numbers.lowerBound > first else { return nil }
-        let age = units(now) &- ring[position(of: numbers.lowerBound - 1)].time
-        return now - Timestamp(age) << Timestamp(droppedBits)
+        return ring[position(of: numbers.lowerBound - 1)].time << Timestamp(droppedBits)
     }
 
     /// Replaces indices in the transaction by offsets in the journal.
@@ -291,16 +285,8 @@ package struct DuplicateMemory {
         while first < uncommitted, offset - firstOffset > Offset(Int32.max) { forgetOldest() }
     }
 
-    private func isBefore(_ time: UInt32, _ other: UInt32) -> Bool { Int32(bitPattern: time &- other) < 0 }
-
     @inline(__always)
-    private func units(_ time: Timestamp) -> UInt32 { UInt32(truncatingIfNeeded: time >> Timestamp(droppedBits)) }
-
-    /// The later of a time and that of the remembered command, if there is one.
-    private func laterUnits(of command: CommandFingerprint, _ time: Timestamp) -> UInt32 {
-        guard let remembered = find(command).map({ ring[$0].time }) else { return units(time) }
-        return Int32(bitPattern: remembered &- units(time)) > 0 ? remembered : units(time)
-    }
+    private func units(_ time: Timestamp) -> Int64 { time >> Timestamp(droppedBits) }
 }
 
 // MARK: - The table
@@ -342,14 +328,14 @@ extension DuplicateMemory {
     }
 
     private mutating func append(
-        _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, _ was: FormerOutcome, _ time: UInt32
+        _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, _ was: FormerOutcome, _ time: Int64
     ) {
         enqueue(command, value, at: offset, was, time)
         while unindexed < next { index() }
     }
 
     private mutating func enqueue(
-        _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, _ was: FormerOutcome, _ time: UInt32
+        _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, _ was: FormerOutcome, _ time: Int64
     ) {
         if count == ring.count { grow() }
         let position = position(of: next)
@@ -371,9 +357,9 @@ extension DuplicateMemory {
     }
 
     @inline(__always)
-    private mutating func noteTime(_ time: UInt32, at position: Int) {
+    private mutating func noteTime(_ time: Int64, at position: Int) {
         let isFirst = position % Self.block == 0
-        if isFirst || isBefore(blocks[position / Self.block], time) { blocks[position / Self.block] = time }
+        if isFirst || blocks[position / Self.block] < time { blocks[position / Self.block] = time }
     }
 
     private func position(of number: Int) -> Int { number & (ring.count - 1) }
@@ -383,7 +369,6 @@ extension DuplicateMemory {
 
     private mutating func forgetOldest() {
         if unindexed == first { index() }
-        forgot(ring[position(of: first)].time)
         forget(position: position(of: first))
         first += 1
         guard first < uncommitted else { return }
@@ -429,14 +414,14 @@ extension DuplicateMemory {
     }
 }
 
-/// Identifies a command by a 94-bit hash of its kind, store and id. Among a million commands, a new one collides with another with
-/// a probability of 10^-22, far below that of a memory error; and no one can search for a collision without this process's keys.
+/// Identifies a command by an 86-bit hash of its kind, store and id. Among a million commands, a new one collides with another with
+/// a probability of 10^-20, far below that of a memory error; and no one can search for a collision without this process's keys.
 package struct CommandFingerprint: Equatable {
     let low: UInt64
     let high: UInt32
 
     /// The bits of ``high`` that are 0, and free for other uses.
-    static let freeBits: UInt32 = 3
+    static let freeBits: UInt32 = 0x3FF
 
     package init(_ kind: CommandKind, store: BorrowedText, id: BorrowedText) {
         self.init(kind, store: SipHash(of: store.bytes), id: id)
@@ -467,7 +452,10 @@ public struct DuplicateWindow: Sendable, Equatable {
         self.count = count
     }
 
-    /// How much older than the latest commands a first answer must be to be forgotten, in milliseconds. Longer than the window,
-    /// because a repeat sent within it may reach Kafka after it: clients try to deliver a record for up to five minutes.
-    public var retention: Timestamp { age + min(age, 300_000) }
+    /// How much older than the latest commands a first answer must be to be forgotten by a restore, in milliseconds. Longer than
+    /// the window, because a repeat sent within it may reach Kafka after it.
+    public var retention: Timestamp { age + delay }
+
+    /// How late a command may be read without being late: clients try to deliver a record for up to five minutes.
+    public var delay: Timestamp { min(age, 300_000) }
 }

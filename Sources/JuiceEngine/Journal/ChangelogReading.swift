@@ -45,7 +45,7 @@ struct ChangelogReading {
             return [:]
         }
         let batch = try log.readChangelog()
-        let now = log.now
+        let now = log.uptime
         if !batch.records.isEmpty || readAt == nil { readAt = now }
         if let readAt, now - readAt > Self.longestWait {
             // Or they end before that now, which the next takeover finds by asking.

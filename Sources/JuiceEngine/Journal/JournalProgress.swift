@@ -9,6 +9,10 @@ struct JournalProgress {
     /// How many records of the inputs were handled, since the journal's beginning and since its last position note.
     var records: Int64 = 0
     var recordsSinceNote = 0
+    /// When the last command that was handled was sent.
+    var handledAt: Timestamp?
+    /// The time of the last journal record about a command. No later one has an earlier time, whatever the clock says.
+    var newest = Timestamp.min
 
     /// After this many records, the next transaction begins with a position note.
     static let recordsPerNote = 1_000
@@ -104,9 +108,12 @@ struct ForwardedCommands {
     /// The highest offset from each partition. It is beyond `last` if that partition's position was moved back.
     private var highest: [InputPartition: Offset] = [:]
     private var latest: [Entry] = []
+    /// What `last` was at position notes, each with the last note of which that is so.
+    private var noted: [(last: [InputPartition: Offset], note: Offset)] = []
 
     /// More than one transaction usually forwards from one partition.
     private static let most = 8_192
+    private static let mostNoted = 1_024
 
     /// Whether a command was forwarded here before; nil if that is too long ago to be known.
     func isCopy(_ command: CommandFingerprint, from place: InputPosition) -> Bool? {
@@ -122,13 +129,34 @@ struct ForwardedCommands {
         if latest.count > 2 * Self.most { latest.removeFirst(Self.most) }
     }
 
+    /// Whether the first copy of a command from this place may have been answered before an offset of the journal.
+    func mayBeAnswered(_ place: InputPosition, before offset: Offset) -> Bool {
+        guard offset > 0 else { return false }
+        guard let noted = noted.first(where: { $0.note >= offset }) else { return true }
+        return place.offset <= noted.last[place.input] ?? -1
+    }
+
+    /// A position note at an offset says what was forwarded before it.
+    mutating func note(_ last: [InputPartition: Offset], at offset: Offset) {
+        if let latest = noted.last, latest.last == last {
+            noted[noted.count - 1].note = offset
+        } else {
+            noted.append((last, offset))
+            if noted.count > Self.mostNoted { noted.removeFirst() }
+        }
+    }
+
     /// Forgets the places of a topic that was copied from another cluster, where offsets differ.
     mutating func removeAll(_ topic: InputTopic) {
+        noted = []
         last = last.filter { $0.key.topic != topic }
         highest = highest.filter { $0.key.topic != topic }
         latest.removeAll { $0.place.topic == topic }
     }
 
-    /// Takes the offsets of the last commands from a position note.
-    mutating func restore(_ forwarded: [InputPartition: Offset]) { last.merge(forwarded) { $1 } }
+    /// Takes the offsets of the last commands from a position note at an offset.
+    mutating func restore(_ forwarded: [InputPartition: Offset], at offset: Offset) {
+        last.merge(forwarded) { $1 }
+        note(last, at: offset)
+    }
 }

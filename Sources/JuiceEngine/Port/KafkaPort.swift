@@ -6,8 +6,11 @@ import JuiceMessages
 /// One thread makes all calls, one at a time and never from inside another. A call does what it says or throws a ``LogError``
 /// whose remedy says what comes next.
 package protocol KafkaReadPort: AnyObject {
-    /// The time of day, in milliseconds since 1970. The engine has no other clock.
+    /// The time of day, in milliseconds since 1970, by this machine's clock. It may be wrong by years, and jump.
     var now: Timestamp { get }
+
+    /// The time since some moment, in milliseconds, which only grows, also while the machine is suspended: for intervals.
+    var uptime: Timestamp { get }
 
     /// Where the logs of partitions that stores live in begin and truly end, undecided transactions included.
     ///
@@ -25,6 +28,9 @@ package protocol KafkaReadPort: AnyObject {
     /// Waits a moment if there are none. The bytes stay valid until the next call.
     func readChangelog() throws(LogError) -> ChangelogBatch
 
+    /// The headers of a record that ``readChangelog()`` returned last; nil if they cannot be read.
+    func headers(of record: ChangelogBatch.Record) -> [MessageHeader]?
+
     /// Reads ranges of the inputs again, which the log had when ``extents(of:)`` was called last.
     ///
     /// - Returns: the records of each range that the log still has, valid until the next call, and the partitions whose bytes there
@@ -36,10 +42,10 @@ package protocol KafkaReadPort: AnyObject {
     /// How far back repeats may ask for answers in each partition, by time: see ``AnswerRestoreTime``.
     ///
     /// - Parameters:
-    ///   - handledAt: when each partition's last record was handled.
-    ///   - retention: how long a repeat may come after its command, in milliseconds.
+    ///   - handledAt: when the last command that was handled of each partition was sent.
+    ///   - settings: the window, and which timestamps count.
     func answerReaches(
-        at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp
+        at positions: [InputPosition], handledAt: [Int32: Timestamp], _ settings: WorkerSettings
     ) throws(LogError) -> [Int32: AnswerReach]
 }
 
@@ -107,6 +113,12 @@ package protocol KafkaPort: KafkaReadPort {
     /// transactions may stand between them.
     func writtenResults(of partition: Int32) -> [Range<Offset>]
 
+    /// Leaves the group, so that others get the partitions, until ``rejoin()``.
+    func withdraw()
+
+    /// Joins the group again.
+    func rejoin() throws(LogError)
+
     /// Closes all clients. No call follows.
     ///
     /// - Parameter handsOver: whether the group's other instances get the partitions at once. Else they are kept for a while, in
@@ -164,12 +176,16 @@ package struct LogError: Error, Equatable {
         case call
         /// A record for this partition: the log refused it for its contents, and would again.
         case record(Topic, partition: Int32)
+        /// A record for this partition of a topic that only the service writes to, for its time alone.
+        case time(Topic, partition: Int32)
         /// The connection to a broker. What was sent over it is not the cause.
         case connection
         /// A setting of this process, which the brokers refuse.
         case setting
         /// A right, which this process lacks.
         case right
+
+        var isTime: Bool { if case .time = self { true } else { false } }
     }
 
     package let remedy: Remedy

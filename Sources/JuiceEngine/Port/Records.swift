@@ -80,7 +80,7 @@ package struct OutputRecord {
     /// The index of the polled command whose headers it has before its own, byte for byte: a ``MessageHeader`` has a name that is
     /// cut at NUL and made UTF-8.
     package var original: Int?
-    /// Only a record with headers can set it; nil is the time of writing.
+    /// Nil is the time at which the log takes the record.
     package var timestamp: Timestamp?
 }
 

@@ -24,8 +24,6 @@ package final class PartitionState {
     /// The offset of the journal's last position note, and whether the open transaction has another.
     private var lastNote: Offset?
     private var isNoting = false
-    /// When the last transaction was committed.
-    private var committedAt: Timestamp?
     private var stockWrittenAt = Timestamp.min / 2
     /// How many stores must be written and committed before the next position note: the note says that the stock has all changes
     /// from before the note before it.
@@ -33,13 +31,9 @@ package final class PartitionState {
 
     /// A restored state, under this worker's claim.
     ///
-    /// - Parameters:
-    ///   - lastNote: the offset of the journal's last position note.
-    ///   - handledAt: when the last record was handled.
-    init(
-        _ applied: StateStore, claim: Offset, ids: [String], lastNote: Offset?, handledAt: Timestamp?, _ extents: PartitionExtents
-    ) {
-        (partition, self.applied, committed, committedAt) = (extents.partition, applied, applied.progress, handledAt)
+    /// - Parameter lastNote: the offset of the journal's last position note.
+    init(_ applied: StateStore, claim: Offset, ids: [String], lastNote: Offset?, _ extents: PartitionExtents) {
+        (partition, self.applied, committed) = (extents.partition, applied, applied.progress)
         (seenStock, ownStock) = (extents.stock, (extents.stock.upperBound, 0))
         _ = resume(claim: claim, ids: ids, lastNote: lastNote, extents)
     }
@@ -86,7 +80,7 @@ package final class PartitionState {
         if !isForeign { ownStock = (extents.stock.upperBound, comingMarkers) }
         // Compaction leaves the beginning where it is.
         let isHarmed = isForeign || extents.stock.lowerBound > seenStock.lowerBound
-        guard isHarmed, !(stockRewrittenAt..<stockRewrittenAt + Self.rewriteInterval ~= now) else { return false }
+        guard isHarmed, now - stockRewrittenAt >= Self.rewriteInterval else { return false }
         applied.stores.rewriteAll()
         (owedStores, stockRewrittenAt) = (applied.stores.unwritten.count, now)
         (seenStock, ownStock) = (extents.stock, (extents.stock.upperBound, 0))
@@ -104,11 +98,11 @@ package final class PartitionState {
     /// Until when repeats may ask for answers that were deleted from the journal, if that has not been reported. Until then only
     /// this worker knows which commands they answered.
     func missesAnswers(in extents: PartitionExtents, at now: Timestamp, retention: Timestamp) -> Timestamp? {
-        let needed = AnswerRestoreTime.start(now: now, handledAt: committedAt, firstUnread: nil, retention: retention)
+        let needed = AnswerRestoreTime.start(now: now, handledAt: committed.handledAt, firstUnread: nil, retention: retention)
         let isLacking = applied.duplicates.oldest(since: needed).map { $0 < extents.results.lowerBound } ?? false
         defer { lacksAnswers = isLacking }
         guard isLacking, !lacksAnswers else { return nil }
-        return (applied.duplicates.lastTime(before: extents.results.lowerBound, at: now) ?? now) + retention
+        return (applied.duplicates.lastTime(before: extents.results.lowerBound) ?? now) + retention
     }
 
     /// Remembers the ends of journal and stock.
@@ -137,16 +131,20 @@ package final class PartitionState {
     ///
     /// It says what is committed, so it comes first in its transaction. That transaction also writes all stock that changed before.
     ///
-    /// - Parameter firstUnread: the earliest time of the next commands; nil if there are none.
-    func dueNote(at now: Timestamp, _ settings: WorkerSettings, firstUnread: Timestamp?) -> JournalNote? {
-        let isDue = applied.progress.recordsSinceNote >= JournalProgress.recordsPerNote || isNoteOld(at: now, settings.noteInterval)
+    /// - Parameters:
+    ///   - now: the time of day.
+    ///   - uptime: see ``KafkaReadPort/uptime``.
+    ///   - firstUnread: the earliest time of the next commands; nil if there are none.
+    func dueNote(at now: Timestamp, _ uptime: Timestamp, _ settings: WorkerSettings, firstUnread: Timestamp?) -> JournalNote? {
+        let isDue =
+            applied.progress.recordsSinceNote >= JournalProgress.recordsPerNote || isNoteOld(at: uptime, settings.noteInterval)
         guard owedStores == 0, applied.stores.unwritten.count <= StoreTable.mostWritten, isDue else { return nil }
         return note(
             of: JournalAccount(
                 before: lastNote, records: committed.records, changes: applied.stores.changes,
                 oldest: applied.duplicates.oldest(
                     since: AnswerRestoreTime.start(
-                        now: now, handledAt: committedAt, firstUnread: firstUnread, retention: settings.window.retention)),
+                        now: now, handledAt: committed.handledAt, firstUnread: firstUnread, retention: settings.window.retention)),
                 menu: settings.menuDigest))
     }
 
@@ -160,25 +158,25 @@ package final class PartitionState {
     }
 
     /// Whether the last note may expire before another one is due.
-    func isNoteOld(at now: Timestamp, _ interval: Timestamp) -> Bool { now - notedAt >= interval }
+    func isNoteOld(at uptime: Timestamp, _ interval: Timestamp) -> Bool { uptime - notedAt >= interval }
 
-    func noted(at now: Timestamp) {
-        (applied.progress.recordsSinceNote, applied.journalled, notedAt, isNoting) = (0, 1, now, true)
+    func noted(at uptime: Timestamp) {
+        (applied.progress.recordsSinceNote, applied.journalled, notedAt, isNoting) = (0, 1, uptime, true)
     }
 
     /// How long changes of the stock may wait to be written, in milliseconds, while commands keep coming.
     private static let stockInterval: Timestamp = 250
 
     /// Whether the stock topic is to get the changes that it lacks, even if no note is due.
-    func isStockDue(at now: Timestamp) -> Bool { owedStores > 0 || !(stockWrittenAt..<stockWrittenAt + Self.stockInterval ~= now) }
+    func isStockDue(at uptime: Timestamp) -> Bool { owedStores > 0 || uptime - stockWrittenAt >= Self.stockInterval }
 
-    func wroteStock(at now: Timestamp) { stockWrittenAt = now }
+    func wroteStock(at uptime: Timestamp) { stockWrittenAt = uptime }
 
     // MARK: - The end of a transaction
 
     /// - Parameter records: the offsets of the transaction's records in the journal.
     /// - Throws: ``LogError`` if that is not known of all. Then only the journal shows the offset of each answer.
-    func commit(at time: Timestamp, _ records: [Range<Offset>]) throws(LogError) {
+    func commit(_ records: [Range<Offset>]) throws(LogError) {
         let known = records.reduce(0) { $0 + $1.count }
         guard known == applied.journalled else {
             throw LogError(
@@ -189,10 +187,13 @@ package final class PartitionState {
         // The records and their marker.
         if applied.stores.writing > 0 { ownStock.offsets += Offset(applied.stores.writing) + 1 }
         applied.stores.commit()
-        applied.duplicates.commit(at: time, records)
+        applied.duplicates.commit(records)
+        if isNoting, let note = records.first?.lowerBound {
+            lastNote = note
+            applied.progress.forwards.note(committed.forwards.last, at: note)
+        }
         committed = applied.progress
-        if isNoting { lastNote = records.first?.lowerBound }
-        if applied.journalled > 0 { committedAt = time }
+        if applied.journalled > 0 { applied.isTimeRefused = false }
         (applied.journalled, isNoting) = (0, false)
     }
 
@@ -216,6 +217,8 @@ package struct StateStore {
     var evidence: InputFingerprints
     /// Records of the journal in the open transaction.
     var journalled = 0
+    /// Whether a broker has refused the journal's times, so that the next transaction is written with those of the clock.
+    var isTimeRefused = false
 
     var partition: Int32 { progress.positions.storePartition }
 
@@ -230,6 +233,15 @@ package struct StateStore {
         progress.positions[record.topic, record.partition].map { record.offset >= $0 } ?? false
     }
 
+    /// The time of the next journal record, which is about a command that was sent at this time: no earlier than that, than this
+    /// clock, or than the record before it.
+    @inline(__always)
+    mutating func nextTime(sentAt sent: Timestamp, now: Timestamp) -> Timestamp {
+        progress.handledAt = sent
+        progress.newest = isTimeRefused ? now : max(progress.newest, now, sent)
+        return progress.newest
+    }
+
     /// A record is handled, and the journal has a record of it.
     mutating func applied(_ record: CommandRecord) {
         progress.positions[record.topic, record.partition] = record.offset + 1
@@ -238,11 +250,11 @@ package struct StateStore {
         journalled += 1
     }
 
-    /// Remembers the first answer to a command, which is the next record of the journal.
+    /// Remembers the first answer to a command, which is the next record of the journal. Returns the time from which it counts.
     mutating func remember(
         _ fingerprint: CommandFingerprint, _ command: ReceivedCommand, _ value: borrowing OutputBuffer, was: FormerOutcome,
         sentAt time: Timestamp
-    ) {
+    ) -> Timestamp {
         duplicates.remember(
             command.head.command, fingerprint, value.unsafeBytes, at: journalled, was: was, sentAt: time)
     }
@@ -256,13 +268,13 @@ package struct StateStore {
 
     /// The offsets of answers that must be read back before these records can be answered.
     mutating func missingAnswers(
-        for records: ArraySlice<CommandRecord>, at time: Timestamp, by reader: CommandReader, most: Int
+        for records: ArraySlice<CommandRecord>, at time: Timestamp, _ times: CommandTimes, by reader: CommandReader, most: Int
     ) -> Set<Offset> {
         var missing: Set<Offset> = []
         for record in records where isNew(record) {
             guard missing.count < most else { break }
             guard case .command(let command, _) = reader.read(record) else { continue }
-            let known = answers(to: command, sentAt: CommandTime.effective(record.timestamp, readAt: time))
+            let known = answers(to: command, sentAt: times.effective(record.timestamp, readAt: time))
             for case let answer? in [known.first, known.rejectedCancel] where !isAtHand(answer) { missing.insert(answer.offset) }
         }
         return missing
@@ -272,13 +284,14 @@ package struct StateStore {
     func isAtHand(_ answer: DuplicateMemory.FirstAnswer?) -> Bool { answer.map(duplicates.hasValue) ?? true }
 
     /// Whether a command was forwarded here before. If not, it is from now on.
-    mutating func isCopy(_ command: ReceivedCommand, _ topic: InputTopic, sentAt time: Timestamp) -> Bool {
+    mutating func isCopy(_ command: ReceivedCommand, _ topic: InputTopic) -> Bool {
         guard let source = command.head.from else { return false }
         let (fingerprint, place) = (command.fingerprint, source.position(in: topic))
         // A repeat behind a forged place is a repeat; and what was not answered, as far as memory reaches, is new.
         let isCopy =
             progress.forwards.isCopy(fingerprint, from: place)
-            ?? (!duplicates.remembers(fingerprint) && !duplicates.reachesBack(to: time))
+            ?? (!duplicates.remembers(fingerprint)
+                && progress.forwards.mayBeAnswered(place, before: duplicates.forgottenBefore))
         if !isCopy { progress.forwards.append(fingerprint, from: place) }
         return isCopy
     }

@@ -43,10 +43,10 @@ package struct Anchoring<Log: KafkaPort> {
     /// Finds out whether the partition can be taken over. A transaction that makes no progress for longer than one of the
     /// service's can last is another program's, and would have to end first.
     private func checkTransactions() throws(LogError) {
-        let (extents, begun) = (try log.extents(of: [partition]).extents, log.now)
+        let (extents, begun) = (try log.extents(of: [partition]).extents, log.uptime)
         let first = try log.openTransactions(in: extents)
         while !first.isEmpty, try log.openTransactions(in: extents) == first {
-            guard let open = first.first, log.now - begun > Self.longestTransaction else { continue }
+            guard let open = first.first, log.uptime - begun > Self.longestTransaction else { continue }
             throw LogError(
                 .stop,
                 "another program's transaction is open in \(open.topic) [\(partition)] since offset \(open.offset), and must end"

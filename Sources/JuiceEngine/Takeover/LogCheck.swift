@@ -112,11 +112,11 @@ final class LogCheck {
     /// Lets a state know what was found, if its logs are the ones that they were.
     ///
     /// - Returns: what the worker has to report.
-    func confirm(_ state: PartitionState, at now: Timestamp, retention: Timestamp) -> [WorkerEvent] {
+    func confirm(_ state: PartitionState, at now: Timestamp, _ uptime: Timestamp, retention: Timestamp) -> [WorkerEvent] {
         guard let extents = extents[state.partition], !mismatches.contains(where: { $0.input.partition == state.partition }) else {
             return []
         }
-        let isRewritten = state.repairStock(in: extents, isForeign: !(foreignStock[state.partition] ?? []).isEmpty, at: now)
+        let isRewritten = state.repairStock(in: extents, isForeign: !(foreignStock[state.partition] ?? []).isEmpty, at: uptime)
         let missing = state.missesAnswers(in: extents, at: now, retention: retention)
         state.see(extents)
         state.applied.evidence.thin()

@@ -34,7 +34,9 @@ struct PartitionRestore {
     private(set) var needed: Offset?
     /// A position note, which says what the records before it were.
     private var lastNote: Offset = 0
-    private var first: (offset: Offset, at: Timestamp)?
+    private var first: Offset?
+    /// Its first record about a command: a claim or a note before it may have the time of a clock that was behind.
+    private var firstHandled: Offset?
     private(set) var owners = JournalOwners()
     private(set) var account: AccountCheck
     /// Whether the owner who wrote what is being read had another menu.
@@ -43,8 +45,6 @@ struct PartitionRestore {
     private var noteClaim: Offset?
     /// Whether the journal ends before what the group has committed.
     private var hasLostEnd = false
-    /// When the last record was handled.
-    private var handledAt: Timestamp?
 
     private static let mostReserved: Offset = 1_000_000
 
@@ -121,36 +121,41 @@ struct PartitionRestore {
         applied.duplicates = DuplicateMemory(window: settings.window, valueLimit: settings.answerBytes)
         applied.progress = JournalProgress(storePartition: partition)
         applied.evidence = InputFingerprints()
-        (hasRecords, isAnchored, isOfOtherMenu, handledAt) = (false, false, false, nil)
-        (self.start, self.needed, self.lastNote, first, owners) = (start, needed, lastNote, nil, JournalOwners())
+        applied.duplicates.forget(before: start)
+        (hasRecords, isAnchored, isOfOtherMenu) = (false, false, false)
+        (self.start, self.needed, self.lastNote, first, firstHandled) = (start, needed, lastNote, nil, nil)
+        owners = JournalOwners()
         account = AccountCheck(extents.results, from: start, needing: needed)
     }
 
-    mutating func apply(_ record: JournalRecord, by reader: JournalReader, now: Timestamp) {
-        let time = min(record.timestamp ?? now, now)
-        first = first ?? (record.offset, time)
+    mutating func apply(_ record: JournalRecord, by reader: JournalReader) {
+        first = first ?? record.offset
         owners.add(record, isCommitted: true)
         switch record.content {
         case .note(.anchored(let place, _, _, let copied)):
             (hasRecords, isAnchored) = (true, true)
             if copied != nil { applied.progress.forwards.removeAll(place.topic) }
             applied.evidence.removeAll(place.input(in: partition))
-        case .note(.position(let note)): check(note, at: record.offset, record.timestamp)
+        case .note(.position(let note)):
+            // The clock of its writer may have been behind.
+            check(note, at: record.offset, record.timestamp.map { max($0, applied.progress.newest) })
         default: break
         }
         if let place = record.handled {
             // No record is written before a claim.
             if !hasRecords, start == 0, owners.claims.isEmpty, !isCopy { checkClaim(0, at: 0) }
-            (hasRecords, handledAt) = (true, time)
+            (hasRecords, firstHandled) = (true, firstHandled ?? record.offset)
+            applied.progress.newest = record.timestamp ?? applied.progress.newest
+            applied.progress.handledAt = record.sent ?? record.timestamp
             applied.progress.records += 1
             account.handled()
             if let digest = place.noted { applied.evidence.append(place.input, place.offset, .record(digest)) }
         }
         applied.progress.apply(record, isLatest: record.offset > lastNote)
-        if let answer = record.answer { apply(answer, record, by: reader, time) }
+        if let answer = record.answer { apply(answer, record, by: reader) }
     }
 
-    private mutating func apply(_ answer: JournalAnswer, _ record: JournalRecord, by reader: JournalReader, _ time: Timestamp) {
+    private mutating func apply(_ answer: JournalAnswer, _ record: JournalRecord, by reader: JournalReader) {
         let head = answer.head
         let command = CommandFingerprint(head.command.ofID, store: head.store, id: head.id)
         if let source = head.from { applied.progress.forwards.append(command, from: source.position(in: head.command.inputTopic)) }
@@ -171,7 +176,8 @@ struct PartitionRestore {
             if applied.duplicates.remembers(remembered) { return }
         }
         applied.duplicates.restore(
-            remembered, answer.given(record.value), at: record.offset, was: answer.was, answeredAt: time)
+            remembered, answer.given(record.value), at: record.offset, was: answer.was,
+            sentAt: record.sent ?? record.timestamp ?? 0)
     }
 
     /// Takes a change that the stock topic lacks from its answer.
@@ -203,7 +209,7 @@ struct PartitionRestore {
     private mutating func check(_ note: JournalPosition, at offset: Offset, _ time: Timestamp?) {
         (hasRecords, noteClaim) = (true, note.claim)
         if !isCopy { checkClaim(note.claim, at: offset) }
-        applied.progress.forwards.restore(note.forwarded)
+        applied.progress.forwards.restore(note.forwarded, at: offset)
         let gap = account.add(note, at: offset, time)
         if let gap, !isCopy { found(.journal, at: offset, "results [\(partition)]: \(gap.reason)", missing: gap.missing) }
         guard let account = note.account else { return }
@@ -252,7 +258,7 @@ struct PartitionRestore {
         } else if account.last?.offset ?? 0 < lastNote {
             found(.journal, at: lastNote, "results [\(partition)]: the position note at offset \(lastNote) is gone", missing: 1)
         }
-        let first = first?.offset ?? results.upperBound
+        let first = firstHandled ?? first ?? results.upperBound
         if let reach, !account.reachesBack(from: first, reach, retention: settings.window.retention) {
             let oldest = account.last?.account.oldest ?? 0
             found(
@@ -307,10 +313,8 @@ struct PartitionRestore {
 
     /// The state, once the journal is read up to this worker's claim and the account is closed, and what is wrong with it. Only an
     /// operator may go on with a state that has a fault.
-    consuming func finish(claim: Offset, ids: [String], now: Timestamp) -> (state: PartitionState, fault: PartitionFault?) {
+    consuming func finish(claim: Offset, ids: [String]) -> (state: PartitionState, fault: PartitionFault?) {
         applied.duplicates.finishRestore()
-        // What was answered before was sent before.
-        if start > 0 { applied.duplicates.markForgotten(upTo: first?.at ?? now) }
         let inputs = assignment.inputs(of: partition)
         // Without a journal, nothing else says where to go on with any input.
         let anchored = [.journal, .answers].contains(fault?.kind) ? inputs : Array(inputs.prefix(1))
@@ -325,8 +329,7 @@ struct PartitionRestore {
             applied.progress.positions[input] = position
         }
         applied.evidence.append(applied.progress.last)
-        let state = PartitionState(
-            applied, claim: claim, ids: ids, lastNote: account.last?.offset, handledAt: handledAt, extents)
+        let state = PartitionState(applied, claim: claim, ids: ids, lastNote: account.last?.offset, extents)
         return (state, fault)
     }
 

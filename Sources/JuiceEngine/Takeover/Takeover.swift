@@ -42,8 +42,6 @@ final class Takeover {
     /// The ids of the producers; empty until they are made.
     private var ids: [String]
     private var groupOffsets: [InputPartition: GroupOffset] = [:]
-    /// The time of the present call.
-    private var now: Timestamp = 0
     private(set) var recordCount = 0
     /// Partitions that must not be read on, and where their journals end.
     private(set) var refusals: [(partition: Int32, fault: PartitionFault, journalEnd: Offset)] = []
@@ -112,20 +110,19 @@ final class Takeover {
     /// - Returns: partitions that cannot be taken over now. It goes on without them.
     func step(on log: some KafkaPort) throws(LogError) -> [PartitionFailure] {
         defer { if targets.isEmpty { stage = .done } }
-        now = log.now
         switch stage {
         case .membership:
             // Without offsets, nothing can be committed that would not claim to have read something.
             let offsets = knownOffsets
             if !offsets.isEmpty { try log.confirmMembership(offsets) }
-            fence(suspects)
+            fence(suspects, at: log.uptime)
         case .producers:
             ids = try log.initTransactions()
             // This fenced the former owner of these ids.
-            fence(suspects.subtracting(ids))
+            fence(suspects.subtracting(ids), at: log.uptime)
         case .fencing(let suspects):
             let undecided = try log.fence(suspects)
-            stage = .deciding(since: now)
+            stage = .deciding(since: log.uptime)
             // One of these may still write.
             return leaveOut { target in
                 guard let id = undecided.intersection(target.tail.owners.suspects).min() else { return nil }
@@ -136,7 +133,7 @@ final class Takeover {
             // Brokers end the transactions of former owners within a moment. A partition with another program's cannot be read to
             // its end, so it is not claimed.
             let open = try log.openTransactions(in: targets.compactMap(\.extents))
-            guard open.isEmpty || log.now - since > Self.longestDecision else { break }
+            guard open.isEmpty || log.uptime - since > Self.longestDecision else { break }
             (unclaimed, stage) = (partitions.filter { partition in !open.contains { $0.partition == partition } }, .beginningClaim)
             return leaveOut { target in
                 guard let transaction = open.first(where: { $0.partition == target.partition }) else { return nil }
@@ -171,12 +168,12 @@ final class Takeover {
         targets.reduce(into: []) { $0.formUnion($1.tail.owners.suspects.union(cached[$1.partition]?.ids ?? [])) }
     }
 
-    private func fence(_ suspects: Set<String>) {
+    private func fence(_ suspects: Set<String>, at uptime: Timestamp) {
         if ids.isEmpty || !suspects.isDisjoint(with: ids) {
             // Another process of the same name may have claimed after these ids were taken over, and have some of them now.
             (ids, stage) = ([], .producers)
         } else {
-            stage = suspects.isEmpty ? .deciding(since: now) : .fencing(suspects)
+            stage = suspects.isEmpty ? .deciding(since: uptime) : .fencing(suspects)
         }
     }
 
@@ -254,7 +251,6 @@ final class Takeover {
     /// Makes the next call on the log if that only reads, as all calls of an inspection do. Returns as ``step(on:)`` does.
     func look(at log: some KafkaReadPort) throws(LogError) -> [PartitionFailure] {
         defer { if targets.isEmpty { stage = .done } }
-        now = log.now
         switch stage {
         case .extents, .extentsAgain:
             let (extents, leaderless) = try log.extents(of: partitions)
@@ -272,13 +268,13 @@ final class Takeover {
             return failures
         case .tail, .claims, .between, .stock, .journal:
             let stage = stage
-            let damages = try reading.step(on: log) { self.apply($0, in: stage) }
+            let damages = try reading.step(on: log) { self.apply($0, of: log, in: stage) }
             for (place, reason) in damages {
                 guard let target = target(place.partition) else { continue }
                 let kind: PartitionFault.Kind = place.topic == .stock ? .stock : .journal
                 refuse(target, PartitionFault(kind, at: place.offset, "\(place.topic) [\(place.partition)]: \(reason)"))
             }
-            if reading.isDone { try finishReading() }
+            if reading.isDone { try finishReading(at: log.uptime) }
         case .groupOffsets:
             groupOffsets.merge(try log.groupOffsets(of: targets.flatMap(inputs).sorted())) { $1 }
             stage = isInspection ? .extents : .membership
@@ -286,7 +282,7 @@ final class Takeover {
             let handledAt = targets.reduce(into: [:]) { $0[$1.partition] = $1.tail.handledAt }
             let reaches = try log.answerReaches(
                 at: knownPositions.filter { deadlyFault(of: $0.partition % assignment.partitionCount) == nil },
-                handledAt: handledAt, retention: context.settings.window.retention)
+                handledAt: handledAt, context.settings)
             // What only repeats ask for is not read by an inspection, unless it may be gone.
             for target in targets where !isInspection || target.isCut { target.reach = reaches[target.partition] }
             readStock(of: targets.filter { state(of: $0) == nil })
@@ -325,7 +321,7 @@ final class Takeover {
         reading = ChangelogReading(parts, isolation: stage == .claims ? .uncommitted : .committed)
     }
 
-    private func apply(_ run: ArraySlice<ChangelogBatch.Record>, in stage: Stage) {
+    private func apply(_ run: ArraySlice<ChangelogBatch.Record>, of log: some KafkaReadPort, in stage: Stage) {
         guard let target = run.first.flatMap({ target($0.partition) }) else { return }
         if stage == .stock || stage == .journal { recordCount += run.count }
         guard stage != .stock else {
@@ -335,18 +331,19 @@ final class Takeover {
         for record in run {
             guard let value = record.value,
                 let record = try? context.journalReader.read(
-                    value, partition: record.partition, offset: record.offset, timestamp: record.timestamp)
+                    value, partition: record.partition, offset: record.offset, timestamp: record.timestamp,
+                    sent: log.headers(of: record)?.sent)
             else { continue }
             switch stage {
             case .between: target.addBetween(record, ids: ids)
-            case .journal: target.restore?.apply(record, by: context.journalReader, now: now)
+            case .journal: target.restore?.apply(record, by: context.journalReader)
             default: target.add(record, isCommitted: stage == .tail)
             }
         }
     }
 
     /// All partitions are read as far as this stage needs.
-    private func finishReading() throws(LogError) {
+    private func finishReading(at uptime: Timestamp) throws(LogError) {
         switch stage {
         case .tail:
             let further = targets.compactMap { $0.nextTail() }
@@ -355,7 +352,7 @@ final class Takeover {
             for target in targets { target.skipClaim() }
             beginRestoring()
         case .claims: stage = .groupOffsets
-        case .between: try finishBetween()
+        case .between: try finishBetween(at: uptime)
         case .stock, .journal:
             let parts = targets.compactMap { $0.nextJournal(context.settings.window, for: purpose) }
             if parts.isEmpty { stage = .confirming } else { read(.journal, parts) }
@@ -364,7 +361,7 @@ final class Takeover {
     }
 
     /// All partitions are read up to the claims.
-    private func finishBetween() throws(LogError) {
+    private func finishBetween(at uptime: Timestamp) throws(LogError) {
         if let target = targets.first(where: { $0.claim == nil }) {
             throw LogError(
                 .startOver, "the claim to partition \(target.partition) is not in the journal: another worker has fenced it")
@@ -374,7 +371,7 @@ final class Takeover {
         if !others.isEmpty {
             guard claimAttempts < Self.mostClaims else { throw LogError(.startOver, "others keep claiming the same partitions") }
             for target in targets { target.claimAgain() }
-            return fence(others)
+            return fence(others, at: uptime)
         }
         for target in targets {
             claims[target.partition] = target.claim
@@ -460,7 +457,7 @@ final class Takeover {
                 continue
             }
             let account = restore.acceptedAccount(isCopy: purpose == .anchor(isCopy: true))
-            let (state, fault) = restore.finish(claim: claim, ids: ids, now: now)
+            let (state, fault) = restore.finish(claim: claim, ids: ids)
             accepted = (account, fault)
             if let fault, !purpose.isAnchor {
                 target.refused = (state, fault)

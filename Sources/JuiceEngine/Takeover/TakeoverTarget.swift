@@ -232,8 +232,8 @@ struct JournalTail {
         (self.start, end, positions) = (start, start, InputPositions(storePartition: partition))
     }
 
-    /// When the last record was handled.
-    var handledAt: Timestamp? { lastHandled.values.compactMap(\.at).max() }
+    /// When the last command that was handled was sent.
+    private(set) var handledAt: Timestamp?
 
     mutating func add(_ record: JournalRecord, isCommitted: Bool) {
         owners.add(record, isCommitted: isCommitted)
@@ -247,6 +247,7 @@ struct JournalTail {
         }
         if let place = record.handled {
             lastHandled[place.input] = (place.offset, record.timestamp)
+            handledAt = record.sent ?? record.timestamp
             records += 1
         }
         if case .position(let note) = record.note {

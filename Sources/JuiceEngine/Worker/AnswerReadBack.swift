@@ -43,7 +43,7 @@ final class AnswerReadBack {
             // They are known to be committed, and this reads in smaller pieces.
             try log.openChangelog(positions.sorted { $0.partition < $1.partition }, isolation: .uncommitted)
             (stage, reading) = (.reading, Set(wanted.keys))
-        case .reading: try read(try log.readChangelog(), into: partitions, by: reader, now: log.now)
+        case .reading: try read(try log.readChangelog(), into: partitions, by: reader, now: log.uptime)
         case .closing:
             // The log would go on to fetch all that is written from now on.
             try log.openChangelog([], isolation: .uncommitted)

@@ -212,8 +212,7 @@ struct FailurePolicy {
 
     /// Whether a partition's pause is not over.
     func isPaused(_ partition: Int32, at now: Timestamp) -> Bool {
-        // A clock that was set back must not prolong the pause.
-        pauses[partition].map { now < $0.until && now + $0.duration >= $0.until } ?? false
+        pauses[partition].map { now < $0.until } ?? false
     }
 
     /// Whether a partition is not to be claimed now.

@@ -41,7 +41,7 @@ struct Transaction: ~Copyable {
             let reading = exchange(&ahead, with: next)
             let record = records[index]
             guard state.isNew(record) else { continue }
-            let sent = CommandTime.effective(record.timestamp, readAt: time)
+            let sent = context.settings.times.effective(record.timestamp, readAt: time)
             let note: JournalNote?
             switch consume reading {
             case .command(let command, let content):
@@ -59,7 +59,9 @@ struct Transaction: ~Copyable {
                 let noted = JournalRecord(note, to: state.partition)
                 state.progress.apply(noted)
                 if let digest = noted.digest { state.evidence.append(record.input, record.offset, .record(digest)) }
-                try writeNote(note, to: state.partition)
+                buffer.removeAll()
+                note.write(into: &buffer)
+                try writeToJournal(about: record, sentAt: sent, &state)
             }
             state.applied(record)
         }
@@ -111,7 +113,7 @@ struct Transaction: ~Copyable {
         }
         var command = command
         command.setSource(from: headers)
-        if state.isCopy(command, record.topic, sentAt: sent) {
+        if state.isCopy(command, record.topic) {
             summary.copies += 1
             return .copy(place(of: record))
         }
@@ -124,8 +126,9 @@ struct Transaction: ~Copyable {
         _ headers: [MessageHeader], sentAt sent: Timestamp, _ state: inout StateStore
     ) throws(LogError) {
         buffer.removeAll()
+        var counted = sent
         if command.head.command == .cancel {
-            writeCancel(command, known, sentAt: sent, &state)
+            counted = writeCancel(command, known, sentAt: sent, &state)
         } else if let first = known.first, first.isCancelled {
             // Not remembered: the cancel stays what is known of the id.
             context.answerEncoder.write(Rejection.cancelled, command.head, into: &buffer)
@@ -135,10 +138,10 @@ struct Transaction: ~Copyable {
         } else {
             if isOfUnknownStore(command) { content = .reject(.unknown(store: command.head.store)) }
             let was = execute(content, command, &state.stores)
-            state.remember(command.fingerprint, command, buffer, was: was, sentAt: sent)
+            _ = state.remember(command.fingerprint, command, buffer, was: was, sentAt: sent)
         }
         state.evidence.append(record.input, record.offset, .command(command.fingerprint, command.head.command))
-        try writeToJournal(state.partition, key: command.head.store, headers: headers)
+        try writeToJournal(about: record, key: command.head.store, headers, sentAt: sent, countedFrom: counted, &state)
     }
 
     private mutating func writeAgain(
@@ -200,23 +203,29 @@ struct Transaction: ~Copyable {
         }
     }
 
+    /// - Returns: the time from which the cancel counts.
     private mutating func writeCancel(
         _ command: ReceivedCommand, _ known: RememberedAnswers, sentAt sent: Timestamp, _ state: inout StateStore
-    ) {
-        if let first = known.first, first.isCancelled { return writeAgain(first, for: command, state) }
-        if let rejected = known.rejectedCancel { return writeAgain(rejected, for: command, state) }
+    ) -> Timestamp {
+        if let first = known.first.flatMap({ $0.isCancelled ? $0 : nil }) ?? known.rejectedCancel {
+            writeAgain(first, for: command, state)
+            return sent
+        }
         // An order that was answered is taken back, although the store may be known no longer. Not remembered: once the store is
         // known, the order may come, and the cancel again.
         if known.first == nil, isOfUnknownStore(command) {
             execute(.reject(.unknown(store: command.head.store)), command, &state.stores)
-            return
+            return sent
         }
         answer.fruits.removeAll()
         // What the order took is unknown, so it stays made. Not remembered: nothing has changed.
-        if let first = known.first, !setFruits(takenBy: first, state.duplicates) { return writeLost(first, for: command) }
+        if let first = known.first, !setFruits(takenBy: first, state.duplicates) {
+            writeLost(first, for: command)
+            return sent
+        }
         let was = execute(.cancel, command, &state.stores)
         let fingerprint = was == .cancelled ? nil : command.rejectedCancel
-        state.remember(fingerprint ?? command.fingerprint, command, buffer, was: was, sentAt: sent)
+        return state.remember(fingerprint ?? command.fingerprint, command, buffer, was: was, sentAt: sent)
     }
 
     @inline(__always)
@@ -287,6 +296,8 @@ struct Transaction: ~Copyable {
         ]
         var letter = deadLetter(of: record, headers ?? [])
         if hasBadHeaders { letter.original = nil }
+        // It would expire at once by a clock that is years behind.
+        letter.timestamp = context.settings.times.believed(record.timestamp, readAt: time).flatMap { $0 > time ? $0 : nil }
         letter.headers += reasons
         try leave(letter)
         if let index = summary.deadLettersByReason.firstIndex(where: { $0.reason == reason }) {
@@ -332,20 +343,36 @@ struct Transaction: ~Copyable {
 
     // MARK: - Records of the journal and the stock
 
-    /// Writes a record of the journal, with the buffer as its value, and with the store that was answered as its key.
+    /// Writes the journal's record of a command, with the buffer as its value, and with the store that was answered as its key.
+    ///
+    /// In a steady state it has the time at which librdkafka takes it, which costs nothing.
+    ///
+    /// - Parameter counted: the time from which an answer counts for repeats, unless that is when the command was sent.
+    @inline(__always)
     private mutating func writeToJournal(
-        _ partition: Int32, key: BorrowedText? = nil, headers: [MessageHeader] = []
+        about command: CommandRecord, key: BorrowedText? = nil, _ headers: [MessageHeader] = [], sentAt sent: Timestamp,
+        countedFrom counted: Timestamp = .min, _ state: inout StateStore
     ) throws(LogError) {
-        let record = OutputRecord(
-            topic: .results, partition: partition, key: key?.bytes, value: buffer.unsafeBytes, headers: headers)
+        var record = OutputRecord(
+            topic: .results, partition: state.partition, key: key?.bytes, value: buffer.unsafeBytes, headers: headers)
+        let (written, counted) = (state.nextTime(sentAt: sent, now: time), max(counted, sent))
+        if written > time { record.timestamp = written }
+        let isTold = command.timestamp == nil || command.timestamp == sent
+        if !isTold || written - counted > context.settings.window.delay || counted > written {
+            record.headers.append(MessageHeader(name: HeaderName.sent, value: String(counted)))
+        }
+        try writeToJournal(record)
+    }
+
+    private mutating func writeToJournal(_ record: OutputRecord) throws(LogError) {
         if deferred == nil { try log.produce(record) } else { deferred?.append(record) }
     }
 
-    /// Writes a note into the journal.
+    /// Writes a note into the journal that is about no command.
     mutating func writeNote(_ note: JournalNote, to partition: Int32) throws(LogError) {
         buffer.removeAll()
         note.write(into: &buffer)
-        try writeToJournal(partition)
+        try writeToJournal(OutputRecord(topic: .results, partition: partition, value: buffer.unsafeBytes))
     }
 
     /// Writes the stores whose last committed changes the stock topic lacks. The transaction must not have changed any yet.
@@ -392,7 +419,7 @@ struct Batch {
     /// When the first records of a partition's inputs were sent, at the earliest.
     func firstTime(in storePartition: Int32, of settings: WorkerSettings, readAt now: Timestamp) -> Timestamp? {
         runs.lazy.compactMap(\.first).filter { $0.partition % settings.partitionCount == storePartition }
-            .map { CommandTime.effective($0.timestamp, readAt: now) }.min()
+            .map { settings.times.effective($0.timestamp, readAt: now) }.min()
     }
 
     /// The position of its record, if it has only one.
@@ -406,6 +433,7 @@ struct DeferredRecords {
         let key: Range<Int>?
         let value: Range<Int>
         let headers: [MessageHeader]
+        let timestamp: Timestamp?
     }
 
     private var records: [Record] = []
@@ -415,7 +443,8 @@ struct DeferredRecords {
         records.append(
             Record(
                 partition: record.partition, key: record.key.map { append($0) },
-                value: append(record.value ?? UnsafeRawBufferPointer(start: nil, count: 0)), headers: record.headers))
+                value: append(record.value ?? UnsafeRawBufferPointer(start: nil, count: 0)), headers: record.headers,
+                timestamp: record.timestamp))
     }
 
     private mutating func append(_ source: UnsafeRawBufferPointer) -> Range<Int> {
@@ -432,7 +461,8 @@ struct DeferredRecords {
                         OutputRecord(
                             topic: .results, partition: record.partition,
                             key: record.key.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) },
-                            value: UnsafeRawBufferPointer(rebasing: bytes[record.value]), headers: record.headers))
+                            value: UnsafeRawBufferPointer(rebasing: bytes[record.value]), headers: record.headers,
+                            timestamp: record.timestamp))
                 }
             }
         }

@@ -16,7 +16,7 @@ import JuiceMessages
 /// starting ─▶ polling ─▶ beginning ─▶ processing ─▶ flushing ─▶ committing ─▶ polling (before processing: a trial's probing)
 ///               │ ▲                  └───────────────┬───────────────┘
 ///    assigned   ▼ │                                  ▼ failed
-///            takingOver ◀────────────────────── startingOver
+///            takingOver ◀────────────────────── startingOver ◀─ standingAside: brokers refuse this machine's time
 /// ```
 package struct Worker<Log: KafkaPort> {
     /// How a step went, for the driver.
@@ -45,13 +45,14 @@ package struct Worker<Log: KafkaPort> {
         case committing
         case readingBack(AnswerReadBack)
         case startingOver
+        case standingAside(until: Timestamp)
         case stopped
         case failed(LogError)
 
         /// Whether a worker that is to stop may leave now. A batch that was begun is finished first.
         var allowsLeaving: Bool {
             switch self {
-            case .starting, .polling, .takingOver, .checking, .readingBack: true
+            case .starting, .polling, .takingOver, .checking, .readingBack, .standingAside: true
             case .beginning, .probing, .processing, .flushing, .committing, .startingOver, .stopped, .failed: false
             }
         }
@@ -85,7 +86,10 @@ package struct Worker<Log: KafkaPort> {
     private var summary = TransactionSummary()
     /// Answers that were read back since the last transaction.
     private var answersReadBack = 0
-    private var begunAt: Timestamp = 0
+    /// When the open transaction was begun, and by how much the time of day was ahead of the uptime when its commands were read.
+    private var (begunAt, clockOffset): (Timestamp, Timestamp) = (0, 0)
+    /// How long the worker stands aside the next time that brokers refuse this machine's time.
+    private var standingAside = Self.standAside.lowerBound
     /// Failed calls since the last that succeeded.
     private var failedCalls = 0
     private var isStopping = false
@@ -94,6 +98,8 @@ package struct Worker<Log: KafkaPort> {
     private static var longestRetryBackoff: Int { 5 }
     /// Whether a stopping worker has tried to write the stock that changed last.
     private var hasWrittenLast = false
+    /// The shortest and the longest time in which others have the partitions, since brokers refuse this machine's time.
+    private static var standAside: ClosedRange<Timestamp> { 30_000...300_000 }
     /// How often a stopping worker tries to end the transaction it left open.
     private static var stopAttempts: Int { 3 }
 
@@ -133,12 +139,12 @@ package struct Worker<Log: KafkaPort> {
             case .checking(let check) where check.isDone: finish(check)
             case .checking(let check): try check.step(on: log, partitions: partitions, context: context)
             // Its claim may have been deleted while it stood still, so that a successor had no id to fence.
-            case .beginning where timers.isCheckOverdue(at: log.now):
+            case .beginning where timers.isCheckOverdue(at: log.uptime):
                 waiting = Batch()
                 takeOverAgain()
             case .beginning(let batch):
                 try log.begin()
-                begunAt = log.now
+                begunAt = log.uptime
                 began(batch)
             case .probing(let batch):
                 if let suspect = failures.suspect { try log.produceProbe(to: suspect.topic, suspect.partition) }
@@ -154,11 +160,21 @@ package struct Worker<Log: KafkaPort> {
                 try log.flush()
                 throw LogError(.startOver, "a record that was refused is taken now")
             case .committing:
+                // Until then, the log gives records the time of day. Those of a clock that jumped would tell a restore wrong times.
+                try log.flush()
+                let jump = log.now - log.uptime - clockOffset
+                guard jump.magnitude <= max(100, settings.window.age / 1000) else {
+                    throw LogError(.startOver, "the clock jumped by \(jump) ms within a transaction")
+                }
                 try log.commit()
                 try finishTransaction()
             case .readingBack(let readBack) where readBack.isDone: try finish(readBack)
             case .readingBack(let readBack): try readBack.step(on: log, partitions: partitions, reader: context.journalReader)
             case .startingOver: step = try startOver()
+            case .standingAside(let until) where log.uptime < until: step = .backOff(attempt: Self.longestRetryBackoff)
+            case .standingAside:
+                try log.rejoin()
+                phase = .startingOver
             case .stopped: step = .stopped
             case .failed(let error): step = .failed(error)
             }
@@ -189,12 +205,15 @@ package struct Worker<Log: KafkaPort> {
             onEvent(.retrying(error, attempt: failedCalls))
             // The next check will do, and commands should not wait for it.
             if case .checking = phase {
-                timers.checked(at: log.now)
+                timers.checked(at: log.uptime)
                 phase = .polling
             }
             // Such a call has usually waited already, and continues in the background.
             return .backOff(attempt: min(failedCalls, Self.longestRetryBackoff))
         case .startOver:
+            if case .time(let topic, let partition) = error.subject, !retriesWithTimeOfClock(topic, partition) {
+                return standAside(error)
+            }
             onEvent(.startingOver(error))
             if let failure = countFailure(error) { onEvent(.partitionFailing(failure.partition, failure.fault)) }
             cachePartitions()
@@ -202,6 +221,7 @@ package struct Worker<Log: KafkaPort> {
             if case .starting = phase {} else { phase = .startingOver }
             // A refused record needs no pause: halving the batch isolates it.
             if case .record = error.subject { return .worked }
+            if error.subject.isTime { return .worked }
             return .backOff(attempt: failures.count)
         case .stop:
             onEvent(.failed(error))
@@ -216,13 +236,33 @@ package struct Worker<Log: KafkaPort> {
     private mutating func countFailure(_ error: LogError) -> PartitionFailure? {
         switch phase {
         case _ where error.subject == .connection: break
-        case .probing, .processing, .flushing, .committing: return failures.failed(error, at: log.now)
+        case _ where error.subject.isTime: return nil
+        case .probing, .processing, .flushing, .committing: return failures.failed(error, at: log.uptime)
         case .takingOver(let takeover) where !takeover.claiming.isEmpty:
-            return failures.claimsFailed(takeover.claiming, error, at: log.now)
+            return failures.claimsFailed(takeover.claiming, error, at: log.uptime)
         default: break
         }
         failures.failedElsewhere()
         return nil
+    }
+
+    /// Whether a broker may have refused a time that the journal holds records to, and not this machine's. Then the next
+    /// transaction has the latter. If that is refused, too, this machine's clock is wrong.
+    private func retriesWithTimeOfClock(_ topic: Topic, _ partition: Int32) -> Bool {
+        guard topic == .results, let state = partitions[partition], !state.applied.isTimeRefused else { return false }
+        state.applied.isTimeRefused = true
+        return true
+    }
+
+    /// Leaves the partitions to instances whose clock is right, and tries again later.
+    private mutating func standAside(_ error: LogError) -> Step {
+        revoke()
+        log.withdraw()
+        onEvent(.clockRefused(error))
+        (unclaimedIDs, waiting) = ([], Batch())
+        phase = .standingAside(until: log.uptime + standingAside)
+        standingAside = min(standingAside * 2, Self.standAside.upperBound)
+        return .worked
     }
 
     /// A failed producer is never used again: a transaction that is aborted and followed by another in the same epoch could be
@@ -271,11 +311,12 @@ package struct Worker<Log: KafkaPort> {
     }
 
     private mutating func process(_ batch: Batch) throws(LogError) {
-        let now = log.now
+        let (now, uptime) = (log.now, log.uptime)
+        clockOffset = now - uptime
         var transaction = Transaction(
             on: log, context: context, at: now, fallback: failures.fallback, answersReadBack: answersReadBack)
         answersReadBack = 0
-        if failures.suspect == nil { try writeWhatIsDue(for: batch, at: now, &transaction) }
+        if failures.suspect == nil { try writeWhatIsDue(for: batch, at: now, uptime, &transaction) }
         // The first record of every partition goes first, so that the log can add all partitions to the transaction at once. In
         // its run the record is skipped, since it is already applied.
         var isWaiting: Set<Int32> = []
@@ -296,49 +337,54 @@ package struct Worker<Log: KafkaPort> {
     }
 
     /// Writes stock and position notes, which precede the batch's answers.
-    private mutating func writeWhatIsDue(for batch: Batch, at now: Timestamp, _ transaction: inout Transaction) throws(LogError) {
+    private mutating func writeWhatIsDue(
+        for batch: Batch, at now: Timestamp, _ uptime: Timestamp, _ transaction: inout Transaction
+    ) throws(LogError) {
         let storePartitions = Set(batch.partitions.map { $0 % settings.partitionCount })
         for state in partitions {
             var note: JournalNote?
             if storePartitions.isEmpty || storePartitions.contains(state.partition) {
                 let firstUnread = batch.firstTime(in: state.partition, of: settings, readAt: now)
-                note = state.dueNote(at: now, settings, firstUnread: firstUnread)
+                note = state.dueNote(at: now, uptime, settings, firstUnread: firstUnread)
             }
-            let writesStock = note != nil || batch.count == 0 || state.isStockDue(at: now)
+            let writesStock = note != nil || batch.count == 0 || state.isStockDue(at: uptime)
             if note != nil || writesStock && !state.applied.stores.unwritten.isEmpty { failures.writesOwed() }
             if writesStock {
                 try transaction.writeStock(of: state)
-                state.wroteStock(at: now)
+                state.wroteStock(at: uptime)
             }
             guard let note else { continue }
             try transaction.writeNote(note, to: state.partition)
-            state.noted(at: now)
+            state.noted(at: uptime)
         }
     }
 
     private mutating func finishTransaction() throws(LogError) {
-        let now = log.now
-        for state in partitions { try state.commit(at: now, log.writtenResults(of: state.partition)) }
+        let now = log.uptime
+        for state in partitions { try state.commit(log.writtenResults(of: state.partition)) }
+        standingAside = Self.standAside.lowerBound
         timers.committed(at: now, commands: summary.commands)
         onEvent(.committed(summary))
         // A transaction without commands proves nothing; those that failed may fail again.
         let working =
             summary.commands > 0 ? failures.committed(after: now - begunAt) : failures.wroteOwed(of: partitions.map(\.partition))
         for partition in working { onEvent(.partitionRecovered(partition)) }
-        phase = waiting.count > 0 ? .readingBack(readBack(at: now)) : .polling
+        phase = waiting.count > 0 ? .readingBack(readBack()) : .polling
     }
 
     // MARK: - Reading answers back
 
     /// Begins to read the answers that the rest of the batch waits for.
-    private func readBack(at now: Timestamp) -> AnswerReadBack {
+    private func readBack() -> AnswerReadBack {
+        let now = log.now
         var wanted: [Int32: Set<Offset>] = [:]
         // Before it is asked what is missing: a cancel may need two answers at once.
         for partition in waiting.partitions { state(of: partition)?.applied.duplicates.beginReadBack() }
         for records in waiting.runs {
             guard let partition = records.first?.partition, let state = state(of: partition) else { continue }
             let most = AnswerReadBack.most - (wanted[state.partition]?.count ?? 0)
-            let missing = state.applied.missingAnswers(for: records, at: now, by: context.commandReaders.0, most: most)
+            let missing = state.applied.missingAnswers(
+                for: records, at: now, settings.times, by: context.commandReaders.0, most: most)
             if !missing.isEmpty { wanted[state.partition, default: []].formUnion(missing) }
         }
         return AnswerReadBack(wanted)
@@ -361,7 +407,7 @@ package struct Worker<Log: KafkaPort> {
     // MARK: - Polling
 
     private mutating func poll() throws(LogError) -> Step {
-        let now = log.now
+        let now = log.uptime
         if let assignment {
             if isAnyPauseOver(assignment, at: now) {
                 // This shows whether those that were paused work again.
@@ -382,8 +428,8 @@ package struct Worker<Log: KafkaPort> {
             } else if !records.isEmpty {
                 waiting = Batch(records)
                 // A trial cannot wait for answers.
-                phase = failures.isSuspected(waiting) ? .readingBack(readBack(at: now)) : .beginning(waiting)
-            } else if hasWork(at: log.now) {
+                phase = failures.isSuspected(waiting) ? .readingBack(readBack()) : .beginning(waiting)
+            } else if hasWork(at: log.uptime) {
                 // There is time to write the stock that changed, and notes before the last ones expire.
                 phase = .beginning(Batch())
             } else {
@@ -479,7 +525,7 @@ package struct Worker<Log: KafkaPort> {
     // MARK: - Taking over
 
     private mutating func takeOver(_ assignment: InputAssignment) {
-        let now = log.now
+        let now = log.uptime
         phase = .takingOver(
             Takeover(
                 assignment: assignment, ids: unclaimedIDs, cached: cached,
@@ -495,7 +541,7 @@ package struct Worker<Log: KafkaPort> {
         if takeover.isDone { return try finish(takeover) }
         for failure in try takeover.step(on: log) {
             let isOpen = if case .transaction = failure.fault.kind { true } else { false }
-            let wasWorking = failures.pause(failure.partition, isOpen ? .undecided : .leaderless, at: log.now)
+            let wasWorking = failures.pause(failure.partition, isOpen ? .undecided : .leaderless, at: log.uptime)
             if wasWorking { onEvent(.partitionFailing(failure.partition, failure.fault)) }
         }
         // Two groups on the same topics would take the partitions from each other for ever.
@@ -509,7 +555,7 @@ package struct Worker<Log: KafkaPort> {
     }
 
     private mutating func finish(_ takeover: Takeover) throws(LogError) {
-        let now = log.now
+        let now = log.uptime
         var states = takeover.states
         states.removeAll { state in
             guard let (fault, processes) = takeover.deadlyFault(of: state.partition) else { return false }
@@ -536,13 +582,12 @@ package struct Worker<Log: KafkaPort> {
 
     /// The logs were compared with what was read and written.
     private mutating func finish(_ check: LogCheck) {
-        timers.checked(at: log.now)
+        timers.checked(at: log.uptime)
         phase = .polling
-        let now = log.now
         for state in partitions {
-            for event in check.confirm(state, at: now, retention: settings.window.retention) { onEvent(event) }
+            for event in check.confirm(state, at: log.now, log.uptime, retention: settings.window.retention) { onEvent(event) }
         }
-        for partition in check.freed { failures.decided(partition, at: log.now) }
+        for partition in check.freed { failures.decided(partition, at: log.uptime) }
         guard assignment != nil, !check.mismatches.isEmpty || check.mustTakeOver else { return }
         // Another program has written to a journal, or an input has changed. Taking over shows who or what.
         mismatches = check.mismatches
@@ -561,9 +606,9 @@ private struct Timers {
     /// How long a worker waits for the next command before it writes the stock that the last ones changed.
     private static let quietTime: Timestamp = 20
 
-    private var publishedAt: Timestamp = 0
-    private var checkedAt: Timestamp = 0
-    private var committedAt: Timestamp = 0
+    private var publishedAt = Timestamp.min / 2
+    private var checkedAt = Timestamp.min / 2
+    private var committedAt = Timestamp.min / 2
     var hasUnpublished = false
 
     mutating func committed(at now: Timestamp, commands: Int) {
@@ -576,16 +621,16 @@ private struct Timers {
 
     mutating func checked(at now: Timestamp) { checkedAt = now }
 
-    func isCheckDue(at now: Timestamp) -> Bool { !(checkedAt...checkedAt + Self.checkInterval ~= now) }
+    func isCheckDue(at now: Timestamp) -> Bool { now - checkedAt > Self.checkInterval }
 
-    func isCheckOverdue(at now: Timestamp) -> Bool { !(checkedAt...checkedAt + Self.longestUnchecked ~= now) }
+    func isCheckOverdue(at now: Timestamp) -> Bool { now - checkedAt > Self.longestUnchecked }
 
     mutating func isPublishDue(at now: Timestamp) -> Bool {
-        guard hasUnpublished, !(publishedAt...publishedAt + Self.publishInterval ~= now) else { return false }
+        guard hasUnpublished, now - publishedAt > Self.publishInterval else { return false }
         (publishedAt, hasUnpublished) = (now, false)
         return true
     }
 
     /// Whether no transaction was committed for a moment.
-    func isQuiet(at now: Timestamp) -> Bool { !(committedAt..<committedAt + Self.quietTime ~= now) }
+    func isQuiet(at now: Timestamp) -> Bool { now - committedAt >= Self.quietTime }
 }

@@ -16,6 +16,8 @@ package enum WorkerEvent: Sendable {
     case retrying(LogError, attempt: Int)
     /// A transaction failed or its outcome is unknown. The worker undoes its changes and takes its partitions over again.
     case startingOver(LogError)
+    /// Brokers refuse this machine's time. The worker leaves its partitions to others for a while.
+    case clockRefused(LogError)
     /// A partition is not read until an operator repairs it.
     case partitionStopped(Int32, PartitionFault)
     /// A partition keeps failing. It is retried at intervals while the others are read.

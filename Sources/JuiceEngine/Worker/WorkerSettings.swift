@@ -27,17 +27,19 @@ package struct WorkerSettings {
     /// From this age on, in milliseconds, a command is forwarded with the time of forwarding, since the topics may refuse its own;
     /// nil if they refuse none.
     package let oldestForward: Timestamp?
+    /// Which timestamps of commands count.
+    package let times: CommandTimes
 
     package init(
         menu: Menu, language: Language, stores: ByteKeyTable? = nil, partitionCount: Int32, group: String, instance: String,
         process: String = "", window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20, maxBatch: Int = 10_000,
-        noteInterval: Timestamp = 24 * 3_600_000, oldestForward: Timestamp? = nil
+        noteInterval: Timestamp = 24 * 3_600_000, oldestForward: Timestamp? = nil, times: CommandTimes = CommandTimes()
     ) {
         (self.menu, self.language, self.stores, self.partitionCount) = (menu, language, stores, partitionCount)
         menuDigest = JournalAccount.digest(of: menu)
         (self.group, self.instance, self.process, self.window) = (group, instance, process, window)
         (self.answerBytes, self.maxBatch, self.noteInterval) = (answerBytes, maxBatch, noteInterval)
-        self.oldestForward = oldestForward
+        (self.oldestForward, self.times) = (oldestForward, times)
     }
 
     /// A number from 0 to 15 that is another one in each process.

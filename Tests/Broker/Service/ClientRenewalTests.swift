@@ -59,23 +59,4 @@ import Testing
         let lines = recorder.all.filter { $0.contains(code.name) }
         #expect(lines.count == 1 && lines[0].hasPrefix("warning making all Kafka clients anew: "), "\(recorder.all)")
     }
-
-    // MARK: - A coordinator that does not answer
-
-    /// The broker that coordinates is gone, and the other one answers.
-    @Test func clientsOfASilentCoordinatorAreMadeAnew() async throws {
-        let cluster = try await TestCluster.split()
-        var configuration = cluster.impatientConfiguration()
-        configuration.silencePatience = .seconds(1)
-        let recorder = LogRecorder()
-        try await withRunningService(configuration, logger: recorder.makeLogger()) { events in
-            let till = try Till(cluster)
-            #expect(try till.isAnswered(till.order(), by: events))
-            cluster.broker.takeDown(broker: 1)
-            _ = try till.order()
-            #expect(wait { recorder.all.contains { $0.contains("making all Kafka clients anew: worker 0 got no answer") } })
-            cluster.broker.bringUp(broker: 1)
-            #expect(try till.isAnswered(till.order(), by: events), "\(recorder.all)")
-        }
-    }
 }

@@ -11,8 +11,8 @@ import Testing
     private static let (hour, day): (Timestamp, Timestamp) = (3_600_000, 86_400_000)
 
     private static func warning(_ difference: String) -> String {
-        "warning the times of most commands lie \(difference) this machine's clock. One of the clocks is wrong, and repeats are"
-            + " recognized by these times: see docs/OPERATIONS.md#juiceclocksdiffer"
+        "warning the times of most commands lie \(difference) this machine's clock. One of the clocks is wrong: see"
+            + " docs/OPERATIONS.md#juiceclocksdiffer"
     }
 
     private static let agreement = "notice the times of most commands agree with this machine's clock again"
@@ -44,7 +44,8 @@ import Testing
             let now = 1_700_000_000_000 + Timestamp(offset) * interval
             let log = 0..<Offset(offset) + lag
             let input = InputPartition(topic: .orders, partition: 0)
-            watch.found([PartitionExtents(partition: 0, inputs: [input: log], results: 0..<0, stock: 0..<0)], at: now - 1_000)
+            let extents = PartitionExtents(partition: 0, inputs: [input: log], results: 0..<0, stock: 0..<0)
+            watch.found([extents], at: now - 1_000, uptime: now - 1_000)
             let command = CommandRecord(
                 topic: .orders, partition: 0, offset: Offset(offset), timestamp: now.subtractingReportingOverflow(age).partialValue,
                 key: nil, value: nil, index: 0)
@@ -71,6 +72,20 @@ import Testing
         read(age, headers: [MessageHeader(name: HeaderName.forwardedFrom, value: "1/2")])
         read(age, every: 50)
         #expect(recorder.all.isEmpty && metrics.gauge(.clockDifference, []) == 0)
+    }
+
+    /// When the clock is looked at, by itself and by the uptime, and what is logged.
+    @Test(
+        arguments: [
+            ([(0, 0), (3_000, 3_000), (6_500, 6_000)], []),
+            ([(0, 0), (-7_197_000, 3_000), (-7_194_000, 6_000)], ["warning this machine's clock was set 2 h back"]),
+            ([(0, 0), (259_203_000, 3_000)], ["warning this machine's clock was set 3 days forward"]),
+            // The machine was asleep, and its clock is corrected.
+            ([(0, 0), (3_605_000, 3_600_000)], []),
+        ] as [([(Timestamp, Timestamp)], [String])]
+    ) func aClockThatIsSetIsLoggedOnce(looks: [(now: Timestamp, uptime: Timestamp)], lines: [String]) {
+        for look in looks { watch.found([], at: 1_700_000_000_000 + look.now, uptime: look.uptime) }
+        #expect(recorder.all == lines)
     }
 
     @Test(arguments: [.max, 1_800_000_000_000 - .max] as [Timestamp]) func noTimeIsTooFarAway(age: Timestamp) {

@@ -96,17 +96,14 @@ extension TopicCheck.Cluster {
                     "cleanup.policy": "delete", "max.message.bytes": "\(TopicPlan.defaultMaxMessageBytes)",
                     "min.insync.replicas": "1",
                 ]
-                cluster.change([topic.name]) { $0.settings = defaults.merging(topic.configuration) { _, new in new } }
+                let configuration = topic.configuration.merging(topic.optional) { $1 }
+                cluster.change([topic.name]) { $0.settings = defaults.merging(configuration) { $1 } }
             }
         },
         "not described": { $0.change { $0.settings = nil } },
         "fewer dead-letter partitions": { $0.resize(["juice.dead-letters"], to: 1) },
         "more dead-letter partitions": { $0.resize(["juice.dead-letters"], to: 9) },
-        // The first is what Kafka 3.9 has by default, the second Kafka 4. Older times than of a week count as now in any case.
-        "any time": { cluster in
-            for name in ["before", "after", "difference"] { cluster.set("message.timestamp.\(name).max.ms=\(Int.max)") }
-        },
-        "times an hour ahead": { $0.set("message.timestamp.after.max.ms=3600000") },
+        "times limited as in old brokers": { $0.set("message.timestamp.difference.max.ms=604800000") },
         "times of a week": { $0.set("message.timestamp.before.max.ms=604800000", of: "juice.orders") },
         "answers and stock timed by brokers": {
             for name in ["juice.results", "juice.stock"] { $0.set("message.timestamp.type=LogAppendTime", of: name) }
@@ -295,8 +292,13 @@ extension TopicCheck.Cluster {
     private static let times = [
         ("orders", "message.timestamp.type=LogAppendTime", "message.timestamp.type=CreateTime"),
         ("restocks", "message.timestamp.before.max.ms=60000", "message.timestamp.before.max.ms=604800000"),
+        // Kafka 3.9 takes any time by default. Kafka 4 takes any that is less than an hour ahead.
+        ("restocks", "message.timestamp.before.max.ms=\(Int.max)", "message.timestamp.before.max.ms=604800000"),
+        ("orders", "message.timestamp.after.max.ms=\(Int.max)", "message.timestamp.after.max.ms=3600000"),
+        ("results", "message.timestamp.after.max.ms=\(Int.max)", "message.timestamp.after.max.ms=7200000"),
+        ("dead-letters", "message.timestamp.after.max.ms=3600000", "message.timestamp.after.max.ms=7200000"),
     ].map { (topic: String, setting: String, fix: String) in
-        Case("topic juice.\(topic) with message.timestamp.", fix) { $0.set(setting, of: "juice.\(topic)") }
+        Case("topic juice.\(topic) with ", fix) { $0.set(setting, of: "juice.\(topic)") }
     }
 
     private static let sizes = ["orders", "restocks", "results"].map { topic in
@@ -314,6 +316,25 @@ extension TopicCheck.Cluster {
         ] as [(String, Timestamp?)]) func aForwardedCommandKeepsItsTimeIfTheTopicTakesIt(setting: String, oldest: Timestamp?)
     {
         #expect(findings { $0.set(setting, of: "juice.restocks") }.oldestForward == oldest)
+    }
+
+    /// Whose clock decides when a command was sent.
+    @Test(
+        arguments: [
+            (nil, CommandTimes()), ("type=LogAppendTime", CommandTimes(limitsAhead: true, limitsBehind: true)),
+            ("after.max.ms=3600000", CommandTimes(limitsAhead: true)), ("after.max.ms=86400000", CommandTimes()),
+            ("before.max.ms=604800000", CommandTimes(limitsBehind: true)),
+            ("difference.max.ms=604800000", CommandTimes(limitsBehind: true)),
+            ("difference.max.ms=3600000", CommandTimes(limitsAhead: true, limitsBehind: true)),
+        ] as [(String?, CommandTimes)]) func timesAreBelievedWhereBothInputsLimitThem(setting: String?, times: CommandTimes)
+    {
+        func found(_ topics: [String]) -> CommandTimes {
+            findings { cluster in
+                for topic in topics { if let setting { cluster.set("message.timestamp.\(setting)", of: topic) } }
+            }.times
+        }
+        #expect(found(["juice.orders", "juice.restocks"]) == times)
+        #expect(found(["juice.orders"]) == CommandTimes())
     }
 
     @Test(arguments: warnings + durability + times + sizes) func theServiceStartsWithAWarning(case: Case) {

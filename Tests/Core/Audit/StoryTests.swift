@@ -224,8 +224,9 @@ import Testing
             let traces = $0["orders 1@0"]?.traces ?? []
             $0["orders 0@4"] = $0["orders 0@4"]?.with(headers: traces + [Story.forwarded(from: "1/0")]).with(timestamp: 1_003)
         },
-        Case("an invalid time counts as the moment of reading") {
+        Case("another time counts than the command's") {
             $0["orders 1@0"] = $0["orders 1@0"]?.with(timestamp: 2_000)
+            $0["results 1@1"] = $0["results 1@1"]?.with(headers: [MessageHeader(name: HeaderName.sent, value: "1003")])
             $0["orders 0@4"] = $0["orders 0@4"]?.with(timestamp: 1_003)
         },
         .edit("results 0@5", #""from":"1/0","#, "", "is answered as from nowhere, should be 1/0"),

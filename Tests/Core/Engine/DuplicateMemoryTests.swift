@@ -22,7 +22,7 @@ private final class JournalledMemory {
     func remember(_ answer: Int, to command: CommandFingerprint, at time: Timestamp) {
         let value = "answer \(answer)"
         [UInt8](value.utf8).withUnsafeBytes {
-            memory.remember(.order, command, $0, at: open.count, was: Self.was(answer), sentAt: time)
+            _ = memory.remember(.order, command, $0, at: open.count, was: Self.was(answer), sentAt: time)
         }
         open.append(value)
     }
@@ -30,12 +30,12 @@ private final class JournalledMemory {
     func restore(_ answer: Int, to command: CommandFingerprint) {
         let value = "answer \(answer)"
         [UInt8](value.utf8).withUnsafeBytes {
-            memory.restore(command, $0, at: Offset(journal.count), was: Self.was(answer), answeredAt: 0)
+            memory.restore(command, $0, at: Offset(journal.count), was: Self.was(answer), sentAt: 0)
         }
         journal.append(value)
     }
 
-    func commit(at time: Timestamp) {
+    func commit() {
         memory.finishRestore()
         var records: [Range<Offset>] = []
         // Before the first and between the others: a note, a marker, or somebody else's record.
@@ -44,7 +44,7 @@ private final class JournalledMemory {
             records.append(Offset(journal.count)..<Offset(journal.count + half.count))
             journal += half
         }
-        memory.commit(at: time, records)
+        memory.commit(records)
         open = []
     }
 
@@ -106,10 +106,12 @@ private final class JournalledMemory {
             (1000, -5000, true), (1000, -604_800_000, true), (0, 0, true), (0, 32, false),
             (0, 10_000_000_000, false), (31_536_000_000, 31_536_000_000, true), (3_600_000, 3_600_000, true),
             (3_600_000, 3_604_096, false),
+            // Clocks that are wrong by decades.
+            (1000, 1_700_000_000_000, false), (1000, -1_700_000_000_000, true), (1000, 17_179_869_184, false),
         ] as [(Timestamp, Timestamp, Bool)]
     )
     func aRepeatIsKnownByTheTimeBetweenTheTwo(age: Timestamp, later: Timestamp, isKnown: Bool) {
-        for first in [1_700_000_000_000, 1_700_000_001_999, 0] as [Timestamp] {
+        for first in [1_700_000_000_000, 1_700_000_001_999, 0, 63_072_000_000] as [Timestamp] {
             let memory = JournalledMemory(window: DuplicateWindow(age: age, count: 100))
             memory.remember(1, to: command(1), at: first)
             #expect((memory.answer(to: command(1), at: first + later) != nil) == isKnown)
@@ -119,7 +121,7 @@ private final class JournalledMemory {
     @Test func aCommandReadBackTwiceHasItsLaterAnswer() {
         let memory = JournalledMemory(window: DuplicateWindow(age: 1000, count: 3))
         for (id, text) in [(1, 1), (2, 2), (1, 3), (4, 4)] { memory.restore(text, to: command(id)) }
-        memory.commit(at: 0)
+        memory.commit()
         #expect(memory.answer(to: command(1), at: 0) == 3)
         #expect(memory.answer(to: command(2), at: 0) == 2)
     }
@@ -131,7 +133,7 @@ private final class JournalledMemory {
             let memory = JournalledMemory(window: DuplicateWindow(age: 1000, count: count))
             let ids = (0..<length).map { _ in Int.random(in: 0..<30, using: &generator) }
             for (answer, id) in ids.enumerated() { memory.restore(answer, to: command(id)) }
-            memory.commit(at: 0)
+            memory.commit()
             for id in 0..<30 {
                 let last = ids.lastIndex(of: id).flatMap { $0 >= length - count ? $0 : nil }
                 #expect(memory.answer(to: command(id), at: 0) == last)
@@ -142,7 +144,7 @@ private final class JournalledMemory {
     @Test func aWindowOfNothingRemembersNothing() {
         let memory = JournalledMemory(window: DuplicateWindow(age: 0, count: 0))
         memory.remember(1, to: command(1), at: 0)
-        memory.commit(at: 0)
+        memory.commit()
         #expect(memory.memory.count == 0 && memory.answer(to: command(1), at: 0) == nil)
     }
 
@@ -151,7 +153,7 @@ private final class JournalledMemory {
         let value = UnsafeRawBufferPointer(start: nil, count: 0)
         // As many as there are, and a batch that is not committed yet.
         for id in 0..<1_010_000 { memory.remember(.order, command(id), value, at: id, was: .made, sentAt: 0) }
-        memory.commit(at: 0, [1 << 40..<1 << 40 + 1_010_000])
+        memory.commit([1 << 40..<1 << 40 + 1_010_000])
         #expect(memory.count == 1_000_000)
         #expect(memory.firstAnswer(to: command(10_000), sentAt: 0)?.offset == Offset(1 << 40 + 10_000))
         #expect(memory.firstAnswer(to: command(1_009_999), sentAt: 0)?.offset == Offset(1 << 40 + 1_009_999))
@@ -165,7 +167,7 @@ private final class JournalledMemory {
         let value = UnsafeRawBufferPointer(start: nil, count: 0)
         for (id, start) in [5, 1 << 30, 1 << 31 + 4, 1 << 31 + 6, 1 << 33].enumerated() {
             memory.remember(.order, command(id), value, at: 0, was: .made, sentAt: 0)
-            memory.commit(at: 0, [Offset(start)..<Offset(start + 1)])
+            memory.commit([Offset(start)..<Offset(start + 1)])
             #expect(memory.firstAnswer(to: command(id), sentAt: 0)?.offset == Offset(start))
             let known = (0...id).filter { memory.firstAnswer(to: command($0), sentAt: 0) != nil }
             #expect(known == [[0], [0, 1], [0, 1, 2], [1, 2, 3], [4]][id])
@@ -175,7 +177,7 @@ private final class JournalledMemory {
     @Test func valuesThatAreReadBackBelongToTheirCommands() {
         let memory = JournalledMemory(window: .standard, valueLimit: 0)
         for id in 1...3 { memory.remember(id, to: command(id), at: 0) }
-        memory.commit(at: 0)
+        memory.commit()
         for (id, offset, isAnswer) in [(1, 1, true), (1, 2, false), (2, 1, false), (4, 1, false)] {
             let isAdded = [UInt8]("text".utf8).withUnsafeBytes {
                 memory.memory.addReadBack($0, at: Offset(offset), of: command(id), isWanted: true)
@@ -194,11 +196,11 @@ private final class JournalledMemory {
             for _ in 0..<count / 2 {
                 let time = Timestamp(times.count * 16) + Timestamp.random(in: -20_000...0, using: &random) * 16
                 [UInt8]().withUnsafeBytes {
-                    memory.remember(.order, command(times.count), $0, at: times.count - first, was: .made, sentAt: max(0, time))
+                    _ = memory.remember(.order, command(times.count), $0, at: times.count - first, was: .made, sentAt: max(0, time))
                 }
                 times.append(max(0, time))
             }
-            memory.commit(at: 0, [Offset(first)..<Offset(times.count)])
+            memory.commit([Offset(first)..<Offset(times.count)])
             let known = max(0, times.count - count)..<times.count
             for time in [0, times.last ?? 0, (times.last ?? 0) + 16, Timestamp(round * 16 * count / 2), 1 << 30] {
                 let expected = known.first { times[$0] >> 4 >= time >> 4 }
@@ -207,7 +209,7 @@ private final class JournalledMemory {
             let middle = Offset.random(in: Offset(known.lowerBound)...Offset(known.upperBound), using: &random)
             let last = Int(middle) - 1
             #expect(
-                memory.lastTime(before: middle, at: 1 << 30) == (known.contains(last) ? (times[last] >> 4) << 4 : nil))
+                memory.lastTime(before: middle) == (known.contains(last) ? (times[last] >> 4) << 4 : nil))
         }
     }
 
@@ -230,7 +232,7 @@ private final class JournalledMemory {
                 memory.undo()
                 model.removeSubrange(committed...)
             case 5..<20:
-                memory.commit(at: 0)
+                memory.commit()
                 if model.count > window.count { model.removeFirst(model.count - window.count) }
                 committed = model.count
             default:

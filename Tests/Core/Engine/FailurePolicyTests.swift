@@ -158,8 +158,6 @@ import Testing
         #expect(fail(at: 15_000) != nil)
         #expect(failures.isPaused(3, at: 24_999))
         #expect(!failures.isPaused(3, at: 25_000))
-        // A clock that is set back must not prolong the pause.
-        #expect(!failures.isPaused(3, at: 0))
         failures.began(batch(1, partition: 3))
         #expect(failures.committed(after: 1) == [3])
         #expect(!failures.isFailing(3))

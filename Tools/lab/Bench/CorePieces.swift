@@ -136,7 +136,7 @@ extension CorePiece {
                     let fingerprint = CommandFingerprint(.order, store: key, id: workload.id(of: number))
                     guard memory.firstAnswer(to: fingerprint, sentAt: 0) == nil else { continue }
                     memory.remember(.order, fingerprint, value, at: number % 1000, was: .made, sentAt: 0)
-                    if number % 1000 == 999 { memory.commit(at: 0, [Offset(number - 999)..<Offset(number + 1)]) }
+                    if number % 1000 == 999 { memory.commit([Offset(number - 999)..<Offset(number + 1)]) }
                 }
                 return 0
             }

@@ -40,7 +40,7 @@ final class DiscardingLog: KafkaPort {
         return Worker(log: self, settings: settings) { if case .committed(let summary) = $0 { onCommit(summary.commands) } }
     }
 
-    let now: Timestamp = 0
+    let (now, uptime): (Timestamp, Timestamp) = (0, 0)
 
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
         guard isAssigned else {
@@ -99,9 +99,10 @@ final class DiscardingLog: KafkaPort {
     func openTransactions(in extents: [PartitionExtents]) throws(LogError) -> [ChangelogPosition] { [] }
 
     func answerReaches(
-        at positions: [InputPosition], handledAt: [Int32: Timestamp], retention: Timestamp
+        at positions: [InputPosition], handledAt: [Int32: Timestamp], _ settings: WorkerSettings
     ) throws(LogError) -> [Int32: AnswerReach] { [:] }
     func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {}
+    func headers(of record: ChangelogBatch.Record) -> [MessageHeader]? { [] }
     func initTransactions() throws(LogError) -> [String] { ["bench"] }
     func fence(_ ids: Set<String>) throws(LogError) -> Set<String> { [] }
     func confirmMembership(_ offsets: [InputPartition: GroupOffset]) throws(LogError) {}
@@ -112,5 +113,7 @@ final class DiscardingLog: KafkaPort {
     func commit() throws(LogError) {}
     func name(of topic: InputTopic) -> String { "" }
     func writtenResults(of partition: Int32) -> [Range<Offset>] { [journalled] }
+    func withdraw() {}
+    func rejoin() throws(LogError) {}
     func leave(handsOver: Bool) {}
 }

@@ -2,7 +2,7 @@ import JuiceEngine
 import Testing
 
 /// The effective time of a command, and the restore time that follows from it.
-@Suite struct CommandTimeTests {
+@Suite struct CommandTimesTests {
     private static let now: Timestamp = 1_700_000_000_000
     private static let week: Timestamp = 604_800_000
 
@@ -15,12 +15,24 @@ import Testing
         ] as [(Timestamp?, Timestamp)]
     )
     func anInvalidTimeCountsAsTheMomentOfReading(timestamp: Timestamp?, time: Timestamp) {
-        #expect(CommandTime.effective(timestamp, readAt: Self.now) == time)
+        #expect(CommandTimes().effective(timestamp, readAt: Self.now) == time)
+    }
+
+    /// On the side where brokers judge the clocks of senders, the reader's clock has no say. It may be decades wrong.
+    @Test(
+        arguments: [
+            (now + 3_600_000, now + 3_600_000, now), (now - 3 * week, now, now - 3 * week), (now - week, now - week, now - week),
+            (1 << 44, now, now), (0, now, 0), (-1, now, now), (nil, now, now),
+        ] as [(Timestamp?, ahead: Timestamp, behind: Timestamp)]
+    )
+    func aTimeIsBelievedWhereBrokersLimitIt(timestamp: Timestamp?, ahead: Timestamp, behind: Timestamp) {
+        #expect(CommandTimes(limitsAhead: true).effective(timestamp, readAt: Self.now) == ahead)
+        #expect(CommandTimes(limitsBehind: true).effective(timestamp, readAt: Self.now) == behind)
     }
 
     @Test func theReadersClockMayBeInvalidToo() {
         for now in [Timestamp.min, -1, 0, .max] {
-            for timestamp in [nil, Timestamp.min, 0, .max] { #expect(CommandTime.effective(timestamp, readAt: now) <= now) }
+            for timestamp in [nil, Timestamp.min, 0, .max] { #expect(CommandTimes().effective(timestamp, readAt: now) <= now) }
         }
     }
 

@@ -1,0 +1,166 @@
+import JuiceEngine
+import JuiceMessages
+import Testing
+
+@testable import simulate
+
+/// Instances whose clocks are wrong, on brokers that judge the clocks of senders.
+@Suite struct ClockTests {
+    private let cluster = SimulatedCluster(partitionCount: 1)
+    private static let (hour, day): (Timestamp, Timestamp) = (3_600_000, 86_400_000)
+
+    init() { cluster.limitsTimes = true }
+
+    /// Sets the clock of the instance "one".
+    private func setClock(_ offset: Timestamp) { cluster.clockOffsets["one"] = offset }
+
+    private func restart(_ harness: Harness) -> Harness {
+        harness.runAndLeave()
+        return Harness(cluster)
+    }
+
+    private var headers: [Timestamp?] { cluster.answerRecords().map { $0.headers.sent } }
+
+    @Test(
+        arguments: [-3 * day, -2 * hour, -19_000 * day, -1_000, 1_000, 2 * hour - 60_000], [false, true])
+    func aRepeatIsKnownOnceTheClockIsRight(offset: Timestamp, restarts: Bool) {
+        setClock(offset)
+        var harness = Harness(cluster)
+        harness.order("a", "kiwi")
+        if restarts { harness = restart(harness) }
+        setClock(0)
+        cluster.now += 10_000
+        harness.order("a", "kiwi")
+        harness = restart(harness)
+        // Within the hour, and beyond.
+        for minutes in [59, 70] as [Timestamp] {
+            cluster.now += minutes * 60_000 - 20_000
+            harness.order("a", "kiwi")
+        }
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade a again", "juiceMade a again", "juiceMade a"])
+    }
+
+    @Test(arguments: [-3 * day, -2 * hour, 2 * hour - 60_000]) func aRepeatIsKnownOnceTheClockIsWrong(offset: Timestamp) {
+        var harness = Harness(cluster)
+        harness.order("a", "kiwi")
+        for restarts in [false, true] {
+            setClock(offset)
+            if restarts { harness = restart(harness) }
+            harness.order("b\(restarts)", "kiwi")
+            cluster.now += 10_000
+            harness.order("a", "kiwi")
+        }
+        #expect(
+            cluster.answers() == ["juiceMade a", "juiceMade bfalse", "juiceMade a again", "juiceMade btrue", "juiceMade a again"])
+    }
+
+    /// Without limits a clock may be days ahead. Neither its own answers nor its present time may hide earlier ones.
+    @Test func answersFromBeforeAClockRanAheadAreRestored() {
+        cluster.limitsTimes = false
+        var harness = Harness(cluster)
+        harness.order("a", "kiwi")
+        setClock(3 * Self.day)
+        harness = restart(harness)
+        harness.order("b", "kiwi")
+        harness = restart(harness)
+        harness.order("a", "kiwi")
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade b", "juiceMade a again"])
+        #expect(headers == [nil, cluster.records(.orders)[1].timestamp, cluster.records(.orders)[2].timestamp])
+    }
+
+    /// An id that is used again later than the window.
+    @Test func anOrderIsNewHoweverFarAheadTheClockWas() {
+        setClock(2 * Self.hour - 60_000)
+        var harness = Harness(cluster)
+        harness.order("a", "kiwi")
+        setClock(0)
+        harness = restart(harness)
+        cluster.now += Self.hour + 600_000
+        harness.order("a", "kiwi")
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade a"])
+    }
+
+    @Test func theJournalsTimesNeverRunBackwards() {
+        let start = cluster.now
+        var harness = Harness(cluster)
+        for (number, offset) in [0, Self.hour, -3 * Self.day, 0, -19_000 * Self.day, 60_000].enumerated() {
+            setClock(offset)
+            if number == 4 { harness = restart(harness) }
+            // A sender's clock may be ahead or behind, too.
+            harness.order("\(number)", "kiwi", timestamp: cluster.now + [0, 0, 60_000, -60_000, 0, 0][number])
+            cluster.now += 1_000
+        }
+        let times = cluster.answerRecords().map { ($0.timestamp - start) / 60_000 }
+        #expect(times == [0, 60, 60, 60, 60, 60])
+        #expect(headers.map { $0.map { ($0 - start) / 60_000 } } == [nil, 0, 1, 0, 0, 0])
+    }
+
+    @Test func nothingIsSaidOfTimesInASteadyState() {
+        let harness = Harness(cluster)
+        for (number, age) in [0, 1, 299_000].enumerated() {
+            harness.order("\(number)", "kiwi", timestamp: cluster.now - Timestamp(age))
+        }
+        #expect(headers == [nil, nil, nil])
+        #expect(cluster.answerRecords().allSatisfy { $0.timestamp >= cluster.now - 1_000 })
+    }
+
+    /// The order is dead for an hour from when it was sent, by a till that is ahead.
+    @Test func aCancelCountsFromItsOrderAlsoAfterARestart() {
+        var harness = Harness(cluster)
+        let ordered = cluster.now + 59 * 60_000
+        harness.order("a", "kiwi", timestamp: ordered)
+        cluster.cancel("a")
+        harness = restart(harness)
+        cluster.now = ordered + Self.hour - 60_000
+        harness.order("a", "kiwi")
+        #expect(cluster.answers() == ["juiceMade a", "cancelled a", "rejected a"])
+    }
+
+    /// The log gives the records of a transaction the time of day, while the engine believes the one of when it read the commands.
+    @Test(arguments: [-3 * day, hour]) func aClockThatIsSetWithinATransactionVoidsIt(jump: Timestamp) {
+        let cluster = SimulatedCluster(partitionCount: 2)
+        cluster.limitsTimes = true
+        let harness = Harness(cluster)
+        harness.run()
+        // The forward is flushed before the answer is written.
+        cluster.order("b", "kiwi", store: cluster.store(in: 1))
+        cluster.order("a", "kiwi")
+        while harness.log.point != .midTransaction { harness.step() }
+        cluster.clockOffsets["one"] = jump
+        harness.run()
+        #expect(harness.hasStartedOver)
+        let answer = cluster.answerRecords(partition: 0).last
+        #expect(answer?.answer?.summary == "juiceMade a")
+        #expect((answer?.headers.sent ?? answer?.timestamp ?? 0) / 60_000 == cluster.now / 60_000)
+    }
+
+    @Test func anInstanceWhoseTimeIsRefusedLeavesItsPartitionsToOthers() {
+        setClock(3 * Self.day)
+        let (harness, other) = (Harness(cluster), Harness(cluster, member: "two"))
+        harness.run()
+        let isRefused = harness.events.contains { if case .clockRefused = $0 { true } else { false } }
+        #expect(isRefused && cluster.group.members.count == 1)
+        other.order("a", "kiwi")
+        other.runAndLeave()
+        // It tries again, and its clock is right by then.
+        setClock(0)
+        cluster.now += 30_000
+        harness.order("b", "kiwi")
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade b"])
+    }
+
+    /// A journal that is days ahead, since nobody refused that, and then a limit.
+    @Test func anAnswerWhoseTimeIsRefusedGetsTheTimeOfTheClock() {
+        cluster.limitsTimes = false
+        setClock(3 * Self.day)
+        let harness = Harness(cluster)
+        harness.order("a", "kiwi")
+        setClock(0)
+        cluster.limitsTimes = true
+        for id in ["b", "c"] { harness.order(id, "kiwi") }
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade b", "juiceMade c"])
+        #expect(cluster.answerRecords().map { $0.timestamp > cluster.now + Self.hour } == [true, false, false])
+        #expect(harness.events.count { if case .startingOver = $0 { true } else { false } } == 1)
+        #expect(!harness.hasFailing)
+    }
+}

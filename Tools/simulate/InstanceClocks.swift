@@ -1,0 +1,41 @@
+import JuiceDomain
+import JuiceEngine
+
+/// The clocks of the instances' machines: in some runs they are wrong, by seconds or years, and jump at any time.
+///
+/// Only brokers with limits for the times of records make up for that. In the other runs all clocks are right.
+struct InstanceClocks {
+    let haveLimits: Bool
+    let areWrong: Bool
+    private var random: SeededGenerator
+    /// How often a clock is set, in percent of the steps.
+    private let jump: Double
+    /// By how much clocks may be wrong.
+    private let offsets: [Timestamp]
+    private var hasBegun = false
+
+    /// - Parameter age: of the duplicate window, in milliseconds.
+    init(seed: UInt64, age: Timestamp) {
+        var random = SeededGenerator(seed: seed ^ 0xC10C)
+        haveLimits = random.chance(60)
+        let areWrong = random.chance(60)
+        self.areWrong = haveLimits && areWrong
+        jump = random.chance(30) ? 0 : Double.random(in: 0...2, using: &random)
+        let hour: Timestamp = 3_600_000
+        // A clock that is more than two hours ahead keeps its instance from working.
+        let ahead = [1_000, age / 2, hour, 2 * hour - 60_000, 2 * hour - 60_000]
+        let behind = [1_000, age / 2, 2 * age, 2 * hour, 72 * hour, 200 * 24 * hour, 19_000 * 24 * hour].map { -$0 }
+        offsets = [0, 0] + ahead + behind + behind + (random.chance(20) ? [72 * hour, 200 * 24 * hour] : [])
+        self.random = random
+    }
+
+    /// Sets the clocks at first, and at times one of them.
+    mutating func disturb(_ cluster: SimulatedCluster, of members: [String]) {
+        guard areWrong else { return }
+        for member in members where !hasBegun || random.chance(jump) {
+            cluster.clockOffsets[member] = random.pick(offsets)
+            cluster.trace?("\(member): its clock is \(cluster.clockOffsets[member, default: 0]) ms ahead")
+        }
+        hasBegun = true
+    }
+}
