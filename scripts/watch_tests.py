@@ -4,8 +4,8 @@ it names the tests that have begun and not ended.
 
 Usage: scripts/watch_tests.py COMMAND...
 
->>> print(*unfinished(['◇ Test a() started.', '◇ Test b(x:) started.', '✔ Test b(x:) with 2 test cases passed after 1 seconds.']))
-a()
+>>> unfinished(['◇ Test run started.', '◇ Test a() started.', '◇ Test b(x:) started.', '✔ Test b(x:) with 2 test cases passed'])
+['a()']
 >>> unfinished(['◇ Suite A started.', '◇ Test a() started.', '✘ Test a() failed after 0.1 seconds with 1 issue.'])
 []
 """
@@ -18,7 +18,7 @@ import threading
 from collections import Counter
 
 SILENCE = 600  # Seconds. The longest tests take three minutes, alone on two busy cores.
-STARTED = re.compile(r"^\S+ +Test (?!case )(.+) started\.$")
+STARTED = re.compile(r"^\S+ +Test (?!case |run )(.+) started\.$")
 ENDED = re.compile(r"^\S+ +Test (.+?)(?: with \d+ test cases?)? (?:passed|failed|skipped|was cancelled)\b")
 
 

@@ -45,6 +45,8 @@ package struct DenialPatience {
     /// The same of a service that is ready, and so does all that it does.
     static let grantedOnceReady = Duration.seconds(3)
 
+    static let firstPause = Duration.milliseconds(500)
+
     package init(_ longest: Duration = .seconds(60)) { self.longest = longest }
 
     /// The right was there in between.
@@ -57,7 +59,7 @@ package struct DenialPatience {
         if last.map({ now - $0 > Self.grantedAfter }) ?? true { (since, denials) = (now, 0) }
         (last, denials) = (now, denials + 1)
         guard let since, now - since < longest else { return nil }
-        return min(Duration.milliseconds(250) * (1 << min(denials, 5)), .seconds(4))
+        return min(Self.firstPause * (1 << min(denials - 1, 3)), .seconds(4))
     }
 }
 

@@ -10,9 +10,7 @@ import Logging
 /// It belongs to one worker thread. Where librdkafka honours its timeouts, a call waits for about a second at most, and each lookup
 /// of a takeover for up to eight. A call that takes longer ends with ``LogError/Remedy/retry``, and the same call resumes it.
 final class LibrdkafkaPort: LogReader, KafkaPort {
-    private let configuration: ServiceConfiguration
     private let worker: Int
-    private let hooks: ClientHooks
     /// How many partitions stores live in, and how many the dead letters have: perhaps fewer.
     private let storePartitions, deadLetterPartitions: Int32
     private let metrics: WorkerMetrics?
@@ -20,8 +18,6 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
 
     private let transactions: TransactionSession
     private var fence: ProducerFence?
-    /// Whether the group's member is asked for its offsets, or a client that is no member.
-    private var asksMember = true
     /// Since when a topic is missing.
     private var missingSince: ContinuousClock.Instant?
 
@@ -54,11 +50,10 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         assignment: InputAssignment? = nil, watch: BrokerWatch, metrics: WorkerMetrics? = nil, clocks: ClockWatch? = nil,
         logger: Logger
     ) throws(KafkaError) {
-        (self.configuration, self.worker) = (configuration, worker)
+        self.worker = worker
         (self.storePartitions, self.deadLetterPartitions) = (storePartitions, deadLetterPartitions)
         (self.metrics, self.clocks) = (metrics, clocks)
         let hooks = ClientHooks(logger: logger, logCeiling: .info) { watch.noticedClosing($0) }
-        self.hooks = hooks
         transactions = TransactionSession(
             ids: { configuration.transactionalIDs(worker: worker, set: $0) }, setCount: ServiceConfiguration.producerSets,
             topics: Topic.allCases.map { (configuration.topics[$0], configuration.producerProperties(of: $0)) },
@@ -152,6 +147,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
             return try resolveAssignment(member.consumer).map { .assigned($0) } ?? .records([], ends: [])
         case .revoked(let error):
             (given, assignment) = (nil, nil)
+            prepareTakeover()
             if let error { try report(error) }
             return .revoked
         case nil: break
@@ -255,9 +251,14 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
             orders: givenOrders, partitionCount: storePartitions, orderCount: Int32(clamping: orders),
             restockCount: Int32(clamping: restocks))
         assignment = resolved
-        // The takeover needs them in a moment, and a new client takes long to connect.
-        transactions.prepare()
+        prepareTakeover()
         return resolved
+    }
+
+    /// Begins to make what the next takeover needs: a new client takes long to connect.
+    private func prepareTakeover() {
+        transactions.prepare()
+        connectCommitted()
     }
 
     func start(at positions: [InputPosition]) throws(LogError) {
@@ -268,6 +269,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         try LogError.rethrowing { () throws(KafkaError) in
             try member?.start(at: Dictionary(uniqueKeysWithValues: positions.map { (topics[$0.input], $0.offset) }))
         }
+        if !positions.isEmpty { closeCommitted() }
         metrics?.published(positions.map { ($0.input, $0.offset) })
     }
 
@@ -301,16 +303,6 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         }
         clocks?.found(found.extents, at: start, uptime: startUptime)
         return found
-    }
-
-    override func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset] {
-        // A client that is no member does not look for another coordinator once its own is gone. But a member that reads committed
-        // records waits for offsets in other programs' transactions (KIP-447). So each of the two is asked in turn.
-        let consumer = asksMember ? member?.consumer : nil
-        asksMember.toggle()
-        let offsets = try groupOffsets(of: partitions, from: consumer ?? uncommitted)
-        asksMember = true
-        return offsets
     }
 
     func confirmMembership(_ offsets: [InputPartition: GroupOffset]) throws(LogError) {
@@ -453,8 +445,7 @@ extension TopicNames {
 
     subscript(topic: InputTopic) -> String { self[topic.topic] }
 
-    /// The input of this name; nil if it is another topic.
-    package func input(named name: String) -> InputTopic? { InputTopic.allCases.first { self[$0] == name } }
+    func input(named name: String) -> InputTopic? { InputTopic.allCases.first { self[$0] == name } }
 
     package subscript(topic: Topic, partition: Int32) -> TopicPartition {
         TopicPartition(topic: self[topic], partition: partition)

@@ -6,15 +6,16 @@ import Kafka
 /// Reads outside the consumer group: start and end offsets, changelogs, and inputs a second time. A worker's log adds the group
 /// and the transactions; `juice doctor` needs no more than this.
 ///
-/// Its two clients stay connected as long as it lives, so that taking over partitions need not wait for that.
+/// One client stays connected, and another one as long as partitions are taken over.
 class LogReader: KafkaReadPort {
+    final let configuration: ServiceConfiguration
+    final let hooks: ClientHooks
     let topics: TopicNames
     /// What the worker reads; nil without an assignment.
     final var assignment: InputAssignment?
-    final let committed: Consumer
+    private var openCommitted: Consumer?
     /// Sees past undecided transactions.
     final let uncommitted: Consumer
-    private let capabilities: BrokerCapabilities
     final let watch: BrokerWatch
     /// Brokers that do not answer. A request to them would delay the answers of the others.
     private let silent: Set<Int32>
@@ -35,16 +36,34 @@ class LogReader: KafkaReadPort {
         configuration: ServiceConfiguration, assignment: InputAssignment? = nil, silent: Set<Int32> = [],
         timeout: AdaptiveTimeout, watch: BrokerWatch, hooks: ClientHooks
     ) throws(KafkaError) {
-        (topics, capabilities) = (configuration.topics, configuration.capabilities)
+        (self.configuration, self.hooks, topics) = (configuration, hooks, configuration.topics)
         (self.assignment, self.silent, self.timeout, self.watch) = (assignment, silent, timeout, watch)
-        committed = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
         uncommitted = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
     }
 
     deinit {
         freeCopies()
-        committed.close()
+        openCommitted?.close()
         uncommitted.close()
+    }
+
+    /// Sees only what committed transactions wrote, up to the first undecided one. It is made when it is needed.
+    final var committed: Consumer {
+        get throws(KafkaError) {
+            if let openCommitted { return openCommitted }
+            let consumer = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks, patience: .zero)
+            openCommitted = consumer
+            return consumer
+        }
+    }
+
+    /// Begins to connect ``committed``, for a takeover that comes in a moment.
+    final func connectCommitted() { _ = try? committed.metadata(topics: [topics.results], timeout: .zero) }
+
+    /// Closes ``committed`` until it is needed again, and with it the connections to all brokers.
+    final func closeCommitted() {
+        openCommitted?.close()
+        openCommitted = nil
     }
 
     final var now: Timestamp { Timestamp(Date().timeIntervalSince1970 * 1000) }
@@ -59,7 +78,7 @@ class LogReader: KafkaReadPort {
     /// and a poll here would take records away from it.
     final func serve() {
         guard changelog == nil else { return }
-        for consumer in [committed, uncommitted] { _ = try? consumer.poll(maxRecords: 1, timeout: .zero) }
+        for consumer in [openCommitted, uncommitted] { _ = try? consumer?.poll(maxRecords: 1, timeout: .zero) }
     }
 
     /// Makes a lookup. If it times out, the next one may take longer.
@@ -138,25 +157,19 @@ class LogReader: KafkaReadPort {
         }
         let stable = try looking { timeout throws(KafkaError) in
             // This client reads nothing now, so it would go on asking leaders that are gone.
-            _ = try committed.metadata(topics: ChangelogTopic.allCases.map { topics[$0.topic] }, timeout: timeout)
+            let reader = try committed
+            _ = try reader.metadata(topics: ChangelogTopic.allCases.map { topics[$0.topic] }, timeout: timeout)
             // With read_committed, the end is the last stable offset.
-            return try committed.endOffsets(of: Array(ends.keys), timeout: timeout)
+            return try reader.endOffsets(of: Array(ends.keys), timeout: timeout)
         }
         let open = stable.filter { place, offset in ends[place].map { offset < $0 } ?? false }.map { position(in: $0, at: $1) }
         if !open.isEmpty { Thread.sleep(forTimeInterval: 0.02) }
         return open.sorted { $0.partition < $1.partition }
     }
 
-    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset] {
-        try groupOffsets(of: partitions, from: uncommitted)
-    }
-
-    /// What the group has committed for inputs; only those that there are.
-    final func groupOffsets(
-        of partitions: [InputPartition], from consumer: Consumer
-    ) throws(LogError) -> [InputPartition: GroupOffset] {
+    final func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset] {
         let committed = try looking { timeout throws(KafkaError) in
-            try consumer.committed(partitions.map { topics[$0] }, timeout: timeout)
+            try uncommitted.committed(partitions.map { topics[$0] }, by: configuration.group, timeout: timeout)
         }
         return partitions.reduce(into: [:]) { offsets, input in
             guard let found = committed[topics[input]] else { return }
@@ -194,10 +207,11 @@ class LogReader: KafkaReadPort {
                     retention: settings.window.retention)
             }
             // A broker that cannot look up times trims its logs soon anyway.
-            let first = capabilities.findsOffsetsByTime ? try uncommitted.offsets(since: times, timeout: timeout) : [:]
+            let findsByTime = configuration.capabilities.findsOffsetsByTime
+            let first = findsByTime ? try uncommitted.offsets(since: times, timeout: timeout) : [:]
             return journals.reduce(into: [:]) { reaches, journal in
                 // If no record is that recent, there is no answer to read.
-                let none = capabilities.findsOffsetsByTime ? journal.value.upperBound : journal.value.lowerBound
+                let none = findsByTime ? journal.value.upperBound : journal.value.lowerBound
                 reaches[journal.key.partition] = AnswerReach(
                     offset: first[journal.key] ?? none, firstUnread: firstUnread[journal.key.partition])
             }
@@ -211,7 +225,7 @@ class LogReader: KafkaReadPort {
             try changelog?.stop()
             changelog = nil
             guard !positions.isEmpty else { return }
-            let reader = PartitionReader(isolation == .committed ? committed : uncommitted, gaps: .leave)
+            let reader = PartitionReader(isolation == .committed ? try committed : uncommitted, gaps: .leave)
             changelog = reader
             try reader.start(
                 at: Dictionary(uniqueKeysWithValues: positions.map { (topics[$0.topic.topic, $0.partition], $0.offset) }))

@@ -88,7 +88,9 @@ package struct OrderService: Service {
                 guard let next = denials.pause(), !stop.isRequested else { throw ServiceError.failed(fault) }
                 (reason, pause) = ("\(fault). The service ends if that lasts for a minute", next)
             }
-            logger.warning("making all Kafka clients anew: \(reason)")
+            // While a right is missing, only the first of many is news.
+            let isNews = pause <= DenialPatience.firstPause
+            logger.log(level: isNews ? .warning : .info, "making all Kafka clients anew: \(reason)")
             health.renewing(reason)
             _ = credentials.reload()
             service.configuration.kafkaProperties = credentials.properties

@@ -87,7 +87,7 @@ package final class PositionAnchor {
                 configuration: configuration, worker: 0, storePartitions: storePartitions, assignment: assignment, watch: watch,
                 logger: logger)
             let settings = configuration.workerSettings(partitionCount: storePartitions, instance: author)
-            reader = log.committed
+            reader = try log.committed
             anchoring = Anchoring(log: log, settings: settings, assignment: assignment, isCopy: isCopy)
         } catch {
             if error.code == .unknownPartition { throw .badConfiguration(error.message) }

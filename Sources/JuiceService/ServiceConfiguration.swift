@@ -126,8 +126,8 @@ package struct ServiceConfiguration: Sendable {
         ])
         .merging(client.properties)
         .merging([
-            "group.id": group, "enable.auto.commit": "false", "enable.auto.offset.store": "false",
-            "isolation.level": "read_committed", "enable.partition.eof": "true", "auto.offset.reset": "earliest",
+            "enable.auto.commit": "false", "enable.auto.offset.store": "false", "isolation.level": "read_committed",
+            "enable.partition.eof": "true", "auto.offset.reset": "earliest",
         ])
     }
 
@@ -140,9 +140,9 @@ package struct ServiceConfiguration: Sendable {
         ])
     }
 
-    /// A worker has three producers, used in turn. After a commit the broker is still writing markers. On a busy machine that may
-    /// take longer than the next transaction, and librdkafka 2.0.2 then waits 100 ms before it asks again.
-    private static let producerIndices = 0...2
+    /// A worker has two producers, used in turn. After a commit the broker is still writing markers, and librdkafka 2.0.2 waits
+    /// 100 ms before it asks again.
+    private static let producerIndices = 0...1
 
     /// The instance in the transactional ids of anchors.
     static let anchorInstance = "anchor"
@@ -205,14 +205,14 @@ package struct ServiceConfiguration: Sendable {
     // MARK: - Validation
 
     /// How many connections the process may have to one broker, for a moment.
-    var mostConnections: Int { 4 + workers * 19 }
+    var mostConnections: Int { 1 + workers * 12 }
 
     /// - Parameter brokers: how many brokers the cluster has, as far as that is known.
     /// - Throws: ``ServiceError/badConfiguration(_:)`` naming the first invalid setting.
     package func validate(brokers: Int = 1) throws(ServiceError) {
-        // Measured with librdkafka 2.0.2: during a takeover a worker has some twelve clients, each with a pipe and a socket per
+        // Measured with librdkafka 2.0.2: during a takeover a worker has some seven clients, each with a pipe and a socket per
         // broker and coordinator. The embedded broker has the other ends, and the HTTP server may take an eighth of all files.
-        let needed = (40 + workers * (70 + 30 * brokers * (capabilities == .embedded ? 2 : 1))) * 8 / 7
+        let needed = (40 + workers * (30 + 30 * brokers * (capabilities == .embedded ? 2 : 1))) * 8 / 7
         guard openFiles >= needed else {
             throw .badConfiguration(
                 "the process may open \(openFiles) files, but \(workers.counted("worker")) and \(brokers.counted("broker")) need"

@@ -32,24 +32,32 @@ public final class Consumer {
     private var topics: Set<String> = []
     /// Whether it has subscribed to topics of a group.
     private(set) var isMember = false
+    /// What a consumer without a group has opened, and which partitions it reads.
+    private var simple = (topics: [String: ClientTopic](), partitions: [TopicPartition]())
 
-    /// A consumer that reads nothing yet. It needs the property `group.id`, even if it joins no group. Throws ``KafkaError`` when
-    /// librdkafka refuses a property.
-    public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
+    /// A consumer that reads nothing yet. With the property `group.id` it connects to the coordinator of that group, also if it
+    /// does not join. Throws ``KafkaError`` when librdkafka refuses a property.
+    ///
+    /// - Parameter patience: how long to wait for its end once it is released.
+    public init(
+        configuration: KafkaConfiguration, hooks: ClientHooks, patience: Duration = .seconds(1)
+    ) throws(KafkaError) {
         (self.configuration, self.hooks, context) = (configuration, hooks, ConsumerContext(hooks))
-        handle = try ClientHandle(RD_KAFKA_CONSUMER, configuration: configuration, context: context) {
+        handle = try ClientHandle(RD_KAFKA_CONSUMER, configuration: configuration, context: context, patience: patience) {
             rd_kafka_conf_set_rebalance_cb($0, rebalanceCallback)
         }
-        // One queue for everything: polling the consumer then serves the callbacks of the main queue, too.
+        // One queue for everything: polling the consumer then serves the callbacks of the main queue, too. Without a group there is
+        // no other queue.
         rd_kafka_poll_set_consumer(handle.pointer)
-        guard let queue = rd_kafka_queue_get_consumer(handle.pointer) else {
-            throw KafkaError(code: .invalidArgument, message: "a consumer needs the property group.id")
+        guard let queue = rd_kafka_queue_get_consumer(handle.pointer) ?? rd_kafka_queue_get_main(handle.pointer) else {
+            throw .outOfMemory
         }
         self.queue = queue
         messages = .allocate(capacity: 1)
     }
 
     deinit {
+        stopReading()
         releaseMessages()
         messages.deallocate()
         rd_kafka_queue_destroy(queue)
@@ -70,9 +78,25 @@ public final class Consumer {
     public func assign(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
         isReading = true
         topics = Set(offsets.keys.lazy.map(\.topic))
-        let list = PartitionList(offsets: offsets)
-        try list.lend { rd_kafka_assign(handle.pointer, $0) }
+        guard configuration["group.id"] != nil else { return try read(offsets) }
+        try PartitionList(offsets: offsets).lend { rd_kafka_assign(handle.pointer, $0) }
         awaitStops()
+    }
+
+    /// Without a group librdkafka assigns nothing, but it starts and stops single partitions.
+    private func read(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
+        stopReading()
+        for (place, offset) in offsets {
+            let topic = if let known = simple.topics[place.topic] { known } else { try ClientTopic(place.topic, of: handle) }
+            simple.topics[place.topic] = topic
+            try topic.start(place.partition, at: offset, into: queue)
+            simple.partitions.append(place)
+        }
+    }
+
+    private func stopReading() {
+        for place in simple.partitions { simple.topics[place.topic]?.stop(place.partition) }
+        simple.partitions = []
     }
 
     /// The oldest rebalance that a poll has brought and this has not returned.
@@ -194,6 +218,8 @@ public final class Consumer {
         isClosed = true
         // librdkafka 2.0.2 wants an assignment that is still queued to be answered before it closes a consumer.
         for _ in 0..<10 { discard() }
+        stopReading()
+        guard configuration["group.id"] != nil else { return }
         nonisolated(unsafe) let handle = handle
         ClientEnd.run(patience: handsOver ? Self.leaveTimeout + ClientEnd.patience : ClientEnd.patience) {
             if handsOver { Self.leaveGroup(handle.pointer) }
@@ -225,22 +251,12 @@ public final class Consumer {
         try handle.describe(group: configuration["group.id"] ?? "", timeout: timeout)
     }
 
-    /// What the group has committed for these partitions, if anything. With `isolation.level=read_committed` the broker answers
-    /// only once no open transaction includes offsets of them (KIP-447).
+    /// What a group has committed for these partitions, if anything; by default the group that `group.id` names. Offsets in an open
+    /// transaction (KIP-447) are not waited for.
     public func committed(
-        _ partitions: [TopicPartition], timeout: Duration
+        _ partitions: [TopicPartition], by group: String? = nil, timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
-        try lookUp(PartitionList(partitions)) { rd_kafka_committed(handle.pointer, $0, timeout.milliseconds) }
-    }
-
-    /// Has librdkafka look something up for each partition of a list.
-    private func lookUp(
-        _ list: PartitionList, _ call: PartitionList.Call
-    ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
-        // librdkafka reports an error for an empty list.
-        guard !list.isEmpty else { return [:] }
-        try list.lend(to: call)
-        return try list.committed()
+        try handle.committed(partitions, by: group ?? configuration["group.id"] ?? "", timeout: timeout)
     }
 
     /// Commits offsets for the group, and waits until the broker has stored them. After a timeout it may still do so.
@@ -251,7 +267,11 @@ public final class Consumer {
         try PartitionList(offsets).lend { rd_kafka_commit_queue(handle.pointer, $0, queue, nil, nil) }
         guard let event = rd_kafka_queue_poll(queue, timeout.milliseconds) else { throw .noAnswer }
         defer { rd_kafka_event_destroy(event) }
-        if let error = KafkaError(rd_kafka_event_error(event)) { throw error }
+        guard let error = KafkaError(rd_kafka_event_error(event)) else { return }
+        let list = rd_kafka_event_topic_partition_list(event)?.pointee
+        let failed = UnsafeBufferPointer(start: list?.elems, count: Int(list?.cnt ?? 0))
+            .first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }
+        throw failed.map { error.with(\.message, "\(String(cString: $0.topic)) [\($0.partition)]: \(error.message)") } ?? error
     }
 
     /// Commits offsets for the group without waiting, for tools that show its lag. Errors are ignored, but a stale member notices
@@ -297,11 +317,12 @@ public final class Consumer {
     private func listOffsets(
         at times: [(TopicPartition, Int64)], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
+        // librdkafka reports an error for an empty list.
+        guard !times.isEmpty else { return [:] }
         do throws(KafkaError) {
-            let found = try lookUp(PartitionList(offsets: times)) {
-                rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds)
-            }
-            return found.mapValues(\.offset)
+            let list = PartitionList(offsets: times)
+            try list.lend { rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds) }
+            return try list.committed().mapValues(\.offset)
         } catch {
             // The leader does not know the partition yet, or no longer. If the topic is gone, its metadata says so.
             throw error.code == .unknownTopicOrPartition ? error.with(\.isRetriable, true) : error

@@ -34,10 +34,13 @@ extension Admin {
 }
 
 extension ClientHandle {
+    /// For a request to a group's coordinator, which outlasts the caller's wait: librdkafka must not time it out while it looks for
+    /// the coordinator (issue 4605).
+    private static let coordinatorTimeout = Duration.seconds(3_600)
+
     func describe(group name: String, timeout: Duration) throws(KafkaError) -> ConsumerGroup {
-        // The request outlasts the caller's wait: librdkafka must not time it out while it looks for the coordinator (issue 4605).
         let event = try request(
-            RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, timeout: timeout, requestTimeout: .seconds(3_600)
+            RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, timeout: timeout, requestTimeout: Self.coordinatorTimeout
         ) { client, options, queue in
             name.withCString { name in
                 var names: [UnsafePointer<CChar>?] = [name]
@@ -61,6 +64,30 @@ extension ClientHandle {
         return ConsumerGroup(
             state: String(cString: rd_kafka_consumer_group_state_name(rd_kafka_ConsumerGroupDescription_state(group))),
             members: members)
+    }
+
+    /// What a group has committed for partitions, if anything.
+    func committed(
+        _ partitions: [TopicPartition], by group: String, timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
+        // librdkafka reports an error for an empty list.
+        guard !partitions.isEmpty else { return [:] }
+        var query: OpaquePointer?
+        try PartitionList(partitions).lend {
+            query = rd_kafka_ListConsumerGroupOffsets_new(group, $0)
+            return RD_KAFKA_RESP_ERR_NO_ERROR
+        }
+        defer { rd_kafka_ListConsumerGroupOffsets_destroy(query) }
+        let event = try request(
+            RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, timeout: timeout, requestTimeout: Self.coordinatorTimeout
+        ) { rd_kafka_ListConsumerGroupOffsets($0, &query, 1, $1, $2) }
+        defer { rd_kafka_event_destroy(event) }
+
+        var count = 0
+        let result = rd_kafka_event_ListConsumerGroupOffsets_result(event)
+        let groups = rd_kafka_ListConsumerGroupOffsets_result_groups(result, &count)
+        guard count > 0, let group = groups?[0] else { throw .noAnswer }
+        return try rd_kafka_group_result_partitions(group)?.committed() ?? [:]
     }
 }
 

@@ -206,8 +206,6 @@ public final class PartitionReader {
                 faults[place] = (error, progress)
             case .failure(let place, let error) where consumer.isMember: records.errors.append((place, error))
             case .failure(_, let error) where error.remedy == .retry: onTransientError(error)
-            // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
-            case .failure(_, let error) where error.code == .groupAuthorizationFailed: break
             case .failure(_, let error): throw error
             }
             index += 1

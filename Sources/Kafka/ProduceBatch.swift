@@ -10,7 +10,7 @@ import CRdKafka
 /// It is flushed before a record that does not fit, and before one with headers or a time, for which librdkafka has no batch call.
 /// That keeps the order within each partition.
 final class ProduceBatch {
-    private let topic: ProducerTopic
+    private let topic: ClientTopic
     private let handle: ClientHandle
     private var messages: UnsafeMutableBufferPointer<rd_kafka_message_t>
     private var bytes: UnsafeMutableRawBufferPointer
@@ -23,7 +23,7 @@ final class ProduceBatch {
     /// How long to wait for room in a full queue. If nothing is delivered in this time, the broker does not answer.
     private static let queueTimeout = Duration.seconds(1)
 
-    init(topic: ProducerTopic, of handle: ClientHandle) {
+    init(topic: ClientTopic, of handle: ClientHandle) {
         (self.topic, self.handle) = (topic, handle)
         messages = .allocate(capacity: Self.maximumCount)
         messages.initialize(repeating: rd_kafka_message_t())

@@ -5,7 +5,7 @@ import CRdKafka
 /// For records that must become visible together use ``TransactionSession``.
 public final class Producer {
     private let handle: ClientHandle
-    private var topics: [String: ProducerTopic] = [:]
+    private var topics: [String: ClientTopic] = [:]
 
     /// Where a record was written.
     public struct Delivery: Sendable, Equatable {
@@ -92,9 +92,9 @@ public final class Producer {
         handle.poll(timeout: .milliseconds(100))
     }
 
-    private func topic(_ name: String) throws(KafkaError) -> ProducerTopic {
+    private func topic(_ name: String) throws(KafkaError) -> ClientTopic {
         if let topic = topics[name] { return topic }
-        let topic = try ProducerTopic(name, of: handle)
+        let topic = try ClientTopic(name, of: handle)
         topics[name] = topic
         return topic
     }
@@ -117,8 +117,8 @@ private final class DeliveryReport {
     }
 }
 
-/// A topic of one producer client: the only owner of an `rd_kafka_topic_t`.
-final class ProducerTopic {
+/// A topic of one client: the only owner of an `rd_kafka_topic_t`.
+final class ClientTopic {
     private let pointer: OpaquePointer
     /// Retained because librdkafka requires topics to be destroyed before their client.
     private let handle: ClientHandle
@@ -162,4 +162,15 @@ final class ProducerTopic {
         let count = Int32(messages.count)
         return Int(rd_kafka_produce_batch(pointer, partition, RD_KAFKA_MSG_F_COPY, messages.baseAddress, count))
     }
+
+    // MARK: - Reading without a group
+
+    /// Begins to read a partition, which is not being read.
+    func start(_ partition: Int32, at offset: Offset, into queue: OpaquePointer) throws(KafkaError) {
+        guard rd_kafka_consume_start_queue(pointer, partition, offset, queue) != 0 else { return }
+        throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory
+    }
+
+    /// Returns once nothing more of the partition is read.
+    func stop(_ partition: Int32) { rd_kafka_consume_stop(pointer, partition) }
 }

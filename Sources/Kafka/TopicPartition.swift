@@ -59,8 +59,6 @@ final class PartitionList {
 
     deinit { rd_kafka_topic_partition_list_destroy(pointer) }
 
-    var isEmpty: Bool { withExtendedLifetime(self) { pointer.pointee.cnt == 0 } }
-
     typealias Call = (UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) -> rd_kafka_resp_err_t
 
     /// Lends the list to a C call. Swift may release the list after its last visible use, and the use of a pointer taken out of it
@@ -75,8 +73,18 @@ final class PartitionList {
     ///
     /// - Throws: the first partition's error, if librdkafka has set one.
     func committed() throws(KafkaError) -> [TopicPartition: CommittedOffset] {
+        try withExtendedLifetime(self) { () throws(KafkaError) in try UnsafePointer(pointer).committed() }
+    }
+}
+
+extension UnsafePointer<rd_kafka_topic_partition_list_t> {
+    /// The partitions of a list that librdkafka owns.
+    package var partitions: [TopicPartition] { elements.map(TopicPartition.init) }
+
+    /// As ``PartitionList/committed()``.
+    func committed() throws(KafkaError) -> [TopicPartition: CommittedOffset] {
         var committed: [TopicPartition: CommittedOffset] = [:]
-        for element in UnsafePointer(pointer).elements {
+        for element in elements {
             let partition = TopicPartition(element)
             if let error = KafkaError(element.err) { throw error.with(\.message, "\(partition): \(error.message)") }
             guard element.offset >= 0 else { continue }
@@ -85,11 +93,6 @@ final class PartitionList {
         }
         return committed
     }
-}
-
-extension UnsafePointer<rd_kafka_topic_partition_list_t> {
-    /// The partitions of a list that librdkafka owns.
-    package var partitions: [TopicPartition] { elements.map(TopicPartition.init) }
 
     fileprivate var elements: UnsafeBufferPointer<rd_kafka_topic_partition_t> {
         UnsafeBufferPointer(start: pointee.elems, count: Int(pointee.cnt))

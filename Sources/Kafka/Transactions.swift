@@ -59,6 +59,8 @@ public final class TransactionSession {
 
     /// The producer whose turn it is, and whether it has begun its transaction already.
     private var (turn, hasBegun) = (0, false)
+    /// Whether the set in use has had a transaction.
+    private var isUsed = false
     /// The producer of the open transaction.
     private var open: TransactionalProducer?
     /// Whether brokers have all that the open transaction has so far.
@@ -113,9 +115,11 @@ public final class TransactionSession {
     /// Whether the producers hold their ids, and none has failed.
     public var isReady: Bool { !producers.isEmpty }
 
-    /// Begins to make the next set without waiting, so that a later ``initTransactions(timeout:)`` is quick.
+    /// Begins to make the next set without waiting, so that a later ``initTransactions(timeout:)`` is quick, and drops the set in
+    /// use: each has a connection to every broker and one more to each coordinator. Does nothing while that set is unused.
     public func prepare() {
-        guard next.isEmpty else { return }
+        guard next.isEmpty, isUsed || !isReady else { return }
+        dropCurrent()
         do throws(KafkaError) {
             try makeNext()
             try TransactionalProducer.takeOverIDs(of: next, timeout: .zero)
@@ -151,7 +155,7 @@ public final class TransactionSession {
             throw error
         }
         // The first transaction is always that of the first id: of two processes that share a set, only one holds it.
-        (producers, next, turn) = (next, [], 0)
+        (producers, next, turn, isUsed) = (next, [], 0, false)
         return producers.map(\.transactionalID)
     }
 
@@ -188,7 +192,8 @@ public final class TransactionSession {
         guard open == nil else { throw failed(KafkaError(code: .state, message: "the last transaction is not over")) }
         guard isReady else { throw KafkaError(code: .state, message: "no producer is initialised") }
         do throws(KafkaError) { try beginNext() } catch { throw failed(error) }
-        (open, turn, hasBegun, isFlushed) = (producers[turn], (turn + 1) % producers.count, false, false)
+        (open, turn, hasBegun, isUsed) = (producers[turn], (turn + 1) % producers.count, false, true)
+        isFlushed = false
         delivered.begin()
         unconfirmed = 0
         inactivity?.began()
@@ -374,7 +379,7 @@ private final class TransactionalProducer {
             }
             pending.removeAll { $0.isReady || $0.isUndecided }
             if let failure, !pending.isEmpty, ContinuousClock.now >= deadline { throw failure }
-            pause = min(max(pause * 2, .milliseconds(25)), .milliseconds(200))
+            pause = min(pause * 2, .milliseconds(200))
         }
     }
 
@@ -401,7 +406,7 @@ private final class TransactionalProducer {
     /// Opens the topics. It must hold its id: from librdkafka 2.10 on, a topic opened earlier delays that by half a second.
     func open(_ topics: [(name: String, properties: [String: String])]) throws(KafkaError) {
         batches = try topics.map { topic throws(KafkaError) in
-            try ProduceBatch(topic: ProducerTopic(topic.name, properties: topic.properties, of: handle), of: handle)
+            try ProduceBatch(topic: ClientTopic(topic.name, properties: topic.properties, of: handle), of: handle)
         }
     }
 
@@ -442,9 +447,14 @@ public final class ProducerFence {
     private var fenced: Set<String> = []
     /// The clients that ask for the ids not fenced yet.
     private var asking: [TransactionalProducer] = []
+    /// Left by each client that has ended.
+    private let ends = DispatchGroup()
 
-    /// How many ask at the same time: each has threads and connections of its own.
+    /// How many may ask at the same time: each has two connections, which brokers may limit. One more may whenever a coordinator
+    /// takes longer than `patience`.
+    private var limit = 1
     private static let mostClients = 24
+    private static let patience = Duration.milliseconds(100)
 
     /// A fence of no id yet. The configuration's `transaction.timeout.ms` stays with each until its owner is back.
     public init(configuration: KafkaConfiguration, hooks: ClientHooks) { (self.configuration, self.hooks) = (configuration, hooks) }
@@ -461,24 +471,30 @@ public final class ProducerFence {
         var undecided: Set<String> = []
         while true {
             let known = fenced.union(undecided).union(asking.map(\.transactionalID))
-            let room = max(0, Self.mostClients - asking.count)
-            for id in ids.subtracting(known).sorted().prefix(room) {
+            for id in ids.subtracting(known).sorted().prefix(max(0, limit - asking.count)) {
+                // Its connections take the place of another's.
+                _ = ends.wait(timeout: Duration.milliseconds(100).fromNow)
                 asking.append(
                     try TransactionalProducer(
-                        id: id, configuration: configuration, hooks: hooks, decisionTimeout: TransactionSession.decisionTimeout))
+                        id: id, configuration: configuration, hooks: hooks, decisionTimeout: TransactionSession.decisionTimeout,
+                        ends: ends))
             }
             guard !asking.isEmpty else { return undecided }
-            defer { for producer in asking { producer.handle.poll(timeout: .zero) } }
+            var failure: KafkaError?
             do throws(KafkaError) {
-                try TransactionalProducer.takeOverIDs(of: asking, timeout: deadline - .now)
+                try TransactionalProducer.takeOverIDs(of: asking, timeout: min(deadline - .now, Self.patience))
             } catch {
                 if error.remedy != .retry { asking = [] }
-                throw error
+                guard error.remedy == .retry else { throw error }
+                (failure, limit) = (error, min(limit + 1, Self.mostClients))
             }
             for producer in asking {
-                if producer.isReady { fenced.insert(producer.transactionalID) } else { undecided.insert(producer.transactionalID) }
+                if producer.isReady { fenced.insert(producer.transactionalID) }
+                if producer.isUndecided { undecided.insert(producer.transactionalID) }
+                producer.handle.poll(timeout: .zero)
             }
-            asking = []
+            asking.removeAll { $0.isReady || $0.isUndecided }
+            if let failure, ContinuousClock.now >= deadline { throw failure }
         }
     }
 }
@@ -558,54 +574,5 @@ struct DeliveredOffsets {
         let isShort = last[place].map { end <= $0 } ?? false
         if isShort { last[place] = nil }
         return shortened.remove(place) != nil || isShort
-    }
-}
-
-// MARK: - Waiting for brokers
-
-/// How long a transaction goes on while no broker confirms anything.
-///
-/// librdkafka waits for a dead broker as long as the transaction may last, and requests to other brokers wait with it. So a
-/// transaction is given up early if no answer arrives after a connection broke. While its connections are intact, a broker is just
-/// slow. One that is shutting down may hold a request for seconds before it closes the connection, and another broker answers soon
-/// after. So time counts from when the connection broke.
-struct InactivityTimeout {
-    private let least: Duration
-    private let most: Duration
-    /// How long the inactivity may last once a connection has broken.
-    private var limit: Duration
-    private var since = ContinuousClock.now
-    /// When a connection was first found broken in the current transaction.
-    private var brokenSince: ContinuousClock.Instant?
-    /// The longest inactivity of the current transaction that a confirmation ended.
-    private var longest = Duration.zero
-
-    /// The limit after a connection broke, which each transaction that is given up doubles; and that in any case, since some of
-    /// librdkafka's calls never return. The latter exceeds the transaction timeout, so that librdkafka can report what happened.
-    init(least: Duration, most: Duration = .seconds(20)) { (self.least, self.most, limit) = (least, most, least) }
-
-    mutating func began(at now: ContinuousClock.Instant = .now) { (since, brokenSince, longest) = (now, nil, .zero) }
-
-    mutating func confirmed(at now: ContinuousClock.Instant = .now) {
-        longest = max(longest, now - since)
-        since = now
-    }
-
-    /// The transaction is committed. The limit falls again, but to no less than twice its longest inactivity.
-    mutating func committed(at now: ContinuousClock.Instant = .now) {
-        confirmed(at: now)
-        limit = max(least, min(limit, longest * 2))
-    }
-
-    /// Throws once the time is over.
-    mutating func check(connectionBroke: Bool, at now: ContinuousClock.Instant = .now) throws(KafkaError) {
-        if connectionBroke { brokenSince = brokenSince ?? now }
-        let inactivity = now - since
-        guard now - max(since, brokenSince ?? since) >= (brokenSince == nil ? most : limit) || inactivity >= most else { return }
-        if brokenSince != nil { limit = min(limit * 2, most) }
-        let seconds = (inactivity / .milliseconds(100)).rounded() / 10
-        throw KafkaError(
-            code: brokenSince == nil ? .timedOut : .transport,
-            message: "no broker confirmed anything of the transaction for \(seconds) s", requiresAbort: true)
     }
 }

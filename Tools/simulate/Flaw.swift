@@ -66,7 +66,7 @@ enum Flaw: String, CaseIterable, Sendable {
     case windowByReadersClock
     /// A command's time is believed only if this machine's clock agrees, though brokers have judged it.
     case timesJudgedByClock
-    /// A journal record has the time of this machine's clock, even if it is earlier than that of its command or of the record before.
+    /// A journal record has the time of this machine's clock, even if that of its command or of the record before is later.
     case journalTimesOfClock
     /// A restore takes the time of a journal record for that of its command.
     case sentTimeNotRestored

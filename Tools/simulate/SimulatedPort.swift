@@ -49,7 +49,7 @@ final class SimulatedPort: KafkaPort {
     private var fenced: Set<String> = []
     /// Whether the open transaction has claims.
     private var isClaiming = false
-    /// When the open transaction got its first record. Transactions are short: only a clock that is set gives later ones another time.
+    /// When the open transaction got its first record. It is short: only a clock that is set gives later ones another time.
     private var writtenAt: Timestamp?
 
     /// Nil for an operator's tool.

@@ -217,7 +217,8 @@ struct FailurePolicy {
 
     /// Whether a partition is not to be claimed now.
     func isUnclaimable(_ partition: Int32, at now: Timestamp) -> Bool {
-        [.unclaimable, .undecided].contains(pauses[partition]?.reason) && isPaused(partition, at: now)
+        guard let reason = pauses[partition]?.reason, isPaused(partition, at: now) else { return false }
+        return if case .deadly = reason { true } else { [.unclaimable, .undecided].contains(reason) }
     }
 
     /// The partitions that wait for another program's transaction.

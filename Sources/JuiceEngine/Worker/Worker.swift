@@ -88,8 +88,6 @@ package struct Worker<Log: KafkaPort> {
     private var answersReadBack = 0
     /// When the open transaction was begun, and by how much the time of day was ahead of the uptime when its commands were read.
     private var (begunAt, clockOffset): (Timestamp, Timestamp) = (0, 0)
-    /// How long the worker stands aside the next time that brokers refuse this machine's time.
-    private var standingAside = Self.standAside.lowerBound
     /// Failed calls since the last that succeeded.
     private var failedCalls = 0
     private var isStopping = false
@@ -98,8 +96,8 @@ package struct Worker<Log: KafkaPort> {
     private static var longestRetryBackoff: Int { 5 }
     /// Whether a stopping worker has tried to write the stock that changed last.
     private var hasWrittenLast = false
-    /// The shortest and the longest time in which others have the partitions, since brokers refuse this machine's time.
-    private static var standAside: ClosedRange<Timestamp> { 30_000...300_000 }
+    /// How long others have the partitions, since brokers refuse this machine's time, before it is tried again.
+    private static var timeAside: Timestamp { 60_000 }
     /// How often a stopping worker tries to end the transaction it left open.
     private static var stopAttempts: Int { 3 }
 
@@ -221,8 +219,7 @@ package struct Worker<Log: KafkaPort> {
             if case .starting = phase {} else { phase = .startingOver }
             // A refused record needs no pause: halving the batch isolates it.
             if case .record = error.subject { return .worked }
-            if error.subject.isTime { return .worked }
-            return .backOff(attempt: failures.count)
+            return .backOff(attempt: max(1, failures.count))
         case .stop:
             onEvent(.failed(error))
             // It may be back in a moment, and whatever is wrong here should not go on to the next instance at once.
@@ -246,12 +243,10 @@ package struct Worker<Log: KafkaPort> {
         return nil
     }
 
-    /// Whether a broker may have refused a time that the journal holds records to, and not this machine's. Then the next
-    /// transaction has the latter. If that is refused, too, this machine's clock is wrong.
+    /// Whether a broker may have refused the journal's time. Then the next transaction has this machine's, which else is wrong.
     private func retriesWithTimeOfClock(_ topic: Topic, _ partition: Int32) -> Bool {
-        guard topic == .results, let state = partitions[partition], !state.applied.isTimeRefused else { return false }
-        state.applied.isTimeRefused = true
-        return true
+        guard topic == .results, let state = partitions[partition] else { return false }
+        return !exchange(&state.applied.isTimeRefused, with: true)
     }
 
     /// Leaves the partitions to instances whose clock is right, and tries again later.
@@ -260,8 +255,7 @@ package struct Worker<Log: KafkaPort> {
         log.withdraw()
         onEvent(.clockRefused(error))
         (unclaimedIDs, waiting) = ([], Batch())
-        phase = .standingAside(until: log.uptime + standingAside)
-        standingAside = min(standingAside * 2, Self.standAside.upperBound)
+        phase = .standingAside(until: log.uptime + Self.timeAside)
         return .worked
     }
 
@@ -311,12 +305,12 @@ package struct Worker<Log: KafkaPort> {
     }
 
     private mutating func process(_ batch: Batch) throws(LogError) {
-        let (now, uptime) = (log.now, log.uptime)
-        clockOffset = now - uptime
+        let now = log.now
+        clockOffset = now - log.uptime
         var transaction = Transaction(
             on: log, context: context, at: now, fallback: failures.fallback, answersReadBack: answersReadBack)
         answersReadBack = 0
-        if failures.suspect == nil { try writeWhatIsDue(for: batch, at: now, uptime, &transaction) }
+        if failures.suspect == nil { try writeWhatIsDue(for: batch, at: now, &transaction) }
         // The first record of every partition goes first, so that the log can add all partitions to the transaction at once. In
         // its run the record is skipped, since it is already applied.
         var isWaiting: Set<Int32> = []
@@ -337,32 +331,29 @@ package struct Worker<Log: KafkaPort> {
     }
 
     /// Writes stock and position notes, which precede the batch's answers.
-    private mutating func writeWhatIsDue(
-        for batch: Batch, at now: Timestamp, _ uptime: Timestamp, _ transaction: inout Transaction
-    ) throws(LogError) {
+    private mutating func writeWhatIsDue(for batch: Batch, at now: Timestamp, _ transaction: inout Transaction) throws(LogError) {
         let storePartitions = Set(batch.partitions.map { $0 % settings.partitionCount })
         for state in partitions {
             var note: JournalNote?
             if storePartitions.isEmpty || storePartitions.contains(state.partition) {
                 let firstUnread = batch.firstTime(in: state.partition, of: settings, readAt: now)
-                note = state.dueNote(at: now, uptime, settings, firstUnread: firstUnread)
+                note = state.dueNote(at: now, log.uptime, settings, firstUnread: firstUnread)
             }
-            let writesStock = note != nil || batch.count == 0 || state.isStockDue(at: uptime)
+            let writesStock = note != nil || batch.count == 0 || state.isStockDue(at: log.uptime)
             if note != nil || writesStock && !state.applied.stores.unwritten.isEmpty { failures.writesOwed() }
             if writesStock {
                 try transaction.writeStock(of: state)
-                state.wroteStock(at: uptime)
+                state.wroteStock(at: log.uptime)
             }
             guard let note else { continue }
             try transaction.writeNote(note, to: state.partition)
-            state.noted(at: uptime)
+            state.noted(at: log.uptime)
         }
     }
 
     private mutating func finishTransaction() throws(LogError) {
         let now = log.uptime
         for state in partitions { try state.commit(log.writtenResults(of: state.partition)) }
-        standingAside = Self.standAside.lowerBound
         timers.committed(at: now, commands: summary.commands)
         onEvent(.committed(summary))
         // A transaction without commands proves nothing; those that failed may fail again.
@@ -376,7 +367,6 @@ package struct Worker<Log: KafkaPort> {
 
     /// Begins to read the answers that the rest of the batch waits for.
     private func readBack() -> AnswerReadBack {
-        let now = log.now
         var wanted: [Int32: Set<Offset>] = [:]
         // Before it is asked what is missing: a cancel may need two answers at once.
         for partition in waiting.partitions { state(of: partition)?.applied.duplicates.beginReadBack() }
@@ -384,7 +374,7 @@ package struct Worker<Log: KafkaPort> {
             guard let partition = records.first?.partition, let state = state(of: partition) else { continue }
             let most = AnswerReadBack.most - (wanted[state.partition]?.count ?? 0)
             let missing = state.applied.missingAnswers(
-                for: records, at: now, settings.times, by: context.commandReaders.0, most: most)
+                for: records, at: log.now, settings.times, by: context.commandReaders.0, most: most)
             if !missing.isEmpty { wanted[state.partition, default: []].formUnion(missing) }
         }
         return AnswerReadBack(wanted)
@@ -532,7 +522,9 @@ package struct Worker<Log: KafkaPort> {
                 leavingOut: assignment.partitions.filter { failures.isUnclaimable($0, at: now) }, claimLimit: failures.claimLimit,
                 mismatches: mismatches, context: context))
         cached = PartitionTable()
-        (unclaimedIDs, mismatches, readEnds) = ([], [], [:])
+        // Without partitions nothing is claimed.
+        if !assignment.partitions.isEmpty { unclaimedIDs = [] }
+        (mismatches, readEnds) = ([], [:])
     }
 
     /// Taking over can take long. So before each part of it the worker handles a rebalance or a request to stop.
@@ -593,44 +585,4 @@ package struct Worker<Log: KafkaPort> {
         mismatches = check.mismatches
         takeOverAgain()
     }
-}
-
-/// When a worker is to do what it does now and then.
-private struct Timers {
-    /// How often positions are published, in milliseconds.
-    private static let publishInterval: Timestamp = 1_000
-    /// How often the logs are checked.
-    private static let checkInterval: Timestamp = 3_000
-    /// A worker that has not looked at the logs for so long has stood still. Brokers abort a transaction that is open for less.
-    private static let longestUnchecked: Timestamp = 30_000
-    /// How long a worker waits for the next command before it writes the stock that the last ones changed.
-    private static let quietTime: Timestamp = 20
-
-    private var publishedAt = Timestamp.min / 2
-    private var checkedAt = Timestamp.min / 2
-    private var committedAt = Timestamp.min / 2
-    var hasUnpublished = false
-
-    mutating func committed(at now: Timestamp, commands: Int) {
-        committedAt = now
-        hasUnpublished = hasUnpublished || commands > 0
-    }
-
-    /// New positions are known, and the logs have just been looked at.
-    mutating func tookOver(at now: Timestamp) { (checkedAt, committedAt, hasUnpublished) = (now, now, true) }
-
-    mutating func checked(at now: Timestamp) { checkedAt = now }
-
-    func isCheckDue(at now: Timestamp) -> Bool { now - checkedAt > Self.checkInterval }
-
-    func isCheckOverdue(at now: Timestamp) -> Bool { now - checkedAt > Self.longestUnchecked }
-
-    mutating func isPublishDue(at now: Timestamp) -> Bool {
-        guard hasUnpublished, now - publishedAt > Self.publishInterval else { return false }
-        (publishedAt, hasUnpublished) = (now, false)
-        return true
-    }
-
-    /// Whether no transaction was committed for a moment.
-    func isQuiet(at now: Timestamp) -> Bool { now - committedAt >= Self.quietTime }
 }

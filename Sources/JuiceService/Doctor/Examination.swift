@@ -401,8 +401,9 @@ package final class Examiner {
     /// waits, since transaction markers have some. Of the outputs only undecided transactions matter.
     private func lookAtRecords(_ log: LogReader, outputs: [TopicPartition]) {
         let ends = ask("where undecided transactions begin") { timeout throws(KafkaError) in
-            let decided = try log.committed.endOffsets(of: seen.inputs.map(\.place) + outputs, timeout: timeout)
-            return (decided: decided, all: try log.uncommitted.endOffsets(of: outputs, timeout: timeout))
+            let reader = try log.committed
+            let decided = try reader.endOffsets(of: seen.inputs.map(\.place) + outputs, timeout: timeout)
+            return (reader: reader, decided: decided, all: try log.uncommitted.endOffsets(of: outputs, timeout: timeout))
         }
         guard let ends else { return }
         update { $0.decidedEnd = min(ends.decided[$0.place] ?? $0.end, $0.end) }
@@ -412,7 +413,7 @@ package final class Examiner {
             (output.start, output.decidedEnd, output.end) = (decided, decided, end)
             return output
         }
-        let waiting = firstTimes(log.committed) { min(max($0.next ?? 0, $0.start), $0.decidedEnd)..<$0.decidedEnd }
+        let waiting = firstTimes(ends.reader) { min(max($0.next ?? 0, $0.start), $0.decidedEnd)..<$0.decidedEnd }
         let undecided = firstTimes(log.uncommitted) { $0.decidedEnd..<$0.end }
         update { input in
             (input.waitingSince, input.undecidedSince) = (waiting[input.place], undecided[input.place])

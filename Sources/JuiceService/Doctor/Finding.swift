@@ -102,16 +102,12 @@ private struct Diagnosis {
             add(.unavailable, "no leader, so nothing is read or written: \(names)", fix: fix)
         }
         let unwritable = names { topic, partition in
-            let least = topic.settings?["min.insync.replicas"].flatMap(Int.init) ?? 1
+            // Since Kafka 3.7 a setting above the number of replicas counts as that (KAFKA-15583).
+            let least = min(topic.settings?["min.insync.replicas"].flatMap(Int.init) ?? 1, partition.replicas.count)
             return partition.leader != nil && partition.inSyncReplicas.count < least
         }
         if let unwritable {
-            add(
-                .unavailable, "fewer in-sync replicas than min.insync.replicas, so nothing is written: \(unwritable)",
-                fix: lost.isEmpty
-                    ? "\(fix). If there are too few replicas, add some, or lower min.insync.replicas of the topic; Kafka's own got"
-                        + " theirs from the brokers' transaction.state.log.min.isr or min.insync.replicas"
-                    : fix)
+            add(.unavailable, "fewer in-sync replicas than min.insync.replicas, so nothing is written: \(unwritable)", fix: fix)
         }
         if !lost.isEmpty {
             add(

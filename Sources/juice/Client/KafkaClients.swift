@@ -102,8 +102,6 @@ extension KafkaClients {
             .merging([
                 "enable.auto.commit": "false", "enable.auto.offset.store": "false", "isolation.level": "read_committed",
                 "enable.partition.eof": "true", "auto.offset.reset": "earliest",
-                // librdkafka requires a group id; without a subscription the consumer joins no group.
-                "group.id": clientID,
             ])
     }
 

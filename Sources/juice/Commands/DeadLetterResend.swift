@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import JuiceDomain
 import JuiceMessages
-import JuiceService
 import Kafka
 
 /// `juice dead-letters resend`.

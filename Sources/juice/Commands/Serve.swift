@@ -70,6 +70,7 @@ struct ServeCommand: AsyncParsableCommand, PatientCommand {
         if dryRun { return try rehearse(configuration) }
         // What joins the group can be asked for its health, so nothing does before the address is there.
         try Patience.having(patience) { () throws(Failure) in try options.http?.check() }
+        let stop = EndingSignals.stopSignal()
         var embedded: EmbeddedKafka?
         defer { embedded?.stop() }
         if configuration.bootstrapServers.isEmpty {
@@ -79,7 +80,6 @@ struct ServeCommand: AsyncParsableCommand, PatientCommand {
             (configuration.bootstrapServers, configuration.capabilities) = (broker.bootstrapServers, .embedded)
             StandardOutput.serviceLine(Self.welcome(broker.bootstrapServers, topics: configuration.topics))
         }
-        let stop = EndingSignals.stopSignal()
         let about: Logger.Metadata = [
             "group": "\(configuration.group)", "instance": "\(configuration.instanceID)", "workers": "\(configuration.workers)",
             "menu": "\(options.menu.menu ?? "built-in")",

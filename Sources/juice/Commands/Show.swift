@@ -3,7 +3,6 @@ import Foundation
 import JuiceDomain
 import JuiceEngine
 import JuiceMessages
-import JuiceService
 import Kafka
 
 /// `juice show`: shows what became of a command.
@@ -247,4 +246,9 @@ extension CommandDecoder {
     fileprivate func command(in value: UnsafeRawBufferPointer, of topic: InputTopic) -> (kind: CommandKind, id: BorrowedText)? {
         if case .command(let kind, let id, _) = decode(value, of: topic) { (kind, id) } else { nil }
     }
+}
+
+extension TopicNames {
+    /// The input of this name; nil if it is another topic.
+    func input(named name: String) -> InputTopic? { InputTopic.allCases.first { self[$0.topic] == name } }
 }

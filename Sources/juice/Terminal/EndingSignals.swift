@@ -19,7 +19,7 @@ enum EndingSignals {
         signal(SIGPIPE, SIG_IGN)
         // On a terminal, Swift's runtime would take this for a crash, and ask what to show of it.
         signal(SIGQUIT, SIG_DFL)
-        // librdkafka's failed assertions name their place. Swift's runtime would look at all threads first, which takes a while, and
+        // librdkafka's failed assertions name their place. Swift's runtime would look at all threads first, which takes long, and
         // its helper keeps the ports.
         signal(SIGABRT, SIG_DFL)
         Thread.detachNewThread { [reader] in

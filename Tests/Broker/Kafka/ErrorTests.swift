@@ -58,10 +58,6 @@ import Testing
         #expect(KafkaConfiguration(properties).hidingValues(in: reason) == shown)
     }
 
-    @Test func aConsumerNeedsAGroup() {
-        #expect(throws: KafkaError.self) { try Consumer(configuration: KafkaConfiguration(), hooks: quietHooks) }
-    }
-
     /// librdkafka refuses a property that its version does not know, and warns of a consumer's property on a producer.
     @Test func defaultsAreWhatTheVersionKnowsAndMayBeReplaced() throws {
         let given = KafkaConfiguration(["a": "1"]).merging(["a": "2"])

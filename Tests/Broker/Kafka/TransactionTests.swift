@@ -306,6 +306,19 @@ import Testing
         }
     }
 
+    /// Two sets would need twice the connections.
+    @Test func aPreparedSetReplacesOneThatWasUsed() async throws {
+        try await withBroker { broker throws in
+            let session = try broker.readySession(setCount: 2)
+            session.prepare()
+            #expect(session.isReady)
+            try session.transact()
+            session.prepare()
+            #expect(!session.isReady)
+            #expect(try session.initTransactions(timeout: minute) == ["one/1"])
+        }
+    }
+
     /// It could write nothing any more.
     @Test(arguments: [(["two/0"], 1), (["two/1", "another"], 0)])
     func aPreparedSetIsDroppedIfSomebodyElseHasOneOfItsIDs(taken: [String], set: Int) async throws {

@@ -86,10 +86,16 @@ import Testing
             }
         },
         Case(
-            "a coordinator that cannot write", [(69, "fewer in-sync replicas than min.insync.replicas, so nothing is written: __t")]
+            "a coordinator that cannot write",
+            [
+                (69, "fewer in-sync replicas than min.insync.replicas, so nothing is written: __t"),
+                (1, "copies that are not in sync: juice.orders [0], "),
+            ]
         ) {
-            $0.topics[5].settings = ["min.insync.replicas": "4"]
+            $0.setCopies(leader: 1, inSync: [1, 2])
+            $0.topics[5].settings = ["min.insync.replicas": "3"]
         },
+        Case("a setting above the number of replicas") { $0.topics[5].settings = ["min.insync.replicas": "4"] },
         Case(
             "a coordinator that cannot be made",
             [

@@ -41,7 +41,7 @@ import Testing
             ])
     }
 
-    @Test(arguments: [(1, 1, BrokerCapabilities.full, 160), (2, 3, .full, 411), (1, 1, .embedded, 194)])
+    @Test(arguments: [(1, 1, BrokerCapabilities.full, 114), (2, 3, .full, 320), (1, 1, .embedded, 148)])
     func tooFewOpenFilesAreRefused(workers: Int, brokers: Int, capabilities: BrokerCapabilities, needed: Int) throws {
         func validate(_ files: Int) throws {
             try configuration { ($0.workers, $0.capabilities, $0.openFiles) = (workers, capabilities, files) }

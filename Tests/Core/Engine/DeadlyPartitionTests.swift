@@ -53,7 +53,9 @@ import Testing
         let faults = fifth.events.compactMap { if case .partitionFailing(_, let fault) = $0 { fault } else { nil } }
         #expect(faults.map(\.reason) == [Self.reason, Self.reason.replacing("[0]", with: "[1]")])
         #expect(attempts == [1, 2, 3, 4, 5])
+        let journal = cluster.values(.results, partition: 1 - first)
         #expect((9_000...26_000).contains(time(of: first, by: fifth)))
+        #expect(cluster.values(.results, partition: 1 - first) == journal, "the other one is left alone")
         #expect(cluster.answers(partition: first) == ["juiceMade a"])
         #expect(cluster.answers(partition: 1 - first).isEmpty)
         _ = time(of: 1 - first, by: fifth)

@@ -225,7 +225,7 @@ import Testing
         var count = 0
         harness.log.fault = { [cluster, harness] call in
             if call == .produce { count += 1 }
-            guard call == .commit, count > 0 else { return nil }
+            guard call == .flush, count > 0 else { return nil }
             (count, harness.log.fault) = (0, { _ in nil })
             cluster.deliver()
             cluster.note(#"{"type":"holiday"}"#)

@@ -39,6 +39,16 @@ struct ProcessTests {
         return (output, status(process))
     }
 
+    /// What a process prints first: at least a line, unless it ends before.
+    private static func firstLines(of pipe: Pipe) throws -> String {
+        try pipe.fileHandleForWriting.close()
+        var output = ""
+        while !output.contains("\n"), case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
+            output += String(decoding: data, as: UTF8.self)
+        }
+        return output
+    }
+
     // MARK: - Signals
 
     /// A port that takes connections and never answers.
@@ -89,14 +99,19 @@ struct ProcessTests {
         ] as [(String, String, [Int32], Int32)]
     )
     func otherCommandsEndInOrder(shell: String, command: String, signals: [Int32], status: Int32) async throws {
-        try await Self.expect(status, of: "\(shell) \(Self.program) \(command)", after: signals)
+        // A service's start ends as any command does, until it says that it is there.
+        let isService = command.hasPrefix("serve") || command.hasPrefix("kiosk")
+        try await Self.expect(status, of: "\(shell) \(Self.program) \(command)", after: signals, readingALine: isService)
     }
 
-    private static func expect(_ status: Int32, of script: String, after signals: [Int32]) async throws {
+    private static func expect(
+        _ status: Int32, of script: String, after signals: [Int32], readingALine: Bool = false
+    ) async throws {
         let ended = try await onThread {
-            let broker = SilentBroker()
-            let process = try shell("\(script) --bootstrap-servers \(broker.address)", output: Pipe())
+            let (broker, pipe) = (SilentBroker(), Pipe())
+            let process = try shell("\(script) --bootstrap-servers \(broker.address)", output: pipe)
             broker.waitForConnection()
+            if readingALine { _ = try firstLines(of: pipe) }
             for signal in signals { kill(process.processIdentifier, signal) }
             return Self.status(process)
         }
@@ -118,11 +133,7 @@ struct ProcessTests {
             let pipe = Pipe()
             let command = command.replacing("FILE", with: path)
             let process = try Self.shell("exec \(Self.program) \(command) --bootstrap-servers 127.0.0.1:1", output: pipe)
-            try pipe.fileHandleForWriting.close()
-            var output = ""
-            while !output.contains("\n"), case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
-                output += String(decoding: data, as: UTF8.self)
-            }
+            let output = try Self.firstLines(of: pipe)
             if let signal { kill(process.processIdentifier, signal) } else { try Data(text.utf8).write(to: URL(filePath: path)) }
             return (output, Self.status(process))
         }

@@ -23,7 +23,7 @@ struct SettingsTests {
     }
 
     @Test func optionsWinOverEnvironmentOverFile() throws {
-        let file = #"{"group":"from file","instance-id":"from file","workers":4,"low":3}"#
+        let file = #"{"group":"from file","instance-id":"from file","workers":4,"last":3}"#
         let environment = ["JUICE_GROUP": "from environment", "JUICE_INSTANCE_ID": "from environment", "JUICE_WAIT": "true"]
         for group in [["--group", "from option"], ["--group=from option"]] {
             let options = try serve(settings(["serve"] + group, environment: environment, file: file))

@@ -1,0 +1,75 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import JuiceService
+
+/// Brokers limit connections (`max.connections.per.ip`), and docs/OPERATIONS.md says how many are needed.
+@Suite(.concurrencyLimited, .enabled(if: Connections.areListed)) struct ConnectionTests {
+    /// One worker, one broker: seven connections of the worker and one of the process. While it takes over, it has up to twelve.
+    @Test func aWorkerHasFewConnections() async throws {
+        let cluster = try await TestCluster.embedded()
+        try await withRunningService(cluster.serviceConfiguration(instanceID: "former")) { #expect($0.becomesReady()) }
+        let connections = try Connections(to: cluster.bootstrapServers)
+        #expect(wait { connections.count == 0 })
+        connections.watch()
+        try await withRunningService(cluster.serviceConfiguration()) { events in
+            // It has fenced the former owner.
+            #expect(events.becomesReady())
+            let most = connections.endWatch()
+            #expect((9...13).contains(most), "\(most)")
+            // Each producer has its turn.
+            for number in 1...4 {
+                try cluster.order("\(number)")
+                #expect(wait { events.committed.count >= number })
+            }
+            #expect(wait { (1...8).contains(connections.count) }, "\(connections.count)")
+        }
+    }
+}
+
+/// The connections that a broker on this machine has accepted, as Linux lists them.
+private final class Connections: Sendable {
+    private static let list = "/proc/self/net/tcp"
+    static let areListed = FileManager.default.fileExists(atPath: list)
+
+    /// The end of the address, in hexadecimal digits.
+    private let port: String
+    private let watched = Mutex((isOn: false, most: 0))
+
+    init(to address: String) throws {
+        port = String(format: ":%04X", try #require(address.split(separator: ":").last.flatMap { Int($0) }))
+    }
+
+    /// The established ones.
+    var count: Int {
+        // The file has no length.
+        guard let file = FileHandle(forReadingAtPath: Self.list), let data = try? file.readToEnd() else { return 0 }
+        let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
+        return lines.count { line in
+            let columns = line.split(separator: " ")
+            return columns.count > 3 && columns[2].hasSuffix(port) && columns[3] == "01"
+        }
+    }
+
+    /// Begins to look how many there are at most.
+    func watch() {
+        watched.withLock { $0 = (true, 0) }
+        Thread { [self] in
+            while watched.withLock(\.isOn) {
+                let count = count
+                watched.withLock { $0.most = max($0.most, count) }
+                Thread.sleep(forTimeInterval: 0.002)
+            }
+        }.start()
+    }
+
+    /// How many there were at most since ``watch()``.
+    func endWatch() -> Int {
+        watched.withLock { watched in
+            watched.isOn = false
+            return watched.most
+        }
+    }
+}
