@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Kafka
 import Logging
 import Synchronization
 
@@ -18,11 +19,16 @@ final class Patience: Sendable {
     private static let settlingTime = 5.0
 
     private let logger: Logger
+    private let stop: StopSignal
     private let deadline: Deadline
     private let files = Mutex<Set<String>>([])
 
-    /// - Parameter limit: how long the whole start may wait.
-    init(_ logger: Logger, limit: Duration = .seconds(60)) { (self.logger, deadline) = (logger, Deadline(after: limit)) }
+    /// - Parameters:
+    ///   - stop: ends the process while it waits.
+    ///   - limit: how long the whole start may wait.
+    init(_ logger: Logger, until stop: StopSignal = StopSignal(), limit: Duration = .seconds(60)) {
+        (self.logger, self.stop, deadline) = (logger, stop, Deadline(after: limit))
+    }
 
     /// Makes attempts with this patience: each ``waiting(_:)`` in it waits. What it reads it must be able to read again.
     static func having<Value>(_ patience: Patience?, _ body: () throws(Failure) -> Value) throws(Failure) -> Value {
@@ -48,7 +54,8 @@ final class Patience: Sendable {
                 if patience.deadline.isOver { throw Failure(status, "gave up waiting: \(error.message)", hint: error.hint) }
                 if error.message != message { patience.logger.warning("waiting: \(error.message)") }
                 message = error.message
-                Thread.sleep(forTimeInterval: patience.deadline.step() / .seconds(1))
+                patience.stop.wait(for: patience.deadline.step())
+                if patience.stop.isRequested { exit(EXIT_SUCCESS) }
             }
         }
     }

@@ -92,14 +92,13 @@ struct KioskCommand: AsyncParsableCommand, PatientCommand {
     @MainActor
     func run() async throws {
         OutputQueue.startAll(kafka.general.logFormat)
-        let logger = kafka.general.logger(default: .notice)
-        let (clients, plan) = try Patience.having(Patience(logger)) { () throws(Failure) in
+        let (stop, logger) = (EndingSignals.stopSignal(), kafka.general.logger(default: .notice))
+        let (clients, plan) = try Patience.having(Patience(logger, until: stop)) { () throws(Failure) in
             let clients = try KafkaClients(kafka)
             let plan = try self.plan(clients)
             for address in [plan.address, plan.adminAddress].compactMap(\.self) { try address.check() }
             return (clients, plan)
         }
-        let stop = EndingSignals.stopSignal()
         logger.started("kiosk", brokers: clients.bootstrapServers, kafka, [:])
         let services = plan.services(logger: logger) { address in
             StandardOutput.serviceLine("The kiosk is at \(KioskPlan.url(address))")

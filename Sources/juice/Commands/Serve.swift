@@ -62,15 +62,15 @@ struct ServeCommand: AsyncParsableCommand, PatientCommand {
     @MainActor
     func run() async throws {
         OutputQueue.startAll(options.kafka.general.logFormat)
+        let stop = EndingSignals.stopSignal()
         let logger = options.kafka.general.logger(default: .notice)
-        let patience = dryRun ? nil : Patience(logger)
+        let patience = dryRun ? nil : Patience(logger, until: stop)
         var configuration = try Patience.having(patience) { () throws(Failure) in try options.configuration() }
         configuration.isRehearsal = dryRun
         do { try configuration.validate() } catch { throw Failure(error) }
         if dryRun { return try rehearse(configuration) }
         // What joins the group can be asked for its health, so nothing does before the address is there.
         try Patience.having(patience) { () throws(Failure) in try options.http?.check() }
-        let stop = EndingSignals.stopSignal()
         var embedded: EmbeddedKafka?
         defer { embedded?.stop() }
         if configuration.bootstrapServers.isEmpty {

@@ -39,16 +39,6 @@ struct ProcessTests {
         return (output, status(process))
     }
 
-    /// What a process prints first: at least a line, unless it ends before.
-    private static func firstLines(of pipe: Pipe) throws -> String {
-        try pipe.fileHandleForWriting.close()
-        var output = ""
-        while !output.contains("\n"), case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
-            output += String(decoding: data, as: UTF8.self)
-        }
-        return output
-    }
-
     // MARK: - Signals
 
     /// A port that takes connections and never answers.
@@ -99,19 +89,14 @@ struct ProcessTests {
         ] as [(String, String, [Int32], Int32)]
     )
     func otherCommandsEndInOrder(shell: String, command: String, signals: [Int32], status: Int32) async throws {
-        // A service's start ends as any command does, until it says that it is there.
-        let isService = command.hasPrefix("serve") || command.hasPrefix("kiosk")
-        try await Self.expect(status, of: "\(shell) \(Self.program) \(command)", after: signals, readingALine: isService)
+        try await Self.expect(status, of: "\(shell) \(Self.program) \(command)", after: signals)
     }
 
-    private static func expect(
-        _ status: Int32, of script: String, after signals: [Int32], readingALine: Bool = false
-    ) async throws {
+    private static func expect(_ status: Int32, of script: String, after signals: [Int32]) async throws {
         let ended = try await onThread {
-            let (broker, pipe) = (SilentBroker(), Pipe())
-            let process = try shell("\(script) --bootstrap-servers \(broker.address)", output: pipe)
+            let broker = SilentBroker()
+            let process = try shell("\(script) --bootstrap-servers \(broker.address)", output: Pipe())
             broker.waitForConnection()
-            if readingALine { _ = try firstLines(of: pipe) }
             for signal in signals { kill(process.processIdentifier, signal) }
             return Self.status(process)
         }
@@ -123,8 +108,8 @@ struct ProcessTests {
         arguments: [
             ("serve --config FILE", "the configuration file FILE cannot be read", #"{"workers":"many"}"#, nil, 78),
             ("kiosk --kafka-property-file FILE", "the property file FILE cannot be read", "hunter2", nil, 78),
-            ("serve --stores @FILE", "the list of stores FILE cannot be read", "", SIGTERM, 143),
-            ("serve --http 192.0.2.1:80", "cannot listen on 192.0.2.1:80: Cannot assign requested address", "", SIGINT, 130),
+            ("serve --stores @FILE", "the list of stores FILE cannot be read", "", SIGTERM, 0),
+            ("serve --http 192.0.2.1:80", "cannot listen on 192.0.2.1:80: Cannot assign requested address", "", SIGINT, 0),
         ] as [(String, String, String, Int32?, Int32)])
     func aStartWaitsForWhatMayCome(command: String, reason: String, text: String, signal: Int32?, status: Int32) async throws {
         let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString)"
@@ -133,7 +118,11 @@ struct ProcessTests {
             let pipe = Pipe()
             let command = command.replacing("FILE", with: path)
             let process = try Self.shell("exec \(Self.program) \(command) --bootstrap-servers 127.0.0.1:1", output: pipe)
-            let output = try Self.firstLines(of: pipe)
+            try pipe.fileHandleForWriting.close()
+            var output = ""
+            while !output.contains("\n"), case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
+                output += String(decoding: data, as: UTF8.self)
+            }
             if let signal { kill(process.processIdentifier, signal) } else { try Data(text.utf8).write(to: URL(filePath: path)) }
             return (output, Self.status(process))
         }
