@@ -127,11 +127,12 @@ struct AnswerAudit {
         }
         var problems: [Problem] = []
         let difference = difference(of: given, from: command)
-        if let first, memory.isRemembered(first, command.times) {
+        let isOwnRepeat = first.map { memory.isRepeatByItself($0, command.times) } ?? false
+        if let first, memory.isRemembered(first, command.times) || isOwnRepeat && rules.limitsTimes {
             problems.append(("is carried out again, after \(first.offset)", .doubled))
             // The first answer repeated, only not marked as a duplicate, changed nothing.
             if difference != nil, replays[0].contents(of: given.value, head) == first.contents { return problems }
-        } else if let first, memory.isRepeatByItself(first, command.times) {
+        } else if isOwnRepeat {
             audit.counts.unjudged += 1
         }
         if let difference { problems.append((difference, .wrong)) }

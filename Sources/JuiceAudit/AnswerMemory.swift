@@ -106,7 +106,9 @@ struct AnswerMemory {
 
     /// Whether a command would be a repeat by its own timestamp, which the service did not go by.
     func isRepeatByItself(_ first: FirstAnswer, _ repetition: SendTimes) -> Bool {
-        (first.own, repetition.own) != (first.sent, repetition.sent) && 0...rules.memoryWindow ~= repetition.own &- first.own
+        min(first.own, repetition.own) >= 0 && (first.own, repetition.own) != (first.sent, repetition.sent)
+            && 0...rules.memoryWindow ~= repetition.own &- first.own && number - first.number <= rules.memoryCount
+            && repetition.handledBefore &- max(first.answered, first.own) <= rules.memoryWindow + rules.delay
     }
 
     /// The place of the oldest answer that the service must remember at a moment, as far as is known.

@@ -23,6 +23,8 @@ package struct AuditRules: Sendable {
     var allowsOpen: Bool
     /// Whether a forwarded command has the time of its original. Topics may set times themselves, or refuse old ones.
     package var keepsTimes: Bool
+    /// Whether brokers have judged the senders' clocks: then a command's own timestamp counts, whatever the journal says.
+    var limitsTimes: Bool
     /// Where to go on in a copy from another cluster. Before, the journal has the offsets of that cluster.
     var copies: [AuditAnchor] = []
 
@@ -30,11 +32,11 @@ package struct AuditRules: Sendable {
     package init(
         partitionCount: Int32, memoryWindow: Int64 = 3_600_000, memoryCount: Int = 1_000_000,
         topicPrefix: String = TopicNames.standardPrefix, menus: [Menu] = [.standard], stores: Set<[UInt8]>? = nil,
-        allowsOpen: Bool = false, keepsTimes: Bool = true
+        allowsOpen: Bool = false, keepsTimes: Bool = true, limitsTimes: Bool = false
     ) {
         (self.partitionCount, self.memoryWindow, self.memoryCount) = (partitionCount, memoryWindow, memoryCount)
         (self.topicPrefix, self.menus, self.stores) = (topicPrefix, menus, stores)
-        (self.allowsOpen, self.keepsTimes) = (allowsOpen, keepsTimes)
+        (self.allowsOpen, self.keepsTimes, self.limitsTimes) = (allowsOpen, keepsTimes, limitsTimes)
     }
 }
 

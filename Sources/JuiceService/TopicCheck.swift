@@ -80,7 +80,7 @@ package struct TopicCheck: Sendable {
         /// set times themselves. Nil if there is no such age, or the broker does not say.
         package let oldestForward: Timestamp?
         /// Which timestamps of commands count.
-        let times: CommandTimes
+        package let times: CommandTimes
     }
 
     /// What the cluster says about the topics, and the topics say about where stores live.

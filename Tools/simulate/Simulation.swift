@@ -484,7 +484,7 @@ final class Simulation {
             partitionCount: scenario.partitionCount, memoryWindow: scenario.window.age, memoryCount: scenario.window.count,
             menus: [Menu.standard] + [Harm.otherMenu].compactMap(\.self), stores: stores?.only,
             // Of partitions that stopped for good.
-            allowsOpen: !storage.lost.isEmpty)
+            allowsOpen: !storage.lost.isEmpty, limitsTimes: cluster.limitsTimes)
         do {
             return try Audit(of: topics, by: rules).faults.map(\.description).filter(isCounted)
                 + wrongLetters + brokenTruth

@@ -18,6 +18,9 @@ package struct CommandTimes: Sendable, Equatable {
         (self.limitsAhead, self.limitsBehind) = (limitsAhead, limitsBehind)
     }
 
+    /// Whether this machine's clock has no say at all.
+    package var isJudgedByBrokers: Bool { limitsAhead && limitsBehind }
+
     /// The time of a record's timestamp, or of reading if that is implausible or missing.
     @inline(__always)
     package func effective(_ timestamp: Timestamp?, readAt now: Timestamp) -> Timestamp { believed(timestamp, readAt: now) ?? now }

@@ -233,6 +233,9 @@ package struct StateStore {
         progress.positions[record.topic, record.partition].map { record.offset >= $0 } ?? false
     }
 
+    /// The time of the last journal record about a command, unless a broker has refused it.
+    var earliestTime: Timestamp { isTimeRefused ? .min : progress.newest }
+
     /// The time of the next journal record, which is about a command that was sent at this time: no earlier than that, than this
     /// clock, or than the record before it.
     @inline(__always)

@@ -92,8 +92,8 @@ package struct Anchoring<Log: KafkaPort> {
         for note in notes { state.applied.progress.apply(JournalRecord(note, to: partition)) }
         try transact { (transaction) throws(LogError) in
             try transaction.writeStock(of: state)
-            for note in notes { try transaction.writeNote(note, to: partition) }
-            try transaction.writeNote(state.note(of: account), to: partition)
+            for note in notes { try transaction.writeNote(note, to: partition, notBefore: state.applied.earliestTime) }
+            try transaction.writeNote(state.note(of: account), to: partition, notBefore: state.applied.earliestTime)
         }
     }
 

@@ -369,10 +369,13 @@ struct Transaction: ~Copyable {
     }
 
     /// Writes a note into the journal that is about no command.
-    mutating func writeNote(_ note: JournalNote, to partition: Int32) throws(LogError) {
+    ///
+    /// - Parameter newest: the time of the record before it, which it must not precede: what the note says is older than the note.
+    mutating func writeNote(_ note: JournalNote, to partition: Int32, notBefore newest: Timestamp) throws(LogError) {
         buffer.removeAll()
         note.write(into: &buffer)
-        try writeToJournal(OutputRecord(topic: .results, partition: partition, value: buffer.unsafeBytes))
+        let time = newest > time ? newest : nil
+        try writeToJournal(OutputRecord(topic: .results, partition: partition, value: buffer.unsafeBytes, timestamp: time))
     }
 
     /// Writes the stores whose last committed changes the stock topic lacks. The transaction must not have changed any yet.

@@ -346,7 +346,7 @@ package struct Worker<Log: KafkaPort> {
                 state.wroteStock(at: log.uptime)
             }
             guard let note else { continue }
-            try transaction.writeNote(note, to: state.partition)
+            try transaction.writeNote(note, to: state.partition, notBefore: state.applied.earliestTime)
             state.noted(at: log.uptime)
         }
     }

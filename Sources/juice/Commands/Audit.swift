@@ -60,12 +60,13 @@ struct AuditCommand: ParsableCommand {
         on clients: KafkaClients, onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> AuditReport {
         let source = try KafkaAuditSource(clients, onProgress: onProgress)
-        // Whether the topics let a forwarded command keep its time. Without the right to describe them it is unknown.
+        // Whether the topics limit times, and let forwarded commands keep theirs. Without the right to describe them it is unknown.
         let findings = try? clients.topicCheck.findings(clients.admin(), reader: nil, timeout: clients.timeout)
         let rules = AuditRules(
             partitionCount: try source.storePartitionCount(), memoryWindow: repeats.window.age, memoryCount: repeats.window.count,
             topicPrefix: client.kafka.topicPrefix, menus: menu.isEmpty ? [.standard] : try menu.map(MenuOptions.menu),
-            allowsOpen: true, keepsTimes: findings.map { $0.oldestForward == nil } ?? false)
+            allowsOpen: true, keepsTimes: findings.map { $0.oldestForward == nil } ?? false,
+            limitsTimes: findings?.times.isJudgedByBrokers ?? false)
         // More lanes than this would only take memory: reading and judging keep a core busy each.
         let lanes = min(4, ProcessInfo.processInfo.activeProcessorCount)
         return AuditReport(try Audit(of: source, by: rules, lanes: lanes))
