@@ -38,7 +38,10 @@ public final class Consumer {
     /// A consumer that reads nothing yet. With the property `group.id` it connects to the coordinator of that group, also if it
     /// does not join. Throws ``KafkaError`` when librdkafka refuses a property.
     ///
-    /// - Parameter patience: how long to wait for its end once it is released.
+    /// - Parameters:
+    ///   - configuration: librdkafka's properties.
+    ///   - hooks: receive the client's events.
+    ///   - patience: how long to wait for its end once it is released.
     public init(
         configuration: KafkaConfiguration, hooks: ClientHooks, patience: Duration = .seconds(1)
     ) throws(KafkaError) {
