@@ -7,7 +7,7 @@ import Synchronization
 /// A command whose start waits: one that supervisors run.
 protocol PatientCommand: ParsableCommand {}
 
-/// What `serve`, `kiosk` and `restock-bot` have at their start: files may not be rendered yet, an address not be assigned, a port
+/// What `serve` and `kiosk` have at their start: files may not be rendered yet, an address not be assigned, a port
 /// not be released. Supervisors do not start a process again whose configuration is wrong, so a start waits for what may still
 /// come by itself, before it contacts a broker. Other commands fail at once.
 ///
