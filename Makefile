@@ -17,8 +17,8 @@ DEBUG := .build/debug
 LAB := .build/$(CONFIGURATION)/lab
 FIRST_BUILD := The first build takes about five minutes on two cores, most of it for dependencies; later ones take seconds. [done/all] shows the progress.
 # Tests that only compute. They run separately: on Swift's few threads they would block the services of other tests, which mostly
-# wait. The simulation has its own thread.
-UNIT := CoreTests\.(?!SimulationTests)
+# wait.
+UNIT := CoreTests\.
 # The versions of librdkafka that `make compat` tries: those of Debian 12, Ubuntu 24.04 and Debian 13, and the newest of all.
 VERSIONS ?= 2.0.2 2.3.0 2.8.0 newest
 # The tests that `make test-browser` runs; all by default.
@@ -43,7 +43,7 @@ DOCUMENTED := Kafka JuiceDomain JuiceMessages
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help demo check test tools debug-build built unit-tests seeds tests lab cost compat another-cluster contract other-brokers deploy-check test-browser screenshots simulate model fuzz torture rolling soak sanitize bench \
+.PHONY: help demo check test tools debug-build built unit-tests seeds tests lab cost flaws compat another-cluster contract other-brokers deploy-check test-browser screenshots simulate model fuzz torture rolling soak sanitize bench \
 	licenses sbom requirements microbench instructions build lint format setup docs install manual-check clean
 
 help: ## Show this list
@@ -66,7 +66,7 @@ check: setup ## Quick checks while you work, under a minute once built: format, 
 
 # Targets that mostly wait run beside targets that mostly compute, and never two that SwiftPM would serialize.
 test: setup ## Everything CI checks: format, build without warnings, all tests
-	@./scripts/stages.sh lint debug-build,tools manual-check unit-tests tests,deploy-check cost,test-browser,contract,other-brokers,docs
+	@./scripts/stages.sh lint debug-build,tools manual-check unit-tests tests,deploy-check cost,test-browser,contract,other-brokers,docs flaws
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
 
 # Installs everything first: two targets that install side by side would fail on the package manager's lock.
@@ -95,10 +95,11 @@ tests: built
 	@env -u KAFKA_BOOTSTRAP_SERVERS ./scripts/watch_tests.py $(SWIFT) test --skip-build $(STRICT) --skip '$(UNIT)'
 	@[ -z "$$KAFKA_BOOTSTRAP_SERVERS" ] || ./scripts/watch_tests.py $(SWIFT) test --skip-build $(STRICT) --filter RealBroker
 
-# Torture, benchmark and soak in a release build; of `lab` and its dependencies alone.
+# Torture, benchmark, soak and simulation in a release build; of these and their dependencies alone.
 lab: setup
-	@echo "Building lab ($(CONFIGURATION))"
+	@echo "Building lab and simulate ($(CONFIGURATION))"
 	@$(SWIFT) build -c $(CONFIGURATION) --product lab
+	@$(SWIFT) build -c $(CONFIGURATION) --product simulate
 
 # Only optimised code counts.
 cost: lab
@@ -107,6 +108,12 @@ cost: lab
 	@$(LAB) bench heap --orders 200000 --check
 	@echo "Counting an order's instructions: not 3 % more than before"
 	@./scripts/instructions.sh --check $(LAB) engine
+
+# Optimised code simulates some forty times as fast.
+flaws: lab
+	@echo "Simulating the engine, and each flaw in it, which must be found"
+	@$(dir $(LAB))simulate --seeds 2000
+	@$(dir $(LAB))simulate --every-flaw --seeds 3000
 
 compat: build lab built .build/contract-venv/ready ## Run demo, tests and a short torture on several versions of librdkafka (VERSIONS="2.3.0 2.8.0" BOOTSTRAP=host:port, of Kafka 3.9 and 4 in turn)
 	@BOOTSTRAP="$(BOOTSTRAP)" ROUNDS=$(if $(filter file,$(origin ROUNDS)),5,$(ROUNDS)) ./scripts/compat.sh \
@@ -214,8 +221,8 @@ instructions: lab ## The same in instructions, counted by valgrind, and keep the
 
 # Each sanitizer has its own build. ThreadSanitizer has to learn of librdkafka's threads and Swift's Mutex: see c11threads.c. It does not report
 # leaked threads, because a worker that hangs in librdkafka is left behind on purpose when the service stops.
-# Only the tests of modules that meet librdkafka's threads or bare memory run. The simulation has no threads, and would take very long.
-SANITIZED := --testing-library swift-testing --filter 'CoreTests|BrokerTests' --skip SimulationTests
+# Only the tests of modules that meet librdkafka's threads or bare memory run.
+SANITIZED := --testing-library swift-testing --filter 'CoreTests|BrokerTests'
 sanitize: setup ## Run the tests of core and brokers with thread and address sanitizer, the soak with leak sanitizer (Linux; about 20 minutes)
 	@echo "ThreadSanitizer on the tests"
 	@$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/tsan

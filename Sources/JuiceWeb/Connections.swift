@@ -83,7 +83,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         #if os(Linux)
             // By itself, TCP notices only after a quarter of an hour that a client has vanished. Other systems do not have the
             // option (RFC 5482). It is longer than the clock below, which says why it closes a connection.
-            let milliseconds = SocketOptionValue(2 * (all.limits.timeout / .milliseconds(1)))
+            let milliseconds = SocketOptionValue((all.limits.timeout + .seconds(30)) / .milliseconds(1))
             try? context.channel.syncOptions?.setOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: milliseconds)
         #endif
         do { try LastRequestHandler.add(to: context) } catch { context.close(promise: nil) }

@@ -2,10 +2,19 @@ import Foundation
 import JuiceWeb
 import Testing
 
-/// Runs blocking work away from the threads that tests run on, which are as many as cores.
+/// Runs blocking work away from the threads that tests run on, which are as many as cores. It stays part of its test's task, so
+/// what it expects is reported as that test's.
 package func onThread<Success: Sendable>(_ work: @escaping @Sendable () throws -> Success) async throws -> Success {
-    try await withCheckedThrowingContinuation { continuation in
-        Thread { continuation.resume(with: Result(catching: work)) }.start()
+    try await withTaskExecutorPreference(NewThreads.executor) { try work() }
+}
+
+/// Gives each job a thread.
+private final class NewThreads: TaskExecutor {
+    static let executor = NewThreads()
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        Thread { job.runSynchronously(on: self.asUnownedTaskExecutor()) }.start()
     }
 }
 

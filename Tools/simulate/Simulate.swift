@@ -27,6 +27,9 @@ struct Simulate: ParsableCommand {
     @Option(help: "Break the engine on purpose: \(Flaw.allCases.map(\.rawValue).joined(separator: ", ")).")
     var flaw: Flaw?
 
+    @Flag(help: "Break the engine in each of these ways: every one must be found, within the given seeds.")
+    var everyFlaw = false
+
     @Option(help: "How many seeds to run at a time; by default as many as there are processors.")
     var jobs = ProcessInfo.processInfo.activeProcessorCount
 
@@ -35,10 +38,11 @@ struct Simulate: ParsableCommand {
 
     func validate() throws {
         guard seeds >= 1, jobs >= 1, failures >= 1 else { throw ValidationError("--seeds, --jobs and --failures are at least 1") }
+        guard !everyFlaw || flaw == nil && seed == nil else { throw ValidationError("--every-flaw goes without --flaw and --seed") }
     }
 
     func run() throws {
-        if let seed { try replay(seed) } else { try runAll() }
+        if let seed { try replay(seed) } else if everyFlaw { try findAll() } else { try runAll() }
     }
 
     private func replay(_ seed: UInt64) throws {
@@ -62,11 +66,24 @@ struct Simulate: ParsableCommand {
     private func runAll() throws {
         let progress = Progress()
         let start = ContinuousClock.now
+        onThreads {
+            work(progress)
+        } meanwhile: {
+            "\(progress.done.load(ordering: .relaxed)) of \(seeds.counted("seed"))"
+        }
+        let (done, failed) = (progress.done.load(ordering: .relaxed), progress.failures.load(ordering: .relaxed))
+        let rate = Double(done) / max(0.001, (ContinuousClock.now - start) / .seconds(1))
+        print("\(done.counted("seed")), \(min(failed, failures)) failed, \(Int(rate)) a second")
+        if failed > 0 { throw ExitCode.failure }
+    }
+
+    /// Runs the body on as many threads as `--jobs` says, and says every ten seconds how far they are.
+    private func onThreads(_ body: @escaping @Sendable () -> Void, meanwhile progress: () -> String) {
         let ended = DispatchGroup()
         for _ in 0..<jobs {
             ended.enter()
             let thread = Thread {
-                work(progress)
+                body()
                 ended.leave()
             }
             // The default of a secondary thread is small on some systems.
@@ -74,12 +91,8 @@ struct Simulate: ParsableCommand {
             thread.start()
         }
         while ended.wait(timeout: .now() + .seconds(10)) == .timedOut {
-            FileHandle.standardError.write(Data("\(progress.done.load(ordering: .relaxed)) of \(seeds.counted("seed"))\n".utf8))
+            FileHandle.standardError.write(Data("\(progress())\n".utf8))
         }
-        let (done, failed) = (progress.done.load(ordering: .relaxed), progress.failures.load(ordering: .relaxed))
-        let rate = Double(done) / max(0.001, (ContinuousClock.now - start) / .seconds(1))
-        print("\(done.counted("seed")), \(min(failed, failures)) failed, \(Int(rate)) a second")
-        if failed > 0 { throw ExitCode.failure }
     }
 
     private func work(_ progress: Progress) {
@@ -95,6 +108,30 @@ struct Simulate: ParsableCommand {
             lines.append("  replay it with: make simulate SEED=\(seed)" + (flaw.map { " FLAW=\($0.rawValue)" } ?? ""))
             print(lines.joined(separator: "\n"))
         }
+    }
+
+    // MARK: - Every flaw
+
+    private final class Finds: Sendable {
+        let next = Atomic(0)
+        let seeds = Mutex<[Flaw: UInt64]>([:])
+    }
+
+    /// An auditor that finds nothing proves nothing.
+    private func findAll() throws {
+        let (finds, flaws) = (Finds(), Flaw.allCases)
+        onThreads {
+            while let flaw = flaws.dropFirst(finds.next.wrappingAdd(1, ordering: .relaxed).oldValue).first {
+                let seed = flaw.firstFind(within: from..<from + UInt64(seeds))
+                print("\(flaw.rawValue): \(seed.map { "found by seed \($0)" } ?? "NOT FOUND")")
+                finds.seeds.withLock { $0[flaw] = seed }
+            }
+        } meanwhile: {
+            "\(finds.seeds.withLock(\.count)) of \(flaws.count.counted("flaw"))"
+        }
+        let count = finds.seeds.withLock(\.count)
+        print("\(count) of \(flaws.count.counted("flaw")) found")
+        guard count == flaws.count else { throw ExitCode.failure }
     }
 }
 
