@@ -375,13 +375,7 @@ extension PartitionAudit {
         var contents: [Int]?
         if let found {
             audit.counts.deadLetters += 1
-            // The broker may have refused the answer to any command, which the topics do not show.
-            let isRight =
-                switch found.verdict {
-                case .deadLetter(.misplaced): code == DeadLetterReason.misplaced.code || code == DeadLetterReason.unanswerable.code
-                case .deadLetter(let reason): code == reason.code
-                case .answer, .forward: code == DeadLetterReason.unanswerable.code
-                }
+            let isRight = if case .deadLetter(let reason) = found.verdict { code == reason.code } else { false }
             if isRight || code == DeadLetterReason.badHeaders.code && found.record.mayHaveBadHeaders {
                 contents = found.record.deadLetters(code)
             } else {
@@ -491,7 +485,7 @@ extension PartitionAudit {
         if let origin = found.origin { input.sources?[origin.input] = origin.offset }
         var problems: [AnswerAudit.Problem] = []
         if record.key != answers.name(of: command.store) { problems.append(("has an answer whose key is not its store", .wrong)) }
-        if record.traces != found.record.traces {
+        if record.headers.ofTraces != found.record.headers.ofTraces {
             problems.append(("has an answer whose trace headers are not the command's", .wrong))
         }
         if given.head.from != found.source {

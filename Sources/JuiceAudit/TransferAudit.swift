@@ -129,23 +129,6 @@ struct TransferAudit {
 // MARK: - What a record must become
 
 extension AuditRecord {
-    private static let (mostTraceHeaders, longestTraceHeader, mostTraceBytes) = (8, 8 * 1024, 16 * 1024)
-    /// How many bytes of key and of value a truncated dead letter keeps.
-    private static let truncatedHalf = 128 * 1024
-
-    /// The headers that an answer must carry over from its command, of these headers.
-    var traces: [MessageHeader] {
-        var room = Self.mostTraceBytes
-        let fitting = headers.filter { header in
-            let size = header.value?.count ?? 0
-            let isTrace = header.name == HeaderName.traceparent || header.name == HeaderName.tracestate
-            guard isTrace, size <= min(Self.longestTraceHeader, room) else { return false }
-            room -= size
-            return true
-        }
-        return Array(fitting.prefix(Self.mostTraceHeaders))
-    }
-
     /// Whether it says that it was forwarded. A client may say so, too.
     var isForwarded: Bool { !headers.isEmpty && headers.contains { $0.name == HeaderName.forwardedFrom } }
 
@@ -168,31 +151,28 @@ extension AuditRecord {
     }
 
     /// How large it is, as far as it matters to brokers. They may refuse to take what came compressed uncompressed.
-    private var size: Int {
-        headers.reduce((key?.count ?? 0) + (value?.count ?? 0)) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
-    }
+    private var size: Int { headers.size + (key?.count ?? 0) + (value?.count ?? 0) }
 
-    private var mayBeRefused: Bool { size > 2 * Self.truncatedHalf }
+    private var mayBeRefused: Bool { size > 2 * DeadLetterReason.mostKept }
 
     private func with(key: [UInt8]?, value: [UInt8]?, _ headers: [MessageHeader]) -> AuditRecord {
         AuditRecord(offset: offset, timestamp: timestamp, key: key, value: value, headers: headers)
     }
 
     /// What the copy of a forwarded record may hold: all of it or, if the broker refuses that, no headers but those of traces.
-    var forwards: [Int] { [contents()] + (mayBeRefused ? [with(key: key, value: value, traces).contents()] : []) }
+    var forwards: [Int] { [contents()] + (mayBeRefused ? [with(key: key, value: value, headers.ofTraces).contents()] : []) }
 
     /// Whether the service may not copy its headers. Those that librdkafka cannot read are not among these.
     var mayHaveBadHeaders: Bool { headers.isEmpty || headers.count >= 99_990 }
 
-    /// What the record's dead letter may hold: all of it or, if the broker refuses that, the beginnings, or nothing.
+    /// What the record's dead letter may hold: all of it or, if the broker refuses that, the beginnings.
     func deadLetters(_ code: String) -> [Int] {
+        func beginning(_ bytes: [UInt8]?) -> [UInt8]? { bytes.map { Array($0.prefix(DeadLetterReason.mostKept)) } }
         let header = MessageHeader(name: HeaderName.truncatedFrom, value: "\(size)")
-        let cut = [Self.truncatedHalf, 0].map { half in
-            with(key: key.map { Array($0.prefix(half)) }, value: value.map { Array($0.prefix(half)) }, [header]).contents(code)
-        }
+        let cut = with(key: beginning(key), value: beginning(value), [header])
         let isBare = code == DeadLetterReason.badHeaders.code
         let whole = isBare ? with(key: key, value: value, []) : self
-        return [whole.contents(code)] + (mayBeRefused ? cut : [])
+        return [whole.contents(code)] + (mayBeRefused ? [cut.contents(code)] : [])
     }
 
     /// The place of the record that has this dead letter, and the code; nil if its headers do not say so.

@@ -27,6 +27,11 @@ public struct Menu: Sendable, Hashable {
                 throw MenuError("\(path).id", "the id \"\(fruit.id)\" is taken")
             }
         }
+        // An answer may name every fruit twice, with numbers, and once in words. Kafka's default limit is 1 MB.
+        let longest = fruits.reduce(0) { $0 + 2 * $1.id.utf8.count + ($1.name.all.map(\.utf8.count).max() ?? 0) + 60 }
+        guard longest <= 512 * 1024 else {
+            throw MenuError("fruits", "must be fewer, or have shorter ids and names: an answer could be longer than 512 KiB")
+        }
 
         var juiceIDs: Set<Name> = []
         var checkedJuices: [Juice] = []

@@ -76,10 +76,11 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
     case badStore
     /// The record was forwarded before, but is not in the partition of its store.
     case misplaced
-    /// The broker refuses the answer or, if the command was to be forwarded, the command itself.
-    case unanswerable
     /// Its headers cannot be read, or are too many to add any.
     case badHeaders
+
+    /// The most bytes of key and of value that are kept of a large record, if its topic refuses more.
+    package static let mostKept = 128 * 1024
 
     /// The value of the header `juice.error.code`.
     public var code: String { rawValue }
@@ -96,8 +97,6 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
         case .badID: "the id must be given once, as a string of 1 to \(CommandKind.maximumIDLength) bytes"
         case .badStore: "the key must be a store's id, 1 to \(StoreID.maximumLength) bytes of UTF-8"
         case .misplaced: "the record was forwarded before and still is not in the partition of its store"
-        case .unanswerable:
-            "the broker refused what the command is answered with, or the command itself where it was to be forwarded"
         case .badHeaders: "the record has too many headers, or they cannot be read; this copy has none of them"
         }
     }

@@ -8,7 +8,7 @@ public enum Topic: Int, Sendable, CaseIterable {
     case results
     /// The changelog of the stores: each one's whole stock after its last change.
     case stock
-    /// Records that name no command, or whose answer no broker would take.
+    /// Records that name no command.
     case deadLetters
 }
 
@@ -212,6 +212,26 @@ extension [MessageHeader] {
     package var sent: Int64? {
         guard let value = first(where: { $0.name == HeaderName.sent })?.value else { return nil }
         return Int64(String(decoding: value, as: UTF8.self)).flatMap { 0...1 << 43 ~= $0 ? $0 : nil }
+    }
+
+    /// Their bytes, names included.
+    package var size: Int { reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) } }
+
+    // Without bounds an answer could be too large for any broker. The standard has one header of each name, and asks for 512 bytes.
+    private static let mostTraces = (count: 8, bytes: 16 * 1024, bytesOfOne: 8 * 1024)
+
+    /// The trace headers, which an answer copies from its command.
+    package var ofTraces: [MessageHeader] {
+        guard !isEmpty else { return [] }
+        var room = Self.mostTraces.bytes
+        let fitting = filter { header in
+            let size = header.value?.count ?? 0
+            let isTrace = header.name == HeaderName.traceparent || header.name == HeaderName.tracestate
+            guard isTrace, size <= Swift.min(Self.mostTraces.bytesOfOne, room) else { return false }
+            room -= size
+            return true
+        }
+        return Array(fitting.prefix(Self.mostTraces.count))
     }
 }
 

@@ -390,14 +390,12 @@ extension LogError {
             }
         let refusing = Topic.allCases.first { topics?[$0] == error.place?.topic }
         let subject: Subject =
-            switch error.code {
-            case .invalidTimestamp where refusing.map { $0 != .orders && $0 != .restocks } ?? false:
-                if let refusing, let place = error.place { .time(refusing, partition: place.partition) } else { .call }
-            case _ where error.code.isRefusalOfRecord:
-                if let refusing, let place = error.place { .record(refusing, partition: place.partition) } else { .call }
-            case .transport: .connection
-            case _ where error.code.isDenial: .right
-            case _ where error.code.exceededLimit != nil: .setting
+            switch (error.code, refusing, error.place?.partition) {
+            case (.invalidTimestamp, let topic?, let partition?): .time(topic, partition: partition)
+            case (let code, let topic?, let partition?) where code.isRefusalOfRecord: .record(topic, partition: partition)
+            case (.transport, _, _): .connection
+            case (let code, _, _) where code.isDenial: .right
+            case (let code, _, _) where code.exceededLimit != nil: .setting
             default: .call
             }
         self.init(remedy, error.advised, subject: subject)

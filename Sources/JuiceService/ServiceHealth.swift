@@ -150,7 +150,7 @@ package final class ServiceHealth: Sendable {
                 let list = partitions.map(String.init).joined(separator: ", ")
                 worker.deletedAnswers = [:]
                 worker.holdUp("\(Self.name(number)) restores \(partitions.count == 1 ? "partition" : "partitions") \(list)")
-            case .restored(let partitions, _):
+            case .restored(let partitions, _, _):
                 worker.obstacle = nil
                 for partition in partitions { worker.stoppedPartitions[partition] = nil }
             case .committed: worker.obstacle = nil

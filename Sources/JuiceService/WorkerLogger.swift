@@ -34,7 +34,7 @@ struct WorkerLogger {
         case .revoked:
             failing = []
             logger.info("partitions given up")
-        case .restored(let partitions, let state):
+        case .restored(let partitions, let state, let records):
             // A restore that only repeats failed work is not news.
             logger.log(
                 level: isStartingOver || !failing.isEmpty ? .debug : .notice,
@@ -42,7 +42,7 @@ struct WorkerLogger {
                     ? "no partition to read"
                     : """
                     ready: \(state.stores.counted("store")), \(state.commands.counted("command")) remembered, \
-                    \(state.records.counted("record")) read
+                    \(records.counted("record")) read
                     """,
                 metadata: Self.metadata(partitions))
         case .committed(let summary):

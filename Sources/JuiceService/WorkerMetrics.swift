@@ -56,9 +56,9 @@ final class WorkerMetrics {
     func record(_ event: WorkerEvent) {
         switch event {
         case .assigned: assignedAt = .now
-        case .restored(let partitions, let restored):
+        case .restored(let partitions, _, let records):
             stopped.subtract(partitions)
-            restoredRecords.increment(by: restored.records)
+            restoredRecords.increment(by: records)
             if let assignedAt = assignedAt.take() { restoreDuration.record(duration: .now - assignedAt) }
         case .committed(let summary):
             for (counter, field) in counts where summary[keyPath: field] > 0 { counter.increment(by: summary[keyPath: field]) }

@@ -41,8 +41,8 @@ enum Flaw: String, CaseIterable, Sendable {
     case failedDeliveryIgnored
     /// A position note says where its own transaction ends.
     case positionsNotedAhead
-    /// A topic that refuses any record is taken for one that refuses a command's.
-    case refusalBlamedOnCommand
+    /// A transaction goes on without a record that a topic refuses.
+    case refusedRecordSkipped
     /// A failed transaction leaves its changes in the stock.
     case stockNotUndone
     /// A failed transaction leaves its answers in the memory, so commands that are read again look like repeats.

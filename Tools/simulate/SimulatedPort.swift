@@ -567,7 +567,10 @@ final class SimulatedPort: KafkaPort {
             if let original = record.original { record.headers = lentRecords[original].headers + record.headers }
             let time = (writtenAt ?? cluster.now) + now - cluster.now
             writtenAt = writtenAt ?? cluster.now
-            if let error = refusal(record) ?? refusalOfTopic(record) { throw error }
+            if let error = refusal(record) ?? refusalOfTopic(record) {
+                if flaw == .refusedRecordSkipped, case .record = error.subject { return }
+                throw error
+            }
             if record.key == nil, record.value?.starts(with: Self.claimBeginning) ?? false { isClaiming = true }
             point = isClaiming ? .claimProduced : .midTransaction
             trace?("produce \(record.topic)[\(record.partition)] " + Clients.text(record.value.map { Array($0) }, 160))
@@ -583,17 +586,12 @@ final class SimulatedPort: KafkaPort {
     private func refusalOfTopic(_ record: OutputRecord) -> LogError? {
         let (topic, partition) = (record.topic, record.partition)
         guard cluster.takes(record.timestamp ?? now, in: topic) else {
-            let isInput = topic == .orders || topic == .restocks
-            return LogError(
-                .startOver, "\(topic) refuses the time",
-                subject: isInput ? .record(topic, partition: partition) : .time(topic, partition: partition))
+            return LogError(.startOver, "\(topic) refuses the time", subject: .time(topic, partition: partition))
         }
         let size = record.headers.reduce((record.key?.count ?? 0) + (record.value?.count ?? 0)) {
             $0 + $1.name.utf8.count + ($1.value?.count ?? 0)
         }
         guard let refusing = cluster.refusing, refusing.topic == record.topic, size > refusing.limit else { return nil }
-        // A probe is larger than anything else here.
-        if flaw == .refusalBlamedOnCommand, size > 1_000 { return nil }
         return LogError(
             .startOver, "\(record.topic) refuses \(size) bytes", subject: .record(record.topic, partition: record.partition))
     }

@@ -67,7 +67,7 @@ private final class StateBreaker {
         case .revoked where flaw == .stateKeptBlindly:
             saved = before.map { ($0, $0.applied) }
             formerNumbers = numbers
-        case .restored(let partitions, _) where flaw == .stateKeptBlindly:
+        case .restored(let partitions, _, _) where flaw == .stateKeptBlindly:
             numbers = partitions
             isDue = true
         default: break

@@ -487,7 +487,7 @@ final class Simulation {
             allowsOpen: !storage.lost.isEmpty, limitsTimes: cluster.limitsTimes)
         do {
             return try Audit(of: topics, by: rules).faults.map(\.description).filter(isCounted)
-                + wrongLetters + brokenTruth
+                + brokenTruth
         } catch { return ["the audit fails: \(error)"] }
     }
 
@@ -500,19 +500,6 @@ final class Simulation {
     /// A claim that was on its way while its journal lost records says that it read further than there is.
     private func isCounted(_ fault: String) -> Bool {
         scenario.storage?.topic != .results || !fault.hasSuffix("after the claim itself")
-    }
-
-    /// Dead letters of commands, or cut ones, though no record here is too large for a topic that takes ordinary ones. The auditor
-    /// cannot know that.
-    private var wrongLetters: [String] {
-        (0..<cluster.count(of: .deadLetters)).flatMap { partition in
-            cluster[.deadLetters, partition].read().records.filter { _, letter in
-                letter.headers.contains {
-                    $0.name == HeaderName.truncatedFrom
-                        || $0 == MessageHeader(name: HeaderName.errorCode, value: DeadLetterReason.unanswerable.code)
-                }
-            }.map { "dead-letters[\(partition)]@\($0.offset): it is a dead letter because of what a topic refused" }
-        }
     }
 
     /// Stores whose stock is not what the journal says, though there was time to write it. The auditor cannot know that.

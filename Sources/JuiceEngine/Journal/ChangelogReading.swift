@@ -9,23 +9,28 @@ struct ChangelogReading {
         let offsets: Range<Offset>
         /// Whether to stop at the end of what is committed now, even before the end of `offsets`.
         var endsEarly = false
+        /// Whether to return what was fetched from beyond `offsets`, too.
+        var includesMore = false
     }
 
     /// The parts that are not read to their ends.
     private(set) var unread: [Part]
     private let isolation: Isolation
+    /// Whether to end with a call that stops reading. Else the log goes on to fetch all that is written from then on.
+    private let closes: Bool
     private var isOpen = false
     /// When something was read last.
     private var readAt: Timestamp?
 
     /// How long reading may find nothing, in milliseconds: a topic that was recreated meanwhile may never grow to the old end.
-    private static let longestWait: Timestamp = 30_000
+    private let longestWait: Timestamp
 
-    init(_ parts: [Part] = [], isolation: Isolation = .committed) {
-        (unread, self.isolation) = (parts.filter { !$0.offsets.isEmpty }, isolation)
+    init(_ parts: [Part] = [], isolation: Isolation = .committed, closes: Bool = false, longestWait: Timestamp = 30_000) {
+        unread = parts.filter { !$0.offsets.isEmpty }
+        (self.isolation, self.closes, self.longestWait) = (isolation, closes, longestWait)
     }
 
-    var isDone: Bool { unread.isEmpty }
+    var isDone: Bool { unread.isEmpty && !(closes && isOpen) }
 
     /// Makes the next call on the log, unless all is read.
     ///
@@ -36,31 +41,32 @@ struct ChangelogReading {
         on log: some KafkaReadPort, _ body: (ArraySlice<ChangelogBatch.Record>) -> Void
     ) throws(LogError) -> [ChangelogPosition: String] {
         guard !isDone else { return [:] }
-        guard isOpen else {
+        guard isOpen, !unread.isEmpty else {
             let positions = unread.map {
                 ChangelogPosition(topic: $0.topic, partition: $0.partition, offset: $0.offsets.lowerBound)
             }
             try log.openChangelog(positions, isolation: isolation)
-            isOpen = true
+            isOpen.toggle()
             return [:]
         }
         let batch = try log.readChangelog()
         let now = log.uptime
         if !batch.records.isEmpty || readAt == nil { readAt = now }
-        if let readAt, now - readAt > Self.longestWait {
+        if let readAt, now - readAt > longestWait {
             // Or they end before that now, which the next takeover finds by asking.
             let places = unread.map { "\($0.topic) [\($0.partition)] before offset \($0.offsets.upperBound)" }
             throw LogError(
-                .startOver, "brokers have sent nothing of \(places.joined(separator: ", ")) for \(Self.longestWait / 1000) s")
+                .startOver, "brokers have sent nothing of \(places.joined(separator: ", ")) for \(longestWait / 1000) s")
         }
         var rest = batch.records[...]
         while let first = rest.first {
             let run = rest.prefix { $0.partition == first.partition && $0.topic == first.topic }
             rest = rest[run.endIndex...]
             guard let index = index(of: first.topic, first.partition) else { continue }
-            let end = unread[index].offsets.upperBound
+            let part = unread[index]
+            let end = part.offsets.upperBound
             if let last = run.last, last.offset + 1 >= end { unread.remove(at: index) }
-            body(run.prefix { $0.offset < end })
+            body(part.includesMore ? run : run.prefix { $0.offset < end })
         }
         for end in batch.ends {
             guard let index = index(of: end.topic, end.partition) else { continue }

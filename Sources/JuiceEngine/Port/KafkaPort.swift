@@ -133,30 +133,6 @@ extension KafkaPort {
         note.write(into: &buffer)
         try produce(OutputRecord(topic: .results, partition: partition, value: buffer.unsafeBytes))
     }
-
-    /// Adds a record that is larger than most answers, and than a dead letter without key and value, to a transaction that is not
-    /// to be committed: that shows whether the topic takes any.
-    ///
-    /// A late request may commit it all the same. So it is a note of no known type, or of a dead letter that cannot be. In the
-    /// stock, which takes no record without a key, it is a tombstone.
-    package func produceProbe(to topic: Topic, _ partition: Int32) throws(LogError) {
-        var random = SeededGenerator(seed: 0)
-        // It must not become small by compression.
-        let padding = (0..<100).map { _ in String(random.next(), radix: 36) }.joined()
-        guard topic != .stock else {
-            return try produce(OutputRecord(topic: topic, partition: partition, key: BorrowedText("probe").bytes))
-        }
-        guard topic != .deadLetters else {
-            let letter = MessageHeader(name: HeaderName.resentLetter, value: "0/\(Offset.max)")
-            let headers = [letter, MessageHeader(name: HeaderName.resentTo, value: padding)]
-            return try produce(OutputRecord(topic: topic, partition: partition, headers: headers))
-        }
-        let note = Array(#"{"type":"probe","padding":"\#(padding)"}"#.utf8)
-        let result: Result<Void, LogError> = note.withUnsafeBytes { value in
-            Result { () throws(LogError) in try produce(OutputRecord(topic: topic, partition: partition, value: value)) }
-        }
-        try result.get()
-    }
 }
 
 /// Why a call on the log failed, and what to do next.
@@ -176,7 +152,7 @@ package struct LogError: Error, Equatable {
         case call
         /// A record for this partition: the log refused it for its contents, and would again.
         case record(Topic, partition: Int32)
-        /// A record for this partition of a topic that only the service writes to, for its time alone.
+        /// A record for this partition, for its time alone.
         case time(Topic, partition: Int32)
         /// The connection to a broker. What was sent over it is not the cause.
         case connection
@@ -185,7 +161,8 @@ package struct LogError: Error, Equatable {
         /// A right, which this process lacks.
         case right
 
-        var isTime: Bool { if case .time = self { true } else { false } }
+        /// Whether a topic that only the service writes to refused a time.
+        var isClock: Bool { if case .time(let topic, _) = self { topic != .orders && topic != .restocks } else { false } }
     }
 
     package let remedy: Remedy

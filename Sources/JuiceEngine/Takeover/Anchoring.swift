@@ -109,7 +109,7 @@ package struct Anchoring<Log: KafkaPort> {
 
     private func transact(_ body: (inout Transaction) throws(LogError) -> Void) throws(LogError) {
         try log.begin()
-        var transaction = Transaction(on: log, context: context, at: log.now, fallback: .none, answersReadBack: 0)
+        var transaction = Transaction(on: log, context: context, at: log.now)
         try body(&transaction)
         while true {
             do throws(LogError) {

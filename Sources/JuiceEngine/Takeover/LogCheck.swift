@@ -3,7 +3,7 @@ import JuiceMessages
 /// Checks whether the logs of a worker's partitions are still the ones that it read and wrote: see "Whether it is the same log" in
 /// docs/JOURNAL.md.
 final class LogCheck {
-    private enum Stage { case extents, transactions, journals, closingJournals, inputs, done }
+    private enum Stage { case extents, transactions, journals, inputs, done }
 
     private let partitions: [Int32]
     /// The journal ends of stopped partitions.
@@ -48,11 +48,7 @@ final class LogCheck {
         case .journals:
             // What is damaged there shows at the next takeover.
             _ = try reading.step(on: log) { self.read($0, partitions, by: context.stockRestorer) }
-            if reading.isDone { stage = .closingJournals }
-        case .closingJournals:
-            // The log would go on to fetch all that is written from now on.
-            try log.openChangelog([], isolation: .uncommitted)
-            stage = ranges.isEmpty ? .done : .inputs
+            if reading.isDone { stage = ranges.isEmpty ? .done : .inputs }
         case .inputs:
             let (records, damaged) = try log.readBack(ranges)
             mismatches = evidence.flatMap { $0.mismatches(with: records, damaged: damaged, by: context.commandReaders.0) }
@@ -89,7 +85,7 @@ final class LogCheck {
 
     private func beginReading() {
         // Beyond the last stable offset, as behind another program's transaction, a reader of committed records reaches no end.
-        reading = ChangelogReading(unread, isolation: .uncommitted)
+        reading = ChangelogReading(unread, isolation: .uncommitted, closes: true)
         stage = !reading.isDone ? .journals : ranges.isEmpty ? .done : .inputs
     }
 

@@ -2,18 +2,14 @@ import JuiceMessages
 
 /// Reads first answers back from the journals, for repeats that cannot be answered without them.
 ///
-/// The answers that are wanted of a partition are read in order. Records between two of them are read over if there are few of
-/// it, and is kept as long as there is room: the next repeats probably want it.
+/// The answers that are wanted of a partition are read in order, in parts without long gaps. What lies between and behind them is
+/// kept as long as there is room: the next repeats probably want it.
 final class AnswerReadBack {
-    private enum Stage { case opening, reading, closing, done }
-
     /// The offsets that are still wanted of each partition, from the last to the next.
     private var wanted: [Int32: [Offset]]
-    /// The partitions that are being read.
-    private var reading: Set<Int32> = []
-    private var stage = Stage.opening
-    /// When something was read last.
-    private var readAt: Timestamp?
+    /// The parts that are being read.
+    private var parts: [ChangelogReading.Part] = []
+    private var reading = ChangelogReading()
     /// How many were read back.
     private(set) var count = 0
     /// Partitions with damage at the place of an answer.
@@ -26,89 +22,54 @@ final class AnswerReadBack {
     /// How long reading may find nothing, in milliseconds: the other partitions wait for it.
     private static let longestWait: Timestamp = 5_000
 
-    init(_ wanted: [Int32: Set<Offset>]) {
-        self.wanted = wanted.mapValues { $0.sorted(by: >) }
-        if wanted.isEmpty { stage = .done }
-    }
+    init(_ wanted: [Int32: Set<Offset>]) { self.wanted = wanted.mapValues { $0.sorted(by: >) } }
 
-    var isDone: Bool { stage == .done }
+    var isDone: Bool { wanted.isEmpty && reading.isDone }
 
-    /// Makes the next call on the log.
+    /// Makes the next call on the log. Throws if nothing comes for long.
     func step(on log: some KafkaPort, partitions: PartitionTable, reader: JournalReader) throws(LogError) {
-        switch stage {
-        case .opening:
-            let positions = wanted.compactMap { partition, offsets in
-                offsets.last.map { ChangelogPosition(topic: .results, partition: partition, offset: $0) }
-            }
+        if reading.isDone {
+            parts = wanted.sorted { $0.key < $1.key }.map { Self.nextPart(of: $0, $1) }
             // They are known to be committed, and this reads in smaller pieces.
-            try log.openChangelog(positions.sorted { $0.partition < $1.partition }, isolation: .uncommitted)
-            (stage, reading) = (.reading, Set(wanted.keys))
-        case .reading: try read(try log.readChangelog(), into: partitions, by: reader, now: log.uptime)
-        case .closing:
-            // The log would go on to fetch all that is written from now on.
-            try log.openChangelog([], isolation: .uncommitted)
-            stage = .done
-        case .done: break
+            reading = ChangelogReading(parts, isolation: .uncommitted, closes: true, longestWait: Self.longestWait)
         }
-    }
-
-    /// Adds the next records of the journals to the states. Throws if nothing comes for long.
-    private func read(
-        _ batch: ChangelogBatch, into partitions: PartitionTable, by reader: JournalReader, now: Timestamp
-    ) throws(LogError) {
-        if !batch.records.isEmpty || readAt == nil { readAt = now }
-        if let readAt, now - readAt > Self.longestWait {
-            throw LogError(.startOver, "the answers that repeats ask for cannot be read")
+        let damaged = try reading.step(on: log) { run in
+            for record in run { if let state = partitions[record.partition] { take(record, for: state, by: reader) } }
         }
-        let read = reading
-        for record in batch.records where read.contains(record.partition) {
-            guard let state = partitions[record.partition] else { continue }
-            let isWanted = take(record, state)
-            var isAnswer = false
-            if let value = record.value, let answer = (try? reader.read(value))?.answer, let command = answer.remembered {
-                isAnswer = state.applied.duplicates.addReadBack(
-                    answer.given(value), at: record.offset, of: command, isWanted: isWanted)
-            }
-            guard isWanted else { continue }
-            if isAnswer { count += 1 } else { state.applied.duplicates.lose(at: record.offset) }
-        }
-        for (place, reason) in batch.damages where reading.contains(place.partition) {
+        for (place, reason) in damaged {
             damages[place.partition] = (place.offset, reason)
-            end(place.partition)
+            wanted[place.partition] = nil
         }
-        for end in batch.ends where reading.contains(end.partition) {
-            lose(end.partition, before: end.offset, partitions[end.partition])
-            if wanted[end.partition]?.isEmpty ?? true { self.end(end.partition) }
-        }
-        if reading.isEmpty { stage = wanted.isEmpty ? .closing : .opening }
+        guard reading.isDone else { return }
+        for part in parts { lose(part.partition, before: part.offsets.upperBound, partitions[part.partition]) }
+        wanted = wanted.filter { !$0.value.isEmpty }
     }
 
-    /// - Returns: whether a record is wanted.
-    private func take(_ record: ChangelogBatch.Record, _ state: PartitionState) -> Bool {
-        let partition = record.partition
-        guard reading.contains(partition) else { return false }
-        lose(partition, before: record.offset, state)
-        let isWanted = wanted[partition]?.last == record.offset
-        if isWanted { wanted[partition]?.removeLast() }
-        if let next = wanted[partition]?.last {
-            // Read on from there.
-            if isWanted, next - record.offset > Self.longestGap { reading.remove(partition) }
-        } else {
-            end(partition)
-        }
-        return isWanted
+    private static func nextPart(of partition: Int32, _ offsets: [Offset]) -> ChangelogReading.Part {
+        let first = offsets.last ?? 0
+        var last = first
+        for offset in offsets.reversed() where offset - last <= longestGap { last = offset }
+        return .init(topic: .results, partition: partition, offsets: first..<last + 1, includesMore: true)
     }
 
-    /// What is wanted from before the next record is gone: the journal's beginning was deleted, or it is another log.
+    private func take(_ record: ChangelogBatch.Record, for state: PartitionState, by reader: JournalReader) {
+        lose(record.partition, before: record.offset, state)
+        let isWanted = wanted[record.partition]?.last == record.offset
+        if isWanted { wanted[record.partition]?.removeLast() }
+        var isAnswer = false
+        if let value = record.value, let answer = (try? reader.read(value))?.answer, let command = answer.remembered {
+            isAnswer = state.applied.duplicates.addReadBack(
+                answer.given(value), at: record.offset, of: command, isWanted: isWanted)
+        }
+        guard isWanted else { return }
+        if isAnswer { count += 1 } else { state.applied.duplicates.lose(at: record.offset) }
+    }
+
+    /// What is wanted from before an offset that was read is gone: the journal's beginning was deleted, or it is another log.
     private func lose(_ partition: Int32, before offset: Offset, _ state: PartitionState?) {
         while let next = wanted[partition]?.last, next < offset {
             wanted[partition]?.removeLast()
             state?.applied.duplicates.lose(at: next)
         }
-    }
-
-    private func end(_ partition: Int32) {
-        wanted[partition] = nil
-        reading.remove(partition)
     }
 }

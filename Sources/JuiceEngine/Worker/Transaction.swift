@@ -13,16 +13,16 @@ struct Transaction: ~Copyable {
     private let log: any KafkaPort
     /// When its batch was read.
     private let time: Timestamp
-    /// What to fall back to, since the log has refused the batch's only record.
-    private let fallback: Fallback
+    /// What the batch's only record goes without.
+    private let cut: Cut
     private(set) var summary = TransactionSummary()
     private var answer = AnswerContent()
     private var buffer = OutputBuffer()
     /// What must be written after a flush; nil unless anything has left the partition.
     private(set) var deferred: DeferredRecords?
 
-    init(on log: any KafkaPort, context: WorkerContext, at time: Timestamp, fallback: Fallback, answersReadBack: Int) {
-        (self.log, self.context, self.time, self.fallback) = (log, context, time, fallback)
+    init(on log: any KafkaPort, context: WorkerContext, at time: Timestamp, cut: Cut = [], answersReadBack: Int = 0) {
+        (self.log, self.context, self.time, self.cut) = (log, context, time, cut)
         summary.answersReadBack = answersReadBack
     }
 
@@ -99,13 +99,12 @@ struct Transaction: ~Copyable {
 
     /// Answers a command: a repeat as before, a new one by carrying it out.
     ///
-    /// - Returns: the note of it if it gets no answer, since it is a second copy, or the log has refused its answer.
+    /// - Returns: the note of it if it gets no answer, since it is a second copy, or its headers cannot be read.
     @inline(__always)
     private mutating func respond(
         to command: ReceivedCommand, _ content: consuming CommandContent, _ known: RememberedAnswers, _ record: CommandRecord,
         sentAt sent: Timestamp, _ state: inout StateStore
     ) throws(LogError) -> JournalNote? {
-        if fallback.isDeadLetter { return try writeDeadLetter(record, because: .unanswerable) }
         guard let headers = log.headers(of: record) else { return try writeDeadLetter(record, because: .badHeaders) }
         guard !headers.isEmpty else {
             try answer(command, content, known, record, [], sentAt: sent, &state)
@@ -117,7 +116,7 @@ struct Transaction: ~Copyable {
             summary.copies += 1
             return .copy(place(of: record))
         }
-        try answer(command, content, known, record, fallback == .none ? headers.ofTraces : [], sentAt: sent, &state)
+        try answer(command, content, known, record, headers.ofTraces, sentAt: sent, &state)
         return nil
     }
 
@@ -251,7 +250,8 @@ struct Transaction: ~Copyable {
     // MARK: - Commands of other partitions, and dead letters
 
     /// Forwards a command to the partition that owns its store, with the same bytes and headers, and with the time of sending, from
-    /// which the duplicate window counts, if the topic takes that.
+    /// which the duplicate window counts. If the topic has refused the time, it has that of forwarding; if it has refused anything
+    /// else of a large record, no headers but those of traces.
     ///
     /// It does so only once. A command that was forwarded already was misplaced on purpose, or by a process that counts another
     /// number of partitions.
@@ -264,15 +264,15 @@ struct Transaction: ~Copyable {
         guard !headers.contains(where: { $0.name == HeaderName.forwardedFrom }) else {
             return try writeDeadLetter(record, because: .misplaced)
         }
-        if fallback.isDeadLetter { return try writeDeadLetter(record, because: .unanswerable) }
         let origin = MessageHeader(name: HeaderName.forwardedFrom, value: "\(record.partition)/\(record.offset)")
         // A topic that refused an old timestamp would fail the transaction, and again with each command that is as old.
-        let keepsTime = fallback == .none && time - sent < context.settings.oldestForward ?? .max
+        let keepsTime = !cut.contains(.time) && time - sent < context.settings.oldestForward ?? .max
+        let isWhole = sizeToCut(record, headers) == nil
         try leave(
             OutputRecord(
                 topic: record.topic.topic, partition: owner, key: record.key, value: record.value,
-                headers: (fallback == .none ? [] : headers.ofTraces) + [origin],
-                original: fallback == .none && !headers.isEmpty ? record.index : nil, timestamp: keepsTime ? sent : nil))
+                headers: (isWhole ? [] : headers.ofTraces) + [origin],
+                original: isWhole && !headers.isEmpty ? record.index : nil, timestamp: keepsTime ? sent : nil))
         summary.forwarded += 1
         return .forwarded(place(of: record), to: owner)
     }
@@ -280,25 +280,32 @@ struct Transaction: ~Copyable {
     /// The most headers of a record that is copied: librdkafka reads up to 100,000, and copies get some more.
     private static let mostHeaders = 99_990
 
-    /// Writes a dead letter: a record that has no answer, with its bytes and headers, the reason and its position.
+    /// Writes a dead letter: a record that has no answer, with its bytes and headers, the reason and its position. If a topic has
+    /// refused that, and it is large, it has the beginnings of key and value, and no headers.
     private mutating func writeDeadLetter(
         _ record: CommandRecord, because known: DeadLetterReason
     ) throws(LogError) -> JournalNote {
-        let headers = log.headers(of: record)
-        let hasBadHeaders = known == .badHeaders || headers.map { $0.count > Self.mostHeaders } ?? true
-        let reason = hasBadHeaders ? .badHeaders : known
-        let reasons = [
+        let headers = known == .badHeaders ? nil : log.headers(of: record).flatMap { $0.count > Self.mostHeaders ? nil : $0 }
+        let reason = headers == nil ? .badHeaders : known
+        // It would expire at once by a clock that is years behind.
+        let timestamp = context.settings.times.believed(record.timestamp, readAt: time).flatMap { $0 > time ? $0 : nil }
+        var letter = OutputRecord(
+            topic: .deadLetters, partition: record.partition, key: record.key, value: record.value,
+            original: headers?.isEmpty ?? true ? nil : record.index, timestamp: timestamp)
+        if let size = sizeToCut(record, headers ?? []) {
+            func beginning(_ bytes: UnsafeRawBufferPointer?) -> UnsafeRawBufferPointer? {
+                bytes.map { UnsafeRawBufferPointer(rebasing: $0.prefix(DeadLetterReason.mostKept)) }
+            }
+            (letter.key, letter.value, letter.original) = (beginning(record.key), beginning(record.value), nil)
+            letter.headers = [MessageHeader(name: HeaderName.truncatedFrom, value: String(size))]
+        }
+        letter.headers += [
             MessageHeader(name: HeaderName.errorCode, value: reason.code),
             MessageHeader(name: HeaderName.errorMessage, value: reason.message),
             MessageHeader(name: HeaderName.sourceTopic, value: log.name(of: record.topic)),
             MessageHeader(name: HeaderName.sourcePartition, value: String(record.partition)),
             MessageHeader(name: HeaderName.sourceOffset, value: String(record.offset)),
         ]
-        var letter = deadLetter(of: record, headers ?? [])
-        if hasBadHeaders { letter.original = nil }
-        // It would expire at once by a clock that is years behind.
-        letter.timestamp = context.settings.times.believed(record.timestamp, readAt: time).flatMap { $0 > time ? $0 : nil }
-        letter.headers += reasons
         try leave(letter)
         if let index = summary.deadLettersByReason.firstIndex(where: { $0.reason == reason }) {
             summary.deadLettersByReason[index].count += 1
@@ -308,24 +315,12 @@ struct Transaction: ~Copyable {
         return .deadLetter(place(of: record), code: reason.code)
     }
 
-    /// The most bytes of key and value together in a truncated dead letter: well below Kafka's default limit of 1 MB.
-    private static let largestTruncated = 256 * 1024
-
-    /// A dead letter of all of the record or, if that is too large, the beginnings of key and value without headers. Only a record
-    /// that came compressed can be too large.
-    private func deadLetter(of record: CommandRecord, _ headers: [MessageHeader]) -> OutputRecord {
-        var letter = OutputRecord(topic: .deadLetters, partition: record.partition, key: record.key, value: record.value)
-        guard fallback.isTruncated else {
-            if !headers.isEmpty { letter.original = record.index }
-            return letter
-        }
-        let headerSize = headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
-        let size = headerSize + (record.key?.count ?? 0) + (record.value?.count ?? 0)
-        let half = fallback == .emptyDeadLetter ? 0 : Self.largestTruncated / 2
-        letter.key = record.key.map { UnsafeRawBufferPointer(rebasing: $0.prefix(half)) }
-        letter.value = record.value.map { UnsafeRawBufferPointer(rebasing: $0.prefix(half)) }
-        letter.headers = [MessageHeader(name: HeaderName.truncatedFrom, value: String(size))]
-        return letter
+    /// The size of a record that goes without some of its contents; nil if it goes whole. So does one that is no larger than what
+    /// others keep: a topic that refuses it is to blame.
+    private func sizeToCut(_ record: CommandRecord, _ headers: [MessageHeader]) -> Int? {
+        guard cut.contains(.contents) else { return nil }
+        let size = headers.size + (record.key?.count ?? 0) + (record.value?.count ?? 0)
+        return size > 2 * DeadLetterReason.mostKept ? size : nil
     }
 
     /// Writes a record that leaves the partition.
@@ -392,32 +387,34 @@ struct Transaction: ~Copyable {
 
 /// The commands of one transaction.
 struct Batch {
-    /// The records in order of reading, with consecutive records of one partition as one run.
+    /// Consecutive records of one partition, in order of reading. Each partition's first record comes before all others: so the log
+    /// can add all partitions to the transaction at once.
     let runs: [ArraySlice<CommandRecord>]
-    /// Each partition's first record.
-    private(set) var firsts: [ArraySlice<CommandRecord>] = []
-    let count: Int
+    /// The partitions, in the same order.
+    let partitions: [Int32]
 
     init(_ records: [CommandRecord] = []) {
-        var runs: [ArraySlice<CommandRecord>] = []
-        var rest = records[...]
-        while let partition = rest.first?.partition {
-            let run = rest.prefix { $0.partition == partition }
-            runs.append(run)
+        var (firsts, runs, rest) = ([ArraySlice<CommandRecord>](), [ArraySlice<CommandRecord>](), records[...])
+        while let first = rest.first {
+            var run = rest.prefix { $0.partition == first.partition }
             rest = rest[run.endIndex...]
+            if !firsts.contains(where: { $0.first?.partition == first.partition }) {
+                firsts.append(run.prefix(1))
+                run.removeFirst()
+            }
+            if !run.isEmpty { runs.append(run) }
         }
-        self.init(runs: runs)
+        self.init(runs: firsts + runs)
     }
 
     init(runs: [ArraySlice<CommandRecord>]) {
         self.runs = runs
-        count = runs.reduce(0) { $0 + $1.count }
-        for run in runs where !firsts.contains(where: { $0.first?.partition == run.first?.partition }) {
-            firsts.append(run.prefix(1))
+        partitions = runs.reduce(into: []) { found, run in
+            if let partition = run.first?.partition, !found.contains(partition) { found.append(partition) }
         }
     }
 
-    var partitions: [Int32] { firsts.compactMap { $0.first?.partition } }
+    var count: Int { runs.reduce(0) { $0 + $1.count } }
 
     /// When the first records of a partition's inputs were sent, at the earliest.
     func firstTime(in storePartition: Int32, of settings: WorkerSettings, readAt now: Timestamp) -> Timestamp? {
@@ -431,23 +428,11 @@ struct Batch {
 
 /// Records of the journal that are written once what left the partition is flushed.
 struct DeferredRecords {
-    private struct Record {
-        let partition: Int32
-        let key: Range<Int>?
-        let value: Range<Int>
-        let headers: [MessageHeader]
-        let timestamp: Timestamp?
-    }
-
-    private var records: [Record] = []
+    private var records: [(record: OutputRecord, key: Range<Int>?, value: Range<Int>?)] = []
     private var bytes: [UInt8] = []
 
     mutating func append(_ record: OutputRecord) {
-        records.append(
-            Record(
-                partition: record.partition, key: record.key.map { append($0) },
-                value: append(record.value ?? UnsafeRawBufferPointer(start: nil, count: 0)), headers: record.headers,
-                timestamp: record.timestamp))
+        records.append((record, record.key.map { append($0) }, record.value.map { append($0) }))
     }
 
     private mutating func append(_ source: UnsafeRawBufferPointer) -> Range<Int> {
@@ -459,38 +444,14 @@ struct DeferredRecords {
         // The standard library's withUnsafeBytes does not pass typed errors on.
         let result: Result<Void, LogError> = bytes.withUnsafeBytes { bytes in
             Result { () throws(LogError) in
-                for record in records {
-                    try log.produce(
-                        OutputRecord(
-                            topic: .results, partition: record.partition,
-                            key: record.key.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) },
-                            value: UnsafeRawBufferPointer(rebasing: bytes[record.value]), headers: record.headers,
-                            timestamp: record.timestamp))
+                for (deferred, key, value) in records {
+                    var record = deferred
+                    record.key = key.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) }
+                    record.value = value.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) }
+                    try log.produce(record)
                 }
             }
         }
         try result.get()
-    }
-}
-
-extension [MessageHeader] {
-    // Without bounds an answer could be too large for any broker. The standard has one header of each name, and asks for 512 bytes.
-    private static let mostTraceHeaders = 8
-    private static let mostTraceBytes = 16 * 1024
-    private static let longestTraceHeader = 8 * 1024
-
-    /// The trace headers, which an answer copies from its command.
-    fileprivate var ofTraces: [MessageHeader] {
-        guard !isEmpty else { return [] }
-        var taken: [MessageHeader] = []
-        var size = 0
-        for header in self where taken.count < Self.mostTraceHeaders {
-            guard header.name == HeaderName.traceparent || header.name == HeaderName.tracestate else { continue }
-            let count = header.value?.count ?? 0
-            guard count <= Self.longestTraceHeader, size + count <= Self.mostTraceBytes else { continue }
-            size += count
-            taken.append(header)
-        }
-        return taken
     }
 }

@@ -13,7 +13,7 @@ import JuiceMessages
 /// ```
 ///                         ┌─────────── readingBack ◀──────────┐ some repeats need older answers
 ///                         ▼                                   │
-/// starting ─▶ polling ─▶ beginning ─▶ processing ─▶ flushing ─▶ committing ─▶ polling (before processing: a trial's probing)
+/// starting ─▶ polling ─▶ beginning ─▶ processing ─▶ flushing ─▶ committing ─▶ polling
 ///               │ ▲                  └───────────────┬───────────────┘
 ///    assigned   ▼ │                                  ▼ failed
 ///            takingOver ◀────────────────────── startingOver ◀─ standingAside: brokers refuse this machine's time
@@ -39,21 +39,19 @@ package struct Worker<Log: KafkaPort> {
         case takingOver(Takeover)
         case checking(LogCheck)
         case beginning(Batch)
-        case probing(Batch)
         case processing(Batch)
         case flushing(DeferredRecords)
         case committing
         case readingBack(AnswerReadBack)
         case startingOver
         case standingAside(until: Timestamp)
-        case stopped
-        case failed(LogError)
+        case ended(Step)
 
         /// Whether a worker that is to stop may leave now. A batch that was begun is finished first.
         var allowsLeaving: Bool {
             switch self {
             case .starting, .polling, .takingOver, .checking, .readingBack, .standingAside: true
-            case .beginning, .probing, .processing, .flushing, .committing, .startingOver, .stopped, .failed: false
+            case .beginning, .processing, .flushing, .committing, .startingOver, .ended: false
             }
         }
     }
@@ -137,26 +135,17 @@ package struct Worker<Log: KafkaPort> {
             case .checking(let check) where check.isDone: finish(check)
             case .checking(let check): try check.step(on: log, partitions: partitions, context: context)
             // Its claim may have been deleted while it stood still, so that a successor had no id to fence.
-            case .beginning where timers.isCheckOverdue(at: log.uptime):
-                waiting = Batch()
-                takeOverAgain()
+            case .beginning where timers.isCheckOverdue(at: log.uptime): takeOverAgain()
             case .beginning(let batch):
                 try log.begin()
                 begunAt = log.uptime
-                began(batch)
-            case .probing(let batch):
-                if let suspect = failures.suspect { try log.produceProbe(to: suspect.topic, suspect.partition) }
-                try log.flush()
-                failures.probed()
+                failures.began(batch)
                 phase = .processing(batch)
             case .processing(let batch): try process(batch)
             case .flushing(let deferred):
                 try log.flush()
                 try deferred.write(to: log)
                 phase = .committing
-            case .committing where failures.suspect != nil:
-                try log.flush()
-                throw LogError(.startOver, "a record that was refused is taken now")
             case .committing:
                 // Until then, the log gives records the time of day. Those of a clock that jumped would tell a restore wrong times.
                 try log.flush()
@@ -173,8 +162,7 @@ package struct Worker<Log: KafkaPort> {
             case .standingAside:
                 try log.rejoin()
                 phase = .startingOver
-            case .stopped: step = .stopped
-            case .failed(let error): step = .failed(error)
+            case .ended(let end): step = end
             }
             failedCalls = 0
             return step
@@ -190,7 +178,7 @@ package struct Worker<Log: KafkaPort> {
         publish()
         log.leave(handsOver: true)
         onEvent(.left)
-        phase = .stopped
+        phase = .ended(.stopped)
         return .stopped
     }
 
@@ -209,22 +197,22 @@ package struct Worker<Log: KafkaPort> {
             // Such a call has usually waited already, and continues in the background.
             return .backOff(attempt: min(failedCalls, Self.longestRetryBackoff))
         case .startOver:
-            if case .time(let topic, let partition) = error.subject, !retriesWithTimeOfClock(topic, partition) {
-                return standAside(error)
-            }
+            if error.subject.isClock, !retriesWithTimeOfClock(error.subject) { return standAside(error) }
             onEvent(.startingOver(error))
             if let failure = countFailure(error) { onEvent(.partitionFailing(failure.partition, failure.fault)) }
             cachePartitions()
             (unclaimedIDs, waiting) = ([], Batch())
             if case .starting = phase {} else { phase = .startingOver }
             // A refused record needs no pause: halving the batch isolates it.
-            if case .record = error.subject { return .worked }
-            return .backOff(attempt: max(1, failures.count))
+            return switch error.subject {
+            case .record, .time: .worked
+            default: .backOff(attempt: max(1, failures.count))
+            }
         case .stop:
             onEvent(.failed(error))
             // It may be back in a moment, and whatever is wrong here should not go on to the next instance at once.
             log.leave(handsOver: false)
-            phase = .failed(error)
+            phase = .ended(.failed(error))
             return .failed(error)
         }
     }
@@ -233,8 +221,8 @@ package struct Worker<Log: KafkaPort> {
     private mutating func countFailure(_ error: LogError) -> PartitionFailure? {
         switch phase {
         case _ where error.subject == .connection: break
-        case _ where error.subject.isTime: return nil
-        case .probing, .processing, .flushing, .committing: return failures.failed(error, at: log.uptime)
+        case _ where error.subject.isClock: return nil
+        case .processing, .flushing, .committing: return failures.failed(error, at: log.uptime)
         case .takingOver(let takeover) where !takeover.claiming.isEmpty:
             return failures.claimsFailed(takeover.claiming, error, at: log.uptime)
         default: break
@@ -244,8 +232,8 @@ package struct Worker<Log: KafkaPort> {
     }
 
     /// Whether a broker may have refused the journal's time. Then the next transaction has this machine's, which else is wrong.
-    private func retriesWithTimeOfClock(_ topic: Topic, _ partition: Int32) -> Bool {
-        guard topic == .results, let state = partitions[partition] else { return false }
+    private func retriesWithTimeOfClock(_ subject: LogError.Subject) -> Bool {
+        guard case .time(.results, let partition) = subject, let state = partitions[partition] else { return false }
         return !exchange(&state.applied.isTimeRefused, with: true)
     }
 
@@ -296,26 +284,15 @@ package struct Worker<Log: KafkaPort> {
 
     // MARK: - Transactions
 
-    private mutating func began(_ batch: Batch) {
-        // Once the log has refused a record, no command is written together with what is owed.
-        let next = failures.owesFirst ? Batch() : batch
-        if failures.owesFirst { waiting = batch }
-        failures.began(next)
-        phase = failures.suspect == nil ? .processing(next) : .probing(next)
-    }
-
     private mutating func process(_ batch: Batch) throws(LogError) {
         let now = log.now
         clockOffset = now - log.uptime
-        var transaction = Transaction(
-            on: log, context: context, at: now, fallback: failures.fallback, answersReadBack: answersReadBack)
+        var transaction = Transaction(on: log, context: context, at: now, cut: failures.cut, answersReadBack: answersReadBack)
         answersReadBack = 0
-        if failures.suspect == nil { try writeWhatIsDue(for: batch, at: now, &transaction) }
-        // The first record of every partition goes first, so that the log can add all partitions to the transaction at once. In
-        // its run the record is skipped, since it is already applied.
+        try writeWhatIsDue(for: batch, at: now, &transaction)
         var isWaiting: Set<Int32> = []
         var remaining: [ArraySlice<CommandRecord>] = []
-        for (index, records) in (batch.firsts + batch.runs).enumerated() {
+        for records in batch.runs {
             guard let partition = records.first?.partition, let state = state(of: partition) else { continue }
             var rest = records
             if !isWaiting.contains(state.partition) {
@@ -323,9 +300,9 @@ package struct Worker<Log: KafkaPort> {
             }
             guard !rest.isEmpty else { continue }
             isWaiting.insert(state.partition)
-            if index >= batch.firsts.count { remaining.append(rest) }
+            remaining.append(rest)
         }
-        if batch.count > 0 { waiting = Batch(runs: remaining) }
+        waiting = Batch(runs: remaining)
         summary = transaction.summary
         phase = transaction.deferred.map(Phase.flushing) ?? .committing
     }
@@ -339,9 +316,7 @@ package struct Worker<Log: KafkaPort> {
                 let firstUnread = batch.firstTime(in: state.partition, of: settings, readAt: now)
                 note = state.dueNote(at: now, log.uptime, settings, firstUnread: firstUnread)
             }
-            let writesStock = note != nil || batch.count == 0 || state.isStockDue(at: log.uptime)
-            if note != nil || writesStock && !state.applied.stores.unwritten.isEmpty { failures.writesOwed() }
-            if writesStock {
+            if note != nil || batch.count == 0 || state.isStockDue(at: log.uptime) {
                 try transaction.writeStock(of: state)
                 state.wroteStock(at: log.uptime)
             }
@@ -382,7 +357,7 @@ package struct Worker<Log: KafkaPort> {
 
     private mutating func finish(_ readBack: AnswerReadBack) throws(LogError) {
         answersReadBack += readBack.count
-        phase = .beginning(waiting)
+        phase = .beginning(exchange(&waiting, with: Batch()))
         guard !readBack.damages.isEmpty else { return }
         for (partition, damage) in readBack.damages {
             let fault = PartitionFault(
@@ -391,7 +366,7 @@ package struct Worker<Log: KafkaPort> {
             stop(partition, fault, journalEnd: partitions[partition]?.seenResults ?? 0)
         }
         try log.start(at: partitions.flatMap(\.positions))
-        (waiting, phase) = (Batch(), .polling)
+        phase = .polling
     }
 
     // MARK: - Polling
@@ -416,9 +391,7 @@ package struct Worker<Log: KafkaPort> {
             if let stray = firstStray(in: records) {
                 try stop(at: stray, "a record claims to be at offset \(stray.offset) again")
             } else if !records.isEmpty {
-                waiting = Batch(records)
-                // A trial cannot wait for answers.
-                phase = failures.isSuspected(waiting) ? .readingBack(readBack()) : .beginning(waiting)
+                phase = .beginning(Batch(records))
             } else if hasWork(at: log.uptime) {
                 // There is time to write the stock that changed, and notes before the last ones expire.
                 phase = .beginning(Batch())
@@ -457,8 +430,7 @@ package struct Worker<Log: KafkaPort> {
 
     private func hasWork(at now: Timestamp) -> Bool {
         timers.isQuiet(at: now)
-            && (failures.owesFirst
-                || partitions.contains { $0.isNoteOld(at: now, settings.noteInterval) || !$0.applied.stores.unwritten.isEmpty })
+            && partitions.contains { $0.isNoteOld(at: now, settings.noteInterval) || !$0.applied.stores.unwritten.isEmpty }
     }
 
     private func isAnyPauseOver(_ assignment: InputAssignment, at now: Timestamp) -> Bool {
@@ -566,9 +538,7 @@ package struct Worker<Log: KafkaPort> {
         for partition in takeover.rewritten { onEvent(.stockRewritten(partition)) }
         timers.tookOver(at: now)
         failures.claimed(at: now)
-        let held = held
-        let restored = RestoredState(stores: held.stores, commands: held.commands, records: takeover.recordCount)
-        onEvent(.restored(partitions: partitions.map(\.partition), restored))
+        onEvent(.restored(partitions: partitions.map(\.partition), held, records: takeover.recordCount))
         phase = .polling
     }
 

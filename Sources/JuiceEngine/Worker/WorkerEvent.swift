@@ -8,8 +8,9 @@ package enum WorkerEvent: Sendable {
     case assigned([Int32])
     /// The group revoked its partitions.
     case revoked
-    /// It restored these partitions and reads their commands.
-    case restored(partitions: [Int32], RestoredState)
+    /// It restored these partitions from so many records of the changelogs, none if the states had been kept, and reads their
+    /// commands.
+    case restored(partitions: [Int32], HeldState, records: Int)
     /// A transaction is committed.
     case committed(TransactionSummary)
     /// A call failed and is made again, for the `attempt`th time in a row, counted from 1.
@@ -51,7 +52,7 @@ package struct PartitionFault: Error, Equatable {
         case stock
         /// A record of this topic, whose transactions fail.
         case record(InputTopic)
-        /// This topic, which refuses records of ordinary size or what is owed to it.
+        /// This topic, which refuses what is written to it.
         case topic(Topic)
         /// The partition of this topic, which has no leader.
         case leader(topic: String)
@@ -94,14 +95,6 @@ extension PartitionFault {
 /// A partition that cannot be read for now, and why.
 typealias PartitionFailure = (partition: Int32, fault: PartitionFault)
 
-/// The state of a worker after restoring.
-package struct RestoredState: Sendable, Equatable {
-    package let stores: Int
-    package let commands: Int
-    /// Records read from the changelogs; 0 if the state had been kept.
-    package let records: Int
-}
-
 /// What a worker holds in memory: the partitions that it reads, their stores that ever changed, and their commands whose repeats
 /// are known.
 package struct HeldState: Sendable {
@@ -133,7 +126,7 @@ package struct TransactionSummary: Sendable, Equatable {
     package var duplicates = 0
     /// Repeats, and cancels of orders that were made, whose first answers are lost.
     package var answersLost = 0
-    /// Records that name no command, or whose answer the log refused, by reason.
+    /// Records that name no command, by reason.
     package var deadLettersByReason: [DeadLetters] = []
     /// Commands forwarded to the partition that owns their store.
     package var forwarded = 0

@@ -9,7 +9,8 @@ import Testing
     private typealias Step = (worker: Int, event: WorkerEvent)
 
     private static let bothReady: [Step] = [(0, restored), (1, restored)]
-    private static let restored = WorkerEvent.restored(partitions: [0], RestoredState(stores: 1, commands: 1, records: 2))
+    private static let restored = WorkerEvent.restored(
+        partitions: [0], HeldState(partitions: 1, stores: 1, commands: 1), records: 2)
     private static let error = LogError(.retry, "a test")
 
     private static let cases: [(steps: [Step], changes: [Bool])] = [

@@ -137,14 +137,10 @@ import Testing
             $0["dead-letters 0@3"] = $0["orders 0@6"]?.with(headers: Story.reasons("badID", 0, 6))
             $0.add("results 0@9", Line.deadLetter(6, "badID"))
         },
-        Case("a command whose answer was refused") {
-            $0["dead-letters 0@3"] = $0["orders 0@6"]?.with(headers: Story.reasons("unanswerable", 0, 6))
-            $0.add("results 0@9", Line.deadLetter(6, "unanswerable"))
-        },
         Case("an answered command with a letter", "wrong: dead-letters 0@3: the journal does not say that orders 0@6") {
-            $0["dead-letters 0@3"] = $0["orders 0@6"]?.with(headers: Story.reasons("unanswerable", 0, 6))
+            $0["dead-letters 0@3"] = $0["orders 0@6"]?.with(headers: Story.reasons("notJSON", 0, 6))
         },
-        huge("cut", kept: 128 * 1024), huge("keeps nothing", kept: 0),
+        huge("cut", kept: 128 * 1024),
         huge("cut too short", kept: 64 * 1024, "missing: orders 0@31", "wrong: dead-letters 0@31"),
         Case("a dead letter that is sent in again") {
             let letter = $0["dead-letters 0@0"]
@@ -201,10 +197,13 @@ import Testing
                 "results 0@12", #","orderId":"o5","store":"m","offset":4"#,
                 #","duplicate":true,"orderId":"o5","store":"m","offset":9"#)
         },
-        Case("answered, and then a dead letter", "doubled: orders 0@9: it was forwarded from orders 1@0, and handled before") {
+        Case(
+            "answered, and then a dead letter", "doubled: orders 0@9: it was forwarded from orders 1@0, and handled before",
+            #"results 0@12: it makes orders 0@9 a dead letter, "badHeaders": order "o5""#
+        ) {
             $0["orders 0@9"] = $0["orders 0@4"]
-            $0.add("results 0@12", Line.deadLetter(9, "unanswerable"))
-            $0["dead-letters 0@9"] = $0["orders 0@9"].map { $0.with(headers: $0.headers + Story.reasons("unanswerable", 0, 9)) }
+            $0.add("results 0@12", Line.deadLetter(9, "badHeaders"))
+            $0["dead-letters 0@9"] = $0["orders 0@9"].map { $0.with(headers: Story.reasons("badHeaders", 0, 9)) }
         },
         Case("taken for a copy", #"missing: orders 0@4: order "o5""#, #"it has "forwarded""#, "results 0@6") {
             $0.add("results 0@5", Line.note("copy", 4))
@@ -221,7 +220,7 @@ import Testing
         Case("headers refused") {
             let large = MessageHeader(name: "large", value: Array(repeating: 0, count: 300_000))
             $0["orders 1@0"] = $0["orders 1@0"]?.with(headers: [large] + ($0["orders 1@0"]?.headers ?? []))
-            let traces = $0["orders 1@0"]?.traces ?? []
+            let traces = $0["orders 1@0"]?.headers.ofTraces ?? []
             $0["orders 0@4"] = $0["orders 0@4"]?.with(headers: traces + [Story.forwarded(from: "1/0")]).with(timestamp: 1_003)
         },
         Case("another time counts than the command's") {

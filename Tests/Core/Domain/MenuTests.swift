@@ -73,6 +73,10 @@ import Testing
             ("fruits[2].id: the id \"kiwi\" is taken", [fruit("kiwi"), fruit("mango"), fruit("kiwi")], nil),
             ("fruits[0].initialStock: must be from 0 to 1000000000", [fruit("kiwi", initialStock: -1)], nil),
             ("fruits[0].initialStock: must be from 0 to 1000000000", [fruit("kiwi", initialStock: 1_000_000_001)], nil),
+            (
+                "fruits: must be fewer, or have shorter ids and names: an answer could be longer than 512 KiB",
+                (1_000..<2_800).map { fruit(String(repeating: "x", count: 110) + "\($0)") }, nil
+            ),
             ("juices[1].id: the id \"kiwi\" is taken", nil, [juice("kiwi", [("kiwi", 3)]), juice("kiwi", [("mango", 3)])]),
             ("juices[0].id: must not be empty", nil, [juice("", [("kiwi", 3)])]),
             ("juices[0].id: must not be longer than 128 bytes", nil, [juice(tooLong, [("kiwi", 3)])]),

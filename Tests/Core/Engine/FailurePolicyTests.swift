@@ -7,9 +7,7 @@ import Testing
 @Suite struct FailurePolicyTests {
     private let error = LogError(.startOver, "a test")
 
-    private func refusal(by topic: Topic = .results, partition: Int32 = 0) -> LogError {
-        LogError(.startOver, "too large", subject: .record(topic, partition: partition))
-    }
+    private func refusal(by topic: Topic) -> LogError { LogError(.startOver, "refused", subject: .record(topic, partition: 0)) }
 
     private func batch(_ count: Int, partition: Int32 = 0) -> Batch {
         Batch(
@@ -62,84 +60,96 @@ import Testing
         #expect(failures.count == 1)
     }
 
-    /// Makes the transaction of a record fail, and then its trial, in which the topic takes the probe.
-    private func refuse(_ failures: inout FailurePolicy, by topic: Topic) {
-        for isTrial in [false, true] {
-            failures.began(batch(1))
-            #expect((failures.suspect?.topic == topic) == isTrial)
-            if isTrial { failures.probed() }
-            let failure = failures.failed(refusal(by: topic), at: 0)
-            #expect(failure == nil)
-        }
-        failures.began(batch(1))
-        #expect(failures.suspect == nil)
+    /// Lets a batch of this many records of partition 6 fail.
+    private func refuse(
+        _ failures: inout FailurePolicy, _ subject: LogError.Subject, count: Int = 1
+    ) -> PartitionFailure? {
+        failures.began(batch(count, partition: 6))
+        return failures.failed(LogError(.startOver, "refused", subject: subject), at: 0)
     }
 
-    @Test(arguments: [
-        ([Topic.results, .results, .deadLetters, .deadLetters], [Fallback.withoutHeaders, .deadLetter]),
-        ([.orders, .orders, .deadLetters, .deadLetters], [.withoutHeaders, .deadLetter]),
-        ([.deadLetters, .deadLetters], []),
-    ]) func lessIsWrittenForARecordThatATopicRefusesWhileItTakesOthers(topics: [Topic], first: [Fallback]) {
-        var failures = FailurePolicy(maxBatch: 1)
-        let fallbacks = topics.map { topic in
-            refuse(&failures, by: topic)
-            return failures.fallback
-        }
-        #expect(fallbacks == first + [.truncatedDeadLetter, .emptyDeadLetter])
-        failures.began(batch(1, partition: 1))
-        #expect(failures.fallback == .none)
-        failures.began(batch(2))
-        #expect(failures.fallback == .none)
-    }
-
-    @Test func aTopicThatRefusesTheProbePausesThePartitionAndEndsTheFallback() {
+    /// Stores live in 4 partitions, so that a record of partition 6 belongs to 2.
+    @Test(arguments: [Topic.orders, .restocks, .deadLetters])
+    func whatLeavesItsPartitionIsCutOnceBeforeThatIsPaused(topic: Topic) {
         var failures = FailurePolicy(maxBatch: 1, partitionCount: 4)
-        refuse(&failures, by: .results)
-        #expect(failures.fallback == .withoutHeaders)
-        // Added partitions belong to those that stores live in.
-        failures.began(batch(1, partition: 6))
-        #expect(failures.failed(refusal(), at: 0) == nil)
-        failures.began(batch(1, partition: 6))
-        let failure = failures.failed(refusal(), at: 0)
-        #expect(failure?.partition == 2 && failure?.fault == PartitionFault(.topic(.results), "too large"))
-        #expect(failures.isPaused(2, at: 4_999) && !failures.isPaused(2, at: 5_000))
-        failures.began(batch(1, partition: 6))
-        #expect(failures.fallback == .none && failures.suspect == nil)
-        let working = failures.committed(after: 1)
-        #expect(working == [2])
+        for pause in [5_000, 10_000] as [Timestamp] {
+            #expect(refuse(&failures, .record(topic, partition: 1)) == nil)
+            failures.began(batch(1, partition: 1))
+            #expect(failures.cut == [])
+            failures.began(batch(2, partition: 6))
+            #expect(failures.cut == [])
+            failures.began(batch(1, partition: 6))
+            #expect(failures.cut == .contents)
+            let failure = refuse(&failures, .record(topic, partition: 1))
+            #expect(failure?.partition == 2 && failure?.fault == PartitionFault(.topic(topic), "refused"))
+            #expect(failures.isPaused(2, at: pause - 1) && !failures.isPaused(2, at: pause))
+            failures.began(batch(1, partition: 6))
+            #expect(failures.cut == [])
+        }
+        #expect(failures.committed(after: 1) == [2])
     }
 
-    @Test func aFallbackEndsAfterAnyOtherFailure() {
+    @Test func aRecordIsCutByWhatItsTopicRefuses() {
+        var failures = FailurePolicy(maxBatch: 1, partitionCount: 4)
+        #expect(refuse(&failures, .time(.orders, partition: 1)) == nil)
+        #expect(failures.cut == .time)
+        #expect(refuse(&failures, .record(.orders, partition: 1)) == nil)
+        #expect(failures.cut == [.time, .contents])
+        #expect(refuse(&failures, .time(.orders, partition: 1))?.partition == 2)
+        #expect(failures.cut == [])
+    }
+
+    @Test func twoPartitionsWithRefusedRecordsDoNotKeepEachOtherFromBeingCut() {
+        var failures = FailurePolicy(maxBatch: 1)
+        for partition in [0, 1] as [Int32] {
+            failures.began(batch(1, partition: partition))
+            #expect(failures.failed(refusal(by: .deadLetters), at: 0) == nil)
+        }
+        for partition in [0, 1] as [Int32] {
+            failures.began(batch(1, partition: partition))
+            #expect(failures.cut == .contents)
+            #expect(failures.committed(after: 1) == [])
+        }
+    }
+
+    @Test func recordsAreTriedWholeAgainAfterAnyOtherFailure() {
         let ends: [(inout FailurePolicy) -> Void] = [
             { _ = $0.failed(self.error, at: 0) }, { $0.failedElsewhere() }, { _ = $0.claimsFailed([0, 1], self.error, at: 0) },
-            { _ = $0.committed(after: 1) },
+            { _ = $0.committed(after: 1) }, { $0.forgetPartitions() },
         ]
         for end in ends {
             var failures = FailurePolicy(maxBatch: 1)
-            refuse(&failures, by: .results)
-            #expect(failures.fallback == .withoutHeaders)
+            #expect(refuse(&failures, .record(.deadLetters, partition: 0)) == nil)
+            #expect(failures.cut == .contents)
             end(&failures)
-            failures.began(batch(1))
-            #expect(failures.fallback == .none)
+            failures.began(batch(1, partition: 6))
+            #expect(failures.cut == [])
         }
     }
 
-    /// What is owed precedes the batch's answers in their transaction, so it is not known yet what was refused.
-    @Test func whatIsOwedIsWrittenAloneBeforeACommandIsSuspected() {
-        var failures = FailurePolicy(maxBatch: 1)
-        failures.began(batch(1))
-        failures.writesOwed()
-        #expect(failures.failed(refusal(by: .stock), at: 0) == nil)
-        #expect(failures.owesFirst && !failures.isSuspected(batch(1)))
+    /// A batch of records may be too large where a single one is not.
+    @Test func anAnswerThatIsRefusedAlonePausesItsPartition() {
+        var failures = FailurePolicy(maxBatch: 4, partitionCount: 4)
+        #expect(refuse(&failures, .record(.results, partition: 2), count: 4) == nil)
+        #expect(failures.batchLimit == 2)
+        let failure = refuse(&failures, .record(.results, partition: 2))
+        #expect(failure?.partition == 2 && failure?.fault.kind == .topic(.results))
         failures.began(batch(0))
-        let fault = failures.failed(refusal(by: .stock, partition: 3), at: 0)
-        #expect(fault?.partition == 3 && fault?.fault.kind == .topic(.stock))
+        #expect(failures.wroteOwed(of: [2]) == [], "that proves nothing")
         failures.claimed(at: 5_000)
-        #expect(failures.owesFirst)
+        #expect(failures.batchLimit == 1)
+    }
+
+    /// Stock is not written for the commands of its transaction, which may be of other partitions.
+    @Test(arguments: [(0, Topic.stock), (0, .results), (1, .stock), (4, .stock)])
+    func whatIsOwedPausesItsOwnPartitionAtOnce(count: Int, topic: Topic) {
+        var failures = FailurePolicy(maxBatch: 4, partitionCount: 4)
+        let failure = refuse(&failures, .record(topic, partition: 3), count: count)
+        #expect(failure?.partition == 3 && failure?.fault.kind == .topic(topic))
+        #expect(failures.isPaused(3, at: 4_999) && failures.batchLimit == 4)
         failures.began(batch(0))
-        let working = failures.wroteOwed(of: [3, 4])
-        #expect(working == [3])
-        #expect(!failures.owesFirst && !failures.isFailing(3))
+        #expect(failures.wroteOwed(of: [3, 2]) == [3])
+        #expect(!failures.isFailing(3))
     }
 
     @Test func aPartitionWhoseSingleRecordsFailIsPausedLongerEachTime() throws {
@@ -172,8 +182,7 @@ import Testing
             while failures.isPaused(3, at: now) { now += 1 }
             looks.append(now)
         }
-        #expect(looks.prefix(7) == [1_000, 2_000, 3_000, 4_000, 5_000, 6_250, 7_812])
-        #expect(zip(looks, looks.dropFirst()).allSatisfy { $1 - $0 <= max(1_000, min($0 / 4, 20_000)) })
+        #expect(looks.prefix(7) == [1_000, 3_000, 7_000, 15_000, 31_000, 47_000, 63_000])
         let isRestored = failures.tookOver(3)
         #expect(isRestored && !failures.isFailing(3))
     }

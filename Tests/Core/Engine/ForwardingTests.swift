@@ -43,17 +43,33 @@ import Testing
 
     /// The copy is a little larger than the original, which may already have the largest size that the topic accepts.
     @Test func aCommandWithTooLargeHeadersIsForwardedWithoutThem() throws {
-        harness.refuse { $0.size > 100_000 }
-        let receipt = MessageHeader(name: "x-receipt", value: String(repeating: "x", count: 100_000))
+        harness.refuse { $0.size > 300_000 }
+        let receipt = MessageHeader(name: "x-receipt", value: String(repeating: "x", count: 300_000))
+        let sent = cluster.now - 1_000
         cluster.send(
             .orders, key: store, Self.value, headers: [MessageHeader(name: "traceparent", value: "00-1"), receipt],
-            timestamp: cluster.now - 1_000)
+            timestamp: sent)
         harness.run()
         #expect(cluster.answers(partition: 1) == ["juiceMade a"])
         let copy = try #require(cluster.records(.orders, partition: 1).first)
         #expect(copy.headers.map(\.name) == ["traceparent", "juice.forwarded.from"])
-        // It goes without a timestamp too, since that may be what the topic refused.
-        #expect(copy.timestamp > cluster.now - 1_000)
+        #expect(copy.timestamp == sent)
+    }
+
+    /// As where the service may not read the topic's settings.
+    @Test func aCommandWhoseTimeIsRefusedIsForwardedWithAnother() throws {
+        let now = cluster.now
+        harness.log.refusal = {
+            $0.timestamp ?? now < now - 60_000
+                ? LogError(.startOver, "too old", subject: .time($0.topic, partition: $0.partition)) : nil
+        }
+        let till = MessageHeader(name: "x-till", value: "7")
+        cluster.send(.orders, key: store, Self.value, headers: [till], timestamp: now - 120_000)
+        harness.run()
+        #expect(cluster.answers(partition: 1) == ["juiceMade a"])
+        let copy = try #require(cluster.records(.orders, partition: 1).first)
+        #expect(copy.headers.first == till && copy.timestamp >= now)
+        #expect(!harness.hasFailing)
     }
 
     /// Its owner, and its dead letter's reader, must be able to read the copy.

@@ -38,7 +38,9 @@ final class Harness {
     /// Why partitions stopped.
     var faults: [PartitionFault] { events.compactMap { if case .partitionStopped(_, let fault) = $0 { fault } else { nil } } }
     var fault: PartitionFault? { faults.first }
-    var restored: [RestoredState] { events.compactMap { if case .restored(_, let state) = $0 { state } else { nil } } }
+    var restored: [(stores: Int, records: Int)] {
+        events.compactMap { if case .restored(_, let state, let records) = $0 { (state.stores, records) } else { nil } }
+    }
     var hasStartedOver: Bool { events.contains { if case .startingOver = $0 { true } else { false } } }
     var hasFailing: Bool { events.contains { if case .partitionFailing = $0 { true } else { false } } }
     var hasRecovered: Bool { events.contains { if case .partitionRecovered = $0 { true } else { false } } }

@@ -107,7 +107,6 @@ import Testing
                 "badID: the id must be given once, as a string of 1 to 128 bytes",
                 "badStore: the key must be a store's id, 1 to 128 bytes of UTF-8",
                 "misplaced: the record was forwarded before and still is not in the partition of its store",
-                "unanswerable: the broker refused what the command is answered with, or the command itself where it was to be forwarded",
                 "badHeaders: the record has too many headers, or they cannot be read; this copy has none of them",
             ])
     }
