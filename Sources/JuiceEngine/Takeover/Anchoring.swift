@@ -1,6 +1,6 @@
 import JuiceMessages
 
-/// Moves the position of an input, for an operator: takes the partition over like a worker, and writes an anchor into its journal.
+/// Moves positions of a partition's inputs, for an operator: takes the partition over like a worker, and writes an anchor into its journal.
 /// A running worker finds itself fenced, takes the partition over again, and goes on from the anchor.
 ///
 /// An anchor is an accounting point: its transaction ends with a position note that begins the account with what is there.
@@ -13,6 +13,7 @@ package struct Anchoring<Log: KafkaPort> {
     /// The offset of the claim under which the note was first written. The note may be committed although that call failed.
     private var attempt: Offset?
     private var takeover: Takeover?
+    private var copies: CopiedInputs?
 
     /// - Parameters:
     ///   - log: of a process that is no member of the group.
@@ -34,7 +35,26 @@ package struct Anchoring<Log: KafkaPort> {
         let (target, _) = try restore(isInspection: true)
         defer { takeover = nil }
         guard let accepted = takeover?.accepted else { throw unavailable }
+        copies = accepted.copies
         return InspectedPartition(target, menu: context.settings.menuDigest, fault: accepted.fault)
+    }
+
+    /// Adds the next record of a copied input.
+    package mutating func add(_ record: CommandRecord) { copies?.add(record, by: context.commandReaders.0) }
+
+    /// Where an input may go on, once its copy was added; nil if the journal does not say what was handled last.
+    ///
+    /// - Parameters:
+    ///   - next: its next offset, by the journal.
+    ///   - log: the offsets of the copy.
+    package func places(of input: InputPartition, after next: Offset?, in log: Range<Offset>) -> [Offset]? {
+        copies?.places(of: input, after: next, in: log)
+    }
+
+    /// From when on an input may be read again by time, in a copy that lacks its last record: no command before it was unread, and
+    /// those from then on are still known as repeats. Nil if the journal does not say.
+    package func times(of input: InputPartition) -> ClosedRange<Timestamp>? {
+        copies?.sentAt[input].map { $0 - context.settings.window.age...$0 }
     }
 
     /// How long a transaction of the service may stay open, in milliseconds, and some more.
@@ -60,28 +80,30 @@ package struct Anchoring<Log: KafkaPort> {
         takeover = nil
     }
 
-    /// Takes the partition over and writes the note, after ``inspect()``. Throws as that does.
+    /// Takes the partition over and writes the notes, after ``inspect()``. Throws as that does.
     ///
     /// - Parameters:
-    ///   - copied: what the offset was in the cluster that the topics were copied from; nil if they were not.
+    ///   - moves: where inputs go on, at least one, and what these offsets were in the cluster that the topics were copied from.
     ///   - missing: how many records and changes journal and stock may lack: exactly as many as they do.
     package mutating func write(
-        _ position: InputPosition, by author: String, reason: String?, copied: Offset? = nil, accepting missing: Int64
+        _ moves: [(to: InputPosition, copied: Offset?)], by author: String, reason: String?, accepting missing: Int64
     ) throws(LogError) {
-        func note(_ position: InputPosition) -> JournalNote {
+        func note(_ position: InputPosition, copied: Offset?) -> JournalNote {
             let number = position.partition == partition ? nil : position.partition
             let place = InputPlace(topic: position.topic, partition: number, offset: position.offset)
             return .anchored(place, by: author, reason: reason, copied: copied)
         }
         let (target, state) = try restore(isInspection: false)
         let claim = target.claim
-        // The first note can no longer be written. A second one would undo what was handled since.
-        if let attempt, let claim, try journal(from: attempt, to: claim, has: note(position)) { return }
-        guard let (account, fault) = takeover?.accepted else { throw unavailable }
+        var notes = moves.map(note)
+        // The first notes can no longer be written. A second time they would undo what was handled since.
+        if let attempt, let claim, let first = notes.first, try journal(from: attempt, to: claim, has: first) { return }
+        guard let (account, fault, _) = takeover?.accepted else { throw unavailable }
         if let fault, fault.missing > 0, fault.missing != missing {
             throw LogError(.stop, "\(fault.reason). To accept that, add --accept \(fault.missing)")
         }
-        let notes = ([position] + Self.others(than: position.input, at: state.positions, after: fault)).map(note)
+        let others = Self.others(than: moves.map(\.to.input), at: state.positions, after: fault)
+        notes += others.map { note($0, copied: nil) }
         attempt = attempt ?? claim
         // The account that follows says that the stock has all changes. Before the anchor, more of it is written than one
         // transaction should have.
@@ -100,10 +122,10 @@ package struct Anchoring<Log: KafkaPort> {
     /// Where the partition's other inputs go on with an anchor that accepts a journal's lost end. The owner reads on at once, and
     /// would carry out again what it had answered: the group knows how far that was.
     package static func others(
-        than input: InputPartition, at positions: [InputPosition], after fault: PartitionFault?
+        than inputs: [InputPartition], at positions: [InputPosition], after fault: PartitionFault?
     ) -> [InputPosition] {
-        positions.compactMap { position in
-            fault?.anchors.first { $0.input == position.input && $0.offset > position.offset && $0.input != input }
+        positions.filter { !inputs.contains($0.input) }.compactMap { position in
+            fault?.anchors.first { $0.input == position.input && $0.offset > position.offset }
         }
     }
 
