@@ -22,8 +22,6 @@ package final class PositionAnchor {
 
     /// What a move means.
     package struct Move: Equatable {
-        /// The input in the cluster.
-        package let place: TopicPartition
         /// The next offset by the journal, which in a copy is that of the other cluster; nil if it does not say.
         package let from: Offset?
         /// The next offset from now on.
@@ -122,7 +120,7 @@ package final class PositionAnchor {
                 throw .badConfiguration(
                     "\(place) holds offsets \(log.lowerBound) to \(log.upperBound - 1), so it cannot be read from \(target)")
             }
-            moves.append(Move(place: place, from: next, to: InputPosition(input, target), log: log))
+            moves.append(Move(from: next, to: InputPosition(input, target), log: log))
         }
         var fault = known.fault.flatMap { $0.missing > 0 ? $0 : nil }
         let others = Anchoring<LibrdkafkaPort>.others(than: inputs, at: known.positions, after: fault)
@@ -146,11 +144,12 @@ package final class PositionAnchor {
         of input: InputPartition, _ log: Range<Offset>, after next: Offset?, orSince time: Timestamp? = nil
     ) throws(ServiceError) -> Offset {
         let place = configuration.topics[input]
+        var copies = anchoring.copies
         do throws(KafkaError) {
             // In parts, each within the timeout.
             for start in stride(from: log.lowerBound, to: log.upperBound, by: 100_000) {
                 try reader.read([place: start..<min(start + 100_000, log.upperBound)], timeout: timeout) { _, record in
-                    anchoring.add(
+                    copies?.add(
                         CommandRecord(
                             topic: input.topic, partition: input.partition, offset: record.offset, timestamp: nil,
                             key: record.key, value: record.value, index: 0))
@@ -159,7 +158,7 @@ package final class PositionAnchor {
             }
         } catch { throw .failed(error.description) }
         let byHand = "add --topic, --partition and --offset"
-        guard let places = anchoring.places(of: input, after: next, in: log) else {
+        guard let copies, let places = copies.places(of: input, after: next, in: log) else {
             throw .badConfiguration("the results do not say which record of \(place) was handled last: \(byHand)")
         }
         guard places.isEmpty else {
@@ -167,7 +166,7 @@ package final class PositionAnchor {
             let offsets = places.map { "\($0)" }.joined(separator: ", ")
             throw .badConfiguration("\(place) has the last handled records before each of the offsets \(offsets): \(byHand)")
         }
-        let times = anchoring.times(of: input)
+        let times = copies.times(of: input)
         if let time, times?.contains(time) ?? false { return try offset(since: time, of: place, log) }
         let remedy = times.map { "add --after-time \(Self.text($0.upperBound)), or up to an hour before that" } ?? byHand
         throw .badConfiguration("\(place) lacks the last records that were handled: see that all is copied, or \(remedy)")

@@ -1,7 +1,7 @@
 import JuiceMessages
 
-/// Moves positions of a partition's inputs, for an operator: takes the partition over like a worker, and writes an anchor into its journal.
-/// A running worker finds itself fenced, takes the partition over again, and goes on from the anchor.
+/// Moves positions of a partition's inputs, for an operator: takes the partition over like a worker, and writes anchors into its
+/// journal. A running worker finds itself fenced, takes the partition over again, and goes on from the anchors.
 ///
 /// An anchor is an accounting point: its transaction ends with a position note that begins the account with what is there.
 package struct Anchoring<Log: KafkaPort> {
@@ -13,7 +13,8 @@ package struct Anchoring<Log: KafkaPort> {
     /// The offset of the claim under which the note was first written. The note may be committed although that call failed.
     private var attempt: Offset?
     private var takeover: Takeover?
-    private var copies: CopiedInputs?
+    /// What to look for in copied inputs, after ``inspect()``; nil if the topics were not copied.
+    package private(set) var copies: CopiedInputs?
 
     /// - Parameters:
     ///   - log: of a process that is no member of the group.
@@ -37,24 +38,6 @@ package struct Anchoring<Log: KafkaPort> {
         guard let accepted = takeover?.accepted else { throw unavailable }
         copies = accepted.copies
         return InspectedPartition(target, menu: context.settings.menuDigest, fault: accepted.fault)
-    }
-
-    /// Adds the next record of a copied input.
-    package mutating func add(_ record: CommandRecord) { copies?.add(record, by: context.commandReaders.0) }
-
-    /// Where an input may go on, once its copy was added; nil if the journal does not say what was handled last.
-    ///
-    /// - Parameters:
-    ///   - next: its next offset, by the journal.
-    ///   - log: the offsets of the copy.
-    package func places(of input: InputPartition, after next: Offset?, in log: Range<Offset>) -> [Offset]? {
-        copies?.places(of: input, after: next, in: log)
-    }
-
-    /// From when on an input may be read again by time, in a copy that lacks its last record: no command before it was unread, and
-    /// those from then on are still known as repeats. Nil if the journal does not say.
-    package func times(of input: InputPartition) -> ClosedRange<Timestamp>? {
-        copies?.sentAt[input].map { $0 - context.settings.window.age...$0 }
     }
 
     /// How long a transaction of the service may stay open, in milliseconds, and some more.

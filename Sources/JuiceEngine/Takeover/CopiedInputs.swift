@@ -4,12 +4,12 @@ import JuiceMessages
 ///
 /// A copy has the same records in the same order, at other offsets: it lacks transaction markers and what had expired. The last
 /// record may be a repeat, so the few that were handled before it must precede it in the copy, too.
-struct CopiedInputs {
-    let storePartition: Int32
-    /// How much later than a command its journal record may be without naming the command's time, in milliseconds.
-    let delay: Timestamp
+package struct CopiedInputs {
+    private let storePartition: Int32
+    private let window: DuplicateWindow
+    private let reader: CommandReader
     /// No later than when the last record was sent.
-    private(set) var sentAt: [InputPartition: Timestamp] = [:]
+    private var sentAt: [InputPartition: Timestamp] = [:]
     /// The last records that were handled, by the journal.
     private var handled: [InputPartition: [HandledRecord]] = [:]
     /// Whether the journal is there from its first claim on; nil if it is empty.
@@ -21,7 +21,9 @@ struct CopiedInputs {
     /// How many records are compared.
     private static let compared = 32
 
-    init(storePartition: Int32, delay: Timestamp) { (self.storePartition, self.delay) = (storePartition, delay) }
+    init(storePartition: Int32, window: DuplicateWindow, reader: CommandReader) {
+        (self.storePartition, self.window, self.reader) = (storePartition, window, reader)
+    }
 
     /// Adds the next record of the journal.
     mutating func add(_ record: JournalRecord) {
@@ -40,7 +42,7 @@ struct CopiedInputs {
         default:
             // A copier may have written it twice.
             guard let place = record.handled, place.offset > handled[place.input]?.last?.offset ?? -1 else { return }
-            sentAt[place.input] = record.sent ?? record.timestamp.map { $0 - delay }
+            sentAt[place.input] = record.sent ?? record.timestamp.map { $0 - window.delay }
             // A type of a newer service does not say what the record was.
             guard let digest = record.digest else { return handled[place.input] = [] }
             handled[place.input] =
@@ -49,7 +51,7 @@ struct CopiedInputs {
     }
 
     /// Adds the next record of a copy.
-    mutating func add(_ record: CommandRecord, by reader: CommandReader) {
+    package mutating func add(_ record: CommandRecord) {
         let latest = Array((copied[record.input] ?? []).suffix(Self.compared - 1)) + [reader.digests(of: record)]
         copied[record.input] = latest
         guard let handled = handled[record.input], !handled.isEmpty else { return }
@@ -62,9 +64,13 @@ struct CopiedInputs {
     /// - Parameters:
     ///   - next: its next offset, by the journal.
     ///   - log: the offsets of the copy.
-    func places(of input: InputPartition, after next: Offset?, in log: Range<Offset>) -> [Offset]? {
+    package func places(of input: InputPartition, after next: Offset?, in log: Range<Offset>) -> [Offset]? {
         // None of its records was handled.
         if next == 0 || next == nil && isWhole == true { return [log.lowerBound] }
         return handled[input]?.last.flatMap { $0.offset + 1 == next ? places[input] ?? [] : nil }
     }
+
+    /// From when on an input may be read again by time, in a copy that lacks its last record: no command before it was unread, and
+    /// those from then on are still known as repeats. Nil if the journal does not say.
+    package func times(of input: InputPartition) -> ClosedRange<Timestamp>? { sentAt[input].map { $0 - window.age...$0 } }
 }

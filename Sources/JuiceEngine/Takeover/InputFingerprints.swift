@@ -53,19 +53,14 @@ struct InputFingerprints {
 
     /// Keeps the last entry of each input, and of those before it fewer the older they are.
     mutating func thin() {
-        entries = inputs.sorted().flatMap { input in
-            let all = entries.filter { $0.input == input }
-            var thinned: [Entry] = []
-            var distance: Offset = 0
-            for entry in all.reversed() {
-                let age = (all.last?.offset ?? 0) - entry.offset
-                guard age < Self.longest else { break }
-                guard age >= distance else { continue }
-                thinned.append(entry)
-                distance = max(1, 2 * age)
-            }
-            return thinned.reversed()
-        }
+        var kept: [InputPartition: (last: Offset, distance: Offset)] = [:]
+        entries = entries.reversed().filter { entry in
+            let (last, distance) = kept[entry.input] ?? (entry.offset, 0)
+            let age = last - entry.offset
+            guard age >= distance, age < Self.longest else { return false }
+            kept[entry.input] = (last, max(1, 2 * age))
+            return true
+        }.reversed()
     }
 
     // MARK: - Comparing

@@ -56,7 +56,8 @@ struct PartitionRestore {
         (self.extents, self.assignment, self.groupOffsets, settings) = (extents, assignment, groupOffsets, context.settings)
         self.readsAll = readsAll
         if purpose == .anchor(isCopy: true) {
-            copies = CopiedInputs(storePartition: extents.partition, delay: context.settings.window.delay)
+            copies = CopiedInputs(
+                storePartition: extents.partition, window: context.settings.window, reader: context.commandReaders.0)
         }
         account = AccountCheck(extents.results, from: 0, needing: 0)
         initial = FruitStore(menu: context.settings.menu)
@@ -129,7 +130,6 @@ struct PartitionRestore {
         (hasRecords, isAnchored, isOfOtherMenu) = (false, false, false)
         (self.start, self.needed, self.lastNote, first, firstHandled) = (start, needed, lastNote, nil, nil)
         owners = JournalOwners()
-        copies = copies.map { CopiedInputs(storePartition: $0.storePartition, delay: $0.delay) }
         account = AccountCheck(extents.results, from: start, needing: needed)
     }
 

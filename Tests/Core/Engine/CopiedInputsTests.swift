@@ -66,7 +66,10 @@ import Testing
     /// Reads a journal, its positions included, and then a copy.
     private static func places(journal: String, input words: [Substring]) throws -> [Offset]? {
         let input = InputPartition(topic: .orders, partition: 0)
-        var (copies, positions) = (CopiedInputs(storePartition: 0, delay: 0), InputPositions(storePartition: 0))
+        var (copies, positions) = (
+            CopiedInputs(storePartition: 0, window: .standard, reader: CommandReader(menu: .standard, partitionCount: 1)),
+            InputPositions(storePartition: 0)
+        )
         let reader = JournalReader(menu: .standard)
         for word in journal.split(separator: " ") {
             try Array(value(word).utf8).withUnsafeBytes {
@@ -75,13 +78,11 @@ import Testing
                 positions.apply(record)
             }
         }
-        let commands = CommandReader(menu: .standard, partitionCount: 1)
         for (offset, word) in words.enumerated() where word != "." {
             Array(record(word).utf8).withUnsafeBytes { value in
                 copies.add(
                     CommandRecord(
-                        topic: .orders, partition: 0, offset: Offset(offset), timestamp: nil, key: nil, value: value, index: 0),
-                    by: commands)
+                        topic: .orders, partition: 0, offset: Offset(offset), timestamp: nil, key: nil, value: value, index: 0))
             }
         }
         return copies.places(of: input, after: positions[input], in: 0..<Offset(words.count))
