@@ -44,7 +44,7 @@ import Testing
         // Only what was handled last is still there.
         Case("a0 b1 c2 d3", "c d e f", 2), Case("a0 b1 c2 d3", "d e f g", 1),
         // A record of the journal was copied twice, or one of the input.
-        Case("a1 pa2 a1 b2 x3", "x a b x", 4), Case("a1 b2 x3", "x a b x", 1, 4), Case("a1 b2 x3", "a b b x"),
+        Case("a1 pa2 a1 b2 x3", "a b x", 3), Case("a1 b2 x3", "x a b x", 1, 4), Case("a1 b2 x3", "a b b x"),
         Case("a0 b1", "a b b", 2),
         // A dead letter is journaled from another, and from a command.
         Case("a0 x1 b2", "a x b c", 3), Case("x4 y5 x7", "x y y x y x z", 1, 6), Case("a0 x1", "a b"), Case("a0 x1", "a y"),
@@ -94,7 +94,7 @@ import Testing
 
     /// Only the last few records are kept of either.
     @Test func thePlaceIsFoundAmongMany() throws {
-        let ids = (0..<1000).map { "\(UnicodeScalar(UInt8(97 + $0 % 23)))" }
+        let ids = (0..<1000).map { "\(UnicodeScalar(UInt8(97 + $0 % 15)))" }
         let journal = ids.prefix(700).enumerated().map { "\($1)\($0)" }.joined(separator: " ")
         var input = ids.map { Substring($0) }
         #expect(try Self.places(journal: journal, input: input)?.contains(700) == true)
