@@ -225,7 +225,7 @@ final class SimulatedCluster {
                     if lost > 0 { tryAnchor(position, accepting: flaw == .anchorWithoutAccept ? lost : lost + 1) }
                     accepted = lost
                 }
-                return try anchoring.write(position, by: "operator", reason: nil, accepting: accepted ?? 0)
+                return try anchoring.write([(position, nil)], by: "operator", reason: nil, accepting: accepted ?? 0)
             } catch {
                 if error.remedy == .stop { throw error }
                 if error.remedy == .startOver { try? anchoring.startOver() }

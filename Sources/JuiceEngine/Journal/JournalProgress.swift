@@ -34,6 +34,18 @@ struct JournalProgress {
             last[place.input] = HandledRecord(offset: place.offset, digest: digest)
         }
     }
+
+    /// Moves on as a record says that was read.
+    mutating func restore(_ record: JournalRecord, isLatest: Bool = true) {
+        apply(record, isLatest: isLatest)
+        if record.handled != nil {
+            newest = record.timestamp ?? newest
+            handledAt = record.sent ?? record.timestamp
+            records += 1
+        } else if case .position(let note) = record.note {
+            records = note.account?.records ?? records
+        }
+    }
 }
 
 /// The next offset to read of each input partition that belongs to one partition that stores live in.

@@ -108,7 +108,9 @@ public typealias InputPosition = LogPosition<InputTopic>
 package typealias ChangelogPosition = LogPosition<ChangelogTopic>
 
 extension LogPosition where Source == InputTopic {
-    init(_ input: InputPartition, _ offset: Offset) { self.init(topic: input.topic, partition: input.partition, offset: offset) }
+    package init(_ input: InputPartition, _ offset: Offset) {
+        self.init(topic: input.topic, partition: input.partition, offset: offset)
+    }
 
     /// The partition.
     package var input: InputPartition { InputPartition(topic: topic, partition: partition) }

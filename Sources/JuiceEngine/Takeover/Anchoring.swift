@@ -1,7 +1,7 @@
 import JuiceMessages
 
-/// Moves the position of an input, for an operator: takes the partition over like a worker, and writes an anchor into its journal.
-/// A running worker finds itself fenced, takes the partition over again, and goes on from the anchor.
+/// Moves positions of a partition's inputs, for an operator: takes the partition over like a worker, and writes anchors into its
+/// journal. A running worker finds itself fenced, takes the partition over again, and goes on from the anchors.
 ///
 /// An anchor is an accounting point: its transaction ends with a position note that begins the account with what is there.
 package struct Anchoring<Log: KafkaPort> {
@@ -13,6 +13,8 @@ package struct Anchoring<Log: KafkaPort> {
     /// The offset of the claim under which the note was first written. The note may be committed although that call failed.
     private var attempt: Offset?
     private var takeover: Takeover?
+    /// What to look for in copied inputs, after ``inspect()``; nil if the topics were not copied.
+    package private(set) var copies: CopiedInputs?
 
     /// - Parameters:
     ///   - log: of a process that is no member of the group.
@@ -34,6 +36,7 @@ package struct Anchoring<Log: KafkaPort> {
         let (target, _) = try restore(isInspection: true)
         defer { takeover = nil }
         guard let accepted = takeover?.accepted else { throw unavailable }
+        copies = accepted.copies
         return InspectedPartition(target, menu: context.settings.menuDigest, fault: accepted.fault)
     }
 
@@ -60,28 +63,30 @@ package struct Anchoring<Log: KafkaPort> {
         takeover = nil
     }
 
-    /// Takes the partition over and writes the note, after ``inspect()``. Throws as that does.
+    /// Takes the partition over and writes the notes, after ``inspect()``. Throws as that does.
     ///
     /// - Parameters:
-    ///   - copied: what the offset was in the cluster that the topics were copied from; nil if they were not.
+    ///   - moves: where inputs go on, at least one, and what these offsets were in the cluster that the topics were copied from.
     ///   - missing: how many records and changes journal and stock may lack: exactly as many as they do.
     package mutating func write(
-        _ position: InputPosition, by author: String, reason: String?, copied: Offset? = nil, accepting missing: Int64
+        _ moves: [(to: InputPosition, copied: Offset?)], by author: String, reason: String?, accepting missing: Int64
     ) throws(LogError) {
-        func note(_ position: InputPosition) -> JournalNote {
+        func note(_ position: InputPosition, copied: Offset?) -> JournalNote {
             let number = position.partition == partition ? nil : position.partition
             let place = InputPlace(topic: position.topic, partition: number, offset: position.offset)
             return .anchored(place, by: author, reason: reason, copied: copied)
         }
         let (target, state) = try restore(isInspection: false)
         let claim = target.claim
-        // The first note can no longer be written. A second one would undo what was handled since.
-        if let attempt, let claim, try journal(from: attempt, to: claim, has: note(position)) { return }
-        guard let (account, fault) = takeover?.accepted else { throw unavailable }
+        var notes = moves.map(note)
+        // The first notes can no longer be written. A second time they would undo what was handled since.
+        if let attempt, let claim, let first = notes.first, try journal(from: attempt, to: claim, has: first) { return }
+        guard let (account, fault, _) = takeover?.accepted else { throw unavailable }
         if let fault, fault.missing > 0, fault.missing != missing {
             throw LogError(.stop, "\(fault.reason). To accept that, add --accept \(fault.missing)")
         }
-        let notes = ([position] + Self.others(than: position.input, at: state.positions, after: fault)).map(note)
+        let others = Self.others(than: moves.map(\.to.input), at: state.positions, after: fault)
+        notes += others.map { note($0, copied: nil) }
         attempt = attempt ?? claim
         // The account that follows says that the stock has all changes. Before the anchor, more of it is written than one
         // transaction should have.
@@ -100,10 +105,10 @@ package struct Anchoring<Log: KafkaPort> {
     /// Where the partition's other inputs go on with an anchor that accepts a journal's lost end. The owner reads on at once, and
     /// would carry out again what it had answered: the group knows how far that was.
     package static func others(
-        than input: InputPartition, at positions: [InputPosition], after fault: PartitionFault?
+        than inputs: [InputPartition], at positions: [InputPosition], after fault: PartitionFault?
     ) -> [InputPosition] {
-        positions.compactMap { position in
-            fault?.anchors.first { $0.input == position.input && $0.offset > position.offset && $0.input != input }
+        positions.filter { !inputs.contains($0.input) }.compactMap { position in
+            fault?.anchors.first { $0.input == position.input && $0.offset > position.offset }
         }
     }
 

@@ -24,13 +24,12 @@ struct InputFingerprints {
 
     /// More than come between two checks, unless a backlog is read. Beyond it, every second entry is dropped.
     private static let most = 65_536
-    /// How many of the latest records of each input are compared at each takeover, and how far back they may lie.
-    private static let pins = 32
+    /// How far back the records may lie that are compared at each takeover.
     private static let longest: Offset = 1_024
 
     @inline(__always)
     mutating func append(_ input: InputPartition, _ offset: Offset, _ content: Content) {
-        if entries.count >= Self.most { halve() }
+        if entries.count >= Self.most { entries = stride(from: 1, to: entries.count, by: 2).map { entries[$0] } }
         entries.append(Entry(input: input, offset: offset, content: content))
     }
 
@@ -44,14 +43,6 @@ struct InputFingerprints {
 
     private var inputs: Set<InputPartition> { Set(entries.lazy.map(\.input)) }
 
-    private mutating func halve() {
-        var index = 0
-        entries.removeAll { _ in
-            index += 1
-            return index.isMultiple(of: 2)
-        }
-    }
-
     /// Forgets what was handled in a transaction that failed.
     mutating func undo(to positions: InputPositions) {
         while let last = entries.last, last.offset >= positions[last.input] ?? .max { entries.removeLast() }
@@ -62,44 +53,38 @@ struct InputFingerprints {
 
     /// Keeps the last entry of each input, and of those before it fewer the older they are.
     mutating func thin() {
-        entries = inputs.sorted().flatMap { input in
-            let all = entries.filter { $0.input == input }
-            var thinned: [Entry] = []
-            var distance: Offset = 0
-            for entry in all.reversed() {
-                let age = (all.last?.offset ?? 0) - entry.offset
-                guard age < Self.longest else { break }
-                guard age >= distance else { continue }
-                thinned.append(entry)
-                distance = max(1, 2 * age)
-            }
-            return thinned.reversed()
-        }
+        var kept: [InputPartition: (last: Offset, distance: Offset)] = [:]
+        entries = entries.reversed().filter { entry in
+            let (last, distance) = kept[entry.input] ?? (entry.offset, 0)
+            let age = last - entry.offset
+            guard age >= distance, age < Self.longest else { return false }
+            kept[entry.input] = (last, max(1, 2 * age))
+            return true
+        }.reversed()
     }
 
     // MARK: - Comparing
 
     /// The latest records, as far as the logs reach back and still have their places, to compare at a takeover.
     func latest(in extents: PartitionExtents) -> InputFingerprints {
-        chosen(in: extents) { _, entries in
-            let latest = entries.suffix(Self.pins)
-            return latest.filter { entry in latest.last.map { $0.offset - entry.offset < Self.longest } ?? false }
-        }
+        var latest = within(extents)
+        latest.thin()
+        return latest
     }
 
     /// All records since the last check, of inputs whose log may have lost its end, and the oldest of the others. Whether the log
     /// still reaches as far, the takeover finds out.
     func sinceCheck(in extents: PartitionExtents) -> InputFingerprints {
-        chosen(in: extents) { input, entries in extents.withNewLeader.contains(input) ? entries : Array(entries.prefix(1)) }
+        var (evidence, known) = (within(extents), Set<InputPartition>())
+        evidence.entries.removeAll { !known.insert($0.input).inserted && !extents.withNewLeader.contains($0.input) }
+        return evidence
     }
 
-    private func chosen(in extents: PartitionExtents, _ choose: (InputPartition, [Entry]) -> [Entry]) -> InputFingerprints {
-        var evidence = InputFingerprints()
-        for (input, log) in extents.inputs.sorted(by: { $0.key < $1.key }) {
-            // A journal that is not as it was written may not be in order.
-            let all = entries.filter { $0.input == input && log.contains($0.offset) }.sorted { $0.offset < $1.offset }
-            evidence.entries += choose(input, all)
-        }
+    private func within(_ extents: PartitionExtents) -> InputFingerprints {
+        var evidence = self
+        evidence.entries.removeAll { !(extents.inputs[$0.input]?.contains($0.offset) ?? false) }
+        // A journal that is not as it was written may not be in order.
+        evidence.entries.sort { $0.offset < $1.offset }
         return evidence
     }
 

@@ -25,8 +25,9 @@ struct PartitionRestore {
     private var lacksStock = false
     /// Whether the whole journal is read, since less of it did not add up.
     let readsAll: Bool
-    /// Whether the topics were copied from another cluster, where offsets differ: then only the stock is compared with the answers.
-    private let isCopy: Bool
+    /// If the topics were copied from another cluster, where offsets differ: then only the stock is compared with the answers.
+    private(set) var copies: CopiedInputs?
+    private var isCopy: Bool { copies != nil }
     /// What the group has committed, for inputs that the journal says nothing of.
     private let groupOffsets: [InputPartition: GroupOffset]
     /// Where the journal is read from, from where on no record must be missing, and its first record.
@@ -53,7 +54,11 @@ struct PartitionRestore {
         groupOffsets: [InputPartition: GroupOffset], context: WorkerContext
     ) {
         (self.extents, self.assignment, self.groupOffsets, settings) = (extents, assignment, groupOffsets, context.settings)
-        (self.readsAll, isCopy) = (readsAll, purpose == .anchor(isCopy: true))
+        self.readsAll = readsAll
+        if purpose == .anchor(isCopy: true) {
+            copies = CopiedInputs(
+                storePartition: extents.partition, window: context.settings.window, reader: context.commandReaders.0)
+        }
         account = AccountCheck(extents.results, from: 0, needing: 0)
         initial = FruitStore(menu: context.settings.menu)
         applied = StateStore(
@@ -131,6 +136,7 @@ struct PartitionRestore {
     mutating func apply(_ record: JournalRecord, by reader: JournalReader) {
         first = first ?? record.offset
         owners.add(record, isCommitted: true)
+        copies?.add(record)
         switch record.content {
         case .note(.anchored(let place, _, _, let copied)):
             (hasRecords, isAnchored) = (true, true)
@@ -145,13 +151,10 @@ struct PartitionRestore {
             // No record is written before a claim.
             if !hasRecords, start == 0, owners.claims.isEmpty, !isCopy { checkClaim(0, at: 0) }
             (hasRecords, firstHandled) = (true, firstHandled ?? record.offset)
-            applied.progress.newest = record.timestamp ?? applied.progress.newest
-            applied.progress.handledAt = record.sent ?? record.timestamp
-            applied.progress.records += 1
             account.handled()
             if let digest = place.noted { applied.evidence.append(place.input, place.offset, .record(digest)) }
         }
-        applied.progress.apply(record, isLatest: record.offset > lastNote)
+        applied.progress.restore(record, isLatest: record.offset > lastNote)
         if let answer = record.answer { apply(answer, record, by: reader) }
     }
 
@@ -213,7 +216,6 @@ struct PartitionRestore {
         let gap = account.add(note, at: offset, time)
         if let gap, !isCopy { found(.journal, at: offset, "results [\(partition)]: \(gap.reason)", missing: gap.missing) }
         guard let account = note.account else { return }
-        applied.progress.records = account.records
         isOfOtherMenu = account.menu != settings.menuDigest
         // Whatever was wrong before, an operator has accepted it.
         if account.before == nil, isAnchored { (fault, answeredRevisions, lacksStock) = (nil, [], false) }
@@ -334,9 +336,7 @@ struct PartitionRestore {
     }
 
     /// The account after an operator has moved a position: what is there is accepted.
-    ///
-    /// - Parameter isCopy: whether earlier offsets are those of another cluster.
-    func acceptedAccount(isCopy: Bool) -> JournalAccount {
+    var acceptedAccount: JournalAccount {
         // Answers after the last note are no older than the note.
         let oldest = isCopy ? 0 : account.last.map { $0.account.oldest ?? $0.offset } ?? 0
         return JournalAccount(

@@ -30,8 +30,8 @@ final class Takeover {
     private let purpose: Purpose
     /// Whether to find out what a takeover would find, and claim nothing.
     private let isInspection: Bool
-    /// For an anchor: the account after it, and what an operator accepts with it.
-    private(set) var accepted: (account: JournalAccount, fault: PartitionFault?)?
+    /// For an anchor: the account after it, what an operator accepts with it, and what to look for in a copy.
+    private(set) var accepted: (account: JournalAccount, fault: PartitionFault?, copies: CopiedInputs?)?
     /// Former states, which are used again if no other worker has written to their partitions since, and those that are restored.
     private(set) var cached: PartitionTable
     private var stage = Stage.extents
@@ -279,7 +279,7 @@ final class Takeover {
             groupOffsets.merge(try log.groupOffsets(of: targets.flatMap(inputs).sorted())) { $1 }
             stage = isInspection ? .extents : .membership
         case .answerReaches:
-            let handledAt = targets.reduce(into: [:]) { $0[$1.partition] = $1.tail.handledAt }
+            let handledAt = targets.reduce(into: [:]) { $0[$1.partition] = $1.tail.progress.handledAt }
             let reaches = try log.answerReaches(
                 at: knownPositions.filter { deadlyFault(of: $0.partition % assignment.partitionCount) == nil },
                 handledAt: handledAt, context.settings)
@@ -390,7 +390,7 @@ final class Takeover {
             return
         }
         cached[target.partition] = nil
-        let lost = state.committed.records - target.tail.records
+        let lost = state.committed.records - target.tail.progress.records
         if state.truncated.contains(.results), lost > 0 {
             target.refused = (state, .lostEnd(of: extents, missing: lost, anchors: state.positions))
             forgotten.merge(state.groupOffsets()) { $1 }
@@ -456,9 +456,9 @@ final class Takeover {
                 incomplete.append(target)
                 continue
             }
-            let account = restore.acceptedAccount(isCopy: purpose == .anchor(isCopy: true))
+            let (account, copies) = (restore.acceptedAccount, restore.copies)
             let (state, fault) = restore.finish(claim: claim, ids: ids)
-            accepted = (account, fault)
+            accepted = (account, fault, copies)
             if let fault, !purpose.isAnchor {
                 target.refused = (state, fault)
             } else {

@@ -106,7 +106,8 @@ final class TakeoverTarget {
     func isUnchanged(since state: PartitionState) -> Bool {
         // In a journal that was recreated, another claim may stand there.
         let isLastOwner = tail.owners.lastClaim.map { ($0.offset, $0.ids) == (state.claim, state.ids) } ?? false
-        return !hasNewRecords && isLastOwner && !state.truncated.contains(.results) && tail.records == state.committed.records
+        return !hasNewRecords && isLastOwner && !state.truncated.contains(.results)
+            && tail.progress.records == state.committed.records
             && tail.positions.all.allSatisfy { state.committed.positions[$0.input] == $0.offset }
     }
 
@@ -218,10 +219,8 @@ struct JournalTail {
     private(set) var end: Offset
     /// The last position note.
     private(set) var note: (offset: Offset, position: JournalPosition)?
-    /// How many records the journal has handled, as far as it was read.
-    private(set) var records: Int64 = 0
-    /// The next offset of each input, as far as the journal was read.
-    private(set) var positions: InputPositions
+    /// How far the inputs are handled, as far as the journal was read.
+    private(set) var progress: JournalProgress
     private(set) var owners = JournalOwners()
     /// The last claim, if its writer had commands to read, and none was handled since.
     private(set) var attempt: JournalClaim?
@@ -229,29 +228,23 @@ struct JournalTail {
     private(set) var lastHandled: [InputPartition: (offset: Offset, at: Timestamp?)] = [:]
 
     init(partition: Int32, from start: Offset) {
-        (self.start, end, positions) = (start, start, InputPositions(storePartition: partition))
+        (self.start, end, progress) = (start, start, JournalProgress(storePartition: partition))
     }
 
-    /// When the last command that was handled was sent.
-    private(set) var handledAt: Timestamp?
+    var positions: InputPositions { progress.positions }
 
     mutating func add(_ record: JournalRecord, isCommitted: Bool) {
         owners.add(record, isCommitted: isCommitted)
         guard isCommitted else { return }
         end = record.offset + 1
-        positions.apply(record)
+        progress.restore(record)
         switch record.note {
         case .claim(let claim): attempt = claim.attempt > 0 ? claim : nil
         case .anchored: attempt = nil
-        default: if record.handled != nil { attempt = nil }
-        }
-        if let place = record.handled {
-            lastHandled[place.input] = (place.offset, record.timestamp)
-            handledAt = record.sent ?? record.timestamp
-            records += 1
-        }
-        if case .position(let note) = record.note {
-            (self.note, records) = ((record.offset, note), note.account?.records ?? records)
+        case .position(let note): self.note = (record.offset, note)
+        default:
+            guard let place = record.handled else { break }
+            (attempt, lastHandled[place.input]) = (nil, (place.offset, record.timestamp))
         }
     }
 }

@@ -23,15 +23,14 @@ struct AnchorCommand: ParsableCommand {
 
             --copied goes on in another cluster that the topics were copied to. Run it before the service starts there. A copy has \
             other offsets, so it looks up the last handled records in the copies: in all partitions of both topics, unless --topic \
-            and --partition name one. If they do not show where to go on, it writes nothing, and you have to add --offset. It may \
-            be run again.
+            and --partition name one. Where a copy lacks them, it goes on at --after-time, within the hour before they were sent. \
+            If they do not show where to go on, it does not move the partition, and you have to add --offset. It may be run again.
 
             Exit status: 0 moved (or shown), 64 usage, 69 no broker, 70 failed, 78 no such partition or offset.
 
             Examples:
               juice anchor --topic orders --partition 3 --earliest --dry-run
               juice anchor --topic orders --partition 3 --offset 17 --reason "orders recreated, INC-42"
-              juice anchor --topic restocks --partition 0 --after bot-1-42
               juice anchor --topic orders --partition 3 --after-time 2026-01-31T12:34 --dry-run
               juice anchor --topic orders --partition 3 --offset 17 --accept 2
               juice anchor --copied --reason "lost the first cluster, INC-43"
@@ -45,7 +44,6 @@ struct AnchorCommand: ParsableCommand {
     @Option("Go on at the first record that was sent at or after this time.", .time) var afterTime: String?
     @Flag("Go on at the oldest record.") var earliest = false
     @Flag("Go on behind the newest record: skip all that waits.") var latest = false
-    @Option("Go on behind the order or restock with this id, which was answered.", .text("id")) var after: String?
     @Flag("The topics were copied from another cluster: go on behind what was handled there.") var copied = false
     @Option("Why, for whoever reads the journal.", .text("text")) var reason: String?
     @Option(
@@ -58,60 +56,58 @@ struct AnchorCommand: ParsableCommand {
     @OptionGroup var client: ClientOptions
 
     func run() throws {
-        if !copied, topic == nil || partition == nil { throw Failure(.usage, "--topic and --partition must say which input") }
+        let (isOne, author) = (topic != nil, "\(NSUserName())@\(ProcessInfo.processInfo.hostName)")
         let destinations: [PositionAnchor.Destination] = [
             offset.map { .offset(Offset($0)) }, afterTime.flatMap { TimeText.milliseconds($0) }.map { .time($0) },
-            earliest ? .earliest : nil, latest ? .latest : nil, after.map { .after(id: $0) },
+            earliest ? .earliest : nil, latest ? .latest : nil,
         ].compactMap(\.self)
+        guard isOne == (partition != nil), isOne || copied else {
+            throw Failure(.usage, "--topic and --partition must say which input")
+        }
         guard destinations.count == 1 || destinations.isEmpty && copied else {
-            throw Failure(.usage, "give one of --offset, --after, --after-time, --earliest and --latest, or --copied")
+            throw Failure(.usage, "give one of --offset, --after-time, --earliest and --latest, or --copied")
+        }
+        guard isOne || afterTime != nil || destinations.isEmpty else {
+            throw Failure(.usage, "--topic and --partition must say which input goes on there")
         }
         let clients = try KafkaClients(client)
         let configuration = clients.service(group: group.group, instanceID: "anchor", menu: try menu.load())
         // Reports a broker that cannot be reached the way all commands do.
-        let admin = try clients.reachedAdmin()
-        var refused = 0
-        for topic in topic.map({ [$0] }) ?? InputTopic.allCases {
-            let name = clients.topics[topic.topic]
-            let numbers =
-                try partition.map { $0..<$0 + 1 }
-                ?? 0..<clients.partitionCount(of: name, asking: admin)
-            for number in numbers {
-                do throws(ServiceError) {
-                    let anchor = try PositionAnchor(
-                        configuration: configuration, topic: topic, partition: Int32(number),
-                        author: "\(NSUserName())@\(ProcessInfo.processInfo.hostName)", isCopy: copied, timeout: client.timeout,
-                        logger: clients.logger)
-                    let move = try anchor.look(destinations.first)
-                    if !dryRun {
-                        try anchor.move(to: move.to, reason: reason, copied: move.copied, accepting: Int64(accept ?? 0))
-                    }
-                    StandardOutput.line("\(topic.name) [\(number)] \(dryRun ? "would go on" : "goes on") \(Self.text(move))")
-                } catch {
-                    guard case .badConfiguration = error, partition == nil else { throw Failure(error) }
-                    StandardError.write(Failure(error).report)
-                    refused += 1
+        _ = try clients.reachedAdmin()
+        var (number, count, refused) = (Int32(partition ?? 0), Int32(0), 0)
+        repeat {
+            do throws(ServiceError) {
+                let anchor = try PositionAnchor(
+                    configuration: configuration, topic: topic, partition: number, author: author, isCopy: copied,
+                    timeout: client.timeout, logger: clients.logger)
+                count = anchor.storePartitions
+                let (moves, fault) = try anchor.look(destinations.first ?? .handled)
+                if !dryRun { try anchor.move(moves, reason: reason, accepting: Int64(accept ?? 0)) }
+                for move in moves {
+                    StandardOutput.line(
+                        "\(move.to.topic) [\(move.to.partition)] \(dryRun ? "would go on" : "goes on") \(text(move))")
                 }
+                if let fault { StandardOutput.line("  accepted with it, by --accept \(fault.missing): \(fault.reason)") }
+            } catch {
+                guard case .badConfiguration = error, !isOne, count > 0 else { throw Failure(error) }
+                StandardError.write(Failure(error).report)
+                refused += 1
             }
-        }
+            number += 1
+        } while !isOne && number < count
         guard refused > 0 else { return }
         throw Failure(.configuration, "\(refused.counted("partition")) not moved: the service must not start before they are")
     }
 
     /// What a move means, after "goes on".
-    private static func text(_ move: PositionAnchor.Move) -> String {
-        var text = "at offset \(move.to)"
-        if let from = move.from { text += ", was at \(from)" }
-        if let copied = move.copied {
-            let waiting = max(0, move.log.upperBound - move.to)
-            text += ", which was \(copied) in the other cluster; up to \(waiting) wait there"
+    private func text(_ move: PositionAnchor.Move) -> String {
+        let (from, to, end) = (move.from ?? move.to.offset, move.to.offset, move.log.upperBound)
+        if copied {
+            return "at offset \(to), which was \(move.from ?? 0) in the other cluster; up to \(max(0, end - to)) wait there"
         }
-        if move.lacking > 0 { text += "\n  the copy lacks the last records that were handled there: \(move.lacking)" }
-        if let from = move.from, from < move.to { text += "\n  skipped, without an answer: offsets \(from) to \(move.to - 1)" }
-        if let end = move.from.map({ min($0, move.log.upperBound) }), move.to < end {
-            text += "\n  read again: offsets \(move.to) to \(end - 1)"
-        }
-        if let fault = move.fault { text += "\n  accepted with it, by --accept \(fault.missing): \(fault.reason)" }
+        var text = "at offset \(to)" + (move.from.map { ", was at \($0)" } ?? "")
+        if from < to { text += "\n  skipped, without an answer: offsets \(from) to \(to - 1)" }
+        if to < min(from, end) { text += "\n  read again: offsets \(to) to \(min(from, end) - 1)" }
         return text
     }
 }

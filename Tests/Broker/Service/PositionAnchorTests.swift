@@ -1,4 +1,5 @@
 import FaultyNetwork
+import JuiceEngine
 import JuiceMessages
 import Kafka
 import TestSupport
@@ -35,11 +36,12 @@ import Testing
             // To look takes no transactional ids over: another anchor may be writing under them.
             broker.fail(next: .initProducerID, with: [Self.success])
             let anchor = try Self.anchor(configuration)
-            let move = try anchor.look(.latest)
-            #expect(move == PositionAnchor.Move(from: 0, to: 3, log: 0..<3))
+            let moves = try anchor.look(.latest).moves
+            let end = InputPosition(topic: .orders, partition: 0, offset: 3)
+            #expect(moves == [.init(from: 0, to: end, log: 0..<3)])
             #expect(broker.pendingFailures(of: .initProducerID) == 1)
             broker.fail(next: fence.request, with: fence.codes)
-            try anchor.move(to: move.to, reason: "a test")
+            try anchor.move(moves, reason: "a test")
             #expect(broker.pendingFailures(of: fence.request) == 0)
             let place = InputPlace(topic: .orders, partition: nil, offset: 3)
             let note = JournalNote.anchored(place, by: "somebody", reason: "a test")
@@ -64,10 +66,11 @@ import Testing
                 (0..<3).map { (cluster.topics.orders, 0, nil, Array(#"{"orderId":"\#($0)","juice":"kiwi"}"#.utf8)) })
             let sent = try cluster.read(.orders, partitionCount: 1) { $0.count == 3 }.compactMap(\.timestamp)
             let anchor = try Self.anchor(cluster.serviceConfiguration())
-            #expect(try anchor.look(.time(0)).to == 0)
+            func next(since time: Timestamp) throws -> Offset? { try anchor.look(.time(time)).moves.first?.to.offset }
+            #expect(try next(since: 0) == 0)
             let second = try #require(sent.dropFirst().first)
-            #expect(try anchor.look(.time(second)).to == Int64(sent.firstIndex(of: second) ?? -1))
-            #expect(try anchor.look(.time((sent.max() ?? 0) + 1)).to == 3)
+            #expect(try next(since: second) == Int64(sent.firstIndex(of: second) ?? -1))
+            #expect(try next(since: (sent.max() ?? 0) + 1) == 3)
         }
     }
 
@@ -85,8 +88,7 @@ import Testing
                         return (cluster.topics.orders, 0, nil, Array(order.utf8))
                     })
                 let anchor = try Self.anchor(configuration)
-                let move = try anchor.look(.earliest)
-                try anchor.move(to: move.to, reason: "\(round)")
+                try anchor.move(try anchor.look(.earliest).moves, reason: "\(round)")
             }
             let last = try cluster.read(.results, partitionCount: 1) {
                 $0.last?.text.contains(#""orderId":"4-999""#) ?? false

@@ -53,17 +53,18 @@ struct CopiedClusterTests {
     private static func goOn(_ clients: KafkaClients) throws {
         let configuration = ServiceConfiguration(
             bootstrapServers: clients.bootstrapServers, instanceID: "second", capabilities: .embedded)
-        for topic in InputTopic.allCases {
-            for partition in 0..<Int32(2) {
-                let anchor = try PositionAnchor(
-                    configuration: configuration, topic: topic, partition: partition, author: "somebody", isCopy: true,
-                    timeout: minute, logger: EmbeddedService.quiet)
-                let move = try anchor.look(nil)
-                #expect(move.to == move.log.upperBound)
-                #expect(move.lacking == 0)
-                if topic == .orders { #expect(move.copied == move.to + 2) }
-                try anchor.move(to: move.to, reason: nil, copied: move.copied)
+        for partition in 0..<Int32(2) {
+            let anchor = try PositionAnchor(
+                configuration: configuration, topic: nil, partition: partition, author: "somebody", isCopy: true, timeout: minute,
+                logger: EmbeddedService.quiet)
+            let moves = try anchor.look(.handled).moves
+            #expect(
+                moves.map(\.to.topic) == InputTopic.allCases)
+            for move in moves {
+                #expect(move.to.offset == move.log.upperBound)
+                if move.to.topic == .orders { #expect(move.from == move.to.offset + 2) }
             }
+            try anchor.move(moves, reason: nil)
         }
         #expect(try isClean(clients))
         let service = BackgroundGroup.service(configuration, logger: EmbeddedService.quiet)
