@@ -60,9 +60,8 @@ extension [BrokerProof] {
 /// (no reader takes them for dead letters where they are shown). The transactional id has a random part, so that several
 /// instances may try at the same time. If the process dies, brokers end its transaction after 5 s.
 final class BrokerTrial {
-    /// Takes the id over from the first one. After the trial its transaction is open, for all topics in the order of ``Topic``.
-    let session: TransactionSession
-    private let first: TransactionSession
+    /// The second one takes the id over from the first one. After the trial its transaction is open.
+    private let first, second: TransactionSession
     private let committed: Consumer
     private let place: TopicPartition
     private let deadline: ContinuousClock.Instant
@@ -79,7 +78,7 @@ final class BrokerTrial {
                 ids: { _ in [id] }, topics: Topic.allCases.map { (configuration.topics[$0], [:]) }, configuration: producer,
                 hooks: hooks)
         }
-        (first, self.session) = (session(), session())
+        (first, second) = (session(), session())
         committed = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
     }
 
@@ -101,14 +100,14 @@ final class BrokerTrial {
         let openEnd = try end()
         let isOpenSeen = try isSeen(open, waiting: false)
         // Aborts what the first one has written.
-        try wait { timeout throws(KafkaError) in try session.initTransactions(timeout: timeout) }
+        try wait { timeout throws(KafkaError) in try second.initTransactions(timeout: timeout) }
         var isFenced = false
         do throws(KafkaError) { try write(by: first, begins: false) } catch {
             guard error.code.isFromBroker || error.code == .fenced else { throw error }
             isFenced = true
         }
         let isAbortedSeen = try isSeen(open, waiting: true)
-        let next = try write(by: session)
+        let next = try write(by: second)
         func proof(_ property: BrokerProof.Property, _ faults: KeyValuePairs<String, Bool>) -> BrokerProof {
             BrokerProof(property, fault: faults.first { $0.value }?.key)
         }
@@ -132,7 +131,7 @@ final class BrokerTrial {
     /// Makes a call again while it may succeed.
     @discardableResult
     private func wait<Answer>(_ call: (_ timeout: Duration) throws(KafkaError) -> Answer) throws(KafkaError) -> Answer {
-        try retrying(while: { .now < deadline }) { () throws(KafkaError) in try call(.seconds(1)) }
+        try retrying(until: deadline) { _ throws(KafkaError) in try call(.seconds(1)) }
     }
 
     /// Where the log ends for readers of committed records.
@@ -145,11 +144,26 @@ final class BrokerTrial {
     private func write(by session: TransactionSession, begins: Bool = true) throws(KafkaError) -> Offset {
         if begins { try session.begin() }
         let letter = RecordHeader(name: HeaderName.resentLetter, value: "\(place.partition)/\(Offset.max)")
-        try session.produce(
-            to: Topic.deadLetters.rawValue, partition: place.partition, key: nil, value: nil,
-            headers: [letter, RecordHeader(name: HeaderName.resentTo, value: "probe")])
-        try wait { timeout throws(KafkaError) in try session.flush(timeout: timeout) }
+        try write(to: .deadLetters, by: session, headers: [letter, RecordHeader(name: HeaderName.resentTo, value: "probe")])
         return session.deliveredRanges(of: place).last?.upperBound.advanced(by: -1) ?? -1
+    }
+
+    private func write(
+        _ value: UnsafeRawBufferPointer? = nil, to topic: Topic, by session: TransactionSession, headers: [RecordHeader] = []
+    ) throws(KafkaError) {
+        try session.produce(to: topic.rawValue, partition: 0, key: nil, value: value, headers: headers)
+        try wait { timeout throws(KafkaError) in try session.flush(timeout: timeout) }
+    }
+
+    /// Tries whether a topic takes a record, in a transaction that is never committed.
+    func write(_ text: String, to topic: Topic) throws(KafkaError) {
+        if !second.isReady {
+            try wait { timeout throws(KafkaError) in try second.initTransactions(timeout: timeout) }
+            try second.begin()
+        }
+        try Array(text.utf8).withUnsafeBufferPointer { text throws(KafkaError) in
+            try write(UnsafeRawBufferPointer(text), to: topic, by: second)
+        }
     }
 
     /// Whether a reader of committed records gets the one at an offset.

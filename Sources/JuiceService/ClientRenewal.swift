@@ -1,5 +1,4 @@
 import Kafka
-import Logging
 import Synchronization
 
 /// The life of one generation of the service's Kafka clients, from the check of the topics to the end of its workers. If it ends by
@@ -77,31 +76,5 @@ extension ServiceHealth.Silence {
         else { return false }
         let member = configuration.groupConsumer(worker: worker)["group.instance.id"]
         return !group.members.contains { $0.instanceID == member }
-    }
-}
-
-/// Finds out whether workers wait because brokers cannot keep groups or transactions, which no new client cures.
-struct CoordinatorWatch {
-    let configuration: ServiceConfiguration
-    let admin: Admin
-    let logger: Logger
-    /// What was found last; nil if nothing was.
-    private(set) var found: String?
-
-    /// After this time an operator should look.
-    private static let patience = Duration.seconds(5)
-
-    init(configuration: ServiceConfiguration, admin: Admin, logger: Logger) {
-        (self.configuration, self.admin, self.logger) = (configuration, admin, logger)
-    }
-
-    /// Looks, if a worker has waited for long enough, and logs a line for each change.
-    mutating func look(at silence: ServiceHealth.Silence?) {
-        var text: String?
-        if configuration.capabilities.managesTopics, let silence, silence.time >= Self.patience {
-            text = Examination.hindrance(configuration, admin, timeout: .seconds(2)).map { "\($0.fault); to fix it: \($0.fix)" }
-        }
-        if let text, text != found { logger.warning("\(text)") }
-        found = text
     }
 }

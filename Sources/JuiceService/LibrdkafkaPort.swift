@@ -18,15 +18,13 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
 
     private let transactions: TransactionSession
     private var fence: ProducerFence?
-    /// Since when a topic is missing.
+    /// Since when a topic that is needed is missing.
     private var missingSince: ContinuousClock.Instant?
 
     /// The member of the group; nil for an anchor. If the membership is lost for good, it is another one from then on.
     private var member: PartitionReader?
     /// What the group has assigned, until the topics' partition counts are known.
     private var given: [TopicPartition]?
-    /// Since when an assignment waits for topics that are missing.
-    private var waitingSince: ContinuousClock.Instant?
     private var ordersShare = OrdersShare()
     /// How long to wait for the topics' partition counts.
     private var metadataTimeout = AdaptiveTimeout()
@@ -80,7 +78,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         hooks.onError = watch.noticed
         let consumer = try Consumer(configuration: configuration.groupConsumer(worker: worker), hooks: hooks)
         try consumer.subscribe(to: topics.inputs)
-        (member, given, waitingSince, ordersShare) = (PartitionReader(consumer, gaps: .leave), nil, nil, OrdersShare())
+        (member, given, ordersShare) = (PartitionReader(consumer, gaps: .leave), nil, OrdersShare())
     }
 
     func withdraw() {
@@ -104,8 +102,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         // If this instance had all partitions, no worker would have less than its share. To ask may take new connections.
         if let assignment, assignment.partitions.count < Int(storePartitions) / configuration.workers { return true }
         let own = (0..<configuration.workers).map { configuration.groupConsumer(worker: $0)["group.instance.id"] }
-        let deadline = ContinuousClock.now + .seconds(2)
-        let members = try? retrying(while: { .now < deadline }) { () throws(KafkaError) in
+        let members = try? retrying(until: .now + .seconds(2)) { _ throws(KafkaError) in
             try member?.consumer.describeGroup(timeout: .seconds(1)).members
         }
         return members?.contains { !own.contains($0.instanceID) } ?? false
@@ -221,14 +218,13 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
             try report(error)
             return nil
         }
-        guard let orders = metadata[topics.orders]?.partitionCount, let restocks = metadata[topics.restocks]?.partitionCount else {
-            let reason = metadata.topics.lazy.compactMap(\.error).first?.advised ?? "topics are missing"
-            if waitingSince == nil { logger.warning("waiting for another assignment: \(reason)") }
-            let since = waitingSince ?? .now
-            waitingSince = since
-            if .now - since > Self.longestAbsence { throw LogError(.stop, reason) }
+        let isNews = missingSince == nil
+        if let error = absence(of: topics.inputs, in: metadata) {
+            guard error.remedy == .retry else { throw error }
+            if isNews { logger.warning("waiting for another assignment: \(error.message)") }
             return nil
         }
+        let (orders, restocks) = (metadata[topics.orders]?.partitionCount ?? 0, metadata[topics.restocks]?.partitionCount ?? 0)
         watch.reached()
         let givenOrders = given.filter { $0.topic == topics.orders }.map(\.partition)
         switch ordersShare.assigned(isDue: !given.isEmpty && orders >= restocks, hasOrders: !givenOrders.isEmpty) {
@@ -237,7 +233,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         case .rejoin:
             logger.notice("joining the group again: \(topics.orders) did not exist when this member joined")
             try LogError.rethrowing { () throws(KafkaError) in try consumer.subscribe(to: topics.inputs) }
-            (self.given, waitingSince) = (nil, nil)
+            self.given = nil
             return nil
         case .warnOfOthers:
             logger.warning(
@@ -246,7 +242,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
                 \(topics.orders) are not answered; `juice doctor` names them
                 """)
         }
-        (self.given, waitingSince) = (nil, nil)
+        self.given = nil
         let resolved = InputAssignment(
             orders: givenOrders, partitionCount: storePartitions, orderCount: Int32(clamping: orders),
             restockCount: Int32(clamping: restocks))
@@ -284,15 +280,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         let (start, startUptime) = (now, uptime)
         let metadata = try metadata()
         // Every topic counts, also the one that is only written to now and then: it may not be there when it is needed.
-        if let missing = topics.all.first(where: { metadata[$0] == nil }) {
-            let since = missingSince ?? .now
-            missingSince = since
-            let error = metadata.topics.first { $0.name == missing }?.error
-            if let error, error.code.isDenial { throw LogError(error) }
-            throw LogError(
-                .now - since < Self.longestAbsence ? .retry : .stop, error?.advised ?? "the topic \(missing) is gone")
-        }
-        missingSince = nil
+        if let error = absence(of: topics.all, in: metadata) { throw error }
         var found = try extents(of: partitions, in: metadata)
         for index in found.extents.indices {
             let extents = found.extents[index]
@@ -303,6 +291,19 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         }
         clocks?.found(found.extents, at: start, uptime: startUptime)
         return found
+    }
+
+    /// Why topics cannot be used that do not exist, or may not be described; nil if all can.
+    private func absence(of names: [String], in metadata: ClusterMetadata) -> LogError? {
+        guard let missing = names.first(where: { metadata[$0] == nil }) else {
+            missingSince = nil
+            return nil
+        }
+        let since = missingSince ?? .now
+        missingSince = since
+        let error = metadata.topics.first { $0.name == missing }?.error
+        if let error, error.code.isDenial { return LogError(error) }
+        return LogError(.now - since < Self.longestAbsence ? .retry : .stop, error?.advised ?? "the topic \(missing) is gone")
     }
 
     func confirmMembership(_ offsets: [InputPartition: GroupOffset]) throws(LogError) {
@@ -395,7 +396,7 @@ extension LogError {
             case (let code, let topic?, let partition?) where code.isRefusalOfRecord: .record(topic, partition: partition)
             case (.transport, _, _): .connection
             case (let code, _, _) where code.isDenial: .right
-            case (let code, _, _) where code.exceededLimit != nil: .setting
+            case (let code, _, _) where code.exceededLimit != nil || code.isRefusalOfSetting: .setting
             default: .call
             }
         self.init(remedy, error.advised, subject: subject)

@@ -29,6 +29,8 @@ package struct OrderService: Service {
     private static let renewalTimeout = Duration.seconds(20)
     /// How long brokers may take to learn of a broker that has just come up or of topics just created.
     private static let settlingTime = Duration.seconds(2)
+    /// How long a worker may wait, while brokers answer, before it is asked whether they can keep groups and transactions.
+    private static let patienceAtCoordinators = Duration.seconds(5)
     /// The pause between two attempts to use the topics.
     private static let pause = Duration.milliseconds(200)
 
@@ -154,88 +156,108 @@ package struct OrderService: Service {
             )
         }
         defer { reader.close() }
-        let start = ContinuousClock.now
-        // A running service has seen them, so they are likely to come back.
-        let settlingTime = clients.isFirst ? Self.settlingTime : configuration.patience
-        var isSettled: Bool { .now - start >= settlingTime }
-        var isWaiting = false
-        var (otherGroupSince, unfitSince): (ContinuousClock.Instant?, ContinuousClock.Instant?)
-        func isUnfit(for duration: Duration) -> Bool {
-            let first = unfitSince ?? .now
-            unfitSince = first
-            return .now - first >= duration
-        }
         // Each attempt begins with the first question again, and a slow broker must have time to answer the last one.
         var timeout = AdaptiveTimeout(shortest: .seconds(2))
+        var hindrances = FaultLog(logger: logger, level: .warning)
+        // When each obstacle was first met, and those that were said.
+        var (since, said) = ([Obstacle.Kind.silence: ContinuousClock.now], Set<Obstacle.Kind>())
         while !clients.end.isRequested {
-            var (found, otherOwner): (TopicCheck.Findings?, JournalOwners.LastClaim?)
-            var unproven: [TopicCheck.Problem] = []
+            let obstacle: Obstacle
             do throws(KafkaError) {
-                let seen = try timeout.waiting { limit throws(KafkaError) in
-                    if let topicPlan {
-                        for name in try admin.create(topicPlan.topics, timeout: .seconds(4)) {
-                            logger.notice("created topic \(name) with \(topicPlan.partitionCount.counted("partition"))")
-                        }
-                    }
-                    return try configuration.topicCheck.findings(admin, reader: reader, timeout: limit)
+                let (found, hindering) = try lookAtTopics(admin, reader, &timeout, &hindrances, clients)
+                guard let hindering else {
+                    watch.reached()
+                    hindrances.found([])
+                    health.setHindrance(nil)
+                    for warning in found.warnings { logger.log(level: clients.isFirst ? .warning : .debug, "\(warning.line)") }
+                    return found
                 }
-                if seen.problems.isEmpty {
-                    otherOwner = try liveOwner(of: seen, admin)
-                    // The embedded broker lasts no longer than its process.
-                    if seen.cluster.isNew, configuration.capabilities.managesTopics { unproven = try prove(seen.cluster) }
-                }
-                found = seen
-            } catch {
-                // The brokers of a cluster come up one after the other.
-                let mayPass = error.code == .invalidReplicationFactor && !isUnfit(for: configuration.patience)
-                guard error.remedy == .retry || mayPass else {
-                    if error.code.isDenial { throw .passing(error.advised) }
-                    throw error.code.isRefusalOfSetting ? .badConfiguration(error.advised) : .failed(error.advised)
-                }
+                obstacle = hindering
+            } catch  where error.remedy == .retry {
                 // Topics just created have no leaders for a moment. A partition without one answers no lookup.
                 let reason = error.code.isFromBroker ? error.description : watch.lastFailure ?? error.description
                 if error.code.isFromBroker { watch.reached() }
-                if error.code.isFromBroker || watch.probe(admin) {
-                    if isSettled, !isWaiting { logger.warning("waiting for the topics: \(reason)") }
-                    isWaiting = isWaiting || isSettled
-                }
+                let isAnswering = error.code.isFromBroker || watch.probe(admin)
+                // A running service has seen them, so they are likely to come back.
+                let grace = clients.isFirst ? Self.settlingTime : configuration.patience
+                obstacle = Obstacle(
+                    kind: .silence, text: " for the topics: \(reason)", grace: isAnswering ? grace : nil, end: .failed(reason))
                 renewIfRefused(watch, clients)
+            } catch {
+                // The brokers of a cluster come up one after the other.
+                obstacle = Obstacle(
+                    kind: .unfit, text: " for the topics: \(error)",
+                    limit: error.code == .invalidReplicationFactor ? configuration.patience : .zero,
+                    end: ServiceError(LogError(error)))
             }
-            guard unproven.isEmpty else { throw .unfitTopics(unproven) }
-            if let otherOwner {
-                let since = otherOwner.timestamp.map { ", since \(Date(milliseconds: $0).formatted(.iso8601))" } ?? ""
-                let owner = "the group \"\(otherOwner.group)\" (instance \"\(otherOwner.instance)\"\(since)) serves these topics"
-                guard let first = otherGroupSince else {
-                    otherGroupSince = .now
-                    logger.warning("waiting: \(owner), and only one group may")
-                    continue
-                }
-                // One that was killed stays a member until its session ends, with the default of librdkafka after 45 s.
-                guard .now - first < configuration.patience else {
-                    throw .badConfiguration(
-                        "\(owner): stop its instances, join them with --group, or end them with --take-over")
-                }
-            } else if let found, found.problems.isEmpty {
-                watch.reached()
-                for warning in found.warnings {
-                    logger.log(level: clients.isFirst ? .warning : .debug, "\(warning.fault); to fix it: \(warning.fix)")
-                }
-                return found
-            }
-            if let found, otherOwner == nil {
-                // Another program may be about to create them.
-                let isIncomplete = configuration.topics.all.contains { found.cluster[$0] == nil }
-                guard !isUnfit(for: isIncomplete ? configuration.patience : settlingTime) else {
-                    throw .unfitTopics(found.problems)
-                }
-                if isUnfit(for: Self.settlingTime), !isWaiting, let problem = found.problems.first {
-                    logger.warning("waiting for the topics: \(problem.fault); to fix it: \(problem.fix)")
-                    isWaiting = true
-                }
+            let first = since[obstacle.kind] ?? .now
+            since[obstacle.kind] = first
+            let time = ContinuousClock.now - first
+            if let limit = obstacle.limit, time >= limit { throw obstacle.end }
+            if let grace = obstacle.grace, time >= grace, said.insert(obstacle.kind).inserted {
+                logger.warning("waiting\(obstacle.text)")
             }
             clients.end.wait(for: Self.pause)
         }
         return nil
+    }
+
+    /// What keeps a start from going on.
+    private struct Obstacle {
+        enum Kind { case silence, unfit, otherGroup }
+
+        let kind: Kind
+        /// How the line goes on that says what is waited for.
+        let text: String
+        /// How long it may last before that is said; nil says nothing.
+        var grace: Duration? = settlingTime
+        /// How long it may last before the start ends; nil is for ever.
+        var limit: Duration?
+        let end: ServiceError
+    }
+
+    /// One attempt to use the topics.
+    ///
+    /// - Returns: what keeps it from doing so, if anything.
+    private func lookAtTopics(
+        _ admin: Admin, _ reader: Consumer, _ timeout: inout AdaptiveTimeout, _ hindrances: inout FaultLog,
+        _ clients: ClientGeneration
+    ) throws(KafkaError) -> (TopicCheck.Findings, Obstacle?) {
+        let found = try timeout.waiting { limit throws(KafkaError) in
+            if let topicPlan {
+                for name in try admin.create(topicPlan.topics, timeout: .seconds(4)) {
+                    logger.notice("created topic \(name) with \(topicPlan.partitionCount.counted("partition"))")
+                }
+            }
+            return try configuration.topicCheck.findings(admin, reader: reader, timeout: limit)
+        }
+        if let problem = found.problems.first {
+            // Another program may be about to create them, and a running service has seen them.
+            let mayCome = !clients.isFirst || configuration.topics.all.contains { found.cluster[$0] == nil }
+            let limit = mayCome ? configuration.patience : Self.settlingTime
+            let end = ServiceError.unfitTopics(found.problems)
+            return (found, Obstacle(kind: .unfit, text: " for the topics: \(problem.line)", limit: limit, end: end))
+        }
+        if let other = try liveOwner(of: found, admin) {
+            let since = other.timestamp.map { ", since \(Date(milliseconds: $0).formatted(.iso8601))" } ?? ""
+            let owner = "the group \"\(other.group)\" (instance \"\(other.instance)\"\(since)) serves these topics"
+            // One that was killed stays a member until its session ends, with the default of librdkafka after 45 s.
+            let end = ServiceError.badConfiguration(
+                "\(owner): stop its instances, join them with --group, or end them with --take-over")
+            let text = ": \(owner), and only one group may"
+            return (found, Obstacle(kind: .otherGroup, text: text, grace: .zero, limit: configuration.patience, end: end))
+        }
+        // The embedded broker lasts no longer than its process.
+        guard found.cluster.isNew, configuration.capabilities.managesTopics else { return (found, nil) }
+        do throws(KafkaError) {
+            let unproven = try prove(found.cluster)
+            return (found, unproven.isEmpty ? nil : Obstacle(kind: .unfit, text: "", limit: .zero, end: .unfitTopics(unproven)))
+        } catch {
+            // The trial has asked for this coordinator, and nothing before it for that of groups.
+            if let found = Examination.hindrances(configuration, admin, of: [.transactions]) { hindrances.found(found) }
+            health.setHindrance(hindrances.problems.first?.line)
+            throw error
+        }
     }
 
     /// The last claim of another group whose instances run. Such a service would be thrown out by this one's claims.
@@ -287,9 +309,9 @@ package struct OrderService: Service {
         let configuration = configuration.knowing(brokers: brokers)
         let hooks = ClientHooks(logger: logger, logCeiling: .debug, onError: watch.noticed)
         let admin = try making(clients) { () throws(KafkaError) in try Admin(configuration: configuration.client, hooks: hooks) }
-        let roundTrip = metrics?.gauge(.kafkaRoundTrip)
-        var settings = SettingsWatch(metrics: metrics, logger: logger)
-        var coordinators = CoordinatorWatch(configuration: configuration, admin: admin, logger: logger)
+        let (roundTrip, wrongSettings) = (metrics?.gauge(.kafkaRoundTrip), metrics?.gauge(.wrongSettings))
+        var settings = FaultLog(logger: logger, level: .critical, consequence: ". Answers may be lost or given twice")
+        var hindrances = FaultLog(logger: logger, level: .warning)
         var answeringSince: ContinuousClock.Instant?
         var round = 0
         while !clients.end.isRequested {
@@ -305,11 +327,13 @@ package struct OrderService: Service {
                 if configuration.capabilities.managesTopics,
                     let found = try? configuration.topicCheck.wrongSettings(admin, timeout: .seconds(2))
                 {
+                    wrongSettings?.record(found.count)
                     settings.found(found)
                 }
                 let silence = health.longestSilence(since: answeringSince)
-                coordinators.look(at: silence)
-                let hindrance = coordinators.found ?? watch.closings
+                let isLong = silence.map { $0.time >= Self.patienceAtCoordinators } ?? false
+                if let found = isLong ? Examination.hindrances(configuration, admin) : [] { hindrances.found(found) }
+                let hindrance = hindrances.problems.first?.line ?? watch.closings()
                 health.setHindrance(hindrance)
                 if let silence, silence.time >= clients.patience, hindrance == nil,
                     silence.isCured(byClientsOf: configuration, hooks: hooks)
@@ -376,10 +400,9 @@ package struct OrderService: Service {
                 clients.end.wait(for: .milliseconds(min(1000, 10 << min(attempt - 1, 7))), onceRequested: .milliseconds(20))
             case .stopped: return
             case .failed(let error):
-                if error.subject == .right { throw .passing(error.message) }
                 // The other workers finish their transactions and hand over.
-                stop.request()
-                throw error.subject == .setting ? .badConfiguration(error.message) : .failed(error.message)
+                if error.subject != .right { stop.request() }
+                throw ServiceError(error)
             }
         }
     }
@@ -400,6 +423,14 @@ package enum ServiceError: Error, CustomStringConvertible {
     case passing(String)
     /// A worker failed for good.
     case failed(String)
+
+    init(_ error: LogError) {
+        switch error.subject {
+        case .right: self = .passing(error.message)
+        case .setting: self = .badConfiguration(error.message)
+        default: self = .failed(error.message)
+        }
+    }
 
     /// What happened and, if known, how to fix it.
     package var description: String {

@@ -27,8 +27,10 @@ package struct TopicPlan: Sendable {
             // A record that two brokers have confirmed survives the loss of one of them, and a third may be down at the time.
             var configuration = replicationFactor ?? 0 >= 3 ? ["min.insync.replicas": "2"] : [:]
             configuration["message.timestamp.type"] = "CreateTime"
-            var limits = [TimeLimit.ahead: String(TimeLimit.furthestAhead(inInputs: names.inputs.contains(name)))]
-            if names.inputs.contains(name) { limits[TimeLimit.behind] = String(CommandTimes.longestUnread) }
+            let isInput = names.inputs.contains(name)
+            // What the service writes is no earlier than its command, so it may be as far ahead, and its own clock, too.
+            var limits = [TimeLimit.ahead: String(CommandTimes.furthestAhead * (isInput ? 1 : 2))]
+            if isInput { limits[TimeLimit.behind] = String(CommandTimes.longestUnread) }
             if name == names.stock { configuration["cleanup.policy"] = "compact" }
             if name == names.deadLetters {
                 configuration["max.message.bytes"] = String(Self.defaultMaxMessageBytes + Self.deadLetterRoom)
@@ -44,9 +46,6 @@ package struct TopicPlan: Sendable {
 private enum TimeLimit {
     static let ahead = "message.timestamp.after.max.ms"
     static let behind = "message.timestamp.before.max.ms"
-
-    /// In milliseconds. What the service writes is no earlier than its command, so it may be as far ahead, and its own clock, too.
-    static func furthestAhead(inInputs isInput: Bool) -> Timestamp { CommandTimes.furthestAhead * (isInput ? 1 : 2) }
 }
 
 /// Checks whether the service can use the topics: all exist, with enough partitions, the stock compacted and dead letters
@@ -60,6 +59,8 @@ package struct TopicCheck: Sendable {
         package init(_ fault: String, fix: String) { (self.fault, self.fix) = (fault, fix) }
 
         package var description: String { "\(fault)\n  fix it with: \(fix)" }
+        /// For a log.
+        var line: String { "\(fault); to fix it: \(fix)" }
     }
 
     /// The result of a check.
@@ -140,10 +141,8 @@ package struct TopicCheck: Sendable {
     private func cluster(_ admin: Admin, timeout: Duration) throws(KafkaError) -> Cluster {
         var metadata = try admin.metadata(topics: names.all, timeout: timeout)
         for error in metadata.topics.compactMap(\.error) where !error.code.isMissing { throw error }
-        let existing = names.all.filter { metadata[$0] != nil }
-        if capabilities.managesTopics, !existing.isEmpty {
-            metadata.add(settings: try admin.configurations(ofTopics: existing, timeout: timeout))
-        }
+        let described = capabilities.managesTopics ? names.all.filter { metadata[$0] != nil } : []
+        metadata.add(settings: try admin.configurations(ofTopics: described, timeout: timeout))
         return Cluster(metadata: metadata)
     }
 
@@ -156,7 +155,7 @@ package struct TopicCheck: Sendable {
     /// Each topic has its own, so that another topic's does not make it a new one.
     func wrongSettings(of cluster: Cluster) -> [Problem] {
         (neededSettings(cluster) + [cleanElection]).flatMap { rule in
-            rule.topics.flatMap { faults(of: [Rule([$0], rule.setting, rule.fault)], in: cluster) }
+            rule.topics.flatMap { faults(of: [rule], among: [$0], in: cluster) }
         }
     }
 
@@ -186,7 +185,7 @@ package struct TopicCheck: Sendable {
 
     func findings(of cluster: Cluster, asked: Int? = nil) -> Findings {
         let problems = problems(of: cluster, asked: asked)
-        let retention = cluster[names.results]?.retention.map(Timestamp.init) ?? .max
+        let retention = cluster[names.results]?.number("retention.ms").map(Timestamp.init) ?? .max
         let inputs = names.inputs.compactMap { cluster[$0] }
         return Findings(
             problems: problems, warnings: problems.isEmpty ? warnings(of: cluster) : [], cluster: cluster,
@@ -202,11 +201,11 @@ package struct TopicCheck: Sendable {
     }
 
     private func problems(of cluster: Cluster, asked: Int?) -> [Problem] {
+        let needed = storePartitions(cluster, asked: asked)
         let missing = names.all.filter { cluster[$0] == nil }
         guard missing.isEmpty else {
-            let counts = names.all.compactMap { cluster[$0]?.partitionCount }
-            let stores = storePartitions(cluster)
-            let create = createCommand(prefix: names.prefix, partitions: stores > 0 ? stores : counts.max() ?? 4)
+            let most = names.all.compactMap { cluster[$0]?.partitionCount }.max() ?? 4
+            let create = createCommand(prefix: names.prefix, partitions: needed > 0 ? needed : most)
             let others = cluster.otherPrefixes
             let fault =
                 others.isEmpty
@@ -214,79 +213,71 @@ package struct TopicCheck: Sendable {
                 : "no topics have the prefix \(names.prefix), but all have \(others.prefix(3).joined(separator: " or "))"
             return [Problem(fault, fix: (others.first.map { "--topic-prefix \($0), or for new topics: " } ?? "") + create)]
         }
-        let needed = storePartitions(cluster, asked: asked)
         // To be fixed before anything else: adding partitions to the other topics would only hide it.
         if let split = cluster.split {
             return [Problem(split, fix: move(partitions: needed, guide: "stock-in-the-wrong-partitions"))]
         }
-        let tooSmall = coPartitioned.compactMap { name -> Problem? in
-            guard let count = cluster[name]?.partitionCount, cluster.isNew ? count != needed : count < max(needed, asked ?? 0)
-            else { return nil }
-            if cluster.isNew { return newTopic(name, of: count, for: needed, isEmpty: cluster.empty.contains(name)) }
-            if count >= needed, let asked {
-                return Problem(
-                    "topic \(name) has \(count.counted("partition")), not \(asked), and stores live in \(needed) for good",
-                    fix: move(partitions: asked, guide: "more-partitions"))
-            }
+        return coPartitioned.compactMap { sizeProblem(of: $0, in: cluster, needed: needed, asked: asked) }
+            + faults(of: neededSettings(cluster), in: cluster)
+    }
+
+    /// What is wrong with a topic's number of partitions; nil if nothing is.
+    private func sizeProblem(of name: String, in cluster: Cluster, needed: Int, asked: Int?) -> Problem? {
+        guard let count = cluster[name]?.partitionCount else { return nil }
+        let fault = "topic \(name) has \(count.counted("partition"))"
+        let create = createCommand(prefix: names.prefix, partitions: needed)
+        let delete = kafkaCommand("topics", bootstrapServers, "--delete --topic \(name)")
+        let enlarge = kafkaCommand("topics", bootstrapServers, "--alter --topic \(name) --partitions \(needed)")
+        if cluster.isNew {
+            guard count != needed else { return nil }
+            return Problem(
+                "\(fault), not \(needed): another program may have created it",
+                fix: cluster.empty.contains(name)
+                    ? "\(delete), which is empty, then \(create)"
+                    : count < needed ? enlarge : createCommand(prefix: names.prefix, partitions: count))
+        }
+        if count < needed {
             // A smaller topic is not the one that it was. More partitions would make up for none of its records.
             let isRecord = name == names.stock || name == names.results
             return Problem(
-                "topic \(name) has \(count.counted("partition")), but stores live in \(needed)"
-                    + (isRecord ? ": it was recreated, and what it held is lost" : ""),
-                fix: isRecord
-                    ? "kafka-topics.sh --bootstrap-server \(bootstrapServers) --delete --topic \(name), then "
-                        + createCommand(prefix: names.prefix, partitions: needed)
-                        + ", then what `juice doctor` says of each partition"
-                    : alterCommand(name, partitions: needed))
+                "\(fault), but stores live in \(needed)" + (isRecord ? ": it was recreated, and what it held is lost" : ""),
+                fix: isRecord ? "\(delete), then \(create), then what `juice doctor` says of each partition" : enlarge)
         }
-        return tooSmall + faults(of: neededSettings(cluster), in: cluster)
-    }
-
-    /// A topic that was there before the service first ran, with another number of partitions than it shall have.
-    private func newTopic(_ name: String, of count: Int, for needed: Int, isEmpty: Bool) -> Problem {
-        let create = createCommand(prefix: names.prefix, partitions: isEmpty || count < needed ? needed : count)
+        guard let asked, count < asked else { return nil }
         return Problem(
-            "topic \(name) has \(count.counted("partition")), not \(needed): another program may have created it",
-            fix: isEmpty
-                ? "kafka-topics.sh --bootstrap-server \(bootstrapServers) --delete --topic \(name), which is empty, then \(create)"
-                : count < needed ? alterCommand(name, partitions: needed) : create)
+            "\(fault), not \(asked), and stores live in \(needed) for good", fix: move(partitions: asked, guide: "more-partitions"))
     }
 
     /// One problem for all topics that share a fault.
-    private func faults(of rules: [Rule], in cluster: Cluster) -> [Problem] {
+    private func faults(of rules: [Rule], among topics: [String]? = nil, in cluster: Cluster) -> [Problem] {
         rules.compactMap { rule in
-            let faulty = rule.topics.filter { cluster[$0].flatMap(rule.fault) != nil }
-            guard let fault = faulty.first.flatMap({ cluster[$0] }).flatMap(rule.fault) else { return nil }
-            return Problem("\(list("topic", faulty)) with \(fault)", fix: configCommand(faulty, rule.setting))
+            let faulty = (topics ?? rule.topics).compactMap { name in cluster[name].flatMap(rule.fault).map { (name, $0) } }
+            guard let fault = faulty.first?.1 else { return nil }
+            return Problem("\(list("topic", faulty.map(\.0))) with \(fault)", fix: configCommand(faulty.map(\.0), rule.setting))
         }
     }
 
     private func warnings(of cluster: Cluster) -> [Problem] {
-        var warnings: [Problem] = []
         let needed = storePartitions(cluster)
-        let larger = coPartitioned.compactMap { name in cluster[name].map { (name: name, count: $0.partitionCount) } }
-            .filter { $0.count > needed }
-        if let most = larger.map(\.count).max() {
-            let counts = larger.map { "\($0.name) has \($0.count)" }.joined(separator: ", ")
-            warnings.append(
-                Problem(
-                    "stores live in \(needed.counted("partition")), but \(counts): commands in the other partitions are"
-                        + " forwarded, which takes them some milliseconds, and nothing is answered there",
-                    fix: move(partitions: most, guide: "more-partitions")))
+        let larger = coPartitioned.compactMap { cluster[$0] }.filter { $0.partitionCount > needed }
+        let enlarged = larger.map(\.partitionCount).max().map { most in
+            Problem(
+                "stores live in \(needed.counted("partition")), but"
+                    + " \(larger.map { "\($0.name) has \($0.partitionCount)" }.joined(separator: ", ")): commands in the other"
+                    + " partitions are forwarded, which takes them some milliseconds, and nothing is answered there",
+                fix: move(partitions: most, guide: "more-partitions"))
         }
-        guard capabilities.managesTopics else { return warnings }
         // May well be so on a broker for experiments.
-        let few = names.all.filter { (cluster[$0]?.replicationFactor ?? 3) < 3 }
-        if let fewest = few.compactMap({ cluster[$0]?.replicationFactor }).min() {
-            warnings.append(
-                Problem(
-                    "\(list("topic", few)) with a replication factor of \(fewest): with fewer than 3, a broker that fails takes"
-                        + " orders and stock with it or stops the service",
-                    fix:
-                        "kafka-reassign-partitions.sh --bootstrap-server \(bootstrapServers) --reassignment-json-file FILE --execute,"
-                        + " with three replicas of each partition in FILE"))
+        let few = names.all.compactMap { cluster[$0] }.filter { $0.replicationFactor < 3 }
+        let unreplicated = few.map(\.replicationFactor).min().map { fewest in
+            Problem(
+                "\(list("topic", few.map(\.name))) with a replication factor of \(fewest): with fewer than 3, a broker that fails"
+                    + " takes orders and stock with it or stops the service",
+                fix: kafkaCommand("reassign-partitions", bootstrapServers, "--reassignment-json-file FILE --execute")
+                    + ", with three replicas of each partition in FILE")
         }
-        return warnings + faults(of: durableSettings + timeSettings, in: cluster)
+        guard capabilities.managesTopics else { return [enlarged].compactMap(\.self) }
+        return [enlarged, unreplicated].compactMap(\.self) + faults(of: durableSettings + timeSettings, in: cluster)
     }
 
     /// The number of partitions that stores live in decides where each store lives. So it never changes, whether the inputs are
@@ -315,17 +306,20 @@ package struct TopicCheck: Sendable {
         /// A policy for records that are no longer needed.
         init(_ topics: [String], policy: String, _ reason: String) {
             self.init(topics, "cleanup.policy=\(policy)") {
-                guard let other = $0.cleanupPolicy, other != policy else { return nil }
+                guard let other = $0.settings.map({ $0["cleanup.policy"] ?? "delete" }), other != policy else { return nil }
                 return "cleanup.policy=\(other), \(reason)"
             }
         }
 
-        /// A setting that is at least a number; nil is any.
+        /// A setting that is at least a number. Without one, or with a negative one, there is no limit.
         init(
-            _ topics: [String], _ name: String, atLeast least: Int, _ value: @escaping (ClusterMetadata.Topic) -> Int?,
-            _ fault: @escaping (Int) -> String
+            _ topics: [String], _ name: String, atLeast least: Int, of value: ((ClusterMetadata.Topic) -> Int?)? = nil,
+            _ reason: String
         ) {
-            self.init(topics, "\(name)=\(least)") { value($0).flatMap { $0 < least ? fault($0) : nil } }
+            self.init(topics, "\(name)=\(least)") { topic in
+                let value = if let value { value(topic) } else { topic.number(name) }
+                return value.flatMap { $0 < least ? "\(name)=\($0)\(reason)" : nil }
+            }
         }
     }
 
@@ -333,7 +327,8 @@ package struct TopicCheck: Sendable {
     private func neededSettings(_ cluster: Cluster) -> [Rule] {
         let window = duplicateWindow.age
         let retention = 2 * window + 300_000
-        let largest = names.inputs.compactMap { cluster[$0]?.maxMessageBytes }.max() ?? 0
+        let size = "max.message.bytes"
+        let largest = names.inputs.compactMap { cluster[$0]?.number(size) }.max() ?? 0
         return [
             // Compaction also rejects records without a key.
             Rule(
@@ -343,16 +338,14 @@ package struct TopicCheck: Sendable {
                 [names.stock], policy: "compact", "but it holds the state of every store and must only be compacted"),
             Rule([names.results], policy: "delete", "which would leave one answer per store"),
             // Repeats of a command are detected by its answer, and position notes must outlast the window, too.
-            Rule([names.results], "retention.ms", atLeast: Int(retention), { $0.retention }) {
-                "retention.ms=\($0), but repeats of a command are to be known for \(window) ms, which takes \(retention) ms"
-            },
+            Rule(
+                [names.results], "retention.ms", atLeast: Int(retention),
+                ", but repeats of a command are to be known for \(window) ms, which takes \(retention) ms"),
             // A producer fills a batch of small records up to Kafka's default limit.
-            Rule(coPartitioned, "max.message.bytes", atLeast: TopicPlan.defaultMaxMessageBytes, { $0.maxMessageBytes }) {
-                "max.message.bytes=\($0), smaller than the batches that the service sends"
-            },
-            Rule([names.deadLetters], "max.message.bytes", atLeast: largest + TopicPlan.deadLetterRoom, { $0.maxMessageBytes }) {
-                "max.message.bytes=\($0), but it must be able to quote a record of \(largest) bytes and say why"
-            },
+            Rule(coPartitioned, size, atLeast: TopicPlan.defaultMaxMessageBytes, ", smaller than the batches the service sends"),
+            Rule(
+                [names.deadLetters], size, atLeast: largest + TopicPlan.deadLetterRoom,
+                ", but it must be able to quote a record of \(largest) bytes and say why"),
         ]
     }
 
@@ -360,21 +353,22 @@ package struct TopicCheck: Sendable {
     private var durableSettings: [Rule] {
         [
             Rule(names.all, "min.insync.replicas=2") {
-                guard $0.replicationFactor >= 3, let least = $0.minInsyncReplicas else { return nil }
+                guard $0.replicationFactor >= 3, let least = $0.number("min.insync.replicas") else { return nil }
                 if least < 2 { return "min.insync.replicas=\(least): what one broker alone has confirmed is lost with it" }
                 guard least >= $0.replicationFactor else { return nil }
                 return "min.insync.replicas=\(least), as many as there are copies: nothing is written while one broker is down"
             },
             cleanElection,
-            Rule([names.results], "retention.ms", atLeast: 7 * 86_400_000, { $0.retention }) {
-                "retention.ms=\($0), less than a week: while the service is down or a partition is stopped, answers and position"
-                    + " notes expire, and the notes are not renewed"
-            },
+            Rule(
+                [names.results], "retention.ms", atLeast: 7 * 86_400_000,
+                ", less than a week: while the service is down or a partition is stopped, answers and position notes expire, and the"
+                    + " notes are not renewed"),
             // Of a topic that is only compacted, as the stock is, nothing is deleted by size.
             Rule([names.orders, names.restocks, names.results], "retention.bytes=-1") {
-                guard let most = $0.number("retention.bytes"), most >= 0 else { return nil }
-                return "retention.bytes=\(most): under load, commands expire before they are read, and answers before repeats ask"
-                    + " for them, however long retention.ms is"
+                $0.number("retention.bytes").map {
+                    "retention.bytes=\($0): under load, commands expire before they are read, and answers before repeats ask for"
+                        + " them, however long retention.ms is"
+                }
             },
         ]
     }
@@ -397,10 +391,10 @@ package struct TopicCheck: Sendable {
                     + " sent, and a forwarded command counts from its forwarding"
             },
             // An older time than that counts as now in any case.
-            Rule(names.inputs, behind, atLeast: week, { $0.longestBehind }) {
-                "\(behind)=\($0): brokers refuse commands that come later than that after they were sent, and one that is forwarded"
-                    + " later counts from its forwarding"
-            },
+            Rule(
+                names.inputs, behind, atLeast: week, of: { $0.longestBehind },
+                ": brokers refuse commands that come later than that after they were sent, and one that is forwarded later counts"
+                    + " from its forwarding"),
             Rule(names.inputs, "\(behind)=\(week)") {
                 guard !$0.setsTimes, $0.number(behind) == Int.max, $0.longestBehind == nil else { return nil }
                 return "no \(behind): brokers take commands of any age, and where one is from, or this machine's clock, is wrong by"
@@ -425,14 +419,9 @@ package struct TopicCheck: Sendable {
 
     private func configCommand(_ topics: [String], _ setting: String) -> String {
         let name = topics.count == 1 ? topics.joined() : "$topic"
-        let command =
-            "kafka-configs.sh --bootstrap-server \(bootstrapServers) --alter --entity-type topics --entity-name \(name)"
-            + " --add-config \(setting)"
+        let command = kafkaCommand(
+            "configs", bootstrapServers, "--alter --entity-type topics --entity-name \(name) --add-config \(setting)")
         return topics.count == 1 ? command : "for topic in \(topics.joined(separator: " ")); do \(command); done"
-    }
-
-    private func alterCommand(_ topic: String, partitions: Int) -> String {
-        "kafka-topics.sh --bootstrap-server \(bootstrapServers) --alter --topic \(topic) --partitions \(partitions)"
     }
 
     private func move(partitions: Int, guide: String) -> String {
@@ -442,6 +431,11 @@ package struct TopicCheck: Sendable {
     private func createCommand(prefix: String, partitions: Int) -> String {
         TopicNames(prefix: prefix).command("topics create", bootstrapServers) + " --partitions \(partitions)"
     }
+}
+
+/// A command of Kafka's own tools.
+func kafkaCommand(_ tool: String, _ bootstrapServers: String, _ arguments: String) -> String {
+    "kafka-\(tool).sh --bootstrap-server \(bootstrapServers) \(arguments)"
 }
 
 extension TopicNames {
@@ -461,11 +455,6 @@ extension TopicNames {
 }
 
 extension ClusterMetadata.Topic {
-    fileprivate var cleanupPolicy: String? { settings.map { $0["cleanup.policy"] ?? "delete" } }
-    fileprivate var maxMessageBytes: Int? { number("max.message.bytes") }
-    fileprivate var minInsyncReplicas: Int? { number("min.insync.replicas") }
-    /// In milliseconds; nil for ever.
-    fileprivate var retention: Int? { number("retention.ms").flatMap { $0 >= 0 ? $0 : nil } }
     fileprivate var setsTimes: Bool { settings?["message.timestamp.type"] == "LogAppendTime" }
     /// By how many milliseconds a record's time may lie behind a broker's; nil for any. Up to Kafka 3.9 an older setting limits it,
     /// too (KIP-937).
@@ -478,5 +467,6 @@ extension ClusterMetadata.Topic {
         return [name, "message.timestamp.difference.max.ms"].lazy.compactMap(number).first { $0 < .max }
     }
 
-    fileprivate func number(_ name: String) -> Int? { settings?[name].flatMap(Int.init) }
+    /// The limit that a setting is; nil if there is none, or brokers do not say.
+    func number(_ name: String) -> Int? { settings?[name].flatMap(Int.init).flatMap { $0 < 0 ? nil : $0 } }
 }

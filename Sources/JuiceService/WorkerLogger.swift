@@ -169,8 +169,9 @@ extension ServiceConfiguration {
         case .record, .topic, .leader, .deadly: "fix what the reason names"
         case .transaction(let topic): abortCommand(topics[topic.topic, partition], from: fault.offset ?? 0)
         case .owner(let id):
-            "kafka-transactions.sh --bootstrap-server \(bootstrapServers) describe --transactional-id \(id) shows its state. If that is"
-                + " not a Prepare state, and stays, restart the broker that the command names as CoordinatorId"
+            kafkaCommand("transactions", bootstrapServers, "describe --transactional-id \(id)")
+                + " shows its state. If that is not a"
+                + " Prepare state, and stays, restart the broker that the command names as CoordinatorId"
         case .stock, .journal, .answers, .input:
             fault.anchors.isEmpty
                 ? "if a replica is intact, make its broker the leader and restart the instance; otherwise recreate the topic, as"
@@ -183,8 +184,9 @@ extension ServiceConfiguration {
 
     /// Ends a transaction that another program left open.
     func abortCommand(_ place: TopicPartition, from offset: Offset) -> String {
-        "kafka-transactions.sh --bootstrap-server \(bootstrapServers) abort --topic \(place.topic) --partition \(place.partition)"
-            + " --start-offset \(offset)"
+        kafkaCommand(
+            "transactions", bootstrapServers,
+            "abort --topic \(place.topic) --partition \(place.partition) --start-offset \(offset)")
     }
 
     private func anchorCommand(_ position: InputPosition, accepting missing: Int64) -> String {

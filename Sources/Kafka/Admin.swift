@@ -66,12 +66,12 @@ public final class Admin {
             created = try Self.names(in: results, count: count, ignoring: .topicAlreadyExists, orElse: "not created")
         } catch {
             guard error.code == .invalidConfig, topics.contains(where: { !$0.optional.isEmpty }) else { throw error }
-            return try create(
-                topics.map { topic in
-                    var topic = topic
-                    topic.optional = [:]
-                    return topic
-                }, timeout: timeout)
+            let plain = topics.map {
+                NewTopic(
+                    name: $0.name, partitionCount: $0.partitionCount, replicationFactor: $0.replicationFactor,
+                    configuration: $0.configuration)
+            }
+            return try create(plain, timeout: timeout)
         }
         // The controller has created the topics, but the broker asked next may learn of them a moment later.
         let deadline = ContinuousClock.now + timeout
@@ -134,6 +134,8 @@ public final class Admin {
     private func configurations(
         of type: rd_kafka_ResourceType_t, _ noun: String, _ names: [String], timeout: Duration
     ) throws(KafkaError) -> [String: [String: String]] {
+        // librdkafka reports an error for an empty list.
+        guard !names.isEmpty else { return [:] }
         var resources = names.map { rd_kafka_ConfigResource_new(type, $0) }
         defer { for case let resource? in resources { rd_kafka_ConfigResource_destroy(resource) } }
         let event = try handle.request(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, timeout: timeout) { client, options, queue in

@@ -93,9 +93,7 @@ package final class BrokerWatch: Sendable {
     package var needsProbe: Bool { state.withLock { $0.phase != .reachable } }
 
     /// That brokers close new connections at once although they answer on others; nil if none was closed so lately.
-    package var closings: String? { closings(at: .now) }
-
-    func closings(at now: ContinuousClock.Instant) -> String? {
+    package func closings(at now: ContinuousClock.Instant = .now) -> String? {
         let latest = state.withLock(\.closings).filter { now - $0 < Self.closingsWindow }
         guard latest.count >= Self.fewestClosings else { return nil }
         return """

@@ -48,8 +48,7 @@ package final class Credentials: Sendable {
     package func reload() -> Bool {
         guard let found = try? source.map({ try $0() }) ?? properties else { return false }
         let now = Loaded(found)
-        var silent = Logger(label: "credentials") { _ in SwiftLogNoOpLogHandler() }
-        silent.logLevel = .critical
+        let silent = Logger(label: "credentials") { _ in SwiftLogNoOpLogHandler() }
         guard loaded.withLock({ $0 != now }),
             (try? Admin(configuration: KafkaConfiguration(found), hooks: ClientHooks(logger: silent))) != nil
         else { return false }

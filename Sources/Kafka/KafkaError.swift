@@ -101,6 +101,18 @@ public func retrying<Success>(
     }
 }
 
+/// The same until the time is over, with a short pause in between. The call gets the time that is left.
+@discardableResult
+package func retrying<Success>(
+    until deadline: ContinuousClock.Instant, _ call: (_ left: Duration) throws(KafkaError) -> Success
+) throws(KafkaError) -> Success {
+    func waits() -> Bool {
+        Thread.sleep(forTimeInterval: 0.02)
+        return .now < deadline
+    }
+    return try retrying(while: waits) { () throws(KafkaError) in try call(max(.zero, deadline - .now)) }
+}
+
 // MARK: - Codes
 
 extension KafkaError {

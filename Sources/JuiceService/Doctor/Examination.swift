@@ -90,18 +90,18 @@ package struct Examination: Sendable, Encodable {
         }
     }
 
-    /// What keeps brokers from coordinating groups and transactions; nil if this client sees nothing. For those who wait for a
-    /// coordinator: before it is first asked for, there is none.
-    static func hindrance(_ configuration: ServiceConfiguration, _ admin: Admin, timeout: Duration) -> Finding? {
-        let names = InternalTopic.allCases.map(\.rawValue)
-        guard var metadata = try? admin.metadata(topics: names, timeout: timeout) else { return nil }
-        let existing = names.filter { metadata[$0] != nil }
-        if !existing.isEmpty, let settings = try? admin.configurations(ofTopics: existing, timeout: timeout) {
-            metadata.add(settings: settings)
-        }
+    /// What keeps brokers from coordinating groups and transactions: the worst fault, if any; nil if this client sees nothing. For
+    /// those who wait for a coordinator: before it is first asked for, there is none.
+    static func hindrances(
+        _ configuration: ServiceConfiguration, _ admin: Admin, of topics: [InternalTopic] = InternalTopic.allCases
+    ) -> [TopicCheck.Problem]? {
+        guard configuration.capabilities.managesTopics else { return [] }
+        let timeout = Duration.seconds(2)
+        guard var metadata = try? admin.metadata(topics: topics.map(\.rawValue), timeout: timeout) else { return nil }
+        metadata.addInternalSettings(admin, timeout: timeout)
         var seen = Examination(time: .now)
         seen.see(metadata)
-        return seen.findings(configuration).first { $0.severity == .unavailable }
+        return seen.findings(configuration).filter { $0.severity == .unavailable }.prefix(1).map { .init($0.fault, fix: $0.fix) }
     }
 
     fileprivate mutating func see(_ metadata: ClusterMetadata) {
@@ -112,6 +112,14 @@ package struct Examination: Sendable, Encodable {
 
     /// The inputs of the partitions of which something is known.
     var inputs: [Input] { partitions.filter(\.isServed).flatMap(\.inputs) }
+}
+
+extension ClusterMetadata {
+    /// Adds the settings of Kafka's own topics. Many have no right to these, and need none.
+    fileprivate mutating func addInternalSettings(_ admin: Admin, timeout: Duration) {
+        let names = Examination.InternalTopic.allCases.map(\.rawValue).filter { self[$0] != nil }
+        if let settings = try? admin.configurations(ofTopics: names, timeout: timeout) { add(settings: settings) }
+    }
 }
 
 extension PartitionFault: Encodable {
@@ -135,7 +143,6 @@ package final class Examiner {
     private let deadline: ContinuousClock.Instant
     private var seen = Examination(time: .now)
 
-    private static let internalTopics = Examination.InternalTopic.allCases.map(\.rawValue)
     /// A broker's settings, if it describes them.
     private var settings: [String: String] = [:]
 
@@ -195,13 +202,10 @@ package final class Examiner {
     private func ask<Answer>(
         _ part: String, _ question: (_ timeout: Duration) throws(KafkaError) -> Answer
     ) -> Answer? {
-        let end = ContinuousClock.now + step
-        func waits() -> Bool {
-            Thread.sleep(forTimeInterval: 0.05)
-            return .now < end
-        }
         do throws(KafkaError) {
-            return try retrying(while: waits) { () throws(KafkaError) in try question(max(.milliseconds(200), end - .now)) }
+            return try retrying(until: .now + step) { left throws(KafkaError) in
+                try question(max(.milliseconds(200), left))
+            }
         } catch {
             fail(part, error)
             return nil
@@ -216,7 +220,8 @@ package final class Examiner {
     // MARK: - Cluster and topics
 
     private func lookAtCluster() -> ClusterMetadata? {
-        let names = topics.all + (configuration.capabilities.managesTopics ? Self.internalTopics : [])
+        let names =
+            topics.all + (configuration.capabilities.managesTopics ? Examination.InternalTopic.allCases.map(\.rawValue) : [])
         let metadata = ask("the cluster's description") { timeout throws(KafkaError) in
             try admin.metadata(topics: names, timeout: timeout)
         }
@@ -249,11 +254,7 @@ package final class Examiner {
                 try admin.configurations(ofTopics: own, timeout: timeout)
             }
             cluster.metadata.add(settings: settings ?? [:])
-            // Many have no right to these, and need none.
-            let kafkas = Self.internalTopics.filter { cluster[$0] != nil }
-            if !kafkas.isEmpty, let settings = try? admin.configurations(ofTopics: kafkas, timeout: step) {
-                cluster.metadata.add(settings: settings)
-            }
+            cluster.metadata.addInternalSettings(admin, timeout: step)
             seen.topics = cluster.metadata.topics.filter { $0.error == nil }
             if settings != nil { seen.proof = [.settings(of: seen.topics.filter { own.contains($0.name) })] }
         }
@@ -277,8 +278,8 @@ package final class Examiner {
     private func tryToWrite() {
         let trial: BrokerTrial
         do throws(KafkaError) {
-            trial = try retrying(while: { remaining > .zero }) { () throws(KafkaError) in
-                let trial = try BrokerTrial(configuration, hooks: hooks, timeout: remaining)
+            trial = try retrying(until: deadline) { left throws(KafkaError) in
+                let trial = try BrokerTrial(configuration, hooks: hooks, timeout: left)
                 seen.proof = try trial.run() + seen.proof
                 return trial
             }
@@ -286,19 +287,7 @@ package final class Examiner {
         // Only where aborted records are hidden: in an input, each that is seen is a command or a dead letter.
         guard seen.proof.allSatisfy({ $0.fault == nil }) else { return }
         for topic in InputTopic.allCases.map(\.topic) {
-            do throws(KafkaError) {
-                if !trial.session.isReady {
-                    try retrying(while: { remaining > .zero }) { () throws(KafkaError) in
-                        try trial.session.initTransactions(timeout: step)
-                    }
-                    try trial.session.begin()
-                }
-                try Array(Self.probe.utf8).withUnsafeBufferPointer { text throws(KafkaError) in
-                    try trial.session.produce(
-                        to: topic.rawValue, partition: 0, key: nil, value: UnsafeRawBufferPointer(text), headers: [])
-                }
-                try retrying(while: { remaining > .zero }) { () throws(KafkaError) in try trial.session.flush(timeout: step) }
-            } catch { addUnusable(topic, error) }
+            do throws(KafkaError) { try trial.write(Self.probe, to: topic) } catch { addUnusable(topic, error) }
         }
         for topic in [Topic.results, .stock] {
             do throws(KafkaError) { try sendTooMuch(to: topic) } catch { addUnusable(topic, error) }
@@ -315,7 +304,7 @@ package final class Examiner {
     /// An aborted record would expire in a new journal, and one that begins behind offset 0 without a position note has lost its
     /// beginning. In the stock, an owner takes it for another program's.
     private func sendTooMuch(to topic: Topic) throws(KafkaError) {
-        let limit = seen.topics.first { $0.name == topics[topic] }?.settings?["max.message.bytes"].flatMap(Int.init)
+        let limit = seen.topics.first { $0.name == topics[topic] }?.number("max.message.bytes")
         guard let limit, limit < 16 << 20 else { return }
         let text = Array(Self.probe.utf8) + [UInt8](repeating: UInt8(ascii: " "), count: limit)
         let producer = try Producer(configuration: configuration.producer.merging(["compression.type": "none"]), hooks: hooks)

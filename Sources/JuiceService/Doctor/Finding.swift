@@ -103,7 +103,7 @@ private struct Diagnosis {
         }
         let unwritable = names { topic, partition in
             // Since Kafka 3.7 a setting above the number of replicas counts as that (KAFKA-15583).
-            let least = min(topic.settings?["min.insync.replicas"].flatMap(Int.init) ?? 1, partition.replicas.count)
+            let least = min(topic.number("min.insync.replicas") ?? 1, partition.replicas.count)
             return partition.leader != nil && partition.inSyncReplicas.count < least
         }
         if let unwritable {
@@ -168,7 +168,7 @@ private struct Diagnosis {
             add(
                 .warning, "stock and answers are not checked to the end: \(unread)",
                 fix: "look again, with --timeout 60s. If it stays, another program's transaction may be open:"
-                    + " kafka-transactions.sh --bootstrap-server \(configuration.bootstrapServers) list")
+                    + " \(kafkaCommand("transactions", configuration.bootstrapServers, "list"))")
         }
     }
 
@@ -210,15 +210,13 @@ private struct Diagnosis {
                 fix: "look again in 20 s. If it stays, restart an instance, so that the group shares out its partitions again")
         }
         let late = seen.partitions.filter { partition in
-            guard let reader = readers[partition.number], reader.instanceID != nil, partition.isServed, partition.fault == nil
-            else {
-                return false
-            }
-            return partition.group ?? configuration.group == configuration.group && partition.instance != reader.instance
+            let isOwn = partition.group ?? configuration.group == configuration.group
+            return readers[partition.number].map {
+                $0.instanceID != nil && partition.isServed && partition.fault == nil && isOwn && partition.instance != $0.instance
+            } ?? false
         }
-        for (reader, partitions) in Dictionary(grouping: late, by: { readers[$0.number]?.instance ?? "" }).sorted(by: {
-            $0.key < $1.key
-        }) {
+        let lateByReader = Dictionary(grouping: late) { readers[$0.number]?.instance ?? "" }
+        for (reader, partitions) in lateByReader.sorted(by: { $0.key < $1.key }) {
             add(
                 .warning, "\(reader) was assigned \(list("partition", partitions.map(\.number))), but has not taken that over",
                 fix: "look again in 20 s. If it stays: what does /health/ready of \(reader) say, and the end of its log?")

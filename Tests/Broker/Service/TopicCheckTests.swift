@@ -136,7 +136,7 @@ extension TopicCheck.Cluster {
     @Test func settingsAreWatched() {
         let check = TopicCheck(names: TopicNames(), bootstrapServers: "broker:9092")
         let recorder = LogRecorder()
-        var watch = SettingsWatch(metrics: nil, logger: recorder.makeLogger(level: .notice))
+        var watch = FaultLog(logger: recorder.makeLogger(level: .notice), level: .critical)
         func lines(_ changes: [(String, String)]) -> [String] {
             var cluster = TopicCheck.Cluster.fit
             // Topics whose partitions were added to are as fit as before.
