@@ -7,7 +7,6 @@ import JuiceMessages
 struct AccountAudit {
     /// What there is so far; nil while it is unknown.
     private var counted: (records: Int64, changes: StockChanges)?
-    /// The latest position notes, by their offsets.
     private var notes = Recent<Int64, Bool>(65_536)
     private var lastNote: Int64?
     /// Whether there is an anchor since the last note, which accepts what is missing before it.

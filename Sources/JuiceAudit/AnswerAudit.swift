@@ -1,7 +1,6 @@
 import JuiceDomain
 import JuiceMessages
 
-/// An answer in the journal.
 struct JournalledAnswer {
     let answer: JournalAnswer
     /// All that it says; nil if it lacks something.
@@ -18,10 +17,8 @@ struct JournalledAnswer {
 /// The stock is a view of the journal: it may skip states, and be late. So its records are read ahead, and each waits for the
 /// journal to reach its revision.
 struct AnswerAudit {
-    /// What is wrong with an answer.
     typealias Problem = (text: String, category: Fault.Category)
 
-    /// A store that a record named.
     private struct Store {
         var state: StoreState
         /// The revision of the last stock record that was read.
@@ -62,7 +59,6 @@ struct AnswerAudit {
     /// Reads the value of a record of an input, under the first menu.
     func read(_ value: UnsafeRawBufferPointer?, _ topic: InputTopic) -> Replay.Decoded { replays[0].read(value, topic) }
 
-    /// The partition that a store belongs to.
     func owner(of name: UnsafeRawBufferPointer) -> Int32 { Murmur2.partition(of: name, count: rules.partitionCount) }
 
     /// The number of a store; nil if it belongs to another partition.
@@ -73,7 +69,6 @@ struct AnswerAudit {
         return number
     }
 
-    /// The name of a store.
     func name(of store: Int) -> [UInt8] { names.withKey(at: store) { Array($0) } }
 
     /// Nothing is known of the stores any more.
@@ -94,7 +89,6 @@ struct AnswerAudit {
 
     // MARK: - The verdict
 
-    /// Checks the answer to a command.
     mutating func check(_ given: JournalledAnswer, to command: Command) -> [Problem] {
         let head = given.head
         if given.answer.role == .lost {
@@ -238,7 +232,6 @@ struct AnswerAudit {
 
     // MARK: - The stock
 
-    /// Reads the stock ahead.
     mutating func readStock() throws {
         while waitingCount < Self.mostWaiting, let record = try stock.next() {
             if let problem = read(record) { audit.add(Fault(.wrong, stock.place(record.offset), problem)) }
@@ -291,7 +284,7 @@ extension AnswerHead {
     /// An answer for people: its type, and all that follows this head.
     fileprivate func shown(in answer: some Sequence<UInt8>) -> String {
         let text = String(decoding: Array(answer), as: UTF8.self)
-        let place = #","offset":\#(offset)"# + (from.map { #","from":"\#($0.text)""# } ?? "")
+        let place = #","offset":\#(offset)"# + (from.map { #","from":"\#($0.header)""# } ?? "")
         let type = text.dropFirst(#"{"type":""#.count).prefix { $0 != "\"" }
         return "\(type)\(text.firstRange(of: place).map { text[$0.upperBound...] } ?? "")"
     }

@@ -3,7 +3,6 @@ import JuiceMessages
 /// What the service remembers of its answers in one partition, for as long as it must.
 struct AnswerMemory {
     struct FirstAnswer {
-        /// Its place in the journal.
         let offset: Int64
         /// What a repeat must say, too.
         let contents: Int
@@ -15,9 +14,7 @@ struct AnswerMemory {
         /// When its command was sent, at the earliest and at the latest, and when it was answered.
         var sent, latest: Int64
         let answered: Int64
-        /// The command's own timestamp.
         let own: Int64
-        /// The number of first answers before it.
         fileprivate(set) var number = 0
     }
 
@@ -121,12 +118,7 @@ struct AnswerMemory {
         return nil
     }
 
-    /// Remembers a first answer.
-    ///
-    /// - Parameters:
-    ///   - identity: that of its command.
-    ///   - order: for a cancel, that of its order, whose place it takes unless it was rejected.
-    ///   - times: when its command was sent.
+    /// Remembers the first answer to the command of an identity. A cancel's takes the place of its order, unless it was rejected.
     mutating func remember(_ answer: FirstAnswer, _ identity: RecordDigest, order: RecordDigest, _ times: SendTimes) {
         var (answer, identity) = (answer, identity)
         if answer.was == .cancelled {
@@ -151,7 +143,6 @@ struct AnswerMemory {
 /// When a command was sent, by its record or, where the service goes by another time, by the journal's record of it. By these times
 /// the contract says which repeats must be recognized.
 struct SendTimes {
-    /// The record's own timestamp.
     let own: Int64
     /// When it was sent, at the latest and at the earliest. Without a timestamp that was when it was read, just before the answer.
     let sent, earliest: Int64

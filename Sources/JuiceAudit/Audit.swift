@@ -112,7 +112,6 @@ package struct Audit: Sendable {
         if faults.count < Self.mostListed { faults.append(fault) }
     }
 
-    /// Adds what was found elsewhere.
     mutating func add(_ other: Audit) {
         faults += other.faults.prefix(Self.mostListed - faults.count)
         totals.merge(other.totals, uniquingKeysWith: +)
@@ -124,7 +123,6 @@ package struct Audit: Sendable {
     }
 }
 
-/// A record of the journal.
 package struct AuditMoment: Sendable, Hashable, Encodable {
     package let partition: Int32
     package let offset: Int64
@@ -143,7 +141,6 @@ package struct AuditMoment: Sendable, Hashable, Encodable {
 
 /// How long an instance owned a partition.
 package struct AuditOwner: Sendable, Hashable, Encodable {
-    /// The consumer group.
     package let group: String
     package let instance: String
     /// Its first claim, or the first record that shows it as the owner.
@@ -156,15 +153,12 @@ package struct AuditOwner: Sendable, Hashable, Encodable {
 package struct AuditAnchor: Sendable, Hashable, Encodable {
     /// The note that says so.
     package let at: AuditMoment
-    /// The input's name.
     package let topic: String
-    /// The input's partition.
     package let partition: Int32
     /// The next offset before; nil if it was not known.
     package let from: Int64?
     /// The next offset from then on.
     package let to: Int64
-    /// Who moved it.
     package let by: String
     package let reason: String?
     /// What the offset was in the cluster that the topics were copied from; nil if they were not.
@@ -182,11 +176,9 @@ package struct AuditAnchor: Sendable, Hashable, Encodable {
     func reaches(_ place: Place) -> Bool { moved(place) && to <= place.offset }
 }
 
-/// What the topics held.
 package struct AuditCounts: Sendable, Hashable, Encodable {
     /// Records that had to be answered, each where its store lives.
     package internal(set) var commands = 0
-    /// Answers, including duplicates.
     package internal(set) var answers = 0
     package internal(set) var duplicates = 0
     /// Commands that were forwarded to the partition of their store.
@@ -198,7 +190,6 @@ package struct AuditCounts: Sendable, Hashable, Encodable {
     package internal(set) var skipped = 0
     /// Records of the journal that could not be checked: what they depend on has expired, or their menu is not known.
     package internal(set) var unjudged = 0
-    /// Stores that a record named.
     package internal(set) var stores = 0
     /// First answers, by what they say.
     package internal(set) var juicesMade = 0, outOfStock = 0, restocked = 0, cancelled = 0, rejected = 0
@@ -211,12 +202,10 @@ package struct AuditCounts: Sendable, Hashable, Encodable {
     }
 }
 
-/// One way in which the topics break the contract.
 package struct Fault: Sendable, Encodable, CustomStringConvertible {
     package let category: Category
     /// The record that shows it, or that is missing.
     package let place: Place
-    /// What is wrong, in English.
     package let problem: String
 
     package enum Category: String, Sendable, Encodable {

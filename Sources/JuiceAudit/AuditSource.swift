@@ -13,11 +13,6 @@ package struct AuditRecord: Sendable {
     }
 }
 
-extension Topic {
-    /// The topic's name without a prefix, such as `dead-letters`.
-    package var name: String { TopicNames(prefix: "")[self] }
-}
-
 /// The place of a record, or where it would be.
 package struct Place: Sendable, Hashable, Comparable, Encodable, CustomStringConvertible {
     package let topic: Topic
@@ -28,15 +23,6 @@ package struct Place: Sendable, Hashable, Comparable, Encodable, CustomStringCon
     var input: InputPartition { InputPartition(topic: topic == .orders ? .orders : .restocks, partition: partition) }
 
     package var description: String { "\(topic.name) \(partition)@\(offset)" }
-
-    private enum Member: CodingKey { case topic, partition, offset }
-
-    package func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: Member.self)
-        try members.encode(topic.name, forKey: .topic)
-        try members.encode(partition, forKey: .partition)
-        try members.encode(offset, forKey: .offset)
-    }
 
     package static func < (first: Place, second: Place) -> Bool {
         (first.topic.name, first.partition, first.offset) < (second.topic.name, second.partition, second.offset)
@@ -87,7 +73,6 @@ package struct AuditGap: Sendable, Hashable {
     package init(_ offsets: Range<Int64>, _ problem: String?) { (self.offsets, self.problem) = (offsets, problem) }
 }
 
-/// The records of one partition, one after the other.
 struct RecordCursor {
     let topic: Topic
     let partition: Int32
@@ -131,7 +116,6 @@ struct RecordCursor {
         return records[position - 1]
     }
 
-    /// Continues at this offset.
     mutating func move(to offset: Int64) {
         (self.offset, reader, records, position) = (offset, nil, [], 0)
         isAtEnd = partition >= source.partitionCount(of: topic)
@@ -144,7 +128,6 @@ struct RecordCursor {
         offsets.lowerBound < first || gaps.contains { $0.offsets.overlaps(offsets) }
     }
 
-    /// What is wrong with records that cannot be read.
     var faults: [Fault] {
         gaps.sorted { $0.offsets.lowerBound < $1.offsets.lowerBound }.compactMap { gap in
             gap.problem.map { Fault(.wrong, place(gap.offsets.lowerBound), "up to offset \(gap.offsets.upperBound - 1): \($0)") }
@@ -156,7 +139,6 @@ struct RecordCursor {
 struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var young: [Key: Value] = [:]
     private var old: [Key: Value] = [:]
-    /// Whether some were dropped.
     private(set) var hasForgotten = false
     private let count: Int
 

@@ -6,7 +6,6 @@ import JuiceMessages
 /// that finds another claim in between writes nothing and claims again.
 struct OwnerAudit {
     private(set) var owners: [AuditOwner] = []
-    /// The clean claim of the owner.
     private(set) var claim: Int64?
     private(set) var ids: [String] = []
     /// The ids that the writers of claims since then have fenced.
@@ -14,9 +13,7 @@ struct OwnerAudit {
     private var isReported = false
     private var claims: [(offset: Int64, ids: [String])] = []
 
-    /// Adds a claim.
-    ///
-    /// - Returns: what is wrong with it.
+    /// Adds a claim. Returns what is wrong with it.
     mutating func add(_ claim: JournalClaim, at moment: AuditMoment, partitionCount: Int32) -> String? {
         fenced.formUnion(claim.fenced + claim.ids)
         let isAlone = !claims.reversed().prefix(while: { $0.offset >= claim.since }).contains { $0.ids != claim.ids }

@@ -44,9 +44,8 @@ struct PartitionAudit {
         let origin: Place?
         let copy: TransferAudit.Received
 
-        var source: ForwardSource? { origin.map { ForwardSource(partition: $0.partition, offset: $0.offset) } }
+        var source: RecordPosition? { origin.map { RecordPosition(partition: $0.partition, offset: $0.offset) } }
 
-        /// The record for people.
         var description: String {
             switch verdict {
             case .deadLetter(let reason): "no command (\(reason.code))"
@@ -85,7 +84,6 @@ struct PartitionAudit {
     /// When the latest command was sent that was handled, and that before the present transaction. There are offsets without
     /// records between two transactions, but not in a copy.
     private var (handled, handledBefore) = (Int64.min / 2, Int64.min / 2)
-    /// The offset of the last record.
     private var last: Int64?
 
     init(_ partition: Int32, of source: some AuditSource, by rules: AuditRules, _ transfers: Transfers) {
@@ -108,7 +106,6 @@ struct PartitionAudit {
         }
     }
 
-    /// Checks all records.
     mutating func run() throws -> Audit {
         while let record = try journal.next() {
             if !isWhole, audit.starts.isEmpty { begin(at: record) }
@@ -218,7 +215,6 @@ struct PartitionAudit {
         findings.append((place, isAnswer ? record?.offset : nil, fault))
     }
 
-    /// Faults no longer count.
     private mutating func withdraw(where isVoid: (_ place: Place, _ answer: Int64?) -> Bool) {
         let count = findings.count
         findings.removeAll { isVoid($0.place, $0.answer) }
@@ -302,7 +298,6 @@ extension PartitionAudit {
         return InputRecord(record: record, place: place, verdict: verdict, origin: origin, copy: copy)
     }
 
-    /// Checks what the journal has not come to.
     private mutating func finish(_ input: Input) throws {
         let since =
             isWhole && !input.cursor.lacks(0..<Int64.max) ? .min : input.since.map { $0 &+ rules.delay } ?? .max
@@ -489,7 +484,7 @@ extension PartitionAudit {
             problems.append(("has an answer whose trace headers are not the command's", .wrong))
         }
         if given.head.from != found.source {
-            let (said, right) = (given.head.from?.text ?? "nowhere", found.source?.text ?? "nowhere")
+            let (said, right) = (given.head.from?.header ?? "nowhere", found.source?.header ?? "nowhere")
             problems.append(("is answered as from \(said), should be \(right)", .wrong))
         }
         problems += answers.check(given, to: command)
@@ -500,7 +495,6 @@ extension PartitionAudit {
 }
 
 extension JournalNote {
-    /// Its record's value.
     var text: String {
         var buffer = OutputBuffer()
         write(into: &buffer)

@@ -4,16 +4,13 @@ import JuiceMessages
 /// A record of an input that must be answered where it is.
 struct Command {
     let kind: CommandKind
-    /// The number of its store.
     let store: Int
     let id: String
-    /// Its kind, store and id.
     let identity: RecordDigest
     /// The identity under which its answer is remembered: its own, or for a cancel that of its order.
     let remembered: RecordDigest
     /// What it asks for, under the first menu.
     let content: CommandContent
-    /// Its record's value.
     let value: [UInt8]?
     let times: SendTimes
 
@@ -21,7 +18,6 @@ struct Command {
     typealias Task = (content: CommandContent, returned: [FruitAmount])
 }
 
-/// What a store holds, and how often it was changed.
 struct StoreState {
     /// The known levels, by the fruits' ids.
     var levels: [String: Int] = [:]
@@ -64,7 +60,6 @@ final class Replay {
         }
     }
 
-    /// What a command asks for.
     func content(of command: Command) -> CommandContent {
         let read = command.value.withBytes { self.read($0, command.kind.inputTopic) }
         return if case .success(let read) = read { read.content } else { command.content }

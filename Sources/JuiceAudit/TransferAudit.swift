@@ -1,7 +1,6 @@
 import JuiceMessages
 import Synchronization
 
-/// What left the partitions, for all of them.
 final class Transfers: Sendable { let audit = Mutex(TransferAudit()) }
 
 /// Checks that what the journal says left a partition is there: the copy of each command that was forwarded, and each dead letter.
@@ -9,7 +8,6 @@ final class Transfers: Sendable { let audit = Mutex(TransferAudit()) }
 /// Either may be there twice: written, and then its transaction was aborted or an operator moved the position back. Copies are read
 /// at other times than their originals, so what has no match yet is held. That a copy is handled once is checked where it is read.
 struct TransferAudit {
-    /// What the journal says left its partition.
     struct Sent {
         /// What may have come of the record; nil if that is unknown.
         let contents: [Int]?
@@ -17,7 +15,6 @@ struct TransferAudit {
         var timestamp: Int64?
         /// The partition that a record was forwarded to; nil if it became a dead letter.
         var owner: Int32?
-        /// When the journal said so.
         let notedAt: Int64
     }
 
@@ -54,7 +51,6 @@ struct TransferAudit {
     private var forwarded = 0
     private var sent: [Origin: Sent] = [:]
     private var received: [Origin: [Received]] = [:]
-    /// The latest that were matched.
     private var matched = Recent<Origin, Sent>(65_536)
     /// From when on all dead letters are there: older ones have expired.
     var deadLettersSince = Int64.min
@@ -133,8 +129,8 @@ extension AuditRecord {
     var isForwarded: Bool { !headers.isEmpty && headers.contains { $0.name == HeaderName.forwardedFrom } }
 
     /// Where it was forwarded from, if its header says so. A client may write a header of this name, with any value.
-    var source: ForwardSource? {
-        headers.isEmpty ? nil : headers.first { $0.name == HeaderName.forwardedFrom }?.value.flatMap { ForwardSource($0) }
+    var source: RecordPosition? {
+        headers.isEmpty ? nil : headers.first { $0.name == HeaderName.forwardedFrom }?.value.flatMap { RecordPosition($0) }
     }
 
     /// The digest of its key and value, as in the notes about it.

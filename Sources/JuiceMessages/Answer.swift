@@ -1,32 +1,29 @@
 import JuiceDomain
 
 /// An answer as a client sees it. It owns its texts and needs no menu.
-public struct Answer: Sendable, Hashable {
-    /// The kind of the command that was answered.
-    public let command: CommandKind
+package struct Answer: Sendable, Hashable {
+    package let command: CommandKind
     /// The id of the order or restock; a cancel has its order's.
-    public let id: String
-    /// The store it was for.
-    public let store: String
+    package let id: String
+    package let store: String
     /// The command's offset in its topic, in the partition of the answer's own number.
-    public let offset: Int64
+    package let offset: Int64
     /// Where the command was read first, if it was forwarded, such as `3/42`.
-    public let from: String?
-    /// What came of it.
-    public let outcome: Outcome
+    package let from: String?
+    package let type: AnswerType
+    package let outcome: Outcome
     /// Whether the command was a repeat and this its first answer, given again.
-    public let isDuplicate: Bool
+    package let isDuplicate: Bool
     /// The text for people, in the language of the service.
-    public let message: String
+    package let message: String
     /// The store's revision after the command; nil if it changed nothing.
-    public let revision: Int?
+    package let revision: Int?
 
-    /// What can come of a command.
-    public enum Outcome: Sendable, Hashable {
+    package enum Outcome: Sendable, Hashable {
         /// An order was made: the fruits used, and what is left of them.
-        case juiceMade(OrderedJuices, used: [FruitAmount], left: [FruitAmount])
+        case juiceMade([OrderedJuice], used: [FruitAmount], left: [FruitAmount])
         /// An order could not be made: every fruit that is short, at least one.
-        case outOfStock(OrderedJuices, missing: [MissingFruit])
+        case outOfStock([OrderedJuice], missing: [MissingFruit])
         /// The stock was changed: the levels of the named fruits after it.
         case restocked(left: [FruitAmount])
         /// An order was taken back: the fruits returned, and their levels. Both are empty if there was nothing to return.
@@ -38,13 +35,21 @@ public struct Answer: Sendable, Hashable {
         case answerLost(was: String)
 
         /// The levels, after the command, of the fruits that it used, changed or returned.
-        public var left: [FruitAmount] {
+        package var left: [FruitAmount] {
             switch self {
             case .juiceMade(_, _, let left), .restocked(let left), .cancelled(_, let left): left
             case .outOfStock, .rejected, .answerLost: []
             }
         }
     }
+}
+
+/// What an answer says, as its member `type` does.
+package enum AnswerType: String, Sendable {
+    case juiceMade, outOfStock, restocked, cancelled, rejected, answerLost
+
+    /// In lists, for people.
+    package var word: String { [.juiceMade: "made", .outOfStock: "out of stock", .answerLost: "answer lost"][self] ?? rawValue }
 }
 
 /// What became of a command, as far as that is known without its first answer. An order that was out of stock, and whatever was
@@ -66,74 +71,40 @@ public enum FormerOutcome: UInt32, Sendable, CaseIterable {
     public var name: String { "\(self)" }
 }
 
-/// What an order asked for, by the juices' ids.
-public enum OrderedJuices: Sendable, Hashable {
-    /// One juice.
-    case single(OrderedJuice)
-    /// A basket of several.
-    case basket([OrderedJuice])
+/// A quantity of a juice, by its id.
+package struct OrderedJuice: Sendable, Hashable, CustomStringConvertible {
+    package let juice: String
+    package let quantity: Int
 
-    /// The items: one, or those of the basket.
-    public var items: [OrderedJuice] {
-        switch self {
-        case .single(let item): [item]
-        case .basket(let items): items
-        }
-    }
-}
-
-/// A quantity of a juice.
-public struct OrderedJuice: Sendable, Hashable, CustomStringConvertible {
-    /// The juice's id.
-    public let juice: String
-    /// How many of it.
-    public let quantity: Int
-
-    /// A quantity of the juice with this id.
-    public init(juice: String, quantity: Int) {
-        self.juice = juice
-        self.quantity = quantity
-    }
+    package init(juice: String, quantity: Int) { (self.juice, self.quantity) = (juice, quantity) }
 
     /// For people, such as `2 × kiwi`.
-    public var description: String { quantity == 1 ? juice : "\(quantity) × \(juice)" }
+    package var description: String { quantity == 1 ? juice : "\(quantity) × \(juice)" }
 }
 
-/// An amount of a fruit.
-public struct FruitAmount: Sendable, Hashable {
-    /// The fruit's id.
-    public let fruit: String
-    /// The amount.
-    public let amount: Int
+/// An amount of a fruit, by its id.
+package struct FruitAmount: Sendable, Hashable {
+    package let fruit: String
+    package let amount: Int
 
-    /// An amount of the fruit with this id.
-    public init(fruit: String, amount: Int) {
-        self.fruit = fruit
-        self.amount = amount
-    }
+    package init(fruit: String, amount: Int) { (self.fruit, self.amount) = (fruit, amount) }
 }
 
 /// A fruit that an order was short of.
-public struct MissingFruit: Sendable, Hashable {
-    /// The fruit's id.
-    public let fruit: String
-    /// How many the order needed.
-    public let needed: Int
-    /// How many there were.
-    public let inStock: Int
+package struct MissingFruit: Sendable, Hashable {
+    package let fruit: String
+    package let needed, inStock: Int
 }
 
 /// Reads answers back from the results topic. Fields it does not know are ignored.
 ///
 /// One decoder is for one thread; the answers are values of their own.
-public final class AnswerDecoder {
+package final class AnswerDecoder {
     private let reader = JSONReader(capacity: 4096)
 
-    /// A decoder of answers.
-    public init() {}
+    package init() {}
 
-    /// The answer in the value of a record.
-    public func decode(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> Answer {
+    package func decode(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> Answer {
         try Answer(try reader.readObject(value))
     }
 }
@@ -143,38 +114,41 @@ extension Answer {
         let members = AnswerMembers(of: object)
         let head = try members.head()
         let revision = try members.revision()
+        guard let type = AnswerType(rawValue: String(try members.type.text("type"))) else {
+            throw MalformedMessage("type", "no answer has this type")
+        }
         self.init(
-            command: head.command, id: String(head.id), store: String(head.store), offset: head.offset, from: head.from?.text,
-            outcome: try Outcome(object, try members.type.text("type")), isDuplicate: head.isDuplicate,
+            command: head.command, id: String(head.id), store: String(head.store), offset: head.offset, from: head.from?.header,
+            type: type, outcome: try Outcome(object, type), isDuplicate: head.isDuplicate,
             message: try object.text("message"), revision: revision > 0 ? revision : nil)
     }
 }
 
 extension Answer.Outcome {
-    fileprivate init(_ answer: JSONObject, _ type: BorrowedText) throws(MalformedMessage) {
+    fileprivate init(_ answer: JSONObject, _ type: AnswerType) throws(MalformedMessage) {
         self =
             switch type {
-            case "juiceMade": .juiceMade(try answer.juices(), used: try answer.amounts("used"), left: try answer.amounts("left"))
-            case "outOfStock": .outOfStock(try answer.juices(), missing: try answer.missing())
-            case "restocked": .restocked(left: try answer.amounts("left"))
-            case "cancelled": .cancelled(returned: try answer.amounts("returned"), left: try answer.amounts("left"))
-            case "rejected": .rejected(reason: try answer.text("reason"))
-            case "answerLost": .answerLost(was: try answer.text("was"))
-            default: throw MalformedMessage("type", "no answer has this type")
+            case .juiceMade: .juiceMade(try answer.juices(), used: try answer.amounts("used"), left: try answer.amounts("left"))
+            case .outOfStock: .outOfStock(try answer.juices(), missing: try answer.missing())
+            case .restocked: .restocked(left: try answer.amounts("left"))
+            case .cancelled: .cancelled(returned: try answer.amounts("returned"), left: try answer.amounts("left"))
+            case .rejected: .rejected(reason: try answer.text("reason"))
+            case .answerLost: .answerLost(was: try answer.text("was"))
             }
     }
 }
 
 extension JSONObject {
-    fileprivate func juices() throws(MalformedMessage) -> OrderedJuices {
-        if member("items").isAbsent { return .single(try ordered("", JuiceOrder.quantities)) }
+    /// The items of a basket, or the only one.
+    fileprivate func juices() throws(MalformedMessage) -> [OrderedJuice] {
+        if member("items").isAbsent { return [try ordered("", JuiceOrder.quantities)] }
         let items = try objects("items") { item, path throws(MalformedMessage) in
             try item.ordered("\(path).", JuiceOrder.basketQuantities)
         }
         guard (1...JuiceOrder.mostItems).contains(items.count) else {
             throw MalformedMessage("items", "must be 1 to \(JuiceOrder.mostItems)")
         }
-        return .basket(items)
+        return items
     }
 
     private func ordered(_ path: String, _ quantities: ClosedRange<Int>) throws(MalformedMessage) -> OrderedJuice {
@@ -235,11 +209,11 @@ struct AnswerMembers {
 
     func head() throws(MalformedMessage) -> AnswerHead {
         let command = try answeredCommand()
-        var source: ForwardSource?
+        var source: RecordPosition?
         let id = try (command == .restock ? restockID : orderID).text("\(command.idField)")
         let (store, offset) = (try store.text("store"), Int64(try offset.integer("offset", from: 0 ... .max)))
         if !from.isAbsent {
-            source = ForwardSource(try from.text("from"))
+            source = RecordPosition(try from.text("from"))
             guard source != nil else { throw MalformedMessage("from", "must be a partition and an offset, such as 3/42") }
         }
         var head = AnswerHead(command, id: id, store: store, offset: offset, from: source)
@@ -265,15 +239,14 @@ struct AnswerMembers {
 }
 
 /// Finds gaps in the revisions of one store. It is given the store's answers in the order of the results topic.
-public struct RevisionTracker: Sendable {
+package struct RevisionTracker: Sendable {
     private var last: Int?
 
-    /// A tracker of a store whose first answer with a revision sets the start.
-    public init() {}
+    package init() {}
 
     /// Adds the store's next answer, and returns the revisions that are missing before it; nil if none are. A revision below the
     /// expected one is a new start: the store was reset.
-    public mutating func gap(before answer: Answer) -> ClosedRange<Int>? {
+    package mutating func gap(before answer: Answer) -> ClosedRange<Int>? {
         // A duplicate repeats the revision of its first answer.
         guard !answer.isDuplicate, let revision = answer.revision else { return nil }
         defer { last = revision }

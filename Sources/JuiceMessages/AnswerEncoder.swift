@@ -11,17 +11,13 @@ public struct AnswerHead {
     /// The command's offset in its topic, in the partition of the answer's own number.
     public let offset: Int64
     /// Where the command was read first, if it was forwarded.
-    public var from: ForwardSource?
+    public var from: RecordPosition?
     /// Whether the command was a repeat, and this is its first answer given again. Only an answer that is read can say so.
     public internal(set) var isDuplicate = false
 
     /// The head of a first answer.
-    public init(_ command: CommandKind, id: BorrowedText, store: BorrowedText, offset: Int64, from: ForwardSource? = nil) {
-        self.command = command
-        self.id = id
-        self.store = store
-        self.offset = offset
-        self.from = from
+    public init(_ command: CommandKind, id: BorrowedText, store: BorrowedText, offset: Int64, from: RecordPosition? = nil) {
+        (self.command, self.id, self.store, self.offset, self.from) = (command, id, store, offset, from)
     }
 }
 
@@ -242,7 +238,6 @@ extension AnswerEncoder {
         buffer.append("}]")
     }
 
-    /// An item in a message.
     private func append(_ item: OrderItem, into buffer: inout OutputBuffer) {
         let juice = juices[item.juice]
         if item.quantity == 1 { return append(juice.one, into: &buffer) }
@@ -375,7 +370,6 @@ struct Fragments: Sendable {
         (add(#"\#(escaped: texts.before)"#), add(#"\#(escaped: texts.after)"#))
     }
 
-    /// Calls `body` with the bytes of a fragment.
     @inline(__always)
     func withBytes<Result>(of fragment: Fragment, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[fragment.start..<fragment.end])) }
@@ -391,7 +385,6 @@ extension OutputBuffer {
 // The pieces of answers that the menu and the language fix, cut where a text or a number of the single answer
 // comes in. Each is as long as possible: the cost of an answer is the number of its pieces.
 
-/// What answers say of one fruit.
 private struct FruitFragments {
     let firstUsed: Fragment
     let firstReturned: Fragment
@@ -432,7 +425,6 @@ private struct FruitFragments {
     }
 }
 
-/// What answers say of one juice.
 private struct JuiceFragments {
     let id: Fragment
     let firstItem: Fragment
@@ -454,7 +446,6 @@ private struct JuiceFragments {
     }
 }
 
-/// What answers say of any juice or fruit.
 private struct PhraseFragments {
     let made: (before: Fragment, after: Fragment)
     let outOfStock: (before: Fragment, after: Fragment)

@@ -9,12 +9,10 @@ public enum Language: String, Sendable, CaseIterable {
 }
 
 extension LocalizedName {
-    /// The name in a language.
-    public func text(in language: Language) -> String { language == .english ? english : korean }
+    package func text(in language: Language) -> String { language == .english ? english : korean }
 }
 
 extension Language {
-    /// The text in this language.
     package func text<Text>(_ english: @autoclosure () -> Text, _ korean: @autoclosure () -> Text) -> Text {
         self == .english ? english() : korean()
     }
@@ -76,7 +74,7 @@ extension Answer {
     /// The text for people in a language that may not be the service's: its message where that is in this language, otherwise
     /// what the other members of the answer say. Only the service can say why it rejects a command, so that stays in its language.
     /// A juice or fruit that the menu does not know is called by its id.
-    public func message(in language: Language, menu: Menu) -> String {
+    package func message(in language: Language, menu: Menu) -> String {
         let messages = AnswerMessages(menu: menu, language: language)
         return Language(of: message) == language ? message : messages.message(for: self) ?? message
     }
@@ -92,11 +90,10 @@ extension Language {
 }
 
 extension AnswerMessages {
-    /// Tells a person what an answer's members say; nil if they do not say it.
     fileprivate func message(for answer: Answer) -> String? {
         switch answer.outcome {
         case .juiceMade(let juices, _, _):
-            made.before + juices.items.map(text).joined(separator: ", ") + made.after
+            made.before + juices.map(text).joined(separator: ", ") + made.after
         case .outOfStock(_, let missing):
             outOfStock.before
                 + missing.enumerated().map { index, short in

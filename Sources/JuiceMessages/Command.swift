@@ -2,9 +2,7 @@ import JuiceDomain
 
 /// The kinds of commands to a store.
 public enum CommandKind: Sendable, CaseIterable {
-    /// Make juice.
     case order
-    /// Change the stock.
     case restock
     /// Take an order back. It has the order's id.
     case cancel
@@ -58,26 +56,8 @@ public enum CommandContent: Equatable {
 
 /// Why a record cannot be answered and goes to the dead letters. The list is closed.
 public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
-    /// The record has no value, or an empty one.
-    case emptyValue
-    /// The value is longer than ``CommandKind/maximumLength``.
-    case tooLarge
-    /// The value is not one JSON object in UTF-8.
-    case notJSON
-    /// The value nests objects and arrays too deep.
-    case tooDeep
-    /// There is no id, or it is `null`.
-    case missingID
-    /// It has the id of a command of the other topic instead.
-    case wrongTopic
-    /// The id is not a string, is empty or too long, or is given twice.
-    case badID
-    /// The key is too long or not UTF-8, and names no store.
-    case badStore
-    /// The record was forwarded before, but is not in the partition of its store.
-    case misplaced
-    /// Its headers cannot be read, or are too many to add any.
-    case badHeaders
+    // Each is explained by its message.
+    case emptyValue, tooLarge, notJSON, tooDeep, missingID, wrongTopic, badID, badStore, misplaced, badHeaders
 
     /// The most bytes of key and of value that are kept of a large record, if its topic refuses more.
     package static let mostKept = 128 * 1024
@@ -301,40 +281,34 @@ extension CommandDecoder {
 /// A command as a client sends it.
 ///
 /// It is not checked: a client with no menu, or an old one, can still send, and the service answers.
-public struct OutgoingCommand: Sendable, Equatable {
-    /// What it asks for.
-    public let kind: CommandKind
-    /// The sender's id for it.
-    public let id: String
+package struct OutgoingCommand: Sendable, Equatable {
+    package let kind: CommandKind
+    package let id: String
     /// The store, which is the record's key.
-    public let store: String
-    /// The record's value.
-    public let value: [UInt8]
+    package let store: String
+    package let value: [UInt8]
 
-    /// An order.
-    public static func order(id: String, store: String, juice: String, quantity: Int = 1) -> OutgoingCommand {
+    package static func order(id: String, store: String, juice: String, quantity: Int = 1) -> OutgoingCommand {
         OutgoingCommand(.order, id: id, store: store, #""juice":\#(juice)"#, #""quantity":\#(quantity)"#)
     }
 
-    /// An order of a basket.
-    public static func basket(id: String, store: String, _ items: [OrderedJuice]) -> OutgoingCommand {
+    package static func basket(id: String, store: String, _ items: [OrderedJuice]) -> OutgoingCommand {
         let items: [JSONText] = items.map { #"{"juice":\#($0.juice),"quantity":\#($0.quantity)}"# }
         return OutgoingCommand(.order, id: id, store: store, #""items":[\#(items)]"#)
     }
 
     /// An order of one juice if there is one item, and of a basket otherwise.
-    public static func order(id: String, store: String, _ items: [OrderedJuice]) -> OutgoingCommand {
+    package static func order(id: String, store: String, _ items: [OrderedJuice]) -> OutgoingCommand {
         guard let item = items.first, items.count == 1 else { return basket(id: id, store: store, items) }
         return order(id: id, store: store, juice: item.juice, quantity: item.quantity)
     }
 
     /// A cancel of the order with this id.
-    public static func cancel(id: String, store: String) -> OutgoingCommand {
+    package static func cancel(id: String, store: String) -> OutgoingCommand {
         OutgoingCommand(.cancel, id: id, store: store, #""cancel":true"#)
     }
 
-    /// A restock of these fruits.
-    public static func restock(id: String, store: String, _ kind: StockEdit.Kind, _ amounts: [FruitAmount]) -> OutgoingCommand {
+    package static func restock(id: String, store: String, _ kind: StockEdit.Kind, _ amounts: [FruitAmount]) -> OutgoingCommand {
         let field = kind == .add ? "add" : "set"
         let amounts: [JSONText] = amounts.map { #"\#($0.fruit):\#($0.amount)"# }
         return OutgoingCommand(.restock, id: id, store: store, #"\#(field):{\#(amounts)}"#)

@@ -273,7 +273,7 @@ extension JSONObject {
         var values: [InputPartition: Value] = [:]
         if member(name).isAbsent { return values }
         for (key, value) in try object(name) {
-            guard let (text, partition) = key.splitAtSlash, let topic = InputTopic(name: text),
+            guard let (text, partition) = key.split(), let topic = InputTopic(name: text),
                 let partition = Int32(exactly: partition), let value = read(value),
                 values.updateValue(value, forKey: InputPartition(topic: topic, partition: partition)) == nil
             else { throw MalformedMessage("\(name).\(key.clipped())", "must have one value of its kind by partition") }

@@ -33,8 +33,8 @@ public struct JournalRecord {
     /// The note; nil for an answer, or a note of an unknown type.
     public var note: JournalNote? { if case .note(let note) = content { note } else { nil } }
 
-    /// The record of an input that was handled with this one; nil if none was.
-    public var handled: HandledPlace? {
+    /// The record of an input that was handled with this one, and its digest if it got no answer; nil if none was handled.
+    public var handled: (input: InputPartition, offset: Int64, noted: RecordDigest?)? {
         let place: InputPlace? =
             switch content {
             case .answer(let answer):
@@ -43,7 +43,7 @@ public struct JournalRecord {
             case .unknown(let place): place
             case .note(.position), .note(.claim), .note(.anchored): nil
             }
-        return place.map { HandledPlace(input: $0.input(in: partition), offset: $0.offset, noted: $0.digest) }
+        return place.map { ($0.input(in: partition), $0.offset, $0.digest) }
     }
 
     /// The digest of the handled record, if the journal says it.
@@ -69,16 +69,6 @@ extension JournalRecord {
         let value = UnsafeRawBufferPointer(start: nil, count: 0)
         self.init(content: .note(note), partition: partition, offset: 0, timestamp: nil, sent: nil, value: value)
     }
-}
-
-/// The place of a record that was handled.
-public struct HandledPlace {
-    /// The partition that it was read from.
-    public let input: InputPartition
-    /// Its offset there.
-    public let offset: Int64
-    /// Its digest, if it got no answer.
-    public let noted: RecordDigest?
 }
 
 extension InputPlace {
@@ -157,7 +147,7 @@ public final class JournalReader {
     /// All of the answer that was read last.
     ///
     /// - Throws: ``MalformedMessage`` if that was no answer, or one that lacks something.
-    public func wholeAnswer() throws(MalformedMessage) -> Answer {
+    package func wholeAnswer() throws(MalformedMessage) -> Answer {
         guard let object else { throw MalformedMessage("", "nothing was read") }
         return try Answer(object)
     }

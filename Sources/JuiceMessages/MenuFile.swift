@@ -14,16 +14,12 @@ import JuiceDomain
 /// `name` may be left out (the id), as may its `ko` (the English name), its `en` (the id), `aliases` (none) and
 /// `initialStock` (10). Unlike in records, an unknown field is an error: it is most likely a typing mistake of the
 /// person who reads the message.
-public enum MenuFile {
-    /// Why a file is not a menu.
-    public enum Failure: Error, Hashable, CustomStringConvertible {
-        /// The file does not have the structure of a menu.
+package enum MenuFile {
+    package enum Failure: Error, Hashable, CustomStringConvertible {
         case malformed(MalformedMessage)
-        /// It has, but the menu is invalid.
         case invalid(MenuError)
 
-        /// The path and the problem in English.
-        public var description: String {
+        package var description: String {
             switch self {
             case .malformed(let fault): fault.description
             case .invalid(let error): error.description
@@ -31,8 +27,7 @@ public enum MenuFile {
         }
     }
 
-    /// Reads a menu from the bytes of a file.
-    public static func decode(_ bytes: UnsafeRawBufferPointer) throws(Failure) -> Menu {
+    package static func decode(_ bytes: UnsafeRawBufferPointer) throws(Failure) -> Menu {
         let fruits: [Fruit]
         let juices: [JuiceSpec]
         do throws(MalformedMessage) {
@@ -80,7 +75,6 @@ public enum MenuFile {
 }
 
 extension JSONObject {
-    /// Whether there is at least one member of this name.
     fileprivate func has(_ name: StaticString) -> Bool { !member(name).isAbsent }
 
     /// Makes sure that every member is one of the known fields.
@@ -94,7 +88,7 @@ extension JSONObject {
 
 extension MenuFile {
     /// Appends a menu as a file that ``decode(_:)`` reads, with a line for each fruit and juice.
-    public static func encode(_ menu: Menu, into buffer: inout OutputBuffer) {
+    package static func encode(_ menu: Menu, into buffer: inout OutputBuffer) {
         let fruits: [JSONText] = menu.fruits.map { fruit in
             #"    { \#(members(fruit.id, fruit.name), separator: ", "), "initialStock": \#(fruit.initialStock) }"#
         }

@@ -13,19 +13,14 @@ public enum Rejection: Error, Hashable {
     case badAmount(fruit: Int)
     /// The store did not take the edit, or what a cancel returns.
     case outOfRange(StockEditError)
-    /// The edit names no fruit.
     case emptyRestock
-    /// The structure of the command is wrong.
     case badCommand(Fault)
-    /// The order was cancelled before.
     case cancelled
 
     /// What can be wrong with the structure of a command.
     public enum Fault: Hashable, Sendable {
         case missingJuice, juiceNotText, juiceAndItems, quantityAndItems, noItems, tooManyItems, itemNotAnObject, addAndSet
-        /// A field of this name is not of its type.
         case notAnObject(String), notAnArray(String), notBoolean(String)
-        /// A field of this name is given twice.
         case repeatedField(String)
         case repeatedFruit(fruit: Int)
     }
@@ -57,7 +52,6 @@ public enum Rejection: Error, Hashable {
 }
 
 extension AnswerMessages {
-    /// Tells a person why.
     func message(for rejection: Rejection) -> String {
         switch rejection {
         // As escaped: the name may differ from a known one in nothing that can be seen.

@@ -1,26 +1,24 @@
 import JuiceDomain
 
 /// The whole stock of a store as a monitor sees it. It owns its texts and needs no menu.
-public struct StockRecord: Sendable, Hashable {
-    /// The store.
-    public let store: String
+package struct StockRecord: Sendable, Hashable {
+    package let store: String
     /// How often the store was changed.
-    public let revision: Int
-    /// Its fruits in the record's order.
-    public let stock: [FruitAmount]
+    package let revision: Int
+    /// In the record's order.
+    package let stock: [FruitAmount]
 }
 
 /// Reads records of the stock topic. Fields it does not know are ignored.
 ///
 /// One decoder is for one thread; the records are values of their own.
-public final class StockDecoder {
+package final class StockDecoder {
     private let reader = JSONReader(capacity: 4096)
 
-    /// A decoder of stock records.
-    public init() {}
+    package init() {}
 
     /// The record in a value. Its fruits need not be on a menu.
-    public func decode(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> StockRecord {
+    package func decode(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> StockRecord {
         let record = try reader.readObject(value)
         return StockRecord(
             store: try record.text("store"), revision: try record.integer("revision", from: 0 ... .max),
@@ -28,15 +26,8 @@ public final class StockDecoder {
     }
 }
 
-/// A store, restored from its stock record.
-public struct RestoredStore {
-    /// The store's id, valid until the restorer restores again.
-    public let store: BorrowedText
-    /// How often the store was changed.
-    public let revision: Int
-    /// Its levels under the present menu.
-    public let levels: FruitStore
-}
+/// A store, restored from its stock record. Its id is valid until the restorer restores again.
+public typealias RestoredStore = (store: BorrowedText, revision: Int, levels: FruitStore)
 
 /// Restores stores from their stock records, under the present menu.
 ///
@@ -70,13 +61,13 @@ public final class StockRestorer {
     ) throws(MalformedMessage) -> RestoredStore {
         if let key, let revision = template.read(value, of: key, into: &levels) {
             try setLevels()
-            return RestoredStore(store: BorrowedText(key), revision: revision, levels: restored)
+            return (BorrowedText(key), revision, restored)
         }
         let record = try reader.readObject(value)
         let store = try record.member("store").text("store")
         let revision = try record.integer("revision", from: 0 ... .max)
         try setLevels(try record.object("stock"))
-        return RestoredStore(store: store, revision: revision, levels: restored)
+        return (store, revision, restored)
     }
 
     private func setLevels(_ stock: JSONObject) throws(MalformedMessage) {

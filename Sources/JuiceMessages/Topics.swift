@@ -12,40 +12,35 @@ public enum Topic: Int, Sendable, CaseIterable {
     case deadLetters
 }
 
+extension Topic: Encodable {
+    /// The topic's name without a prefix, such as `dead-letters`.
+    package var name: String { self == .deadLetters ? "dead-letters" : "\(self)" }
+
+    /// Encodes the name.
+    public func encode(to encoder: any Encoder) throws { try name.encode(to: encoder) }
+}
+
 /// The names of the topics: a common prefix and what each holds.
-public struct TopicNames: Sendable, Equatable {
-    /// The default prefix.
-    public static let standardPrefix = "juice."
+package struct TopicNames: Sendable, Equatable {
+    package static let standardPrefix = "juice."
 
     /// All topics, in the order of ``Topic``.
-    public let all: [String]
+    package let all: [String]
 
-    /// The topics with this prefix.
-    public init(prefix: String = standardPrefix) {
-        all = ["orders", "restocks", "results", "stock", "dead-letters"].map { prefix + $0 }
-    }
+    package init(prefix: String = standardPrefix) { all = Topic.allCases.map { prefix + $0.name } }
 
-    /// The name of a topic.
-    public subscript(topic: Topic) -> String { all[topic.rawValue] }
+    package subscript(topic: Topic) -> String { all[topic.rawValue] }
 
-    /// The name of ``Topic/orders``.
-    public var orders: String { self[.orders] }
-    /// The name of ``Topic/restocks``.
-    public var restocks: String { self[.restocks] }
-    /// The name of ``Topic/results``.
-    public var results: String { self[.results] }
-    /// The name of ``Topic/stock``.
-    public var stock: String { self[.stock] }
-    /// The name of ``Topic/deadLetters``.
-    public var deadLetters: String { self[.deadLetters] }
+    package var orders: String { self[.orders] }
+    package var restocks: String { self[.restocks] }
+    package var results: String { self[.results] }
+    package var stock: String { self[.stock] }
+    package var deadLetters: String { self[.deadLetters] }
 }
 
 /// The topics that commands are read from.
 public enum InputTopic: Int, Sendable, CaseIterable {
-    /// Orders from POS systems.
-    case orders
-    /// Stock edits from restock bots.
-    case restocks
+    case orders, restocks
 
     /// The topic as one of all.
     public var topic: Topic { self == .orders ? .orders : .restocks }
@@ -67,10 +62,7 @@ public struct InputPartition: Sendable, Hashable, Comparable {
     public let partition: Int32
 
     /// A partition of a topic.
-    public init(topic: InputTopic, partition: Int32) {
-        self.topic = topic
-        self.partition = partition
-    }
+    public init(topic: InputTopic, partition: Int32) { (self.topic, self.partition) = (topic, partition) }
 
     /// Orders by topic, then by number.
     public static func < (first: InputPartition, second: InputPartition) -> Bool {
@@ -78,45 +70,54 @@ public struct InputPartition: Sendable, Hashable, Comparable {
     }
 }
 
-/// Where a forwarded command was read first, in the same topic. In the header `juice.forwarded.from` and in the answer, it is
-/// written `3/42`: partition 3, offset 42.
-public struct ForwardSource: Sendable, Hashable {
+/// The position of a record in a topic. Headers and answers write it `3/42`, and people `3@42`: partition 3, offset 42.
+public struct RecordPosition: Sendable, Hashable, Comparable {
     /// The partition.
     public let partition: Int32
     /// The offset there.
     public let offset: Int64
 
     /// The record at this offset.
-    public init(partition: Int32, offset: Int64) {
-        self.partition = partition
-        self.offset = offset
-    }
+    public init(partition: Int32, offset: Int64) { (self.partition, self.offset) = (partition, offset) }
 
-    /// Reads the value of a header; nil if it is not written exactly as ``text``.
+    /// Reads the value of a header; nil if it is not written exactly as ``header``.
     public init?(_ header: [UInt8]) {
-        guard let source = header.withUnsafeBytes({ ForwardSource(BorrowedText($0)) }) else { return nil }
-        self = source
+        guard let position = header.withUnsafeBytes({ RecordPosition(BorrowedText($0)) }) else { return nil }
+        self = position
     }
 
-    /// Reads the text; nil if it is not written exactly as ``text``.
-    init?(_ text: BorrowedText) {
-        guard let (partition, offset) = text.splitAtSlash, let partition = partition.bytes.decimal,
+    /// Reads the text of a person; nil if it is not written exactly as ``text``.
+    package init?(_ text: String) {
+        guard let position = BorrowedText.withText(text, { RecordPosition($0, separator: UInt8(ascii: "@")) }) else { return nil }
+        self = position
+    }
+
+    init?(_ text: BorrowedText, separator: UInt8 = UInt8(ascii: "/")) {
+        guard let (partition, offset) = text.split(at: separator), let partition = partition.bytes.decimal,
             let partition = Int32(exactly: partition)
         else { return nil }
         self.init(partition: partition, offset: Int64(offset))
     }
 
     /// As in a header and in an answer: `3/42`.
-    public var text: String { "\(partition)/\(offset)" }
+    public var header: String { "\(partition)/\(offset)" }
+
+    /// For people: `3@42`.
+    package var text: String { "\(partition)@\(offset)" }
+
+    /// Orders by partition, then by offset.
+    public static func < (first: Self, second: Self) -> Bool {
+        (first.partition, first.offset) < (second.partition, second.offset)
+    }
 }
 
 extension BorrowedText {
-    /// What is before the first slash, and the number after it; nil if there is no such number.
-    var splitAtSlash: (text: BorrowedText, number: Int)? {
-        guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")),
-            let number = UnsafeRawBufferPointer(rebasing: bytes[(slash + 1)...]).decimal
+    /// What is before the first separator, and the number after it; nil if there is no such number.
+    func split(at separator: UInt8 = UInt8(ascii: "/")) -> (text: BorrowedText, number: Int)? {
+        guard let place = bytes.firstIndex(of: separator),
+            let number = UnsafeRawBufferPointer(rebasing: bytes[(place + 1)...]).decimal
         else { return nil }
-        return (BorrowedText(UnsafeRawBufferPointer(rebasing: bytes[..<slash])), number)
+        return (BorrowedText(UnsafeRawBufferPointer(rebasing: bytes[..<place])), number)
     }
 }
 
@@ -140,7 +141,7 @@ public enum StoreID {
 
     /// The id for people. It is a JSON string with escapes if it has anything that cannot be seen,
     /// such as a space at its end, or that another spelling has in one character, as decomposed Hangul.
-    public static func visible(_ id: String) -> String {
+    package static func visible(_ id: String) -> String {
         let isPlain = !id.unicodeScalars.contains(where: \.isHidden) && id.first != "\"" && id.first != " " && id.last != " "
         return isPlain && !id.isEmpty ? id : quoted(id)
     }
@@ -158,7 +159,7 @@ public enum StoreID {
 
     /// What is left of an id for the eye, in lower case, and without the quotes that a serializer for JSON adds to a key. Ids whose
     /// looks are equal, as `String` compares them, look alike.
-    public static func look(of id: String) -> String {
+    package static func look(of id: String) -> String {
         let isQuoted = id.count > 2 && id.first == "\"" && id.last == "\""
         let id = (isQuoted ? String(id.dropFirst().dropLast()) : id).lowercased()
         if id.utf8.allSatisfy({ 0x21..<0x7F ~= $0 }) { return id }
@@ -168,7 +169,7 @@ public enum StoreID {
     }
 
     /// The ids that look like others of them, in groups.
-    public static func alike(_ ids: some Sequence<String>) -> [[String]] {
+    package static func alike(_ ids: some Sequence<String>) -> [[String]] {
         Dictionary(grouping: ids, by: look).values.filter { $0.count > 1 }.map { $0.sorted() }.sorted { $0[0] < $1[0] }
     }
 }
@@ -239,20 +240,12 @@ extension [MessageHeader] {
 public enum HeaderName {
     /// In the journal: when the command was sent, in milliseconds since 1970, if its record and the journal's do not say it.
     public static let sent = "juice.sent"
-    /// On a dead letter: the code of its ``DeadLetterReason``.
-    public static let errorCode = "juice.error.code"
-    /// On a dead letter: the message of its ``DeadLetterReason``.
-    public static let errorMessage = "juice.error.message"
-    /// On a dead letter: the topic it came from.
-    public static let sourceTopic = "juice.source.topic"
-    /// On a dead letter: the partition it came from.
-    public static let sourcePartition = "juice.source.partition"
-    /// On a dead letter: its offset there.
-    public static let sourceOffset = "juice.source.offset"
+    /// On a dead letter: its ``DeadLetterReason``, and where it came from.
+    public static let errorCode = "juice.error.code", errorMessage = "juice.error.message",
+        sourceTopic = "juice.source.topic", sourcePartition = "juice.source.partition", sourceOffset = "juice.source.offset"
     /// On a truncated dead letter: the original size of key, value and headers together, in bytes.
     public static let truncatedFrom = "juice.truncated.from"
-    /// On a command that was forwarded to its store's partition: where it was read first, as `partition/offset` of the same
-    /// topic, for example `3/42`.
+    /// On a command that was forwarded to its store's partition: where it was read first, as ``RecordPosition/header``.
     public static let forwardedFrom = "juice.forwarded.from"
     /// On a command that was resent from the dead letters: which one it was, as `partition/offset`.
     public static let resentFrom = "juice.resent.from"
@@ -261,9 +254,7 @@ public enum HeaderName {
     /// On such a record: where it was resent to, as `topic/partition`.
     public static let resentTo = "juice.resent.to"
     /// W3C trace context, copied from a command to its answer.
-    public static let traceparent = "traceparent"
-    /// W3C trace context, copied from a command to its answer.
-    public static let tracestate = "tracestate"
+    public static let traceparent = "traceparent", tracestate = "tracestate"
 }
 
 /// The hash by which Kafka's Java clients assign keys to partitions: MurmurHash2 with Kafka's seed.

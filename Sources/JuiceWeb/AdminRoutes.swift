@@ -1,7 +1,6 @@
 import Foundation
 import Hummingbird
 
-/// The admin routes of a process: health and metrics.
 package enum AdminRoutes {
     /// Why a check fails, one sentence for people per reason; empty if it succeeds.
     package typealias Reasons = @Sendable () -> [String]

@@ -23,7 +23,6 @@ package struct ConnectionLimits: Sendable {
     package static var probes: Self { Self(most: 512, parts: 8, of: OpenFileLimit.raised) }
 }
 
-/// The metrics of a server.
 package enum HTTPMetric: String, CaseIterable, Sendable {
     case connections = "juice_http_connections"
     case endedConnections = "juice_http_ended_connections_total"

@@ -19,11 +19,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
 
     /// A server that does not listen before ``run()``.
     ///
-    /// - Parameters:
-    ///   - responder: answers the requests, for example a router's responder.
-    ///   - metrics: the backend that receives the ``HTTPMetric`` values.
-    ///   - logger: receives the address and errors.
-    ///   - onListening: called with the bound address once the server accepts connections.
+    /// - Parameter onListening: called with the bound address once the server accepts connections.
     package init(
         _ responder: Responder, at address: HTTPAddress, limits: ConnectionLimits,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance, logger: Logger,
@@ -56,10 +52,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     }
 }
 
-/// A server could not listen at its address.
 package struct HTTPServerError: Error, CustomStringConvertible {
     let address: HTTPAddress
-    /// The operating system's reason.
     let reason: String
     /// Whether the address may come by itself: an interface is given it, a name is resolved, or another process releases the port.
     package let mayPass: Bool
@@ -111,6 +105,5 @@ package struct HTTPAddress: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The address as in a URL.
     package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

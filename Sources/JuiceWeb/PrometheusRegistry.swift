@@ -37,7 +37,6 @@ package final class PrometheusRegistry: MetricsFactory {
         return text
     }
 
-    /// The media type of ``text()``.
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     /// The series with these labels, made if needed.
@@ -117,14 +116,12 @@ private final class Series: CounterHandler, RecorderHandler, TimerHandler {
     }
 }
 
-/// Prometheus' text format, version 0.0.4.
 enum TextFormat {
     /// The lines before the samples of a metric.
     static func head(of name: String, _ kind: String, help: String?) -> String {
         (help.map { "# HELP \(name) \($0)\n" } ?? "") + "# TYPE \(name) \(kind)\n"
     }
 
-    /// The line of one sample. `labels` is formatted as between braces.
     static func sample(_ name: String, _ labels: String, _ value: Double) -> String {
         "\(name)\(labels.isEmpty ? "" : "{\(labels)}") \(number(value))\n"
     }

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import Kafka
 
-/// The root of the command line.
 @main
 struct JuiceCommand: AsyncParsableCommand {
     /// The version of Juice Maker, the same as in CHANGELOG.md.
@@ -37,9 +36,9 @@ struct JuiceCommand: AsyncParsableCommand {
         version: "\(Self.currentVersion) (librdkafka \(KafkaLibrary.version))",
         subcommands: [
             ServeCommand.self, ConfigCommand.self, DemoCommand.self, OrderCommand.self, CancelCommand.self, RestockCommand.self,
-            StockCommand.self, StoresCommand.self, ResultsCommand.self, ShowCommand.self, HistoryCommand.self, AuditCommand.self,
-            DoctorCommand.self, TopicsCommand.self, AnchorCommand.self,
-            DeadLettersCommand.self, MenuCommand.self, KioskCommand.self, TrafficCommand.self,
+            StockCommand.self, StoresCommand.self, ResultsCommand.self, ShowCommand.self, AuditCommand.self, DoctorCommand.self,
+            TopicsCommand.self, AnchorCommand.self, DeadLettersCommand.self, MenuCommand.self, KioskCommand.self,
+            TrafficCommand.self,
         ]
     )
 

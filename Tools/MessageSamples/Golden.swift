@@ -10,13 +10,13 @@ package struct GoldenAnswer: Sendable {
     private let levels: [Int]
     private let revision: Int
     private let commands: [String]
-    private let from: ForwardSource?
+    private let from: RecordPosition?
     private let isKnownStore: Bool
 
     /// `revision` is the store's before the commands. Only the last answer is meant.
     init(
         to commands: [String], of menu: Menu = .standard, store: String = "gangnam", at levels: [Int] = [10, 10, 10, 10, 10],
-        revision: Int = 16, from: ForwardSource? = nil, isKnownStore: Bool = true, _ head: String, english: String, korean: String
+        revision: Int = 16, from: RecordPosition? = nil, isKnownStore: Bool = true, _ head: String, english: String, korean: String
     ) {
         texts = [english, korean].map { head + #""message":"\#($0)"}"# }
         (self.menu, self.store, self.levels, self.revision, self.commands, self.from) = (
@@ -45,7 +45,7 @@ package enum GoldenAnswers {
 
     package static let severalJuicesMade = GoldenAnswer(
         to: [#"{"orderId":"pos-7-000123","juice":"mangoKiwi","quantity":3}"#], revision: 17,
-        from: ForwardSource(partition: 3, offset: 42),
+        from: RecordPosition(partition: 3, offset: 42),
         #"{"type":"juiceMade","orderId":"pos-7-000123","store":"gangnam","offset":1234,"from":"3/42","juice":"mangoKiwi","quantity":3,"used":{"mango":6,"kiwi":3},"left":{"mango":4,"kiwi":7},"revision":18,"#,
         english: "juice made: 3 × mango kiwi juice", korean: "망고키위쥬스 3잔 나왔습니다! 맛있게 드세요!")
 

@@ -85,7 +85,7 @@ extension AnswerCheck {
             guard let answer = try? Answer(json: value) else { throw InvariantViolation(description: "no answer: \(value)") }
             try require(answer.command == answered.command && answer.isDuplicate == isRepeat, value)
             try require(answer.id.utf8.elementsEqual(answered.id.utf8) && answer.store.utf8.elementsEqual(shop.store.utf8), value)
-            try require(answer.offset == answered.offset && answer.from == answered.from?.text, value)
+            try require(answer.offset == answered.offset && answer.from == answered.from?.header, value)
             if case .answerLost = answer.outcome {
                 try require(answer.revision == nil, value)
                 continue
@@ -127,7 +127,7 @@ public final class AnswerCheck: InvariantCheck {
             try require(decoded.id.utf8.elementsEqual(head.id.bytes), "another id: \(decoded)")
             try require(decoded.store.utf8.elementsEqual(head.store.bytes), "another store: \(decoded)")
             try require(decoded.offset == head.offset && head.offset >= 0, "another offset: \(decoded)")
-            try require(decoded.from == head.from?.text, "another source: \(decoded)")
+            try require(decoded.from == head.from?.header, "another source: \(decoded)")
             try require(decoded.isDuplicate == head.isDuplicate, "another duplicate: \(decoded)")
             try require(decoded.revision ?? 0 == answer.revision, "another revision: \(decoded)")
             try checkLevels(of: decoded)
@@ -163,7 +163,7 @@ public final class AnswerCheck: InvariantCheck {
         let end = value.firstIndex(of: UInt8(ascii: ",")) ?? value.endIndex
         let marked = value[..<end] + Array(#","duplicate":true"#.utf8) + value[end...]
         try require(again.elementsEqual(marked), "written differently: \(String(decoding: again, as: UTF8.self))")
-        let (head, from) = (answer.head, ForwardSource(partition: .max, offset: 9))
+        let (head, from) = (answer.head, RecordPosition(partition: .max, offset: 9))
         let other = AnswerHead(head.command, id: head.id, store: head.store, offset: 7, from: from)
         let atOther = bytes { $0.append(repeating: value, for: other) }
         let isSame = atOther.withUnsafeBytes { bytes in

@@ -8,7 +8,7 @@ package final class Shop {
         package let command: CommandKind
         package let id: String
         package let offset: Int64
-        package let from: ForwardSource?
+        package let from: RecordPosition?
         /// The store's revision after a command that changed it.
         package let revision: Int?
         package let rejection: Rejection?
@@ -49,7 +49,7 @@ package final class Shop {
     /// The answer to a command; nil if the value is none. Unless a place is given, it is the next one, and every third command was
     /// forwarded.
     package func answer(
-        _ kind: CommandKind, _ value: UnsafeRawBufferPointer, at place: (offset: Int64, from: ForwardSource?)? = nil
+        _ kind: CommandKind, _ value: UnsafeRawBufferPointer, at place: (offset: Int64, from: RecordPosition?)? = nil
     ) -> Answered? {
         switch decoder.decode(value, of: kind.inputTopic) {
         case .command(let kind, let id, let content):
@@ -67,7 +67,7 @@ package final class Shop {
     }
 
     package func answer(
-        _ kind: CommandKind, _ value: String, at place: (offset: Int64, from: ForwardSource?)? = nil
+        _ kind: CommandKind, _ value: String, at place: (offset: Int64, from: RecordPosition?)? = nil
     ) -> Answered? { BorrowedText.withText(value) { answer(kind, $0.bytes, at: place) } }
 
     /// The record of the store's stock; nil if it was never changed.
@@ -108,9 +108,9 @@ package final class Shop {
         countChange()
     }
 
-    private func nextPlace() -> (offset: Int64, from: ForwardSource?) {
+    private func nextPlace() -> (offset: Int64, from: RecordPosition?) {
         lastOffset += 1
-        return (lastOffset, lastOffset % 3 == 0 ? ForwardSource(partition: 3, offset: lastOffset / 3) : nil)
+        return (lastOffset, lastOffset % 3 == 0 ? RecordPosition(partition: 3, offset: lastOffset / 3) : nil)
     }
 
     private func countChange() {
@@ -119,7 +119,7 @@ package final class Shop {
     }
 
     private func answer(
-        _ kind: CommandKind, _ id: BorrowedText, _ place: (offset: Int64, from: ForwardSource?)?,
+        _ kind: CommandKind, _ id: BorrowedText, _ place: (offset: Int64, from: RecordPosition?)?,
         _ execute: () throws(Rejection) -> Void
     ) -> Answered {
         let place = place ?? nextPlace()

@@ -327,7 +327,7 @@ final class SimulatedFlaws {
     /// The answer to a basket if each of its items alone could be made.
     private func madeItemByItem(_ record: Record, _ place: Place) -> Record? {
         let text = record.text
-        guard case .outOfStock(.basket(let items), let missing) = record.answer?.outcome,
+        guard case .outOfStock(let items, let missing) = record.answer?.outcome, items.count > 1,
             let rest = text.firstRange(of: #","missing""#)
         else { return nil }
         let menu = Menu.standard

@@ -300,7 +300,7 @@ package struct StateStore {
     }
 }
 
-extension ForwardSource {
+extension RecordPosition {
     func position(in topic: InputTopic) -> InputPosition { InputPosition(topic: topic, partition: partition, offset: offset) }
 }
 

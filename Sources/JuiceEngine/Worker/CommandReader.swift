@@ -27,7 +27,7 @@ struct ReceivedCommand {
     /// Sets the place where it was read first, if a header says that it was forwarded.
     mutating func setSource(from headers: [MessageHeader]) {
         let header = headers.first { $0.name == HeaderName.forwardedFrom }
-        if let source = header?.value.flatMap(ForwardSource.init) { head.from = source }
+        if let source = header?.value.flatMap(RecordPosition.init) { head.from = source }
     }
 }
 

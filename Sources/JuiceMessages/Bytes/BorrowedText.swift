@@ -128,7 +128,6 @@ extension UnsafeRawBufferPointer {
         return plain_count(baseAddress) == 16
     }
 
-    /// Whether the bytes are UTF-8.
     var isUTF8: Bool {
         // Almost every id is ASCII and needs no parser.
         if isPlain { return true }

@@ -2,19 +2,14 @@ import CProcessor
 
 /// Why a text could not be read as JSON.
 enum JSONError: Error, Hashable {
-    /// Not one JSON document in UTF-8.
     case notJSON
-    /// Objects and arrays nested more than ``JSONReader/maximumDepth`` levels deep.
     case tooDeep
-    /// Longer than ``JSONReader/maximumLength``.
     case tooLong
 }
 
 /// Reads one JSON document (RFC 8259) at a time, and reuses its memory for the next. Skips a byte order mark in front of it.
 final class JSONReader {
-    /// How many levels of objects and arrays a document may nest.
     static let maximumDepth = 128
-    /// The longest document, in bytes.
     static let maximumLength = 1 << 30
 
     private var capacity: Int
@@ -83,7 +78,6 @@ struct JSONToken {
     var count: UInt32 = 0
     /// Of a string: its bytes.
     var text: UnsafeRawPointer?
-    /// The value of an integer.
     var integer = 0
 }
 
@@ -176,7 +170,6 @@ struct JSONScanner {
         return false
     }
 
-    /// A quote and a colon.
     private static var endOfName: UInt16 { UInt16(littleEndian: 0x3A22) }
 
     /// Reads a value, and in an object its key; false if it read only the beginning of an object or array that is not empty.

@@ -23,7 +23,6 @@ struct JSONValue {
     /// An ``integer`` in the range of a store's levels, so that callers can calculate with it without overflow.
     var amount: Int? { integer.flatMap { (0...FruitStore.maximumLevel).contains($0) ? $0 : nil } }
 
-    /// The problem of a value that is not an ``amount``.
     static let noAmount = "must be a whole number from 0 to \(FruitStore.maximumLevel)"
 
     /// The text of a string, without escapes.
@@ -36,11 +35,9 @@ struct JSONValue {
 }
 
 extension JSONToken {
-    /// The text of a string.
     fileprivate var string: BorrowedText { BorrowedText(UnsafeRawBufferPointer(start: text, count: Int(count))) }
 }
 
-/// The elements of an array.
 struct JSONArray: Sequence, IteratorProtocol {
     fileprivate var position: UnsafePointer<JSONToken>
     fileprivate let end: UnsafePointer<JSONToken>
@@ -75,7 +72,6 @@ struct JSONObject: Sequence, IteratorProtocol {
         return member
     }
 
-    /// What an object has under a name.
     enum Member {
         case absent
         case value(JSONValue)
@@ -111,10 +107,7 @@ public struct MalformedMessage: Error, Hashable, CustomStringConvertible {
     /// The path and the problem in English.
     public var description: String { path.isEmpty ? problem : "\(path): \(problem)" }
 
-    init(_ path: String, _ problem: String) {
-        self.path = path
-        self.problem = problem
-    }
+    init(_ path: String, _ problem: String) { (self.path, self.problem) = (path, problem) }
 }
 
 extension JSONReader {
@@ -196,7 +189,6 @@ extension JSONObject {
         }
     }
 
-    /// The elements of an array of strings.
     func texts(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> [String] {
         try elements(name, in: path, "a string") { value, _ in value.string.map(String.init) }
     }

@@ -8,7 +8,6 @@ import Synchronization
 ///
 /// A sender waits for the broker's acknowledgement, which takes a round trip.
 final class CommandProducer: Sendable {
-    /// The most commands in flight.
     private static let mostInFlight = 1000
 
     private typealias Sender = CheckedContinuation<Void, any Error>
@@ -16,7 +15,6 @@ final class CommandProducer: Sendable {
     private struct State {
         var waiting: [(PostedCommand, Sender)] = []
         var inFlight = 0
-        /// Whether the producer had a fatal error.
         var isBroken = false
         var isClosed = false
     }
@@ -53,8 +51,6 @@ final class CommandProducer: Sendable {
     }
 
     /// Sends until the stop is requested, then abandons what is in flight. Needs a thread of its own.
-    ///
-    /// - Throws: `KafkaError` if librdkafka rejects the configuration.
     func run(until stop: StopSignal, steps: ThreadWatchdog) throws {
         var (producer, generation) = (try producer(), configuration.credentials.generation)
         while !stop.isRequested {

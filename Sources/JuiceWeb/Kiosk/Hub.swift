@@ -5,10 +5,9 @@ import Synchronization
 
 /// Distributes what was read from Kafka to all pages. Each event is encoded once, however many pages get it.
 final class Hub: Sendable {
-    /// The shortest time between two updates of the pages, in seconds.
+    /// In seconds.
     private static let shortestPause = 0.05
 
-    /// Which stores are shown, and which accept orders.
     let rule: StoreRule
     private let metrics: KioskMetrics
     private let state: Mutex<State>
@@ -26,7 +25,6 @@ final class Hub: Sendable {
 
     // MARK: - Pages
 
-    /// Whether another page can be opened.
     var hasRoom: Bool { state.withLock(\.hasRoom) }
 
     /// Opens a page, which gets the current state and then the changes, until ``unsubscribe(_:)``. Nil if too many pages are open,
@@ -107,7 +105,6 @@ final class Hub: Sendable {
     }
 
     private struct State {
-        /// The events that are the same for all pages.
         static let sharedEvents = [PageEvent.link, .stores, .board, .answers]
 
         var kiosk: KioskState
@@ -187,7 +184,6 @@ final class OpenPage: Sendable {
         wake.yield()
     }
 
-    /// Adds an answer to a command of the page.
     func post(own event: ByteBuffer) {
         waiting.withLock { waiting in
             if waiting.own.count == Self.mostOwnAnswers { waiting.own.removeFirst() }

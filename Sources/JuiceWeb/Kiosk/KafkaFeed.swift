@@ -97,8 +97,6 @@ struct KafkaFeed {
     /// Probes the brokers every second until the stop is requested. Needs a thread of its own.
     ///
     /// librdkafka reports a lost connection late and a restored one never, so the brokers have to be asked.
-    ///
-    /// - Throws: `KafkaError` if librdkafka rejects the configuration.
     func watchBrokers() throws {
         let brokers = BrokerWatch(bootstrapServers: configuration.feed["bootstrap.servers"] ?? "", logger: logger)
         let hooks = ClientHooks(logger: logger, logCeiling: .debug, onError: brokers.noticed)

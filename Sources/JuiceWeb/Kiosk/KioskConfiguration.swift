@@ -14,33 +14,27 @@ package struct KioskConfiguration: Sendable {
     package var topics: TopicNames
     /// The menu on the page; it must be the service's.
     var menu: Menu
-    /// The ids of the stores to show; nil shows `main` and every store that has stock.
+
+    // As the options of `juice kiosk` of these names say. Without stores, it shows `main` and all that have stock.
     package var stores: [String]?
-    /// Whether orders are accepted for any other store, too. The first order creates the store.
     package var takesAnyStore = false
-    /// The page's language until the visitor picks another; nil is the browser's.
     package var language: Language?
-    /// Each lets staff edit stock; without one staff cannot.
     package var staffSecrets: [StaffSecret] = []
-    /// The host names under which browsers reach the page, besides `localhost` and IP addresses.
     package var hostNames: [String] = []
-    /// How many orders and cancels are accepted per second; bursts of ten seconds' worth.
     package var orderRate = 100
+    package var duplicateWindow = Duration.seconds(3600)
+
     /// How many pages can be open at once. Each holds one connection for its event stream and uses more for its requests.
     package var mostPages = 2000
-    /// The service's duplicate window: how long after an order the page offers to cancel it.
-    package var duplicateWindow = Duration.seconds(3600)
 
     /// By default: all stores that have stock, the built-in menu, the browser's language, and no stock editing.
     package init(feed: KafkaConfiguration, orders: KafkaConfiguration, topics: TopicNames, menu: Menu = .standard) {
         (self.feed, self.orders, self.topics, self.menu) = (feed, orders, topics, menu)
     }
 
-    /// Which stores are shown, and which accept orders.
     var rule: StoreRule { StoreRule(stores: stores, takesAny: takesAnyStore) }
 }
 
-/// The kiosk's metrics.
 package enum KioskMetric: String, CaseIterable {
     case ready = "juice_kiosk_ready"
     case pages = "juice_kiosk_pages"
@@ -59,7 +53,6 @@ package enum KioskMetric: String, CaseIterable {
     }
 }
 
-/// Records the kiosk's metrics through swift-metrics.
 struct KioskMetrics: Sendable {
     private let factory: any MetricsFactory
     let pages: Gauge
@@ -77,7 +70,6 @@ struct KioskMetrics: Sendable {
         for refusal in [Refusal.tooManyPages, .busy, .wrongToken, .tooManyTries(wait: .zero)] { refusals(refusal).increment(by: 0) }
     }
 
-    /// Attempts to send pages' commands.
     func commands(_ kind: CommandKind, isConfirmed: Bool) -> Counter {
         let dimensions = [("kind", "\(kind)"), ("outcome", isConfirmed ? "confirmed" : "unconfirmed")]
         return Counter(label: KioskMetric.commands.rawValue, dimensions: dimensions, factory: factory)

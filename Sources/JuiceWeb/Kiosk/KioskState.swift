@@ -7,13 +7,11 @@ import NIOCore
 ///
 /// A plain value without threads or a clock: callers pass the time, in seconds since 1970.
 struct KioskState: Sendable {
-    /// A change read from the topics.
     enum Event: Sendable {
         /// The whole stock of a store; nil resets it to the menu's initial stock.
         case stock(StockRecord?, store: String)
         case answer(ReadAnswer)
 
-        /// The store that it concerns.
         var store: Name {
             switch self {
             case .stock(_, let store): Name(store)
@@ -22,7 +20,6 @@ struct KioskState: Sendable {
         }
     }
 
-    /// How many answers a page lists.
     static let mostAnswers = 30
     /// How many stores a page can choose from besides those that the rule names.
     static let offeredStores = 1000
@@ -136,7 +133,6 @@ extension KioskState {
         return PageEvent.encode(event.rawValue, content)
     }
 
-    /// An answer for the page that sent the command.
     func event(own answer: ReadAnswer) -> ByteBuffer { PageEvent.encode("own", answer.content(menu)) }
 }
 
@@ -145,7 +141,6 @@ struct ReadAnswer: Sendable {
     let answer: Answer
     /// The record's timestamp, in milliseconds since 1970; 0 if it has none.
     var time: Int64
-    /// The record's value.
     let record: [UInt8]
 
     /// The record's fields, its time, and its message in both languages.
@@ -194,7 +189,6 @@ struct ConnectionState: Sendable, Equatable {
         case restoring
         /// The stock has been read to its end; changes are shown as they arrive.
         case live
-        /// No broker answers.
         case lost
     }
 

@@ -3,7 +3,6 @@ import JuiceMessages
 
 /// The value of a record that a page posts for a store. It goes into the topic as it is.
 struct PostedCommand: Sendable {
-    /// The longest request body, in bytes.
     static let maximumLength = 8192
 
     let kind: CommandKind

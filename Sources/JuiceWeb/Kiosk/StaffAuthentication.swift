@@ -5,7 +5,6 @@ import Synchronization
 package struct StaffSecret: Sendable, CustomStringConvertible {
     /// How long a token may be, in bytes. An attacker with many addresses can try often.
     package static let tokenLengths = 16...256
-    /// How many digits a PIN may have.
     package static let pinLengths = 6...15
 
     let isPIN: Bool
@@ -44,10 +43,8 @@ final class StaffAuthenticator: Sendable {
     /// How long a browser stays signed in after the session was last used.
     static let sessionLength = Duration.seconds(12 * 3600)
     private static let longestWait = Duration.seconds(60)
-    /// How many browsers are remembered.
     private static let mostSessions = 1000
 
-    /// Wrong secrets in a row.
     private struct Failures {
         private var count = 0
         private var last: ContinuousClock.Instant?
@@ -82,7 +79,6 @@ final class StaffAuthenticator: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex(State())
 
-    /// - Parameter secrets: any of them will do; without one staff cannot sign in.
     init(_ secrets: [StaffSecret], logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         (self.secrets, self.now) = (secrets, now)
         log = SpacedWarnings(logger, now: now)

@@ -6,17 +6,12 @@ struct Failure: Error, Equatable {
     enum Status: Int32 {
         /// What was asked for is not there.
         case notFound = 1
-        /// The order was answered: out of stock.
         case outOfStock = 2
-        /// The command was answered: rejected.
         case rejected = 3
-        /// The command line is invalid.
         case usage = 64
         /// No broker answers, or no service behind it.
         case unavailable = 69
-        /// Any other error.
         case software = 70
-        /// Standard output cannot be written.
         case output = 74
         /// A file or an address is still missing after a start has waited for it.
         case temporary = 75
@@ -76,7 +71,6 @@ struct Failure: Error, Equatable {
     }
 }
 
-/// When a command stops waiting.
 struct Deadline {
     private let end: ContinuousClock.Instant
 

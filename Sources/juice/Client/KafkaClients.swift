@@ -78,7 +78,6 @@ extension KafkaClients {
         try made(try Producer(configuration: sending(timeout: timeout), hooks: hooks))
     }
 
-    /// The configuration of such a producer.
     func sending(as clientID: String = standardID, timeout: Duration) -> KafkaConfiguration {
         let milliseconds = Int(max(1000, timeout / Duration.milliseconds(1)))
         return KafkaConfiguration(["message.timeout.ms": String(milliseconds), "linger.ms": "0"])
@@ -86,16 +85,11 @@ extension KafkaClients {
     }
 
     /// Creates a consumer that joins no group and by default reads only committed records.
-    ///
-    /// - Parameters:
-    ///   - isolation: librdkafka's `isolation.level`.
-    ///   - reset: librdkafka's `auto.offset.reset`.
     func consumer(isolation: String = "read_committed", reset: String = "earliest") throws(Failure) -> Consumer {
         let own = ["isolation.level": isolation, "auto.offset.reset": reset]
         return try made(try Consumer(configuration: reading().merging(own), hooks: hooks))
     }
 
-    /// The configuration of such a consumer.
     func reading(as clientID: String = standardID) -> KafkaConfiguration {
         KafkaConfiguration(["queued.max.messages.kbytes": "16384"])
             .merging(capabilities.consumerProperties).merging(base(as: clientID).properties)
@@ -114,7 +108,6 @@ extension KafkaClients {
         return admin
     }
 
-    /// The configuration that all clients share.
     func base(as clientID: String = standardID) -> KafkaConfiguration {
         KafkaConfiguration([
             "client.id": clientID, "reconnect.backoff.max.ms": "1000",

@@ -4,7 +4,6 @@ import JuiceDomain
 import JuiceMessages
 import Kafka
 
-/// The options of commands that send something to a store.
 struct SubmissionOptions: ParsableArguments {
     @Option("The store. A name that no command has used before is a new store.", .store) var store = StoreID.main
     @Flag("Wait for the answer and print it.") var wait = false

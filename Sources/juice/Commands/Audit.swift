@@ -8,7 +8,6 @@ import JuiceService
 import Kafka
 import Synchronization
 
-/// `juice audit`: checks from the topics alone whether the contract was kept.
 struct AuditCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit", abstract: "Check that every order and restock was answered once, and rightly.",
@@ -82,7 +81,6 @@ private final class KafkaAuditSource: AuditSource {
     private let done = Mutex(0)
     private let onProgress: @Sendable (_ done: Int, _ total: Int) -> Void
 
-    /// Looks up the ends of the topics.
     init(_ clients: KafkaClients, onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void) throws(Failure) {
         let consumer = try clients.consumer(isolation: "read_uncommitted")
         defer { consumer.close() }
@@ -116,7 +114,6 @@ private final class KafkaAuditSource: AuditSource {
         return Reader(source: self, reader: reader, place: place, unread: unread)
     }
 
-    /// Reads one partition.
     private final class Reader: AuditReader {
         private let source: KafkaAuditSource
         private let reader: PartitionReader
@@ -164,7 +161,6 @@ extension AuditRecord {
     }
 }
 
-/// What an audit found, as JSON and as text for people.
 struct AuditReport: Encodable {
     let isClean: Bool
     let missing, doubled, wrong: Int
@@ -185,7 +181,6 @@ struct AuditReport: Encodable {
     /// How many lines of a kind people are shown; `--json` has more.
     private static let shown = 100
 
-    /// The report for people.
     var lines: [String] {
         func time(_ moment: AuditMoment) -> String { DateTime.text(milliseconds: moment.timestamp) }
         var lines = list(violations, of: missing + doubled + wrong) { "\($0.category)  \($0.place)  \($0.problem)" }

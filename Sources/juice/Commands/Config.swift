@@ -1,7 +1,6 @@
 import ArgumentParser
 import Kafka
 
-/// `juice config`: shows what `juice serve` would run with.
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Show the settings that serve would run with, and where each was given.",

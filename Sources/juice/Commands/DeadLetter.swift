@@ -3,28 +3,6 @@ import JuiceDomain
 import JuiceMessages
 import Kafka
 
-/// The partition and offset of a dead letter, written `3@42`.
-struct RecordPosition: Hashable, Comparable {
-    let partition: Int32
-    let offset: Offset
-
-    var text: String { "\(partition)@\(offset)" }
-
-    static func < (first: Self, second: Self) -> Bool { (first.partition, first.offset) < (second.partition, second.offset) }
-}
-
-extension RecordPosition {
-    /// Parses `3@42`, or with another separator the value of a header.
-    init?(_ text: some StringProtocol, separator: Character = "@") {
-        let parts = text.split(separator: separator, omittingEmptySubsequences: false)
-        guard parts.count == 2, let partition = Int32(parts[0]), let offset = Offset(parts[1]), partition >= 0, offset >= 0 else {
-            return nil
-        }
-        self.init(partition: partition, offset: offset)
-    }
-}
-
-/// A record of the dead-letter topic.
 struct DeadLetter {
     /// Where the service read the record, as far as the headers say.
     struct Source: Hashable, Encodable {
@@ -82,7 +60,6 @@ extension DeadLetter {
         HeaderName.resentFrom, HeaderName.resentLetter, HeaderName.resentTo,
     ]
 
-    /// The sender's headers.
     var senderHeaders: [RecordHeader] { headers.filter { !Self.ownHeaders.contains($0.name) } }
 
     /// The last header of this name: the service appends its own.
@@ -189,7 +166,7 @@ extension DeadLetter {
 
     /// The dead letter that a note is about.
     fileprivate var resentLetter: RecordPosition? {
-        header(HeaderName.resentLetter).flatMap { RecordPosition($0, separator: "/") }
+        headers.last { $0.name == HeaderName.resentLetter }?.value.flatMap { RecordPosition($0) }
     }
 }
 
@@ -217,14 +194,12 @@ extension DeadLetter {
             + [("source", JSONText.line(source)), ("resent", "\(isResent)"), ("headers", JSONText.line(headers))]
     }
 
-    /// All of it as one line.
     var json: [UInt8] { RecordLine.json(place, members, record: nil) }
 }
 
 // MARK: - For people
 
 extension DeadLetter {
-    /// A row for each dead letter.
     static func table(_ letters: [DeadLetter]) -> Table {
         let rows = letters.map { letter -> [Table.Cell] in
             [
@@ -249,6 +224,5 @@ extension DeadLetter {
         return rows.map { paint(.faint, DisplayWidth.pad($0, to: 8)) + "  " + $1 + "\n" }.joined()
     }
 
-    /// When it was written, for people.
     var time: String { timestamp.map(DateTime.text) ?? "-" }
 }

@@ -4,7 +4,6 @@ import JuiceDomain
 import JuiceMessages
 import Kafka
 
-/// `juice dead-letters resend`.
 struct DeadLetterResend: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resend", abstract: "Send dead letters again, corrected or as they are.",
@@ -136,15 +135,11 @@ struct DeadLetterResend: ParsableCommand {
         let topic: InputTopic
         let partition: Int32
         let key, value: [UInt8]?
-        /// The sender's headers.
         let headers: HeaderList?
     }
 
     /// The record to send for a dead letter.
     ///
-    /// - Parameters:
-    ///   - replacement: the value to send; nil sends the letter's.
-    ///   - partitionCount: the number of partitions that own stores.
     /// - Throws: ``Failure`` of status ``Failure/Status/rejected``, which says why it is not sent.
     func record(
         for letter: DeadLetter, value replacement: [UInt8]?, _ topics: TopicNames, partitionCount: Int32
@@ -189,7 +184,6 @@ struct DeadLetterSender {
     private let session: TransactionSession
     private let topics: TopicNames
 
-    /// The most letters in a transaction.
     static let batchSize = 100
     private static let callTimeout = Duration.seconds(1)
 
@@ -230,11 +224,10 @@ struct DeadLetterSender {
     func begin(_ records: some Sequence<DeadLetterResend.Record>) throws(KafkaError) {
         try session.begin()
         for record in records {
-            let place = "\(record.letter.partition)/\(record.letter.offset)"
-            let from = RecordHeader(name: HeaderName.resentFrom, value: place)
+            let from = RecordHeader(name: HeaderName.resentFrom, value: record.letter.header)
             try produce(to: record.topic.rawValue, record.partition, key: record.key, value: record.value, [from], record.headers)
             let note = [
-                RecordHeader(name: HeaderName.resentLetter, value: place),
+                RecordHeader(name: HeaderName.resentLetter, value: record.letter.header),
                 RecordHeader(name: HeaderName.resentTo, value: "\(topics[record.topic.topic])/\(record.partition)"),
             ]
             try produce(to: InputTopic.allCases.count, record.letter.partition, key: nil, value: nil, note)

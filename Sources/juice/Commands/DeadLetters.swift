@@ -2,7 +2,6 @@ import ArgumentParser
 import JuiceMessages
 import Kafka
 
-/// `juice dead-letters`: shows the records that could not be processed, and resends them.
 struct DeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters", abstract: "Show the records that could not be answered, or send them again.",
@@ -49,7 +48,6 @@ extension OptionValue<RecordPosition> {
     }
 }
 
-/// `juice dead-letters list`.
 struct DeadLetterList: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List dead letters, the latest last.",
@@ -80,7 +78,6 @@ struct DeadLetterList: ParsableCommand {
     }
 }
 
-/// `juice dead-letters show`.
 struct DeadLetterShow: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show one dead letter in full.",

@@ -6,7 +6,6 @@ import JuiceWeb
 import Kafka
 import ServiceLifecycle
 
-/// `juice demo`: everything in one process.
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo", abstract: "See it work: a broker, the service and points of sale that restock, in one process.",

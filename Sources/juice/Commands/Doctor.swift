@@ -3,7 +3,6 @@ import Foundation
 import JuiceService
 import Kafka
 
-/// `juice doctor`: looks at everything at once, and says what is wrong and what to do.
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Say what is wrong with the cluster, the topics and the service, and what to do.",
@@ -44,13 +43,11 @@ struct DoctorCommand: ParsableCommand {
         if report.status != 0 { throw ExitCode(report.status) }
     }
 
-    /// Looks, and judges what it sees.
     func report(on clients: KafkaClients) throws -> DoctorReport {
         try DoctorReport(on: clients, clients.service(group: group.group, instanceID: "doctor", menu: try menu.load()))
     }
 }
 
-/// What was found and seen, as JSON and as text for people.
 struct DoctorReport: Encodable {
     let status: Int32
     let findings: [Finding]
@@ -58,7 +55,6 @@ struct DoctorReport: Encodable {
     private(set) var juice = JuiceCommand.currentVersion
     private(set) var librdkafka = KafkaLibrary.version
 
-    /// Looks, and judges what it sees.
     init(on clients: KafkaClients, _ configuration: ServiceConfiguration) throws(Failure) {
         var seen = Examination(time: .now)
         let deadline = clients.deadline
@@ -98,7 +94,6 @@ struct DoctorReport: Encodable {
         }
     }
 
-    /// The findings, and then what was seen.
     func lines(_ paint: Paint) -> [String] {
         let well = findings.isEmpty ? [paint(.green, "all is well")] : []
         let found = findings.flatMap { finding in

@@ -9,7 +9,6 @@ import Kafka
 import Logging
 import ServiceLifecycle
 
-/// The options of the page.
 struct KioskOptions: ParsableArguments {
     @Option("The address of the page; by default it is reachable from this machine only.", .address)
     var http = HTTPAddress(host: "127.0.0.1", port: 8081)
@@ -22,7 +21,6 @@ struct KioskOptions: ParsableArguments {
     var hostNames: [String]?
     @Option("Orders and cancels per second; bursts of up to ten seconds' worth.", .number(in: 1...1_000_000)) var orderRate = 100
 
-    /// The secrets in the configured files.
     func staffSecrets() throws(Failure) -> [StaffSecret] {
         let (token, pin) = (StaffSecret.tokenLengths, StaffSecret.pinLengths)
         let characters = "\(token.lowerBound) to \(token.upperBound) characters of ASCII, without spaces"
@@ -46,7 +44,6 @@ struct KioskOptions: ParsableArguments {
     }
 }
 
-/// `juice kiosk`: the web page.
 struct KioskCommand: AsyncParsableCommand, PatientCommand {
     static let configuration = CommandConfiguration(
         commandName: "kiosk", abstract: "Serve a web page: order juice, edit stock, watch the stores.",
@@ -124,9 +121,6 @@ struct KioskPlan {
     var adminAddress: HTTPAddress?
     let limits = ConnectionLimits.pages
 
-    /// - Parameters:
-    ///   - stores: the ids of the stores to show; nil shows `main` and every store that has stock.
-    ///   - staffSecrets: each lets staff edit stock; without one staff cannot.
     init(
         _ clients: KafkaClients, _ page: KioskOptions, menu: Menu, stores: [String]?, staffSecrets: [StaffSecret]
     ) throws(Failure) {

@@ -2,7 +2,6 @@ import ArgumentParser
 import JuiceDomain
 import JuiceMessages
 
-/// `juice menu`: shows the fruits and juices.
 struct MenuCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "menu", abstract: "Show the fruits and juices.",

@@ -3,7 +3,6 @@ import Foundation
 import JuiceDomain
 import JuiceMessages
 
-/// `juice order`: sends an order.
 struct OrderCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "order", abstract: "Order a juice, or several as one basket.",
@@ -68,7 +67,6 @@ extension OrderedJuice {
     }
 }
 
-/// `juice cancel`: takes an order back.
 struct CancelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel", abstract: "Cancel an order.",

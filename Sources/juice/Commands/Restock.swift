@@ -3,7 +3,6 @@ import Foundation
 import JuiceDomain
 import JuiceMessages
 
-/// `juice restock`: sends a stock edit.
 struct RestockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restock", abstract: "Change a store's stock.",

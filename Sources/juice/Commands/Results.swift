@@ -3,13 +3,14 @@ import JuiceDomain
 import JuiceMessages
 import Kafka
 
-/// `juice results`: shows the answers.
 struct ResultsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "results", abstract: "Show the service's answers.",
         discussion: """
             Prints all answers in the order of time, or with --last the last ones. With --follow it prints new answers as they \
-            arrive, until Ctrl-C. The revisions of a store have no gaps: if one is missing, that is shown in its place.
+            arrive, until Ctrl-C. The revisions of a store have no gaps: if one is missing, that is shown in its place. With \
+            --changes it shows how a store's stock came to be: the answers that changed it, each with its revision, what it used \
+            and what is left.
 
             Between the answers the service writes notes: which records it forwarded or moved to the dead letters, how far it \
             has read, and who owns a partition. They are of no store, and shown only with --notes.
@@ -21,6 +22,7 @@ struct ResultsCommand: ParsableCommand {
               juice results --follow --store gangnam
               juice results --since 12:00 --until 12:30
               juice results --order-id pos-7-000123
+              juice results --changes --store gangnam --since 2h
               juice results --json | jq -r .record.message
               juice results --notes --json | jq -c 'select(.record.type == "claim")'
             """
@@ -31,6 +33,7 @@ struct ResultsCommand: ParsableCommand {
     @Option("Only answers to the order, its cancel, or the restock with this id.", .commandID) var orderId: String?
     @Option("Start with this many of the last answers.", .number(in: 0 ... .max)) var last: Int?
     @OptionGroup var period: PeriodOptions
+    @Flag("Only answers that changed the stock.") var changes = false
     @Flag("Also print the service's notes.") var notes = false
     @Flag("Print each record as a line of JSON, with its time, partition and offset.") var json = false
     @OptionGroup var client: ClientOptions
@@ -40,7 +43,7 @@ struct ResultsCommand: ParsableCommand {
         guard !follow || period.upperBound == TopicReader.always.upperBound else {
             throw Failure(.usage, "--follow and --until exclude each other")
         }
-        let filter = AnswerFilter(store: store, id: orderId, showsNotes: notes)
+        let filter = AnswerFilter(store: store, id: orderId, showsNotes: notes, showsOnlyChanges: changes)
         let printer = AnswerPrinter(filter, printsJSON: json)
         defer { printer.flush() }
         let clients = try KafkaClients(client)
@@ -51,48 +54,13 @@ struct ResultsCommand: ParsableCommand {
             try reader.read(in: period, filter.entry, printer.print)
         }
         guard follow else {
-            if printer.isEmpty { StandardError.write("no answers\n") }
+            if printer.isEmpty { StandardError.write(changes ? "no changes\n" : "no answers\n") }
             return
         }
         printer.flush()
         try reader.follow(filter.entry) { entries in
             entries.forEach(printer.print)
             printer.flush()
-        }
-    }
-}
-
-/// `juice history`: shows how a store's stock came to be.
-struct HistoryCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "history", abstract: "Show the changes of a store's stock, and what caused each.",
-        discussion: """
-            Prints those of the store's answers that changed its stock, each with its revision, what it used and what is left, \
-            the newest last. Revisions that are missing are shown as missing, in their place.
-
-            \(TimeText.help)
-
-            Examples:
-              juice history --store gangnam
-              juice history --store gangnam --since 2h
-              juice history --store gangnam --json | jq -c '[.time, .record.revision, .record.left]'
-            """
-    )
-
-    @Option("The store.", .store) var store = StoreID.main
-    @OptionGroup var period: PeriodOptions
-    @Flag("Print each answer's record as a line of JSON, with its time, partition and offset.") var json = false
-    @OptionGroup var client: ClientOptions
-
-    func run() throws {
-        let (clients, period) = (try KafkaClients(client), try period.period())
-        let filter = AnswerFilter(store: store, showsOnlyChanges: true)
-        let printer = AnswerPrinter(filter, printsJSON: json)
-        defer { printer.flush() }
-        try TopicReader(clients, topic: clients.topics.results, of: store).read(in: period, filter.entry, printer.print)
-        if printer.isEmpty {
-            let then = period == TopicReader.always ? "yet" : "in that time"
-            StandardError.write("the stock of \(StoreID.visible(store)) has not changed \(then)\n")
         }
     }
 }
@@ -110,12 +78,9 @@ struct AnswerFilter {
         var isChange: Bool { answer?.revision != nil && answer?.isDuplicate == false }
     }
 
-    /// Nil chooses all stores.
     var store: String?
-    /// Nil chooses the answers to all commands.
     var id: String?
     var showsNotes = false
-    /// Whether to leave out answers that did not change the stock.
     var showsOnlyChanges = false
     private let reader = JournalReader()
 
@@ -134,7 +99,6 @@ struct AnswerFilter {
 
 /// Prints answers, and before an answer the revisions of its store that are missing.
 final class AnswerPrinter {
-    /// Whether nothing was printed.
     private(set) var isEmpty = true
     private let filter: AnswerFilter
     private let printsJSON: Bool
@@ -145,10 +109,6 @@ final class AnswerPrinter {
     private var columns: TableColumns
     private let output: ([UInt8]) -> Void
 
-    /// - Parameters:
-    ///   - filter: what is printed.
-    ///   - printsJSON: whether to print the records instead of lines for people.
-    ///   - output: writes many lines.
     init(
         _ filter: AnswerFilter, printsJSON: Bool, paint: Paint = .forStandardOutput(),
         to output: @escaping ([UInt8]) -> Void = StandardOutput.write

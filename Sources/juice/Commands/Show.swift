@@ -5,7 +5,6 @@ import JuiceEngine
 import JuiceMessages
 import Kafka
 
-/// `juice show`: shows what became of a command.
 struct ShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show what became of an order or a restock.",
@@ -53,17 +52,14 @@ struct ShowCommand: ParsableCommand {
     }
 }
 
-/// A record about a command.
 struct CommandEvent {
     let topic, store: String
     let place: RecordPlace
     /// What it is, for programs: `answer`, `deadLetter`, `forwarded` or the kind of a command.
     let event: String
-    /// What it is, for people.
     let word: String
     var colour: Paint.Colour?
     let text: String
-    /// What else there is, for programs.
     var members: [(name: String, json: String)] = []
     /// Its value; nil if it is among the members.
     var record: [UInt8]?
@@ -93,12 +89,6 @@ struct CommandEvent {
 /// Searches the topics for all records about the command with an id, from the newest back, until it has all that can belong
 /// together.
 final class CommandSearch {
-    /// The place of a command.
-    private struct Place: Hashable {
-        let topic: InputTopic
-        let position: RecordPosition
-    }
-
     private let clients: KafkaClients
     private let id: [UInt8]
     private let store: String?
@@ -110,7 +100,7 @@ final class CommandSearch {
 
     private var found: [CommandEvent] = []
     /// Where the commands are that were found, and those that the records found name.
-    private var commands: Set<Place> = [], named: Set<Place> = []
+    private var commands: Set<InputPlace> = [], named: Set<InputPlace> = []
     /// The stores whose first answer was found, not that to a cancel, or to an order that was cancelled before it came.
     private var answered: Set<Name> = []
     /// The time since which all was read.
@@ -154,7 +144,6 @@ final class CommandSearch {
         return found.sorted { $0.order < $1.order }
     }
 
-    /// What to say after the records.
     var notes: [String] {
         var notes: [String] = []
         if !found.contains(where: { ["answer", "deadLetter"].contains($0.event) }) { notes.append("no answer was found") }
@@ -165,7 +154,6 @@ final class CommandSearch {
         return notes
     }
 
-    /// The failure if nothing was found.
     var notFound: Failure {
         let topics = clients.topics
         let place = store.map { " of \(StoreID.visible($0))" } ?? ""
@@ -195,12 +183,12 @@ final class CommandSearch {
             let store = StoreID.read(key: record.key), matches(store)
         else { return }
         func header(_ name: String) -> RecordPosition? {
-            record.headers.last { $0.name == name }?.text.flatMap { RecordPosition($0, separator: "/") }
+            record.headers.last { $0.name == name }?.value.flatMap { RecordPosition($0) }
         }
         let (from, letter) = (header(HeaderName.forwardedFrom), header(HeaderName.resentFrom))
         let event = from == nil ? "\(kind)" : "forwarded"
-        commands.insert(Place(topic: input, position: RecordPosition(partition: record.partition, offset: record.offset)))
-        if let from { named.insert(Place(topic: input, position: from)) }
+        commands.insert(InputPlace(topic: input, partition: record.partition, offset: record.offset))
+        if let from { named.insert(InputPlace(topic: input, partition: from.partition, offset: from.offset)) }
         found.append(
             CommandEvent(
                 topic: topic, store: String(store), place: RecordPlace(record), event: event, word: event,
@@ -213,8 +201,7 @@ final class CommandSearch {
             head.id.bytes.elementsEqual(id), matches(head.store), let answer = try? journalReader.wholeAnswer()
         else { return }
         if let handled = journal.handled {
-            let position = RecordPosition(partition: handled.input.partition, offset: handled.offset)
-            named.insert(Place(topic: handled.input.topic, position: position))
+            named.insert(InputPlace(topic: handled.input.topic, partition: handled.input.partition, offset: handled.offset))
         }
         if !answer.isDuplicate, answer.command != .cancel, answer.outcome != .rejected(reason: "cancelled") {
             answered.insert(Name(answer.store))

@@ -3,7 +3,6 @@ import JuiceDomain
 import JuiceMessages
 import Kafka
 
-/// `juice stock`: shows the stores' stock.
 struct StockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stock", abstract: "Show the stores' stock.",

@@ -4,7 +4,6 @@ import JuiceDomain
 import JuiceMessages
 import Kafka
 
-/// `juice stores`: lists the stores.
 struct StoresCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stores", abstract: "List the stores.",
@@ -38,16 +37,10 @@ struct StoresCommand: ParsableCommand {
     }
 }
 
-/// The stores as `juice stores` shows them.
 struct StoreRows {
-    /// A row for each store.
     let table: Table
-    /// A line for each store, for programs.
     private(set) var json: [[UInt8]] = []
 
-    /// - Parameters:
-    ///   - entries: the last record of each store that was changed.
-    ///   - known: the stores of the list; nil if there is none.
     init(_ entries: [StockReader.Entry], known: [String]?) {
         let listed = known.map { Set($0.map(Name.init)) }
         let changed = Set(entries.map { Name($0.record.store) })
@@ -95,7 +88,6 @@ struct StoreList: Sendable, CustomStringConvertible {
         guard isFile || areVisible && Set(names.map(Name.init)).count == names.count else { return nil }
     }
 
-    /// The ids.
     func ids() throws(Failure) -> [String] {
         if isFile { return try Self.read(String(description.dropFirst())) }
         // A forgotten @ is more likely than a store of that name.

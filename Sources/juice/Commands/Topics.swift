@@ -2,7 +2,6 @@ import ArgumentParser
 import JuiceService
 import Kafka
 
-/// `juice topics`: creates and checks the topics.
 struct TopicsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "topics", abstract: "Create the service's topics, or check them.",

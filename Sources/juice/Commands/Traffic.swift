@@ -4,7 +4,6 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// `juice traffic`: the demo's points of sale, for a service that runs elsewhere.
 struct TrafficCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "traffic", abstract: "Send simulated orders, cancels and restocks to a running service.",
@@ -34,7 +33,6 @@ struct TrafficCommand: ParsableCommand {
     }
 }
 
-/// The options of simulated traffic.
 struct TrafficOptions: ParsableArguments {
     @Option("End after this many answered orders. Unless given, it ends at Ctrl-C.", .number(in: 1 ... .max)) var orders: Int?
     @Option("The stores, separated by commas, or one a line in a file. Unless given: gangnam,hongdae,jamsil.", .stores)
@@ -97,7 +95,6 @@ struct Traffic {
 final class TrafficSession {
     /// The most orders and cancels in flight, far below the number of records at which the embedded broker trims partitions.
     private static let mostInFlight = 200
-    /// The session fails if no answer arrives for this long.
     private static let answerTimeout = Duration.seconds(30)
 
     private(set) var tally = Tally()
@@ -115,9 +112,6 @@ final class TrafficSession {
     private var (nextOrderAt, lastAnswerAt) = (ContinuousClock.now, ContinuousClock.now)
     private var failedDelivery: KafkaError?
 
-    /// - Parameters:
-    ///   - orders: how many orders to send; nil runs until the user ends it.
-    ///   - run: a part of every id, as in ``Traffic``.
     init(
         _ clients: KafkaClients, stores: [String], orders: Int?, menu: Menu, run: String = "",
         seed: UInt64 = .random(in: 0 ... .max)
@@ -141,7 +135,6 @@ final class TrafficSession {
         }
     }
 
-    /// Sends the orders that are due, as many as may be in flight.
     private func sendOrders() throws(Failure) {
         while inFlight.count < Self.mostInFlight, orderCount < orderLimit ?? .max, .now >= nextOrderAt {
             orderCount += 1
@@ -189,24 +182,20 @@ final class TrafficSession {
     }
 }
 
-/// Counts answers.
 struct Tally {
-    private(set) var made = 0, outOfStock = 0, rejected = 0, cancelled = 0
+    private var counts: [AnswerType: Int] = [:]
 
-    var orders: Int { made + outOfStock + rejected }
+    subscript(type: AnswerType) -> Int { counts[type] ?? 0 }
+
+    var orders: Int { self[.juiceMade] + self[.outOfStock] + self[.rejected] }
 
     mutating func count(_ answer: Answer) {
-        switch answer.outcome {
-        case .juiceMade: made += 1
-        case .outOfStock: outOfStock += 1
-        case .rejected: rejected += answer.command == .order ? 1 : 0
-        case .cancelled: cancelled += 1
-        case .restocked, .answerLost: break
-        }
+        if answer.command == .order || answer.type == .cancelled { counts[answer.type, default: 0] += 1 }
     }
 
     /// The last line of `juice demo` and `juice traffic`, which scripts may read.
     var summary: String {
-        "orders \(orders), juice made \(made), out of stock \(outOfStock), rejected \(rejected), cancelled \(cancelled)"
+        "orders \(orders), juice made \(self[.juiceMade]), out of stock \(self[.outOfStock]), rejected \(self[.rejected]), "
+            + "cancelled \(self[.cancelled])"
     }
 }

@@ -17,7 +17,6 @@ enum KafkaProperties {
         return properties
     }
 
-    /// The properties in a file.
     static func read(file path: String) throws(Failure) -> [String: String] {
         let bytes = try Failure.bytes(of: path, "the property file", mayBeEmpty: true)
         guard let text = String(validating: bytes, as: UTF8.self) else {

@@ -12,8 +12,6 @@ extension Menu {
     }
 
     /// The id of the fruit with this id or name: in any language and case, with or without spaces.
-    ///
-    /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if the text means no fruit or several.
     func fruitID(for text: String) throws(Failure) -> String {
         let names = fruits.map { (id: $0.id, names: [$0.id] + $0.name.all) }
         return try find(text, "fruit", fruits(called: text).map(\.id), among: names)

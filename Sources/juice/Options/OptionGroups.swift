@@ -5,17 +5,14 @@ import JuiceEngine
 import JuiceMessages
 import Logging
 
-/// The options for the configuration file and the log.
 struct GeneralOptions: ParsableArguments {
     @Option("A JSON file of settings, named like the options.", .file) var config: String?
     @Option("The log level. Unless given, it is notice, and in the demo warning.", .word) var logLevel: Logger.Level?
     @Option("The log format: text, a line for people, or json, an object per line.", .word) var logFormat = LogFormat.text
 
-    /// A logger with the given format and level.
     func logger(default level: Logger.Level = .notice) -> Logger { .lines(level: logLevel ?? level, format: logFormat) }
 }
 
-/// The options of all commands that use Kafka.
 struct KafkaOptions: ParsableArguments {
     @Option(
         "The Kafka brokers, separated by commas. Unless given: the embedded broker that serve starts; without one 127.0.0.1:9092.",
@@ -47,11 +44,9 @@ struct ClientOptions: ParsableArguments {
     @OptionGroup var kafka: KafkaOptions
 }
 
-/// The option for the menu.
 struct MenuOptions: ParsableArguments {
     @Option("The menu's JSON file. Unless given, it is the built-in menu.", .file) var menu: String?
 
-    /// The menu in the file, or the built-in menu.
     func load() throws(Failure) -> Menu { try menu.map(Self.menu) ?? .standard }
 
     static func menu(at path: String) throws(Failure) -> Menu {
@@ -62,7 +57,6 @@ struct MenuOptions: ParsableArguments {
     }
 }
 
-/// The option for the service's consumer group.
 struct GroupOptions: ParsableArguments {
     @Option("The service's consumer group: instances of one group share the work.", .text("name")) var group = "juice-maker"
 }
@@ -79,7 +73,6 @@ struct WindowOptions: ParsableArguments {
     var window: DuplicateWindow { DuplicateWindow(age: Int64(duplicateWindow / .milliseconds(1)), count: duplicateIds) }
 }
 
-/// The options for creating topics.
 struct TopicOptions: ParsableArguments {
     @Option("Partitions of each topic that is created. Unless given, 4.", .number(in: 1...10_000)) var partitions: Int?
     @Option(
@@ -89,12 +82,10 @@ struct TopicOptions: ParsableArguments {
     var count: Int { partitions ?? 4 }
 }
 
-/// The options for a period.
 struct PeriodOptions: ParsableArguments {
     @Option("Only what was written at or after this time.", .time) var since: String?
     @Option("Only what was written before this time.", .time) var until: String?
 
-    /// The time between them.
     func period() throws(Failure) -> TopicReader.Period {
         let since = max(since.flatMap { TimeText.milliseconds($0) } ?? 0, TopicReader.always.lowerBound)
         let until = until.flatMap { TimeText.milliseconds($0, after: since) } ?? TopicReader.always.upperBound

@@ -12,7 +12,6 @@ struct OptionValue<Value: Sendable>: Sendable {
     let placeholder: String
     /// Completes "must be …".
     let expectation: String
-    /// Returns nil for an invalid text.
     let parse: @Sendable (String) -> Value?
     /// A value as it is given, for the default in the help.
     let text: @Sendable (Value) -> String
@@ -44,7 +43,6 @@ extension Option where Value: Sendable {
         self.init(wrappedValue: wrappedValue, help: help, completion: kind.completion) { try kind.value(of: $0) }
     }
 
-    /// An option without a default.
     init<Given: Sendable>(_ help: String, _ kind: OptionValue<Given>) where Value == Given? {
         let help = ArgumentHelp(help, valueName: kind.placeholder)
         self.init(help: help, completion: kind.completion) { try kind.value(of: $0) }
@@ -61,7 +59,6 @@ extension Flag where Value == Bool {
 // MARK: - Kinds of values
 
 extension OptionValue where Value: RawRepresentable<String> & CaseIterable {
-    /// One of a few words.
     static var word: Self {
         let words = Value.allCases.map(\.rawValue)
         return Self(words.joined(separator: "|"), "one of \(words.joined(separator: ", "))", text: \.rawValue) {
@@ -71,7 +68,6 @@ extension OptionValue where Value: RawRepresentable<String> & CaseIterable {
 }
 
 extension OptionValue<Int> {
-    /// A whole number within a range.
     static func number(in range: ClosedRange<Int>, _ placeholder: String = "count") -> Self {
         let most = range.upperBound == .max ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
         return Self(placeholder, "a whole number, \(most)") { Int($0).flatMap { range.contains($0) ? $0 : nil } }
@@ -79,7 +75,6 @@ extension OptionValue<Int> {
 }
 
 extension OptionValue<Duration> {
-    /// A duration within a range, with units.
     static func duration(in range: ClosedRange<Duration>) -> Self {
         let bounds = "from \(DurationText.text(range.lowerBound)) to \(DurationText.text(range.upperBound))"
         return Self(
@@ -94,7 +89,6 @@ extension OptionValue<Duration> {
 extension OptionValue<String> {
     static func text(_ placeholder: String) -> Self { Self(placeholder, "a text") { $0 } }
 
-    /// The path of a file.
     static var file: Self { .text("file") }
 
     /// A text of limited length, in bytes.
@@ -104,7 +98,6 @@ extension OptionValue<String> {
 
     static var store: Self { .text("store", ofAtMost: StoreID.maximumLength) }
 
-    /// The id of an order or a restock.
     static var commandID: Self { .text("id", ofAtMost: CommandKind.maximumIDLength) }
 
     /// The id of one that is yet to be sent.
@@ -114,7 +107,6 @@ extension OptionValue<String> {
         }
     }
 
-    /// A point in time.
     static var time: Self { Self("time", TimeText.kinds) { TimeText.milliseconds($0) == nil ? nil : $0 } }
 
     /// The addresses of brokers, as librdkafka takes them. A port is optional there, and one that is too large becomes another.

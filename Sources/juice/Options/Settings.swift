@@ -29,7 +29,6 @@ struct Settings {
         let name: String
         /// The value as it was given, secrets as `********`; nil if there is none.
         let value: String?
-        /// Where it was given, or "default".
         let source: String
     }
 
@@ -219,7 +218,6 @@ private struct FileValue: Decodable {
     let text: String?
     /// A list of texts, none of which has a comma.
     let list: [String]?
-    /// The members of an object.
     let members: [String: FileValue]?
 
     init(from decoder: any Decoder) throws {
@@ -239,12 +237,10 @@ struct OptionInfo: Decodable {
     private struct Tool: Decodable { let command: Command }
     private struct Command: Decodable { let arguments: [OptionInfo]? }
 
-    /// `option`, `flag` or `positional`.
     let kind: String
     let isRepeating: Bool
     let valueName: String?
     private let names: [Name]?
-    /// The help.
     private let abstract: String?
 
     var name: String { names?.first { $0.kind == "long" }?.name ?? "" }

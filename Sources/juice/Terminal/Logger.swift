@@ -2,18 +2,13 @@ import Foundation
 import Kafka
 import Logging
 
-/// The format of log lines.
 enum LogFormat: String, CaseIterable {
-    /// A line for people.
     case text
-    /// A JSON object per line.
     case json
 }
 
 extension Logger {
     /// A logger that writes one line per event, to standard error unless a sink is given.
-    ///
-    /// - Parameter sink: receives the formatted lines, without line ends.
     static func lines(
         level: Logger.Level, format: LogFormat = .text,
         sink: @escaping @Sendable (String) -> Void = { StandardError.write($0 + "\n") }
@@ -33,7 +28,6 @@ extension Logger {
     }
 }
 
-/// Writes each event as one line.
 struct LineLogHandler: LogHandler {
     let format: LogFormat
     let sink: @Sendable (String) -> Void

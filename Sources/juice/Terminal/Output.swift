@@ -15,7 +15,6 @@ enum StandardOutput {
         }
     }
 
-    /// Whether it is a terminal.
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
     static func write(_ text: String) { write(Array(text.utf8)) }
@@ -86,10 +85,8 @@ func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
 
 /// Encodes values as JSON with sorted members.
 enum JSONText {
-    /// On one line.
     static func line(_ value: some Encodable) -> String { (try? text(value, [])) ?? "{}" }
 
-    /// Indented, for programs and people.
     static func indented(_ value: some Encodable) throws -> String { try text(value, .prettyPrinted) }
 
     private static func text(_ value: some Encodable, _ formatting: JSONEncoder.OutputFormatting) throws -> String {

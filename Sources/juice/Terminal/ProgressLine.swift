@@ -19,7 +19,6 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Removes the line.
     func clear() {
         drawnAt.withLock { drawnAt in
             if drawnAt != nil { StandardError.write("\r\(Self.clearToEndOfLine)") }

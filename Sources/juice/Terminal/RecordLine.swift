@@ -2,7 +2,6 @@ import Foundation
 import JuiceMessages
 import Kafka
 
-/// The place of a record in its topic, and its timestamp.
 struct RecordPlace: Equatable {
     /// Milliseconds since 1970; nil if the broker stored none.
     let timestamp: Int64?
@@ -65,7 +64,6 @@ enum DateTime {
     /// The local date and time with its zone, as `2026-01-31 12:34:56+09:00`, or in UTC with `--utc`.
     static func text(milliseconds: Int64) -> String { local(milliseconds, isExact: false) }
 
-    /// The same with milliseconds.
     static func exactText(milliseconds: Int64) -> String { local(milliseconds, isExact: true) }
 
     private static func local(_ milliseconds: Int64, isExact: Bool) -> String {

@@ -157,13 +157,9 @@ enum AnswerCells {
     }
 
     static func outcome(_ answer: Answer) -> (word: String, colour: Paint.Colour) {
-        switch answer.outcome {
-        case .juiceMade: ("made", .green)
-        case .outOfStock: ("out of stock", .yellow)
-        case .restocked: ("restocked", .cyan)
-        case .cancelled: ("cancelled", .cyan)
-        case .rejected: ("rejected", .red)
-        case .answerLost: ("answer lost", .yellow)
-        }
+        let colours: [AnswerType: Paint.Colour] = [
+            .juiceMade: .green, .outOfStock: .yellow, .answerLost: .yellow, .rejected: .red,
+        ]
+        return (answer.type.word, colours[answer.type] ?? .cyan)
     }
 }

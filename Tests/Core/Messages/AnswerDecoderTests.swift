@@ -17,25 +17,25 @@ import Testing
         (
             GoldenAnswers.juiceMade, .order, 17,
             .juiceMade(
-                .single(OrderedJuice(juice: "strawberryBanana", quantity: 1)), used: amounts(["strawberry": 10, "banana": 1]),
+                [OrderedJuice(juice: "strawberryBanana", quantity: 1)], used: amounts(["strawberry": 10, "banana": 1]),
                 left: amounts(["strawberry": 0, "banana": 9]))
         ),
         (
             GoldenAnswers.basketMade, .order, 19,
             .juiceMade(
-                .basket([kiwis, OrderedJuice(juice: "strawberryBanana", quantity: 1)]),
+                [kiwis, OrderedJuice(juice: "strawberryBanana", quantity: 1)],
                 used: amounts(["kiwi": 6, "strawberry": 10, "banana": 1]), left: amounts(["kiwi": 4, "strawberry": 0, "banana": 9]))
         ),
         (
             GoldenAnswers.outOfStock, .order, nil,
             .outOfStock(
-                .single(OrderedJuice(juice: "mangoKiwi", quantity: 1)),
+                [OrderedJuice(juice: "mangoKiwi", quantity: 1)],
                 missing: [MissingFruit(fruit: "mango", needed: 2, inStock: 1), MissingFruit(fruit: "kiwi", needed: 1, inStock: 0)])
         ),
         (
             GoldenAnswers.basketOutOfStock, .order, nil,
             .outOfStock(
-                .basket([kiwis, OrderedJuice(juice: "mangoKiwi", quantity: 4)]),
+                [kiwis, OrderedJuice(juice: "mangoKiwi", quantity: 4)],
                 missing: [MissingFruit(fruit: "kiwi", needed: 10, inStock: 4)])
         ),
         (GoldenAnswers.restocked, .restock, 2, .restocked(left: amounts(["strawberry": 16, "kiwi": 8]))),

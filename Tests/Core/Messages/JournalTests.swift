@@ -100,17 +100,17 @@ import Testing
 
     @Test(
         arguments: [
-            ("3/42", ForwardSource(partition: 3, offset: 42)),
-            ("0/0", ForwardSource(partition: 0, offset: 0)),
-            ("2147483647/9223372036854775807", ForwardSource(partition: .max, offset: .max)),
+            ("3/42", RecordPosition(partition: 3, offset: 42)),
+            ("0/0", RecordPosition(partition: 0, offset: 0)),
+            ("2147483647/9223372036854775807", RecordPosition(partition: .max, offset: .max)),
             ("", nil), ("/", nil), ("3", nil), ("3/", nil), ("/42", nil), ("03/42", nil), ("3/042", nil),
             ("+3/42", nil), ("-3/42", nil), ("3/-42", nil), ("3/42/1", nil), (" 3/42", nil), ("3/42 ", nil),
             ("3/4２", nil), ("2147483648/0", nil), ("0/9223372036854775808", nil), ("3/42\u{0}", nil),
-        ] as [(String, ForwardSource?)]
+        ] as [(String, RecordPosition?)]
     )
-    func theSourceOfAForwardedCommandHasOneForm(text: String, source: ForwardSource?) {
-        #expect(ForwardSource([UInt8](text)) == source)
-        if let source { #expect(source.text == text) }
+    func theSourceOfAForwardedCommandHasOneForm(text: String, source: RecordPosition?) {
+        #expect(RecordPosition([UInt8](text)) == source)
+        if let source { #expect(source.header == text) }
     }
 }
 
@@ -200,7 +200,7 @@ import Testing
     func anAnswerIsGivenAgainToTheByte(sources: (first: String, again: String), rest: String) throws {
         let first = #"{"type":"smoothieMade","orderId":"o\"1","store":"s","offset":1"#
         let again = #"{"type":"smoothieMade","duplicate":true,"orderId":"o\"1","store":"s","offset":1234567"#
-        let source = sources.again.isEmpty ? nil : ForwardSource(partition: 0, offset: 7)
+        let source = sources.again.isEmpty ? nil : RecordPosition(partition: 0, offset: 7)
         let head = AnswerHead(.order, id: BorrowedText("o\"1"), store: BorrowedText("s"), offset: 1_234_567, from: source)
         let repeated = (first + sources.first + rest).asValue { value in written { $0.append(repeating: value, for: head) } }
         #expect(repeated == again + sources.again + rest)

@@ -37,8 +37,8 @@ import Testing
             if isStandard, random.chance(20), let fault = random.pick(Self.faulty) {
                 (kind, value) = (fault.contains("restockId") ? .restock : .order, fault)
             }
-            let from = random.chance(30) ? ForwardSource(partition: 3, offset: offset) : nil
-            let expected = oracle.answer(kind == .restock, value, offset, from: from?.text)
+            let from = random.chance(30) ? RecordPosition(partition: 3, offset: offset) : nil
+            let expected = oracle.answer(kind == .restock, value, offset, from: from?.header)
             let answered = shop.answer(kind, value, at: (offset, from))
             try #require(answered == nil ? expected == nil : expected != nil, "\(value)")
             guard let answered, let expected else { continue }

@@ -23,7 +23,7 @@ struct CommandLineTests {
         ["results", "--follow", "--last", "3"],
         ["results", "--order-id", "pos-7", "--since", "12:00", "--until", "12:30"],
         ["show", "pos-7-1", "--store", "gangnam", "--json", "--until", "2026-01-31"],
-        ["history", "--store", "gangnam", "--since", "2h", "--json"], ["topics", "create"],
+        ["results", "--changes", "--store", "gangnam", "--since", "2h", "--json"], ["topics", "create"],
         ["topics", "check"],
         ["menu", "--json"],
         ["dead-letters", "list", "--code", "notJSON", "--last", "3", "--pending"],

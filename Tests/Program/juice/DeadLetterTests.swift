@@ -26,7 +26,7 @@ struct DeadLetterTests {
     @Test(
         arguments: [
             ("3@42", 3, 42), ("0@0", 0, 0), ("3@", nil, nil), ("@42", nil, nil), ("3", nil, nil), ("-1@2", nil, nil),
-            ("1@-2", nil, nil), ("1@2@3", nil, nil), ("a@b", nil, nil), ("", nil, nil),
+            ("1@-2", nil, nil), ("1@2@3", nil, nil), ("a@b", nil, nil), ("", nil, nil), ("03@42", nil, nil), ("3/42", nil, nil),
         ] as [(String, Int32?, Int64?)]
     )
     func readsPositions(text: String, partition: Int32?, offset: Int64?) {

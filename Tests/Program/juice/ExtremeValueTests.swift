@@ -32,7 +32,7 @@ struct ExtremeValueTests {
                 for id in ["a", "b"] { _ = try client.answer(.order(id: id, store: "main", juice: "kiwi")) }
                 let arguments = ["show": ["a"], "dead-letters show": ["0@9223372036854775807"]]
                 let reading: Set = [
-                    "results", "history", "show", "stock", "stores", "audit", "doctor", "topics check", "dead-letters list",
+                    "results", "show", "stock", "stores", "audit", "doctor", "topics check", "dead-letters list",
                     "dead-letters show",
                 ]
                 var runs = 0

@@ -71,7 +71,7 @@ struct ProcessTests {
             ("results --follow", SIGINT, 130), ("results --follow", SIGTERM, 143), ("results --follow", SIGHUP, 129),
             ("results --since 7d", SIGINT, 130), ("stock --watch", SIGINT, 130),
             ("stores", SIGTERM, 143), ("dead-letters list", SIGINT, 130), ("dead-letters resend 0@0", SIGINT, 130),
-            ("show x", SIGHUP, 129), ("history", SIGINT, 130), ("audit", SIGINT, 130), ("doctor", SIGINT, 130),
+            ("show x", SIGHUP, 129), ("results --changes", SIGINT, 130), ("audit", SIGINT, 130), ("doctor", SIGINT, 130),
             ("topics check", SIGTERM, 143), ("order kiwi --wait", SIGINT, 130), ("restock kiwi=1", SIGTERM, 143),
             ("cancel x", SIGHUP, 129), ("anchor --topic orders --partition 0 --latest", SIGINT, 130),
         ] as [(String, Int32, Int32)]

@@ -85,7 +85,7 @@ struct ShowTests {
     private static let answer =
         #"{"type":"restocked","restockId":"d","store":"g","offset":1,"left":{"kiwi":8},"revision":18,"message":"m"}"#
 
-    /// The lines of `juice results`, `history`, `order --wait` and `stock`, of `dead-letters`, and of `show`.
+    /// The lines of `juice results`, `order --wait` and `stock`, of `dead-letters`, and of `show`.
     private static let lines: [[UInt8]] = [
         RecordLine.json(place, record: Array(answer.utf8)),
         RecordLine.json(place, [("missing", "{}")], record: nil),
