@@ -10,12 +10,11 @@ struct SubmissionOptions: ParsableArguments {
     @Flag("Print JSON: the place of the command, or with --wait the answer and its place.") var json = false
     @Option("The language of the answer. Unless given, it is the service's.", .word) var language: Language?
     @OptionGroup var menu: MenuOptions
-    @OptionGroup var client: ClientOptions
 
     /// Sends a command for a user or a script, and prints the outcome.
     ///
     /// - Throws: `ExitCode` for an answer other than made, restocked or cancelled; ``Failure`` without an answer.
-    func submit(_ command: OutgoingCommand) throws {
+    func submit(_ command: OutgoingCommand, _ client: ClientOptions) throws {
         let clients = try KafkaClients(client)
         let (id, deadline) = (command.id.printable, clients.deadline)
         let answers = wait ? try clients.newAnswers() : nil
@@ -52,13 +51,12 @@ struct SubmissionOptions: ParsableArguments {
     }
 }
 
-/// The options of commands that send an order or a restock, whose names are looked up on the menu.
-struct CommandOptions: ParsableArguments {
+/// The option of commands whose names are looked up on the menu.
+struct NameOptions: ParsableArguments {
     @Flag("Send names that are not on this menu, because the service has another one.") var unchecked = false
-    @OptionGroup var submission: SubmissionOptions
 
     /// The menu to look names up on; nil leaves them to the service.
-    func menu() throws(Failure) -> Menu? { unchecked ? nil : try submission.menu.load() }
+    func menu(_ options: MenuOptions) throws(Failure) -> Menu? { unchecked ? nil : try options.load() }
 }
 
 extension KafkaClients {

@@ -30,12 +30,14 @@ struct OrderCommand: ParsableCommand {
             valueName: "juice[:count]")) var juices: [String]
 
     @Option("The order's id, of 1 to 128 bytes. Unless given, it is a new one.", .newCommandID) var orderId: String?
-    @OptionGroup var options: CommandOptions
+    @OptionGroup var names: NameOptions
+    @OptionGroup var submission: SubmissionOptions
+    @OptionGroup var client: ClientOptions
 
     func run() throws {
         let id = orderId ?? UUID().uuidString.lowercased()
-        try options.submission.submit(
-            .order(id: id, store: options.submission.store, OrderedJuice.items(juices, on: options.menu())))
+        let juices = try OrderedJuice.items(juices, on: names.menu(submission.menu))
+        try submission.submit(.order(id: id, store: submission.store, juices), client)
     }
 }
 
@@ -85,7 +87,8 @@ struct CancelCommand: ParsableCommand {
 
     @Argument(help: ArgumentHelp("The id of the order.", valueName: "order-id"), transform: OptionValue.commandID.value)
     var orderID: String
-    @OptionGroup var options: SubmissionOptions
+    @OptionGroup var submission: SubmissionOptions
+    @OptionGroup var client: ClientOptions
 
-    func run() throws { try options.submit(.cancel(id: orderID, store: options.store)) }
+    func run() throws { try submission.submit(.cancel(id: orderID, store: submission.store), client) }
 }

@@ -23,12 +23,14 @@ struct RestockCommand: ParsableCommand {
         help: ArgumentHelp("What to change: FRUIT=+N, FRUIT=-N or FRUIT=N.", valueName: "fruit=amount")) var amounts: [String]
 
     @Option("The restock's id, of 1 to 128 bytes. Unless given, it is a new one.", .newCommandID) var restockId: String?
-    @OptionGroup var options: CommandOptions
+    @OptionGroup var names: NameOptions
+    @OptionGroup var submission: SubmissionOptions
+    @OptionGroup var client: ClientOptions
 
     func run() throws {
-        let (id, amounts) = (restockId ?? UUID().uuidString.lowercased(), try RestockAmounts(amounts, on: options.menu()))
-        try options.submission.submit(
-            .restock(id: id, store: options.submission.store, amounts.kind, amounts.amounts))
+        let id = restockId ?? UUID().uuidString.lowercased()
+        let amounts = try RestockAmounts(amounts, on: names.menu(submission.menu))
+        try submission.submit(.restock(id: id, store: submission.store, amounts.kind, amounts.amounts), client)
     }
 }
 
