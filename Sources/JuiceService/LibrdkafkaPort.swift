@@ -68,6 +68,10 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
 
     override var closedConnections: Int { (member?.consumer ?? uncommitted).closedConnections }
 
+    override var groupReader: Consumer {
+        get throws(KafkaError) { if let member { member.consumer } else { try super.groupReader } }
+    }
+
     private var logger: Logger { hooks.logger }
 
     // MARK: - The consumer group

@@ -14,6 +14,7 @@ class LogReader: KafkaReadPort {
     /// What the worker reads; nil without an assignment.
     final var assignment: InputAssignment?
     private var openCommitted: Consumer?
+    private var openGroupReader: Consumer?
     /// Sees past undecided transactions.
     final let uncommitted: Consumer
     final let watch: BrokerWatch
@@ -44,6 +45,7 @@ class LogReader: KafkaReadPort {
     deinit {
         freeCopies()
         openCommitted?.close()
+        openGroupReader?.close()
         uncommitted.close()
     }
 
@@ -53,6 +55,18 @@ class LogReader: KafkaReadPort {
             if let openCommitted { return openCommitted }
             let consumer = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks, patience: .zero)
             openCommitted = consumer
+            return consumer
+        }
+    }
+
+    /// A client with the group's id, which the group's offsets are asked for with.
+    var groupReader: Consumer {
+        get throws(KafkaError) {
+            if let openGroupReader { return openGroupReader }
+            let consumer = try Consumer(
+                configuration: configuration.logEndConsumer.merging(["group.id": configuration.group]), hooks: hooks,
+                patience: .zero)
+            openGroupReader = consumer
             return consumer
         }
     }
@@ -78,7 +92,7 @@ class LogReader: KafkaReadPort {
     /// and a poll here would take records away from it.
     final func serve() {
         guard changelog == nil else { return }
-        for consumer in [openCommitted, uncommitted] { _ = try? consumer?.poll(maxRecords: 1, timeout: .zero) }
+        for consumer in [openCommitted, openGroupReader, uncommitted] { _ = try? consumer?.poll(maxRecords: 1, timeout: .zero) }
     }
 
     /// Makes a lookup. If it times out, the next one may take longer.
@@ -169,7 +183,7 @@ class LogReader: KafkaReadPort {
 
     final func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset] {
         let committed = try looking { timeout throws(KafkaError) in
-            try uncommitted.committed(partitions.map { topics[$0] }, by: configuration.group, timeout: timeout)
+            try groupReader.committed(partitions.map { topics[$0] }, timeout: timeout)
         }
         return partitions.reduce(into: [:]) { offsets, input in
             guard let found = committed[topics[input]] else { return }

@@ -254,12 +254,16 @@ public final class Consumer {
         try handle.describe(group: configuration["group.id"] ?? "", timeout: timeout)
     }
 
-    /// What a group has committed for these partitions, if anything; by default the group that `group.id` names. Offsets in an open
-    /// transaction (KIP-447) are not waited for.
+    /// What the group that `group.id` names has committed for these partitions, if anything. Offsets in an open transaction
+    /// (KIP-447) are not waited for.
     public func committed(
-        _ partitions: [TopicPartition], by group: String? = nil, timeout: Duration
+        _ partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
-        try handle.committed(partitions, by: group ?? configuration["group.id"] ?? "", timeout: timeout)
+        // Only such a client has the state that librdkafka needs to find a coordinator again (2.0.2 to 2.16).
+        guard let group = configuration["group.id"] else {
+            throw KafkaError(code: .invalidArgument, message: "a client without group.id cannot ask for a group's offsets")
+        }
+        return try handle.committed(partitions, by: group, timeout: timeout)
     }
 
     /// Commits offsets for the group, and waits until the broker has stored them. After a timeout it may still do so.

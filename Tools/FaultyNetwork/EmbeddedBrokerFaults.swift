@@ -10,6 +10,7 @@ extension EmbeddedBroker {
         case listOffsets = 2
         case metadata = 3
         case offsetCommit = 8
+        case offsetFetch = 9
         case findCoordinator = 10
         case joinGroup = 11
         case heartbeat = 12

@@ -149,6 +149,7 @@ struct Fault: CustomTestStringConvertible {
         Fault("find coordinator", .findCoordinator, [.coordinatorNotAvailable, .requestTimedOut]),
         Fault("join", .joinGroup, [.coordinatorLoadInProgress, .unknownMemberID]),
         Fault("sync", .syncGroup, [.notCoordinator, .rebalanceInProgress]),
+        Fault("offset fetch", .offsetFetch, [.notCoordinator, .coordinatorLoadInProgress, .coordinatorNotAvailable]),
         Fault("list offsets", .listOffsets, whileALeaderMoves), Fault("changelog", .fetch, whileALeaderMoves + [.offsetOutOfRange]),
     ]
 

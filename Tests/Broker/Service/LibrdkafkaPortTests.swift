@@ -49,6 +49,17 @@ import Testing
         }
     }
 
+    /// An anchor and `juice doctor` ask without being members.
+    @Test func groupOffsetsAreAskedForAgainOnceACoordinatorHasMoved() async throws {
+        let cluster = try await TestCluster.embedded()
+        try await onThread {
+            let log = try Self.makeLog(cluster.serviceConfiguration(), logger: quietLogger)
+            cluster.broker.fail(next: .offsetFetch, with: [.notCoordinator, .coordinatorLoadInProgress])
+            #expect(wait { (try? log.groupOffsets(of: [InputPartition(topic: .orders, partition: 0)])) == [:] })
+            #expect(cluster.broker.pendingFailures(of: .offsetFetch) == 0)
+        }
+    }
+
     /// Every topic counts, also the one that is only written to now and then.
     @Test func aTopicThatIsGoneIsNoticed() async throws {
         let cluster = try await TestCluster.embedded()
