@@ -80,9 +80,13 @@ struct AnswerMemory {
         }
     }
 
+    private func isRecent(_ unknown: (until: Int64, number: Int)) -> Bool {
+        number - unknown.number <= rules.memoryCount + Self.slack
+    }
+
     /// Whether a command sent at this time may repeat one whose answer has expired.
     func mayHaveExpired(_ moment: SendTimes) -> Bool {
-        guard let unknown, number - unknown.number <= rules.memoryCount + Self.slack else { return false }
+        guard let unknown, isRecent(unknown) else { return false }
         // The service rounds the times of what it remembers.
         return moment.sent &- unknown.until <= rules.memoryWindow + rules.memoryWindow / 100 + 100
     }
@@ -124,9 +128,13 @@ struct AnswerMemory {
         if answer.was == .cancelled {
             answers[identity] = nil
             identity = order
-            // Otherwise the order could be made again within its own window.
-            if let order = answers[identity], isRemembered(order, times) {
-                (answer.sent, answer.latest) = (max(answer.sent, order.sent), max(answer.latest, order.latest))
+            // Otherwise the order could be made again within its own window. The service may know an order that it need not know
+            // any more, or that the audit does not.
+            if let order = answers[identity] {
+                answer.latest = max(answer.latest, order.latest)
+                if isRemembered(order, times) { answer.sent = max(answer.sent, order.sent) }
+            } else if let unknown, isRecent(unknown) {
+                answer.latest = max(answer.latest, unknown.until)
             }
         }
         answer.number = number

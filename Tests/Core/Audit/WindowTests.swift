@@ -75,6 +75,23 @@ import Testing
         #expect(try Audit(lines).faults.map(\.category) == [.doubled])
     }
 
+    /// A cancel is remembered as long as its order, which the service may still know although others have come since, or although
+    /// the input does not have it any more.
+    @Test(arguments: [0, 1] as [Int64]) func aCancelIsRememberedWithAnOrderThatOnlyTheServiceKnows(firstOrder: Int64) throws {
+        let lines = [
+            "@9000000 " + Line.order("a", "durian"), "@9000001 " + Line.rejected("a", "unknownJuice"),
+            "@9000002 " + Line.order("x", "durian"), "@9000003 " + Line.rejected("x", "unknownJuice"),
+            "@1000 " + Line.cancel("a"), "@9000004 " + Line.cancelled("a"),
+            "@9000005 " + Line.cancel("a"), "@9000006 " + Line.again(Line.cancelled("a")),
+        ]
+        let topics = AuditTopics(lines).completed()
+        let without = AuditTopics(
+            Dictionary(uniqueKeysWithValues: Topic.allCases.map { ($0, topics[$0]) }),
+            starts: [.orders: topics[.orders].map { _ in firstOrder }])
+        let audit = try Audit(of: without, by: AuditRules(partitionCount: 1, memoryWindow: 1_000, memoryCount: 0))
+        expect(audit, [])
+    }
+
     /// What the journal has between the two, at an offset of its own: with 13 it is in the transaction of the repeat, since only
     /// transactions have gaps between their offsets.
     private struct Between: Sendable {
