@@ -81,6 +81,8 @@ struct PartitionAudit {
     private var hasRecords = false
     /// Whether nothing of the journal is unknown: the check did not begin at an anchor, or after records that cannot be read.
     private var isWhole: Bool
+    /// Whether nothing says yet how late the times are of the records before those that are known. A claim has its writer's clock.
+    private var isTimeUnknown = false
     /// When the latest command was sent that was handled, and that before the present transaction. There are offsets without
     /// records between two transactions, but not in a copy.
     private var (handled, handledBefore) = (Int64.min / 2, Int64.min / 2)
@@ -153,6 +155,8 @@ struct PartitionAudit {
             }
             if isWhole, let problem = owner.checkClaimed() { report(record, problem) }
             (hasRecords, self.handled) = (true, max(self.handled, record.headers.sent ?? record.timestamp))
+            if isTimeUnknown { answers.memory.forget(at: record.timestamp) }
+            isTimeUnknown = false
             var found: InputRecord?
             if handled.offset < input.next ?? 0 {
                 report(record, "\(place) is handled once more", .doubled)
@@ -188,7 +192,7 @@ struct PartitionAudit {
 
     /// Checks from here on, without knowing what was before.
     private mutating func begin(at record: AuditRecord) {
-        isWhole = false
+        (isWhole, isTimeUnknown) = (false, true)
         audit.starts = [moment(record)]
         answers.memory.forget(at: record.timestamp)
         answers.forgetStores()

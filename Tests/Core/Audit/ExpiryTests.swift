@@ -73,6 +73,16 @@ import Testing
         #expect(audit.owners == (first[.results] ?? 0 > 13 ? [] : [owner]))
     }
 
+    /// Senders were ahead of the clock of the claim that comes first.
+    @Test func aRepeatOfWhatHasExpiredIsNoFaultWhateverTheClaimsClock() throws {
+        let made = Line.made("a", "kiwi", #""kiwi":3"#, #""kiwi":7"#, 1)
+        let lines = [
+            "@9000000 " + Line.order("a", "kiwi"), made, "@1000 " + Line.claim("till-2", since: 2),
+            "@9000100 " + Line.order("a", "kiwi"), Line.again(made), Line.stock(1, [10, 10, 10, 7, 10]),
+        ]
+        expect(try audit(lines, without: [.results: 2]), [])
+    }
+
     /// Topics of which records become unreadable when the audit comes near them: they expire, or their batch is damaged.
     private struct FailingSource: AuditSource {
         let topics: AuditTopics
