@@ -29,7 +29,7 @@ struct InputFingerprints {
 
     @inline(__always)
     mutating func append(_ input: InputPartition, _ offset: Offset, _ content: Content) {
-        if entries.count >= Self.most { entries = stride(from: 1, to: entries.count, by: 2).map { entries[$0] } }
+        if entries.count >= Self.most { halve() }
         entries.append(Entry(input: input, offset: offset, content: content))
     }
 
@@ -38,6 +38,15 @@ struct InputFingerprints {
         let known = inputs
         for (input, record) in last.byPartition where !known.contains(input) {
             append(input, record.offset, .record(record.digest))
+        }
+    }
+
+    /// In place: a new array would have to grow again, and be copied.
+    private mutating func halve() {
+        var isDropped = false
+        entries.removeAll { _ in
+            isDropped.toggle()
+            return isDropped
         }
     }
 
