@@ -55,9 +55,9 @@ package struct Audit: Sendable {
     package internal(set) var owners: [AuditOwner] = []
     /// Where operators moved positions, in the order of partitions and times.
     package internal(set) var anchors: [AuditAnchor] = []
-    /// Of each partition of an input, since when the check has known what was handled, in milliseconds since 1970, and which
-    /// offsets were handled by what the journal still says.
-    var checked: [InputPartition: (since: Int64, offsets: Range<Int64>)] = [:]
+    /// Of each partition of an input, from which offset on all records were read, `Int64.min` if all that ever were, and nil if it
+    /// is unknown; and which offsets were handled by what the journal still says.
+    var checked: [InputPartition: (since: Int64?, offsets: Range<Int64>)] = [:]
 
     static let mostListed = 10_000
 

@@ -22,6 +22,8 @@ package struct Place: Sendable, Hashable, Comparable, Encodable, CustomStringCon
     /// The same partition, as the journal names it.
     var input: InputPartition { InputPartition(topic: topic == .orders ? .orders : .restocks, partition: partition) }
 
+    func at(_ offset: Int64) -> Place { Place(topic: topic, partition: partition, offset: offset) }
+
     package var description: String { "\(topic.name) \(partition)@\(offset)" }
 
     package static func < (first: Place, second: Place) -> Bool {

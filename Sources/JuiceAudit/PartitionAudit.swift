@@ -14,7 +14,7 @@ struct PartitionAudit {
         var next: Int64?
         /// The offset from which on the journal is known to name all that was handled.
         var start: Int64?
-        /// When the journal named the first record that there is.
+        /// The first record that was read after what is unknown.
         var since: Int64?
         /// The offset that the last answered record was forwarded from, by partition. Nil if an answered record has expired, up to
         /// the next position note.
@@ -242,7 +242,6 @@ extension PartitionAudit {
             }
             return nil
         }
-        input.since = input.since ?? record.timestamp
         return read(found, input, handledBy: record)
     }
 
@@ -274,9 +273,11 @@ extension PartitionAudit {
 
     private mutating func read(_ record: AuditRecord, _ input: Input, handledBy entry: AuditRecord) -> InputRecord {
         let place = input.cursor.place(record.offset)
+        let since = input.since ?? record.offset
+        input.since = since
         let origin = record.source.map { Place(topic: place.topic, partition: $0.partition, offset: $0.offset) }
         let copy = TransferAudit.Received(
-            place: place, contents: origin == nil ? 0 : record.contents(without: 1), timestamp: record.timestamp)
+            place: place, contents: origin == nil ? 0 : record.contents(without: 1), timestamp: record.timestamp, since: since)
         if let origin { transfers.audit.withLock { $0.receive(copy, from: origin) } }
         let verdict: InputRecord.Verdict = record.key.withBytes { key in
             guard let store = StoreID.read(key: key) else { return .deadLetter(.badStore) }
@@ -303,16 +304,17 @@ extension PartitionAudit {
     }
 
     private mutating func finish(_ input: Input) throws {
-        let since =
-            isWhole && !input.cursor.lacks(0..<Int64.max) ? .min : input.since.map { $0 &+ rules.delay } ?? .max
+        // If nothing is known of the position, all may have been handled.
+        if input.next != nil || isWhole {
+            let isOpen = rules.allowsOpen || journal.lacks((last ?? 0)..<Int64.max)
+            let end = AuditRecord(offset: .max, timestamp: .max, key: nil, value: nil)
+            let rest = try pass(input, to: .max, handledBy: end, isMissing: !isOpen)
+            audit.counts.open += isOpen ? rest : 0
+        }
+        let isAllRead = isWhole && !input.cursor.lacks(0..<Int64.max)
+        let since = isAllRead ? .min : input.since.flatMap { input.cursor.lacks($0..<Int64.max) ? nil : $0 }
         let start = input.start ?? input.cursor.first
         audit.checked[input.partition] = (since, start..<max(start, input.next ?? start))
-        // If nothing is known of the position, all may have been handled.
-        guard input.next != nil || isWhole else { return }
-        let isOpen = rules.allowsOpen || journal.lacks((last ?? 0)..<Int64.max)
-        let end = AuditRecord(offset: .max, timestamp: .max, key: nil, value: nil)
-        let rest = try pass(input, to: .max, handledBy: end, isMissing: !isOpen)
-        audit.counts.open += isOpen ? rest : 0
     }
 }
 

@@ -23,6 +23,8 @@ struct TransferAudit {
         let place: Place
         let contents: Int
         let timestamp: Int64
+        /// The offset from which on all records of its partition were read, up to itself.
+        var since: Int64 = 0
 
         func isRight(for sent: Sent) -> Bool {
             guard sent.contents?.contains(contents) ?? true else { return false }
@@ -47,11 +49,19 @@ struct TransferAudit {
         let isDeadLetter: Bool
     }
 
+    /// From a partition to the records that were read of another, which begin at a place.
+    private struct Route: Hashable {
+        let source: InputPartition
+        let reading: Place
+    }
+
     private var faults: [(origin: Origin, timestamp: Int64, fault: Fault)] = []
     private var forwarded = 0
     private var sent: [Origin: Sent] = [:]
     private var received: [Origin: [Received]] = [:]
     private var matched = Recent<Origin, Sent>(65_536)
+    /// The lowest offset whose record was forwarded on each route.
+    private var firsts: [Route: Int64] = [:]
     /// From when on all dead letters are there: older ones have expired.
     var deadLettersSince = Int64.min
 
@@ -77,6 +87,20 @@ struct TransferAudit {
         matched[origin] = sent
         (self.sent[origin], self.received[origin]) = (nil, nil)
         for record in received { check(record, sent, origin) }
+        for record in received where record.isRight(for: sent) {
+            let route = Route(source: origin.place.input, reading: record.place.at(record.since))
+            firsts[route] = min(firsts[route] ?? .max, origin.place.offset)
+        }
+    }
+
+    /// Whether the copy of a record may be in front of those that were read.
+    ///
+    /// Commands of one partition are forwarded in order. Times would not tell: each journal has those of its owner's clock.
+    private func isUnread(_ record: Place, to owner: Int32, _ audit: Audit) -> Bool {
+        let copies = Place(topic: record.topic, partition: owner, offset: 0)
+        guard let since = audit.checked[copies.input]?.since else { return true }
+        let first = firsts[Route(source: record.input, reading: copies.at(since))] ?? .max
+        return since > .min && record.offset < first
     }
 
     /// In an input, what is not right may be a client's.
@@ -90,11 +114,10 @@ struct TransferAudit {
     mutating func finish(_ audit: inout Audit) {
         for (origin, sent) in sent.sorted(by: { $0.key.place < $1.key.place }) where sent.contents != nil {
             for record in received.removeValue(forKey: origin) ?? [] { check(record, sent, origin) }
-            let owner = sent.owner.map { Place(topic: origin.place.topic, partition: $0, offset: 0).input }
-            if sent.notedAt <= owner.map({ audit.checked[$0]?.since ?? .max }) ?? deadLettersSince {
+            if sent.owner.map({ isUnread(origin.place, to: $0, audit) }) ?? (sent.notedAt <= deadLettersSince) {
                 audit.counts.unjudged += 1
             } else {
-                let problem = owner.map { "it was forwarded to partition \($0.partition), which has no such copy" }
+                let problem = sent.owner.map { "it was forwarded to partition \($0), which has no such copy" }
                 faults.append((origin, sent.notedAt, Fault(.missing, origin.place, problem ?? "it has no such dead letter")))
             }
         }

@@ -188,6 +188,32 @@ import Testing
         }
     }
 
+    /// Of partition 0, the first orders or the first notes have expired, and with them the copy of orders 1@0. Three further orders
+    /// were forwarded. Their order tells whether a copy may have expired, whatever the clock of the owner of partition 1 says.
+    @Test(
+        arguments: [([4, 5, 6], []), ([4, 6], ["missing: orders 1@5"]), ([6], []), ([], [])] as [([Int], [String])],
+        [
+            ([.orders: [5, 0]], 0), ([.orders: [5, 0]], 7_140_000),
+            ([.results: [10, 0]], 7_140_000), ([.results: [10, 0]], -10_000),
+        ] as [([Topic: [Int64]], Int64)])
+    func forwardsAreJudgedInTheirOrder(copied: ([Int], [String]), expired: ([Topic: [Int64]], ahead: Int64)) throws {
+        var topics = Story.topics
+        for number in 4...6 {
+            topics.add("orders 1@\(number)", Line.order("f\(number)", "durian"), key: Story.first)
+            topics.add("results 1@\(10 + number)", Line.note("forwarded", number, #","to":0"#))
+        }
+        for (index, number) in copied.0.enumerated() {
+            let copy = topics["orders 1@\(number)"]?.with(headers: [Story.forwarded(from: "1/\(number)")])
+            topics["orders 0@\(7 + index)"] = copy
+            let answer = Line.rejected("f\(number)", "unknownJuice").at(7 + index, from: "1/\(number)")
+            topics.add("results 0@\(12 + index)", answer)
+        }
+        topics[.results][1] = topics[.results][1].map { $0.with(timestamp: $0.timestamp + expired.ahead) }
+        topics = topics.completed()
+        let records = Dictionary(uniqueKeysWithValues: Topic.allCases.map { ($0, topics[$0]) })
+        expect(try Audit(of: AuditTopics(records, starts: expired.0), by: Story.rules), copied.1)
+    }
+
     @Test func theClaimsTellTheNumberOfPartitions() throws {
         var topics = Story.topics
         topics[.stock].append([])
