@@ -24,7 +24,8 @@ struct InputFingerprints {
 
     /// More than come between two checks, unless a backlog is read. Beyond it, every second entry is dropped.
     private static let most = 65_536
-    /// How far back the records may lie that are compared at each takeover.
+    /// How many of the latest records of each input are compared at each takeover at most, and how far back they may lie.
+    private static let pins = 32
     private static let longest: Offset = 1_024
 
     @inline(__always)
@@ -76,8 +77,12 @@ struct InputFingerprints {
 
     /// The latest records, as far as the logs reach back and still have their places, to compare at a takeover.
     func latest(in extents: PartitionExtents) -> InputFingerprints {
-        var latest = within(extents)
-        latest.thin()
+        var (latest, counts) = (within(extents), [InputPartition: (last: Offset, count: Int)]())
+        latest.entries = latest.entries.reversed().filter { entry in
+            let (last, count) = counts[entry.input] ?? (entry.offset, 0)
+            counts[entry.input] = (last, count + 1)
+            return count < Self.pins && last - entry.offset < Self.longest
+        }.reversed()
         return latest
     }
 
