@@ -12,12 +12,16 @@ final class SimulatedJournal {
     private(set) var positions: [Place: Offset] = [:]
     /// The ids of the last claim.
     private(set) var claimer: [String] = []
+    /// Where the last claim or position note stands; -1 if there is none.
+    private var namedAt: Offset = -1
+    /// Whether the journal had an owner, and no longer names it.
+    var hasLostOwner: Bool { !claimer.isEmpty && namedAt < log.start }
 
     init(_ log: SimulatedPartition, partition: Int32) { (self.log, self.partition) = (log, partition) }
 
     /// Reads what was committed since it was read last.
     func read() {
-        if losses != log.losses { (next, losses, positions) = (0, log.losses, [:]) }
+        if losses != log.losses { (next, losses, positions, namedAt) = (0, log.losses, [:], -1) }
         while next < log.lastStableOffset {
             // What the scheduler knows is not damaged.
             let span = log.read(from: next, ignoringDamage: true)
@@ -34,6 +38,7 @@ final class SimulatedJournal {
             return
         }
         let note = Self.members(of: value)
+        if note["ids"] != nil { namedAt = offset }
         if let noted = Self.place(in: note) {
             let isAnchor = note["type"] as? String == "anchored"
             positions[place(noted.topic, noted.partition)] = isAnchor ? noted.offset : noted.offset + 1

@@ -210,7 +210,12 @@ final class SimulatedPort: KafkaPort {
 
     func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset] {
         try call(.groupOffsets) { () throws(LogError) in
-            partitions.reduce(into: [:]) { $0[$1] = cluster.groups[group].committed[Place($1)] }
+            // Nobody is left to fence. But the last owner's session has expired, and its transaction has timed out.
+            if partitions.contains(where: { cluster.journal(of: $0.partition).hasLostOwner }) {
+                cluster.now += 15_000
+                cluster.transactions.timeOut(begunBefore: cluster.now - 10_000)
+            }
+            return partitions.reduce(into: [:]) { $0[$1] = cluster.groups[group].committed[Place($1)] }
         }
     }
 

@@ -11,7 +11,7 @@ struct JournalProgress {
     var recordsSinceNote = 0
     /// When the last command that was handled was sent.
     var handledAt: Timestamp?
-    /// The time of the last journal record about a command. No later one has an earlier time, whatever the clock says.
+    /// The time of the last journal record but claims. No later one has an earlier time, whatever the clock says.
     var newest = Timestamp.min
 
     /// After this many records, the next transaction begins with a position note.
@@ -43,7 +43,7 @@ struct JournalProgress {
             handledAt = record.sent ?? record.timestamp
             records += 1
         } else if case .position(let note) = record.note {
-            records = note.account?.records ?? records
+            (newest, records) = (record.timestamp ?? newest, note.account?.records ?? records)
         }
     }
 }

@@ -30,14 +30,13 @@ struct PartitionRestore {
     private var isCopy: Bool { copies != nil }
     /// What the group has committed, for inputs that the journal says nothing of.
     private let groupOffsets: [InputPartition: GroupOffset]
-    /// Where the journal is read from, from where on no record must be missing, and its first record.
+    /// Where the journal is read from, and from where on no record must be missing.
     private var start: Offset = 0
     private(set) var needed: Offset?
     /// A position note, which says what the records before it were.
     private var lastNote: Offset = 0
-    private var first: Offset?
-    /// Its first record about a command: a claim or a note before it may have the time of a clock that was behind.
-    private var firstHandled: Offset?
+    /// Its first record but claims, which may have the time of a clock that was behind.
+    private var firstTimed: Offset?
     private(set) var owners = JournalOwners()
     private(set) var account: AccountCheck
     /// Whether the owner who wrote what is being read had another menu.
@@ -128,13 +127,12 @@ struct PartitionRestore {
         applied.evidence = InputFingerprints()
         applied.duplicates.forget(before: start)
         (hasRecords, isAnchored, isOfOtherMenu) = (false, false, false)
-        (self.start, self.needed, self.lastNote, first, firstHandled) = (start, needed, lastNote, nil, nil)
+        (self.start, self.needed, self.lastNote, firstTimed) = (start, needed, lastNote, nil)
         owners = JournalOwners()
         account = AccountCheck(extents.results, from: start, needing: needed)
     }
 
     mutating func apply(_ record: JournalRecord, by reader: JournalReader) {
-        first = first ?? record.offset
         owners.add(record, isCommitted: true)
         copies?.add(record)
         switch record.content {
@@ -150,7 +148,7 @@ struct PartitionRestore {
         if let place = record.handled {
             // No record is written before a claim.
             if !hasRecords, start == 0, owners.claims.isEmpty, !isCopy { checkClaim(0, at: 0) }
-            (hasRecords, firstHandled) = (true, firstHandled ?? record.offset)
+            (hasRecords, firstTimed) = (true, firstTimed ?? record.offset)
             account.handled()
             if let digest = place.noted { applied.evidence.append(place.input, place.offset, .record(digest)) }
         }
@@ -210,7 +208,7 @@ struct PartitionRestore {
     }
 
     private mutating func check(_ note: JournalPosition, at offset: Offset, _ time: Timestamp?) {
-        (hasRecords, noteClaim) = (true, note.claim)
+        (hasRecords, noteClaim, firstTimed) = (true, note.claim, firstTimed ?? offset)
         if !isCopy { checkClaim(note.claim, at: offset) }
         applied.progress.forwards.restore(note.forwarded, at: offset)
         let gap = account.add(note, at: offset, time)
@@ -260,7 +258,7 @@ struct PartitionRestore {
         } else if account.last?.offset ?? 0 < lastNote {
             found(.journal, at: lastNote, "results [\(partition)]: the position note at offset \(lastNote) is gone", missing: 1)
         }
-        let first = firstHandled ?? first ?? results.upperBound
+        let first = firstTimed ?? results.upperBound
         if let reach, !account.reachesBack(from: first, reach, retention: settings.window.retention) {
             let oldest = account.last?.account.oldest ?? 0
             found(

@@ -4,8 +4,9 @@ struct Timers {
     private static let publishInterval: Timestamp = 1_000
     /// How often the logs are checked.
     private static let checkInterval: Timestamp = 3_000
-    /// A worker that has not looked at the logs for so long has stood still. Brokers abort a transaction that is open for less.
-    private static let longestUnchecked: Timestamp = 30_000
+    /// A worker that has not looked at the logs for so long has stood still. A transaction times out earlier, and a session of the
+    /// group later: until then nobody else has its partitions.
+    private static let longestUnchecked: Timestamp = 12_000
     /// How long a worker waits for the next command before it writes the stock that the last ones changed.
     private static let quietTime: Timestamp = 20
 

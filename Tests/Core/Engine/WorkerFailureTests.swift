@@ -190,8 +190,8 @@ import Testing
         harness.order("a", "kiwi")
         var calls: [SimulatedPort.Call] = []
         harness.log.fault = { call in
-            // It is paused between the records that it gets and the transaction.
-            if calls.isEmpty { cluster.now += 31_000 }
+            // It is paused between the records that it gets and the transaction, but not for a session.
+            if calls.isEmpty { cluster.now += 14_000 }
             calls.append(call)
             return nil
         }
