@@ -93,8 +93,8 @@ package struct ServiceConfiguration: Sendable {
         KafkaConfiguration([
             // A dead instance's partitions are reassigned after the session timeout (KIP-345). But the session must outlive the
             // replacement of a dead coordinator (9 s, plus finding and loading the new one), or every member loses its
-            // membership. And nobody may get the partitions of a process that stands still before it would look again
-            // (Timers.longestUnchecked). Members learn of a rebalance with their next heartbeat, so heartbeats are frequent.
+            // membership. And nobody may get the partitions of a process that stands still before it would look again (see
+            // WorkerSettings.longestUnchecked). Members learn of a rebalance with their next heartbeat, so heartbeats are frequent.
             "session.timeout.ms": "15000", "heartbeat.interval.ms": "500",
             // A worker held up by an outage must not delay the others' rebalance for the default of 5 minutes.
             "max.poll.interval.ms": "60000",
@@ -200,7 +200,8 @@ package struct ServiceConfiguration: Sendable {
             menu: menu, language: language, stores: stores, partitionCount: partitionCount, group: group,
             instance: instance ?? instanceID, process: Self.process, window: duplicateWindow, maxBatch: Self.maxBatch,
             noteInterval: findings?.noteInterval ?? 24 * 3_600_000, oldestForward: findings?.oldestForward,
-            times: findings?.times ?? CommandTimes())
+            times: findings?.times ?? CommandTimes(),
+            session: groupConsumer(worker: 0)["session.timeout.ms"].flatMap(Timestamp.init) ?? 0)
     }
 
     // MARK: - Validation

@@ -22,7 +22,7 @@ extension Flaw {
     private var rareFind: UInt64? {
         switch self {
         case .fenceAfterClaim: 729
-        case .claimedOncePerAssignment: 386
+        case .claimedOncePerAssignment: 35_883
         case .failedFenceIgnored: 73
         case .stateKeptBlindly: 197
         case .truncationNotNoticed: 67

@@ -53,7 +53,7 @@ final class Takeover {
     /// The most partitions that are claimed in one transaction.
     private let claimLimit: Int
     private var unclaimed: [Int32] = []
-    /// Where the claims stand, once they are clean: everybody named before them is fenced.
+    /// Where the last claims stand.
     private(set) var claims: [Int32: Offset] = [:]
 
     /// After this many claims in a row that others interfered with, the group should decide who is the owner.
@@ -362,6 +362,7 @@ final class Takeover {
 
     /// All partitions are read up to the claims.
     private func finishBetween(at uptime: Timestamp) throws(LogError) {
+        for target in targets { claims[target.partition] = target.claim }
         if let target = targets.first(where: { $0.claim == nil }) {
             throw LogError(
                 .startOver, "the claim to partition \(target.partition) is not in the journal: another worker has fenced it")
@@ -374,7 +375,6 @@ final class Takeover {
             return fence(others, at: uptime)
         }
         for target in targets {
-            claims[target.partition] = target.claim
             if let state = cached[target.partition] { resume(state, of: target) }
         }
         beginRestoring()

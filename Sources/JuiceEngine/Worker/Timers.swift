@@ -4,14 +4,11 @@ struct Timers {
     private static let publishInterval: Timestamp = 1_000
     /// How often the logs are checked.
     private static let checkInterval: Timestamp = 3_000
-    /// A worker that has not looked at the logs for so long has stood still. A transaction times out earlier, and a session of the
-    /// group later: until then nobody else has its partitions.
-    private static let longestUnchecked: Timestamp = 12_000
     /// How long a worker waits for the next command before it writes the stock that the last ones changed.
     private static let quietTime: Timestamp = 20
 
     private var publishedAt = Timestamp.min / 2
-    private var checkedAt = Timestamp.min / 2
+    private var (checkedAt, nextCheck) = (Timestamp.min / 2, Timestamp.min / 2)
     private var committedAt = Timestamp.min / 2
     var hasUnpublished = false
 
@@ -21,13 +18,22 @@ struct Timers {
     }
 
     /// New positions are known, and the logs have just been looked at.
-    mutating func tookOver(at now: Timestamp) { (checkedAt, committedAt, hasUnpublished) = (now, now, true) }
+    mutating func tookOver(at now: Timestamp) {
+        checked(at: now)
+        (committedAt, hasUnpublished) = (now, true)
+    }
 
-    mutating func checked(at now: Timestamp) { checkedAt = now }
+    mutating func checked(at now: Timestamp) {
+        checkedAt = now
+        postponeCheck(at: now)
+    }
 
-    func isCheckDue(at now: Timestamp) -> Bool { now - checkedAt > Self.checkInterval }
+    /// The next check is made when it would be after one that succeeded.
+    mutating func postponeCheck(at now: Timestamp) { nextCheck = now + Self.checkInterval }
 
-    func isCheckOverdue(at now: Timestamp) -> Bool { now - checkedAt > Self.longestUnchecked }
+    func isCheckDue(at now: Timestamp) -> Bool { now > nextCheck }
+
+    func isCheckOverdue(at now: Timestamp, _ settings: WorkerSettings) -> Bool { now - checkedAt > settings.longestUnchecked }
 
     mutating func isPublishDue(at now: Timestamp) -> Bool {
         guard hasUnpublished, now - publishedAt > Self.publishInterval else { return false }

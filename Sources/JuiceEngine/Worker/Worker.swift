@@ -134,8 +134,6 @@ package struct Worker<Log: KafkaPort> {
             case .takingOver(let takeover): try advance(takeover)
             case .checking(let check) where check.isDone: finish(check)
             case .checking(let check): try check.step(on: log, partitions: partitions, context: context)
-            // Its claim may have been deleted while it stood still, so that a successor had no id to fence.
-            case .beginning where timers.isCheckOverdue(at: log.uptime): takeOverAgain()
             case .beginning(let batch):
                 try log.begin()
                 begunAt = log.uptime
@@ -152,6 +150,10 @@ package struct Worker<Log: KafkaPort> {
                 let jump = log.now - log.uptime - clockOffset
                 guard jump.magnitude <= max(100, settings.window.age / 1000) else {
                     throw LogError(.startOver, "the clock jumped by \(jump) ms within a transaction")
+                }
+                // Its claim may have been deleted while it stood still, so that a successor had no id to fence.
+                guard !timers.isCheckOverdue(at: log.uptime, settings) else {
+                    throw LogError(.startOver, "the worker stood still, and others may have its partitions")
                 }
                 try log.commit()
                 try finishTransaction()
@@ -191,7 +193,7 @@ package struct Worker<Log: KafkaPort> {
             onEvent(.retrying(error, attempt: failedCalls))
             // The next check will do, and commands should not wait for it.
             if case .checking = phase {
-                timers.checked(at: log.uptime)
+                timers.postponeCheck(at: log.uptime)
                 phase = .polling
             }
             // Such a call has usually waited already, and continues in the background.
@@ -460,18 +462,22 @@ package struct Worker<Log: KafkaPort> {
 
     private mutating func revoke() {
         onEvent(.revoked)
+        cachePartitions()
         assignment = nil
         (claims, stopped, mismatches) = ([:], [:], [])
         failures.forgetPartitions()
         if case .startingOver = phase { return }
-        cachePartitions()
         phase = .polling
     }
 
     /// Stops reading all partitions, and caches their states as of the last known commit. The next takeover finds out whether
     /// anybody has committed more.
     private mutating func cachePartitions() {
-        if case .takingOver(let takeover) = phase { cached = takeover.cached }
+        if case .takingOver(let takeover) = phase {
+            cached = takeover.cached
+            // Of two groups that fence each other, the one whose claim came last goes on.
+            claims.merge(takeover.claims) { $1 }
+        }
         for state in partitions {
             state.undo()
             cached[state.partition] = state

@@ -29,18 +29,25 @@ package struct WorkerSettings {
     package let oldestForward: Timestamp?
     /// Which timestamps of commands count.
     package let times: CommandTimes
+    /// How long the group keeps the partitions of a member that stands still, in milliseconds.
+    package let session: Timestamp
 
     package init(
         menu: Menu, language: Language, stores: ByteKeyTable? = nil, partitionCount: Int32, group: String, instance: String,
         process: String = "", window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20, maxBatch: Int = 10_000,
-        noteInterval: Timestamp = 24 * 3_600_000, oldestForward: Timestamp? = nil, times: CommandTimes = CommandTimes()
+        noteInterval: Timestamp = 24 * 3_600_000, oldestForward: Timestamp? = nil, times: CommandTimes = CommandTimes(),
+        session: Timestamp = 15_000
     ) {
         (self.menu, self.language, self.stores, self.partitionCount) = (menu, language, stores, partitionCount)
         menuDigest = JournalAccount.digest(of: menu)
         (self.group, self.instance, self.process, self.window) = (group, instance, process, window)
         (self.answerBytes, self.maxBatch, self.noteInterval) = (answerBytes, maxBatch, noteInterval)
-        (self.oldestForward, self.times) = (oldestForward, times)
+        (self.oldestForward, self.times, self.session) = (oldestForward, times, session)
     }
+
+    /// A worker that has not looked at the logs for so long has stood still. Nobody else has its partitions yet. Brokers take
+    /// sessions from 6 s on (`group.min.session.timeout.ms`), and logs are checked more often than this.
+    var longestUnchecked: Timestamp { max(4_000, session * 4 / 5) }
 
     /// A number from 0 to 15 that is another one in each process.
     func turn(of partition: Int32) -> Int {

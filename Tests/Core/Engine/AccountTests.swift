@@ -171,6 +171,24 @@ import Testing
         #expect(fault.reason.contains("repeats may still ask for answers"), "\(fault.reason)")
     }
 
+    /// It seems to be from before what repeats may ask for, but the answers are from after it.
+    @Test func aClaimOfAClockThatWasBehindHidesNoLoss() throws {
+        serve(500)
+        let end = cluster[.results, 0].end
+        cluster.clockOffsets["behind"] = -10 * Self.retention
+        let harness = Harness(cluster, member: "behind", window: Self.window)
+        harness.run()
+        cluster[.results, 0].deleteRecords(before: end)
+        for _ in 0..<2 {
+            cluster.now += 3_001
+            harness.run()
+        }
+        harness.log.leave(handsOver: true)
+        #expect(cluster.values(.results).count { $0.contains(#""position""#) } == 1)
+        let fault = try #require(takeOver())
+        #expect(fault.kind == .answers, "\(fault.reason)")
+    }
+
     /// A successor could not tell such a journal from one that has lost what it said.
     @Test func aDeletedNoteIsReplacedByItsOwner() {
         let harness = Harness(cluster, member: "first", window: Self.window)

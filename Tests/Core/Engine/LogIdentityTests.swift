@@ -441,6 +441,22 @@ import Testing
         #expect(error.message.contains(#"the group "other""#), "\(error.message)")
     }
 
+    /// Each fences the other before its claim is clean.
+    @Test func ofTwoGroupsThatClaimInStepOneGoesOn() {
+        cluster.order("a", "kiwi")
+        let groups = [0, 1].map { Harness(cluster, member: "member-\($0)", group: $0) }
+        var ends: Set<Int> = []
+        for _ in 0..<1_000 {
+            cluster.writeAllMarkers()
+            for group in [0, 1] where !ends.contains(group) {
+                if case .failed = groups[group].step() { ends.insert(group) }
+            }
+            cluster.now += 1
+        }
+        #expect(ends.count == 1)
+        #expect(cluster.answers() == ["juiceMade a"])
+    }
+
     /// Claims of its own, made in vain before the last one, are not another worker's.
     @Test func aWorkersEarlierClaimsAreItsOwn() {
         let harness = Harness(cluster)

@@ -185,21 +185,32 @@ import Testing
         #expect(blamed(harness) == ["topic(JuiceMessages.Topic.results)"])
     }
 
-    /// Its claim may be gone, and a successor had no id to fence.
-    @Test func whoStoodStillTakesOverAgainBeforeItWrites() {
+    /// Its claim may be gone, and a successor had no id to fence. No pause is as long as a session.
+    @Test(arguments: [SimulatedPort.Call.begin, .produce, .flush])
+    func whoStoodStillLooksBeforeItCommits(paused: SimulatedPort.Call) {
         harness.order("a", "kiwi")
         var calls: [SimulatedPort.Call] = []
         harness.log.fault = { call in
-            // It is paused between the records that it gets and the transaction, but not for a session.
-            if calls.isEmpty { cluster.now += 14_000 }
+            if call == paused, !calls.contains(call) { cluster.now += 14_000 }
             calls.append(call)
             return nil
         }
         cluster.order("a", "kiwi")
         harness.run()
-        let look = calls.firstIndex(of: .extents), begin = calls.firstIndex(of: .begin)
-        #expect(look.flatMap { look in begin.map { look < $0 } } ?? false, "\(calls)")
+        let look = calls.firstIndex(of: .extents), commit = calls.firstIndex(of: .commit)
+        #expect(look.flatMap { look in commit.map { look < $0 } } ?? false, "\(calls)")
         #expect(cluster.answers() == ["juiceMade a", "juiceMade a again"])
+    }
+
+    /// Nor does a check that fails show where the claim is.
+    @Test func aFailedCheckIsNoLook() {
+        harness.order("a", "kiwi")
+        cluster.now += 14_000
+        harness.fail(.extents, with: .retry())
+        cluster.order("b", "kiwi")
+        harness.run()
+        #expect(harness.hasStartedOver)
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade b"])
     }
 
     @Test func junkWaitsWholeWhileDeadLettersAreRefused() {
