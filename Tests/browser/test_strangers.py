@@ -35,8 +35,9 @@ class StrangerTest(KioskTest):
             def log_message(self, *_):
                 pass
 
-        # Another port of the same machine is another origin. Without a preflight request, only plain text can be sent.
-        with http.server.HTTPServer(("127.0.0.1", 0), Foreign) as server:
+        # Another port of the same machine is another origin. Without a preflight request, only plain text can be sent. A thread for
+        # each connection, since the browser keeps one open that it does not use.
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Foreign) as server:
             threading.Thread(target=server.serve_forever).start()
             self.driver.get(f"http://127.0.0.1:{server.server_port}/")
             # The browser hides the kiosk's answer from that page.
