@@ -139,7 +139,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         }
         metrics?.measureLag { member.consumer.lastKnownEnd(of: topics[$0]) }
         for (partition, error) in batch.errors {
-            if error.code == .unknownTopicOrPartition, partition?.topic == topics.orders { ordersShare.areMissing = true }
+            if error.code == .unknownTopicOrPartition, partition?.topic == topics.orders { ordersShare.isOutdated = true }
             try report(error)
         }
         switch batch.rebalance {
@@ -231,11 +231,14 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         let (orders, restocks) = (metadata[topics.orders]?.partitionCount ?? 0, metadata[topics.restocks]?.partitionCount ?? 0)
         watch.reached()
         let givenOrders = given.filter { $0.topic == topics.orders }.map(\.partition)
-        switch ordersShare.assigned(isDue: !given.isEmpty && orders >= restocks, hasOrders: !givenOrders.isEmpty) {
+        let isOfOtherTopics = given.contains { !topics.inputs.contains($0.topic) }
+        if isOfOtherTopics { ordersShare.isOutdated = true }
+        let isDue = isOfOtherTopics || !given.isEmpty && orders >= restocks
+        switch ordersShare.assigned(isDue: isDue, hasOrders: !givenOrders.isEmpty) {
         case .accept: break
         case .wait: return nil
         case .rejoin:
-            logger.notice("joining the group again: \(topics.orders) did not exist when this member joined")
+            logger.notice("joining the group again: its assignment is from before this member subscribed to \(topics.orders)")
             try LogError.rethrowing { () throws(KafkaError) in try consumer.subscribe(to: topics.inputs) }
             self.given = nil
             return nil

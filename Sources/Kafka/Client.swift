@@ -184,27 +184,35 @@ enum ClientEnd {
 
     /// Makes calls that end a client, and waits for them as long as `patience` says. The group is left when they have returned.
     static func run(patience: Duration = patience, group: DispatchGroup? = nil, _ calls: @escaping @Sendable () -> Void) {
-        let done = DispatchSemaphore(value: 0)
+        let ends = DispatchGroup()
+        ends.enter()
         // What the calls retain is freed before the end is signalled. Only the new thread uses it.
         nonisolated(unsafe) var work: (() -> Void)? = calls
         group?.enter()
         DedicatedThread.start("client's end") {
             work?()
             work = nil
-            done.signal()
+            ends.leave()
             group?.leave()
         }
         let isHanging = hungAt.withLock { $0.map { .now - $0 < hangWindow } ?? false }
         let limit = isHanging ? min(patience, patienceAfterHang) : patience
-        guard limit > .zero, done.wait(timeout: limit.fromNow) == .timedOut else { return }
+        guard limit > .zero, !ends.hasEnded(within: limit) else { return }
         hungAt.withLock { $0 = .now }
     }
 }
 
-extension Duration {
-    /// The time for Dispatch at which this duration is over.
-    var fromNow: DispatchTime { .now() + .milliseconds(Int(milliseconds)) }
+extension DispatchGroup {
+    /// Waits until all that was entered is left, but no longer than this.
+    ///
+    /// A semaphore would not do: on Linux it waits by the time of day (findings/dispatch-semaphore-clock.sh), and an hour longer
+    /// where the clock is set back by an hour.
+    @discardableResult package func hasEnded(within timeout: Duration) -> Bool {
+        wait(timeout: .now() + .milliseconds(Int(timeout.milliseconds))) == .success
+    }
+}
 
+extension Duration {
     /// Whole milliseconds for librdkafka, rounded up so that a short wait is not a busy loop.
     package var milliseconds: Int32 {
         let (seconds, attoseconds) = components

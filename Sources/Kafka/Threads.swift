@@ -52,9 +52,11 @@ package enum DedicatedThread {
 /// Asks threads to stop, and cuts short their waits.
 package final class StopSignal: Sendable {
     private let state = Mutex((isRequested: false, handlers: [@Sendable () -> Void]()))
-    private let wake = DispatchSemaphore(value: 0)
+    private let requested = DispatchGroup()
 
-    package init() {}
+    package init() { requested.enter() }
+
+    deinit { if !isRequested { requested.leave() } }
 
     package var isRequested: Bool { state.withLock { $0.isRequested } }
 
@@ -64,7 +66,7 @@ package final class StopSignal: Sendable {
             return state.isRequested ? nil : state.handlers
         }
         guard let handlers else { return }
-        wake.signal()
+        requested.leave()
         for handler in handlers { handler() }
     }
 
@@ -80,8 +82,7 @@ package final class StopSignal: Sendable {
     /// Waits for `duration` or until the request, whichever comes first. After the request, waits for `onceRequested`.
     package func wait(for duration: Duration, onceRequested: Duration = .zero) {
         guard !isRequested else { return Thread.sleep(forTimeInterval: onceRequested / .seconds(1)) }
-        // A signal that was taken is given again, for the next wait.
-        if wake.wait(timeout: duration.fromNow) == .success { wake.signal() }
+        requested.hasEnded(within: duration)
     }
 }
 
@@ -121,7 +122,9 @@ final class CallThread: Sendable {
 
     private final class Slot: Sendable {
         let state = Mutex((call: Call?.none, outcome: Outcome?.none, isStarted: false))
-        let (wake, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let wake = DispatchSemaphore(value: 0)
+        /// The call that has begun.
+        let running = DispatchGroup()
 
         func serve() {
             while true {
@@ -129,7 +132,7 @@ final class CallThread: Sendable {
                 guard let call = state.withLock(\.call) else { return }
                 let outcome = Outcome { () throws(KafkaError) in try call() }
                 state.withLock { $0.outcome = outcome }
-                done.signal()
+                running.leave()
             }
         }
     }
@@ -151,12 +154,13 @@ final class CallThread: Sendable {
             return state.isStarted
         }
         if !isStarted { DedicatedThread.start("transaction") { [slot] in slot.serve() } }
+        slot.running.enter()
         slot.wake.signal()
     }
 
     /// The outcome of the call; nil if it has not returned in time.
     func outcome(within timeout: Duration) -> Outcome? {
-        guard slot.done.wait(timeout: timeout.fromNow) == .success else { return nil }
+        guard slot.running.hasEnded(within: timeout) else { return nil }
         return slot.state.withLock { state in
             state.call = nil
             return state.outcome.take()

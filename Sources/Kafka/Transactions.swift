@@ -104,7 +104,7 @@ public final class TransactionSession {
     deinit {
         drop()
         // The process may be about to exit, which must not happen in the middle of librdkafka's work.
-        _ = ends.wait(timeout: ClientEnd.patience.fromNow)
+        ends.hasEnded(within: ClientEnd.patience)
     }
 
     /// Serves the producers' hooks. Call it now and then while there is nothing to write: errors that are not served pile up.
@@ -473,7 +473,7 @@ public final class ProducerFence {
             let known = fenced.union(undecided).union(asking.map(\.transactionalID))
             for id in ids.subtracting(known).sorted().prefix(max(0, limit - asking.count)) {
                 // Its connections take the place of another's.
-                _ = ends.wait(timeout: Duration.milliseconds(100).fromNow)
+                ends.hasEnded(within: .milliseconds(100))
                 asking.append(
                     try TransactionalProducer(
                         id: id, configuration: configuration, hooks: hooks, decisionTimeout: TransactionSession.decisionTimeout,

@@ -23,13 +23,17 @@ final class CommandProducer: Sendable {
     private let metrics: KioskMetrics
     private let logger: Logger
     private let state = Mutex(State())
-    private let wake = DispatchSemaphore(value: 0)
+    /// Left while commands are in flight.
+    private let idleness = DispatchGroup()
     private let unconfirmed: SpacedWarnings
 
     init(_ configuration: KioskConfiguration, metrics: KioskMetrics, logger: Logger) {
         (self.configuration, self.metrics, self.logger) = (configuration, metrics, logger)
         unconfirmed = SpacedWarnings(logger, every: .seconds(60))
+        idleness.enter()
     }
+
+    deinit { if state.withLock(\.inFlight) == 0 { idleness.leave() } }
 
     /// Why brokers have lately not confirmed commands, a sentence for each reason.
     var warnings: [String] { unconfirmed.current }
@@ -42,11 +46,12 @@ final class CommandProducer: Sendable {
         try await withCheckedThrowingContinuation { (sender: Sender) in
             let isTaken = state.withLock { state in
                 guard !state.isClosed, state.inFlight < Self.mostInFlight else { return false }
+                if state.inFlight == 0 { idleness.leave() }
                 state.inFlight += 1
                 state.waiting.append((command, sender))
                 return true
             }
-            if isTaken { wake.signal() } else { sender.resume(throwing: Refusal.busy) }
+            if !isTaken { sender.resume(throwing: Refusal.busy) }
         }
     }
 
@@ -56,7 +61,7 @@ final class CommandProducer: Sendable {
         while !stop.isRequested {
             steps.stepped("the sender of orders")
             // With nothing in flight there are no delivery reports to poll for.
-            if state.withLock({ $0.inFlight }) == 0 { _ = wake.wait(timeout: .now() + .milliseconds(100)) }
+            idleness.hasEnded(within: .milliseconds(100))
             for (command, sender) in takeWaiting() { send(command, with: producer, sender) }
             producer.poll(timeout: .milliseconds(5))
             guard state.withLock({ $0.isBroken }) || generation != configuration.credentials.generation else { continue }
@@ -83,7 +88,10 @@ final class CommandProducer: Sendable {
 
     private func send(_ command: PostedCommand, with producer: Producer, _ sender: Sender) {
         let finish: (Result<Producer.Delivery, KafkaError>) -> Void = { [self] result in
-            state.withLock { $0.inFlight -= 1 }
+            state.withLock { state in
+                state.inFlight -= 1
+                if state.inFlight == 0 { idleness.enter() }
+            }
             switch result {
             case .success:
                 metrics.commands(command.kind, isConfirmed: true).increment()

@@ -59,7 +59,11 @@ enum EndingSignals {
 
     private static func end(by number: Int32) -> Never {
         // Lets the last write of whole lines be done, unless nobody reads them.
-        _ = StandardOutput.turn.wait(timeout: .now() + 0.25)
+        var attempts = 25
+        while attempts > 0, StandardOutput.turn.wait(timeout: .now()) == .timedOut {
+            Thread.sleep(forTimeInterval: 0.01)
+            attempts -= 1
+        }
         // The shell's prompt must not follow a line of progress.
         if isatty(STDERR_FILENO) == 1 { _ = writeAll([UInt8(ascii: "\n")], to: STDERR_FILENO) }
         // By the signal itself, and not just with its status: so a loop in a shell script ends, too.

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Kafka
 import Logging
 import Synchronization
 
@@ -70,9 +71,9 @@ final class OutputQueue: Sendable {
     }
 
     func flush(within seconds: Double) {
-        let done = DispatchSemaphore(value: 0)
-        writer.async { done.signal() }
-        _ = done.wait(timeout: .now() + seconds)
+        let written = DispatchGroup()
+        writer.async(group: written) {}
+        written.hasEnded(within: .seconds(seconds))
     }
 
     private func writeNow(_ text: String) {

@@ -19,15 +19,15 @@ import Testing
     @Test mutating func anAssignmentThatIsAsItShouldBeIsAccepted() {
         #expect(assigned(0, hasOrders: true) == .accept)
         #expect(assigned(1, isDue: false) == .accept, "more members than partitions")
-        share.areMissing = true
+        share.isOutdated = true
         #expect(assigned(2, isDue: false) == .accept)
     }
 
     @Test mutating func eachAnswerThatOrdersAreMissingMakesItJoinAgainOnce() {
-        share.areMissing = true
+        share.isOutdated = true
         #expect(assigned(0) == .rejoin)
         #expect(assigned(1) == .warnOfOthers)
-        share.areMissing = true
+        share.isOutdated = true
         #expect([2, 4].map { assigned($0) } == [.wait, .wait])
         #expect(assigned(5) == .rejoin)
         #expect(assigned(100) == .accept)
@@ -36,14 +36,14 @@ import Testing
     @Test mutating func pausesGrowUntilItHasOrders() {
         var rejoins: [Int] = []
         for second in 0..<2000 {
-            share.areMissing = true
+            share.isOutdated = true
             if assigned(second) == .rejoin { rejoins.append(second) }
         }
         #expect(rejoins == [0, 5, 15, 35, 75, 155, 315, 615, 915, 1215, 1515, 1815])
         #expect(assigned(2001, hasOrders: true) == .accept)
-        share.areMissing = true
+        share.isOutdated = true
         #expect([2002, 2003].map { assigned($0) } == [.rejoin, .warnOfOthers])
-        share.areMissing = true
+        share.isOutdated = true
         #expect(assigned(2007) == .rejoin)
     }
 }
