@@ -55,6 +55,22 @@ struct RealBrokerTests {
         try await withRunningService(second(true)) { events in #expect(wait { events.isRestored }) }
     }
 
+    /// Brokers give a static member that comes back its former assignment, whatever it subscribes to.
+    @Test func anInstanceThatWasKilledServesOtherTopics() async throws {
+        let (former, cluster) = (try await TestCluster.real(), try await TestCluster.real())
+        let configuration = cluster.serviceConfiguration()
+        try await onThread {
+            let member = try Consumer(configuration: configuration.groupConsumer(worker: 0), hooks: quietHooks)
+            try member.subscribe(to: former.topics.inputs)
+            #expect(try join(member).count == 8)
+            member.close()
+        }
+        try await withRunningService(configuration) { _ in
+            try cluster.order("a")
+            #expect(try cluster.read(.results, partitionCount: 4, within: .seconds(30)) { !$0.isEmpty }.count == 1)
+        }
+    }
+
     @Test func aRehearsalFindsNothingWrongAndLeavesNothing() async throws {
         let cluster = try await TestCluster.real(partitionCount: 1)
         var configuration = cluster.serviceConfiguration()
