@@ -121,7 +121,7 @@ final class CallThread: Sendable {
     typealias Outcome = Result<Void, KafkaError>
 
     private final class Slot: Sendable {
-        let state = Mutex((call: Call?.none, outcome: Outcome?.none, isStarted: false))
+        let state = Mutex((call: Call?.none, outcome: Outcome?.none, isStarted: false, isReleased: false))
         let wake = DispatchSemaphore(value: 0)
         /// The call that has begun.
         let running = DispatchGroup()
@@ -129,7 +129,12 @@ final class CallThread: Sendable {
         func serve() {
             while true {
                 wake.wait()
-                guard let call = state.withLock(\.call) else { return }
+                let (call, hasNotBegun) = state.withLock { ($0.isReleased ? nil : $0.call, $0.call != nil && $0.outcome == nil) }
+                guard let call else {
+                    // An entered group retains itself.
+                    if hasNotBegun { running.leave() }
+                    return
+                }
                 let outcome = Outcome { () throws(KafkaError) in try call() }
                 state.withLock { $0.outcome = outcome }
                 running.leave()
@@ -140,7 +145,7 @@ final class CallThread: Sendable {
     private let slot = Slot()
 
     deinit {
-        slot.state.withLock { $0.call = nil }
+        slot.state.withLock { $0.isReleased = true }
         slot.wake.signal()
     }
 

@@ -479,6 +479,18 @@ extension EmbeddedBroker {
         }
     }
 
+    /// Most of these threads are dropped before they run.
+    @Test func whatACallHoldsIsFreedWhetherItWasMadeOrNot() async throws {
+        try await onThread {
+            let freed = DispatchSemaphore(value: 0)
+            for _ in 0..<200 {
+                let held = Held(freed: freed)
+                CallThread().begin { withExtendedLifetime(held) {} }
+            }
+            for number in 0..<200 { #expect(freed.wait(timeout: .now() + 60) == .success, "\(number)") }
+        }
+    }
+
     /// Signals when it is freed.
     private final class Held: Sendable {
         private let freed: DispatchSemaphore
