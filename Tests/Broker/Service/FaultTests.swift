@@ -110,7 +110,7 @@ struct Fault: CustomTestStringConvertible {
             }
             var pending: Int { broker.pendingFailures(of: fault.request, broker: fault.broker) }
             let till = try Till(cluster)
-            #expect(try till.isAnswered(till.order(), by: events))
+            #expect(try till.isAnswered(till.order(), by: events), "\(events.all.suffix(10)), \(recorder.all.suffix(20))")
             for (code, count) in fault.codes.flatMap({ code in fault.counts.map { (code, $0) } }) {
                 let name = "\(code.name) × \(count)"
                 let setbacks = events.setbacks
