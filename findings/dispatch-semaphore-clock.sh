@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Expected: DispatchSemaphore.wait(timeout: .now() + …) takes a DispatchTime, which is of the uptime, so the time of day makes no
-#   difference. On macOS that is so.
+#   difference.
 # Instead: on Linux it waits until a time of day. If the clock is set back meanwhile, it waits that much longer. A DispatchGroup
 #   does not. Here the process sees a time of day that is 3 s ahead of the kernel's, as after such a step.
 # Versions: Swift 6.3.1 and the libdispatch in it, glibc.

@@ -196,12 +196,13 @@ package struct ServiceConfiguration: Sendable {
     ///   - instance: the name for claims and anchors; nil is the instance's.
     ///   - findings: what the topics' settings ask of a worker that writes.
     func workerSettings(partitionCount: Int32, instance: String? = nil, findings: TopicCheck.Findings? = nil) -> WorkerSettings {
-        WorkerSettings(
+        // Nobody else takes partitions over on the embedded broker, whose sessions may be shorter than brokers take.
+        let session = capabilities == .embedded ? nil : groupConsumer(worker: 0)["session.timeout.ms"].flatMap(Timestamp.init)
+        return WorkerSettings(
             menu: menu, language: language, stores: stores, partitionCount: partitionCount, group: group,
             instance: instance ?? instanceID, process: Self.process, window: duplicateWindow, maxBatch: Self.maxBatch,
             noteInterval: findings?.noteInterval ?? 24 * 3_600_000, oldestForward: findings?.oldestForward,
-            times: findings?.times ?? CommandTimes(),
-            session: groupConsumer(worker: 0)["session.timeout.ms"].flatMap(Timestamp.init) ?? 0)
+            times: findings?.times ?? CommandTimes(), session: session ?? 15_000)
     }
 
     // MARK: - Validation
