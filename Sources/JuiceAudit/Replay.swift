@@ -69,34 +69,19 @@ final class Replay {
     func answer(to task: Command.Task, _ head: AnswerHead, on state: StoreState) -> [UInt8]? {
         let levels = menu.fruits.map(state.level)
         guard var fruits = try? FruitStore(levels: levels.map { $0 ?? 0 }) else { return nil }
-        let revision = (state.revision ?? 0) &+ 1
-        content.revision = 0
-        content.fruits.removeAll()
-        func isKnown() -> Bool { (0..<content.fruits.count).allSatisfy { levels[content.fruits[$0].fruit] != nil } }
+        var content = content
+        switch task.content {
+        case .make(let order): maker.count(order, &content.fruits)
+        case .cancel: content.setFruits(to: task.returned, of: menu)
+        case .apply(let edit): content.fruits.set(edit, left: fruits)
+        case .reject: content.fruits.removeAll()
+        }
+        let isAbsolute = if case .apply(let edit) = task.content { edit.kind == .set } else { false }
+        guard isAbsolute || (0..<content.fruits.count).allSatisfy({ levels[content.fruits[$0].fruit] != nil }) else { return nil }
         buffer.removeAll()
         do throws(Rejection) {
-            switch task.content {
-            case .reject(let rejection): throw rejection
-            case .make(let order):
-                maker.count(order, &content.fruits)
-                guard isKnown() else { return nil }
-                if content.make(order, by: maker, from: &fruits) == .made { content.revision = revision }
-            case .apply(let edit):
-                guard edit.kind == .set || edit.entries.allSatisfy({ levels[$0.fruit] != nil }) else { return nil }
-                do throws(StockEditError) { try content.apply(edit, to: &fruits) } catch { throw Rejection.outOfRange(error) }
-                content.revision = revision
-            case .cancel:
-                content.kind = .cancelled
-                // A fruit that left the menu is not returned.
-                for used in task.returned {
-                    guard let fruit = menu.fruitIndex(id: used.fruit) else { continue }
-                    content.fruits.add(FruitTally.Line(fruit: fruit, amount: used.amount, level: 0))
-                }
-                guard isKnown() else { return nil }
-                guard content.fruits.count > 0 else { break }
-                do throws(StockEditError) { try fruits.putBack(&content.fruits) } catch { throw Rejection.outOfRange(error) }
-                content.revision = revision
-            }
+            let isChanged = try content.carryOut(task.content, by: maker, on: &fruits)
+            content.revision = isChanged ? (state.revision ?? 0) &+ 1 : 0
             encoder.write(content, head, into: &buffer)
         } catch {
             encoder.write(error, head, into: &buffer)

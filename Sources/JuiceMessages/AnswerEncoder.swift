@@ -43,20 +43,43 @@ public struct AnswerContent: Sendable {
     /// The content of no answer, to be set.
     public init() {}
 
-    /// Becomes the answer to an order, which the maker makes from the store's fruits. The revision is left to be set.
-    @discardableResult
-    public mutating func make(_ order: JuiceOrder, by maker: JuiceMaker, from store: inout FruitStore) -> JuiceMaker.Outcome {
-        let outcome = maker.make(order, from: &store, &fruits)
-        self.order = order
-        kind = outcome == .made ? .juiceMade : .outOfStock
-        return outcome
+    /// Carries a command out, and becomes its answer. The revision is left to be set.
+    ///
+    /// For a cancel, ``fruits`` must be what it puts back: see ``setFruits(to:of:)``.
+    ///
+    /// - Returns: whether the store changed.
+    /// - Throws: why the command is rejected. The store is as it was.
+    @inline(__always)
+    public mutating func carryOut(
+        _ command: CommandContent, by maker: JuiceMaker, on store: inout FruitStore
+    ) throws(Rejection) -> Bool {
+        switch command {
+        case .make(let order):
+            let outcome = maker.make(order, from: &store, &fruits)
+            self.order = order
+            kind = outcome == .made ? .juiceMade : .outOfStock
+            return outcome == .made
+        case .apply(let edit):
+            kind = .restocked
+            do throws(StockEditError) { try store.apply(edit) } catch { throw .outOfRange(error) }
+            fruits.set(edit, left: store)
+            return true
+        case .cancel:
+            kind = .cancelled
+            guard fruits.count > 0 else { return false }
+            do throws(StockEditError) { try store.putBack(&fruits) } catch { throw .outOfRange(error) }
+            return true
+        case .reject(let rejection): throw rejection
+        }
     }
 
-    /// Becomes the answer to a stock edit, which it applies to the store's fruits. The revision is left to be set.
-    public mutating func apply(_ edit: StockEdit, to store: inout FruitStore) throws(StockEditError) {
-        kind = .restocked
-        try store.apply(edit)
-        fruits.set(edit, left: store)
+    /// Sets the fruits to those that an order took and that are still on the menu.
+    package mutating func setFruits(to used: [FruitAmount], of menu: Menu) {
+        fruits.removeAll()
+        for used in used {
+            guard let fruit = menu.fruitIndex(id: used.fruit) else { continue }
+            fruits.add(FruitTally.Line(fruit: fruit, amount: used.amount, level: 0))
+        }
     }
 }
 

@@ -55,12 +55,7 @@ package final class Shop {
         case .command(let kind, let id, let content):
             let name = String(id)
             return answer(kind, id, place) { () throws(Rejection) in
-                switch content {
-                case .make(let order): try make(order, name)
-                case .cancel: try cancel(name)
-                case .apply(let edit): try apply(edit)
-                case .reject(let fault): throw fault
-                }
+                try carryOut(content, name)
             }
         case .undecodable: return nil
         }
@@ -84,38 +79,29 @@ package final class Shop {
         (revision, made, cancelled) = (0, [:], [])
     }
 
-    private func make(_ order: JuiceOrder, _ id: String) throws(Rejection) {
-        if cancelled.contains(id) { throw .cancelled }
-        guard content.make(order, by: maker, from: &fruits) == .made else { return }
-        countChange()
-        made[id] = order
-    }
-
-    private func cancel(_ id: String) throws(Rejection) {
-        content.kind = .cancelled
+    private func carryOut(_ command: CommandContent, _ id: String) throws(Rejection) {
         content.fruits.removeAll()
-        if let order = made[id] {
-            maker.count(order, &content.fruits)
-            do throws(StockEditError) { try fruits.putBack(&content.fruits) } catch { throw Rejection.outOfRange(error) }
-            countChange()
-            made[id] = nil
+        switch command {
+        case .make where cancelled.contains(id): throw .cancelled
+        case .cancel: made[id].map { maker.count($0, &content.fruits) }
+        default: break
         }
-        cancelled.insert(id)
-    }
-
-    private func apply(_ edit: StockEdit) throws(Rejection) {
-        do throws(StockEditError) { try content.apply(edit, to: &fruits) } catch { throw Rejection.outOfRange(error) }
-        countChange()
+        if try content.carryOut(command, by: maker, on: &fruits) {
+            revision += 1
+            content.revision = revision
+        }
+        switch command {
+        case .make(let order): made[id] = content.kind == .juiceMade ? order : made[id]
+        case .cancel:
+            made[id] = nil
+            cancelled.insert(id)
+        default: break
+        }
     }
 
     private func nextPlace() -> (offset: Int64, from: RecordPosition?) {
         lastOffset += 1
         return (lastOffset, lastOffset % 3 == 0 ? RecordPosition(partition: 3, offset: lastOffset / 3) : nil)
-    }
-
-    private func countChange() {
-        revision += 1
-        content.revision = revision
     }
 
     private func answer(

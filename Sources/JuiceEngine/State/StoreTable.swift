@@ -53,10 +53,12 @@ package struct StoreTable {
     /// Calls `body` with a store, to read or change. `body` returns whether it changed it.
     ///
     /// - Returns: the store's revision after a change; 0 if there was none.
-    mutating func update(_ name: ByteKeyTable.Key, _ body: (inout FruitStore) -> Bool) -> Int {
+    mutating func update<Failure: Error>(
+        _ name: ByteKeyTable.Key, _ body: (inout FruitStore) throws(Failure) -> Bool
+    ) throws(Failure) -> Int {
         guard let index = names.find(name) else {
             current.restore(from: initial)
-            guard body(&current) else { return 0 }
+            guard try body(&current) else { return 0 }
             let index = insert(name)
             saveForUndo(index)
             put(current, at: index)
@@ -64,32 +66,12 @@ package struct StoreTable {
             return 1
         }
         load(index)
-        guard body(&current) else { return 0 }
+        guard try body(&current) else { return 0 }
         if !isChanged[index] { saveForUndo(index) }
         put(current, at: index)
         // A restored revision may already be the largest integer.
         setRevision(revisions[index] + (revisions[index] < .max ? 1 : 0), at: index)
         return revisions[index]
-    }
-
-    /// Changes a store, unless `body` throws.
-    ///
-    /// - Returns: the store's revision after it.
-    mutating func change(
-        _ store: ByteKeyTable.Key, _ body: (inout FruitStore) throws(StockEditError) -> Void
-    ) throws(Rejection) -> Int {
-        var rejection: Rejection?
-        let revision = update(store) { fruits in
-            do throws(StockEditError) {
-                try body(&fruits)
-                return true
-            } catch {
-                rejection = .outOfRange(error)
-                return false
-            }
-        }
-        if let rejection { throw rejection }
-        return revision
     }
 
     /// Sets a store to what the stock topic has.

@@ -164,34 +164,14 @@ struct Transaction: ~Copyable {
     ) -> FormerOutcome {
         let kind = command.head.command
         do throws(Rejection) {
-            switch consume content {
-            case .make(let order):
-                answer.revision = stores.update(command.storeKey) { fruits in
-                    switch answer.make(order, by: context.maker, from: &fruits) {
-                    case .made:
-                        summary.juicesMade += 1
-                        return true
-                    case .outOfStock:
-                        summary.outOfStock += 1
-                        return false
-                    }
-                }
-            case .apply(let edit):
-                answer.revision = try stores.change(command.storeKey) { (fruits) throws(StockEditError) in
-                    try answer.apply(edit, to: &fruits)
-                }
-                summary.restocked += 1
-            case .cancel:
-                // The answer's fruits are those that the order took.
-                answer.kind = .cancelled
-                answer.revision = 0
-                if answer.fruits.count > 0 {
-                    answer.revision = try stores.change(command.storeKey) { (fruits) throws(StockEditError) in
-                        try fruits.putBack(&answer.fruits)
-                    }
-                }
-                summary.cancelled += 1
-            case .reject(let rejection): throw rejection
+            answer.revision = try stores.update(command.storeKey) { (fruits) throws(Rejection) in
+                try answer.carryOut(content, by: context.maker, on: &fruits)
+            }
+            switch answer.kind {
+            case .juiceMade: summary.juicesMade += 1
+            case .outOfStock: summary.outOfStock += 1
+            case .restocked: summary.restocked += 1
+            case .cancelled: summary.cancelled += 1
             }
             context.answerEncoder.write(answer, command.head, into: &buffer)
             return FormerOutcome(of: kind, isCarriedOut: answer.kind != .outOfStock)
@@ -237,13 +217,9 @@ struct Transaction: ~Copyable {
     /// - Returns: whether that is known.
     private mutating func setFruits(takenBy order: DuplicateMemory.FirstAnswer, _ duplicates: borrowing DuplicateMemory) -> Bool {
         guard order.was == .made else { return true }
-        guard let read = duplicates.withValue(of: order, { try? context.answerDecoder.decode($0) }),
-            case .juiceMade(_, let used, _) = read?.outcome
-        else { return false }
-        for used in used {
-            guard let fruit = context.maker.menu.fruitIndex(id: used.fruit) else { continue }
-            answer.fruits.add(FruitTally.Line(fruit: fruit, amount: used.amount, level: 0))
-        }
+        let read = duplicates.withValue(of: order, { try? context.answerDecoder.decode($0) })
+        guard case .juiceMade(_, let used, _)? = read?.outcome else { return false }
+        answer.setFruits(to: used, of: context.maker.menu)
         return true
     }
 

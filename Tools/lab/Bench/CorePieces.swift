@@ -92,8 +92,9 @@ extension CorePiece {
 
     private static func content(juice: Int, from store: inout FruitStore) -> AnswerContent {
         var content = AnswerContent()
-        content.make(.single(OrderItem(juice: juice, quantity: 1)), by: JuiceMaker(menu: menu), from: &store)
-        content.revision = content.kind == .juiceMade ? 1000 : 0
+        let order = CommandContent.make(.single(OrderItem(juice: juice, quantity: 1)))
+        let isMade = try? content.carryOut(order, by: JuiceMaker(menu: menu), on: &store)
+        content.revision = isMade ?? false ? 1000 : 0
         return content
     }
 
@@ -104,11 +105,10 @@ extension CorePiece {
         return CorePiece(name, allocations: allocations, state) { state, numbers in
             var buffer = OutputBuffer()
             for number in numbers {
-                guard case .command(_, let id, .make(let order)) = decoder.decode(workload.value(of: number), of: .orders) else {
-                    continue
-                }
-                state.content.make(order, by: maker, from: &state.stores[workload.store(of: number)])
-                state.content.revision = state.content.kind == .juiceMade ? number : 0
+                guard case .command(_, let id, let command) = decoder.decode(workload.value(of: number), of: .orders),
+                    let isMade = try? state.content.carryOut(command, by: maker, on: &state.stores[workload.store(of: number)])
+                else { continue }
+                state.content.revision = isMade ? number : 0
                 let store = BorrowedText(workload.key(of: number))
                 buffer.removeAll()
                 encoder.write(
