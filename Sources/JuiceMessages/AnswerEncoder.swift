@@ -49,7 +49,6 @@ public struct AnswerContent: Sendable {
     ///
     /// - Returns: whether the store changed.
     /// - Throws: why the command is rejected. The store is as it was.
-    @inline(__always)
     public mutating func carryOut(
         _ command: CommandContent, by maker: JuiceMaker, on store: inout FruitStore
     ) throws(Rejection) -> Bool {

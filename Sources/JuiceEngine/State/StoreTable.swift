@@ -50,28 +50,29 @@ package struct StoreTable {
 
     func prefetch(_ name: ByteKeyTable.Key) { names.prefetch(name) }
 
-    /// Calls `body` with a store, to read or change. `body` returns whether it changed it.
+    /// Carries a command out on a store, and makes the content of its answer, with the store's revision.
     ///
-    /// - Returns: the store's revision after a change; 0 if there was none.
-    mutating func update<Failure: Error>(
-        _ name: ByteKeyTable.Key, _ body: (inout FruitStore) throws(Failure) -> Bool
-    ) throws(Failure) -> Int {
+    /// - Throws: why the command is rejected. The store is as it was.
+    mutating func carryOut(
+        _ command: CommandContent, on name: ByteKeyTable.Key, by maker: JuiceMaker, _ answer: inout AnswerContent
+    ) throws(Rejection) {
+        answer.revision = 0
         guard let index = names.find(name) else {
             current.restore(from: initial)
-            guard try body(&current) else { return 0 }
+            guard try answer.carryOut(command, by: maker, on: &current) else { return }
             let index = insert(name)
             saveForUndo(index)
             put(current, at: index)
             setRevision(1, at: index)
-            return 1
+            return answer.revision = 1
         }
         load(index)
-        guard try body(&current) else { return 0 }
+        guard try answer.carryOut(command, by: maker, on: &current) else { return }
         if !isChanged[index] { saveForUndo(index) }
         put(current, at: index)
         // A restored revision may already be the largest integer.
         setRevision(revisions[index] + (revisions[index] < .max ? 1 : 0), at: index)
-        return revisions[index]
+        answer.revision = revisions[index]
     }
 
     /// Sets a store to what the stock topic has.

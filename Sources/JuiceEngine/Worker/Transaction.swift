@@ -164,9 +164,7 @@ struct Transaction: ~Copyable {
     ) -> FormerOutcome {
         let kind = command.head.command
         do throws(Rejection) {
-            answer.revision = try stores.update(command.storeKey) { (fruits) throws(Rejection) in
-                try answer.carryOut(content, by: context.maker, on: &fruits)
-            }
+            try stores.carryOut(content, on: command.storeKey, by: context.maker, &answer)
             switch answer.kind {
             case .juiceMade: summary.juicesMade += 1
             case .outOfStock: summary.outOfStock += 1
@@ -218,7 +216,7 @@ struct Transaction: ~Copyable {
     private mutating func setFruits(takenBy order: DuplicateMemory.FirstAnswer, _ duplicates: borrowing DuplicateMemory) -> Bool {
         guard order.was == .made else { return true }
         let read = duplicates.withValue(of: order, { try? context.answerDecoder.decode($0) })
-        guard case .juiceMade(_, let used, _)? = read?.outcome else { return false }
+        guard case .juiceMade(_, let used, _)? = read??.outcome else { return false }
         answer.setFruits(to: used, of: context.maker.menu)
         return true
     }

@@ -8,9 +8,11 @@ import Testing
 @Suite struct StoreTableTests {
     @discardableResult
     private func take(_ amount: Int, _ store: StaticString, from table: inout StoreTable) -> Int {
-        table.update(ByteKeyTable.Key(BorrowedText(store).bytes)) { fruits in
-            (try? fruits.apply(StockEdit(.add, [.init(fruit: 1, amount: -amount)]))) != nil
-        }
+        var answer = AnswerContent()
+        let edit = CommandContent.apply(StockEdit(.add, [.init(fruit: 1, amount: -amount)]))
+        let key = ByteKeyTable.Key(BorrowedText(store).bytes)
+        try? table.carryOut(edit, on: key, by: JuiceMaker(menu: .standard), &answer)
+        return answer.revision
     }
 
     private func bananas(_ store: StaticString, in table: StoreTable) -> Int {
