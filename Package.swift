@@ -10,7 +10,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 
-// The modules and what each may know: docs/ARCHITECTURE.md.
+// The modules and what each may import: docs/ARCHITECTURE.md.
 let package = Package(
     name: "juice-maker",
     platforms: [.macOS(.v15)],
@@ -21,7 +21,7 @@ let package = Package(
         // For the fuzzer, which is a package of its own.
         .library(name: "MessageSamples", targets: ["MessageSamples"]),
     ],
-    // Exact, since this is a program: what was tested is what is built. docs/LICENSES.md has what these bring along.
+    // Exact, since this is a program: it is built from tested versions. docs/LICENSES.md also lists what they depend on.
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
@@ -34,7 +34,7 @@ let package = Package(
         // MARK: - Sources
 
         .systemLibrary(name: "CRdKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"]), .brew(["librdkafka"])]),
-        // Instructions of the processor for which Swift has no word.
+        // Processor instructions that Swift does not offer.
         .systemLibrary(name: "CProcessor"),
         .target(name: "Kafka", dependencies: ["CRdKafka", logging]),
         .target(name: "JuiceDomain"),
@@ -50,7 +50,7 @@ let package = Package(
                 .product(name: "HummingbirdCore", package: "hummingbird"), .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            // Part of the program, so that it needs no folder beside it.
+            // Embedded in the program, so that it needs no folder beside it.
             resources: [.embedInCode("Kiosk/Page")]),
         .target(name: "JuiceAudit", dependencies: ["JuiceDomain", "JuiceMessages"]),
         .executableTarget(
@@ -66,7 +66,7 @@ let package = Package(
             name: "simulate",
             dependencies: ["JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "Kafka", argumentParser],
             path: "Tools/simulate"),
-        // Torture, benchmark, soak, and what the checks outside of Swift start.
+        // Torture, benchmark, soak, and what checks outside of Swift start.
         .executableTarget(
             name: "lab",
             dependencies: [
@@ -74,14 +74,14 @@ let package = Package(
                 "Kafka", "MessageSamples", argumentParser, lifecycle, logging,
             ],
             path: "Tools/lab"),
-        // Child processes, a malloc that counts, and the yardstick of the benchmark: loops in plain C on librdkafka.
+        // Child processes, a counting malloc, and the benchmark's baseline: loops in plain C on librdkafka.
         .target(name: "CLab", dependencies: ["CRdKafka"], path: "Tools/CLab"),
-        // A proxy before brokers that holds back, cuts, delays and repeats single requests; faults of the embedded broker.
+        // A proxy in front of brokers that holds back, cuts, delays and repeats single requests; faults of the embedded broker.
         .target(
             name: "FaultyNetwork",
             dependencies: ["CRdKafka", "Kafka", nio, .product(name: "NIOPosix", package: "swift-nio")],
             path: "Tools/FaultyNetwork"),
-        // Messages word for word and at random, and what must hold of any bytes: for tests, schemas and the fuzzer.
+        // Literal and random messages, and properties that hold for any bytes: for tests, schemas and the fuzzer.
         .target(name: "MessageSamples", dependencies: ["JuiceDomain", "JuiceMessages"], path: "Tools/MessageSamples"),
         // The Swift example of docs/INTEGRATION.md.
         .executableTarget(
@@ -121,7 +121,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The image is built from the sources alone, so that a change of a test does not rebuild it.
+// The image is built from the sources alone, so that a changed test does not rebuild it.
 if !FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/Tests") {
     package.targets.removeAll { $0.isTest || $0.path != nil }
     package.products.removeAll { $0.name == "MessageSamples" }

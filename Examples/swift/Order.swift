@@ -32,7 +32,7 @@ struct Order {
                 "partitioner": "murmur2_random",
             ]), hooks: hooks)
         for _ in 0..<3 {
-            // Under the same id, so that it is carried out once, however often it arrives.
+            // Each attempt has the same id, so the command is carried out once, however often it arrives.
             _ = try? producer.send(
                 topic: prefix + "orders", key: Array(command.store.utf8), value: command.value, timeout: .seconds(5))
             if let answer = try reader.answer(to: command, within: .seconds(5)) { return print(answer) }
@@ -50,7 +50,7 @@ struct Order {
         return .basket(id: UUID().uuidString, store: store, items)
     }
 
-    // Errors are thrown; librdkafka's log has a line for each attempt to connect.
+    // Errors are thrown, so the log is dropped: librdkafka writes a line for each attempt to connect.
     static var hooks: ClientHooks { ClientHooks(logger: Logger(label: "order") { _ in SwiftLogNoOpLogHandler() }) }
 }
 

@@ -1,15 +1,15 @@
 import JuiceMessages
 
-/// Follows the account of a partition, and says what each position note should have.
+/// Keeps the account of a partition, and works out what each position note should have.
 ///
-/// Records that follow each other do not show how many of them there must be. So each note says how many records the journal has
-/// handled, and how often its stores were changed. A beginning, a middle or a single record that was lost shows at the next note.
+/// Consecutive records do not show how many of them there must be. So each note says how many records the journal has handled, and
+/// how often its stores were changed. If the beginning, the middle or a single record is lost, the next note shows it.
 struct AccountAudit {
-    /// What there is so far; nil while it is unknown.
+    /// The counts so far; nil while they are unknown.
     private var counted: (records: Int64, changes: StockChanges)?
     private var notes = Recent<Int64, Bool>(65_536)
     private var lastNote: Int64?
-    /// Whether there is an anchor since the last note, which accepts what is missing before it.
+    /// Whether an anchor follows the last note. It accepts what is missing before it.
     private var isAnchored = false
     /// Whether the last note is an anchor's, and has other changes than the journal.
     private(set) var acceptsLoss = false
@@ -17,17 +17,17 @@ struct AccountAudit {
     /// - Parameter isWhole: whether nothing of the journal has expired.
     init(isWhole: Bool) { counted = isWhole ? (0, StockChanges()) : nil }
 
-    /// Counts a record of the journal that is about a record of an input, and what it has changed if it is an answer.
+    /// Counts a record of the journal about a record of an input and, if it is an answer, its change.
     mutating func count(_ answer: JournalAnswer?) {
         counted?.records &+= 1
         guard let answer, answer.revision > 0, !answer.head.isDuplicate else { return }
         counted?.changes.add(ofWeight: StockChanges.weight(of: answer.head.store.bytes))
     }
 
-    /// There are unreadable records. The next note says what there is.
+    /// Records are unreadable: the next note's counts are taken as they are.
     mutating func lose() { counted = nil }
 
-    /// There is an anchor. The next note begins an account.
+    /// An anchor was read. The next note begins an account.
     mutating func anchor() { isAnchored = true }
 
     /// The account that a position note should have: its own, unless that is wrong. The next note is compared with what this one

@@ -11,8 +11,8 @@ struct JournalledAnswer {
     var head: AnswerHead { answer.head }
 }
 
-/// Checks the answers of one partition: replays each command in the state that the answers before it left its store in. By the same
-/// states it checks the stock.
+/// Checks the answers of one partition: replays each command in the state in which earlier answers left its store, and compares the
+/// stock with these states.
 ///
 /// The stock is a view of the journal: it may skip states, and be late. So its records are read ahead, and each waits for the
 /// journal to reach its revision.
@@ -30,7 +30,7 @@ struct AnswerAudit {
     private let partition: Int32
     private let rules: AuditRules
     private let replays: [Replay]
-    /// The menus that the present owner may have, the likeliest first; none if it has one that is not given.
+    /// The menus that the present owner may have, the likeliest first; none if its menu is not among those given.
     private var menus: [Replay]
     /// Whether any owner had a menu that is not given. Then the fruits of a stock record may be those of that menu.
     private var hasHadOtherMenu = false
@@ -71,15 +71,15 @@ struct AnswerAudit {
 
     func name(of store: Int) -> [UInt8] { names.withKey(at: store) { Array($0) } }
 
-    /// Nothing is known of the stores any more.
+    /// From now on, nothing is known of the stores.
     mutating func forgetStores() {
         unnamed = .unknown
         for store in stores.indices { stores[store].state = .unknown }
     }
 
-    /// The present owner has a menu with this digest; nil if that is not known.
+    /// Notes that the present owner has a menu with this digest; nil if that is unknown.
     ///
-    /// - Returns: whether it may be one of those that are given.
+    /// - Returns: whether it may be one of the given menus.
     @discardableResult
     mutating func setMenu(_ digest: UInt64?) -> Bool {
         menus = digest.map { digest in replays.filter { $0.digest == digest } } ?? replays
@@ -124,7 +124,7 @@ struct AnswerAudit {
         let isOwnRepeat = first.map { memory.isRepeatByItself($0, command.times) } ?? false
         if let first, memory.isRemembered(first, command.times) || isOwnRepeat && rules.limitsTimes {
             problems.append(("is carried out again, after \(first.offset)", .doubled))
-            // The first answer repeated, only not marked as a duplicate, changed nothing.
+            // A repetition of the first answer changed nothing, even if it is not marked as a duplicate.
             if difference != nil, replays[0].contents(of: given.value, head) == first.contents { return problems }
         } else if isOwnRepeat {
             audit.counts.unjudged += 1
@@ -167,19 +167,18 @@ struct AnswerAudit {
         return "is \(given.head.shown(in: said)), should be \(given.head.shown(in: right))"
     }
 
-    /// Takes over what an answer says that cannot be checked.
+    /// Takes over what an answer says if it cannot be checked.
     ///
-    /// - Parameter ifNew: whether only the next changes count, as those do not of a record that is there twice.
+    /// - Parameter ifNew: whether to ignore changes that the store already has, as those of a record that is there twice.
     mutating func adopt(_ given: JournalledAnswer, ifNew: Bool) {
         guard let store = number(of: given.head.store.bytes) else { return }
         if ifNew, given.answer.revision <= stores[store].state.revision ?? -1 { return }
         adopt(given, of: store, sent: nil)
     }
 
-    /// Takes what an answer says for true, whether it is right or not: it should be one fault, and not one more for each answer
-    /// after it.
+    /// Accepts what an answer says, right or wrong, so that one fault does not cause another for each later answer.
     ///
-    /// - Parameter times: when its command was sent; nil if that is not known. Then it is not remembered for repeats.
+    /// - Parameter times: when its command was sent; if nil (unknown), the answer is not remembered for repeats.
     private mutating func adopt(_ given: JournalledAnswer, of store: Int, sent times: SendTimes?) {
         let (answer, head) = (given.answer, given.head)
         var taken: [FruitAmount] = []
@@ -253,10 +252,10 @@ struct AnswerAudit {
         return key == name(of: store) ? nil : "\(subject): its key is another store"
     }
 
-    /// Checks the rest of the stock, when no record of the journal is left.
+    /// Checks the rest of the stock after the last record of the journal.
     ///
     /// - Parameter isEndKnown: whether no later answers may be missing.
-    /// - Returns: what is wrong with the stock, and what the answers were.
+    /// - Returns: the faults of the stock, and the counts of the answers.
     mutating func finish(isEndKnown: Bool) throws -> Audit {
         repeat {
             for store in stores.indices {
@@ -281,7 +280,7 @@ struct AnswerAudit {
 }
 
 extension AnswerHead {
-    /// An answer for people: its type, and all that follows this head.
+    /// An answer as faults show it: its type, and all that follows this head.
     fileprivate func shown(in answer: some Sequence<UInt8>) -> String {
         let text = String(decoding: Array(answer), as: UTF8.self)
         let place = #","offset":\#(offset)"# + (from.map { #","from":"\#($0.header)""# } ?? "")

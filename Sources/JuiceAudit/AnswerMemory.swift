@@ -4,10 +4,10 @@ import JuiceMessages
 struct AnswerMemory {
     struct FirstAnswer {
         let offset: Int64
-        /// What a repeat must say, too.
+        /// The hash of what a repeat must say, too.
         let contents: Int
         let kind: CommandKind
-        /// What became of the command; of the order, if its cancel was rejected.
+        /// What became of the command or, for a rejected cancel, of its order.
         let was: FormerOutcome
         /// What an order used, or what its cancel has put back.
         let taken: [FruitAmount]
@@ -19,40 +19,39 @@ struct AnswerMemory {
     }
 
     private let rules: AuditRules
-    /// What a repeat of each identity gets. A cancel takes the place of its order; one that was rejected has its own.
+    /// The answer that a repeat of each identity gets. A cancel replaces its order; a rejected cancel has its own entry.
     private var answers: Recent<RecordDigest, FirstAnswer>
     private var number = 0
-    /// First answers in their order, without those that repeats no longer ask for.
+    /// First answers in order, without those that repeats no longer ask for.
     private var inOrder: [(identity: RecordDigest, number: Int)] = []
     private var firstInOrder = 0
-    /// Up to when there were answers of which nothing is known, and how many were remembered then.
+    /// The time of the latest unknown answer, and how many were remembered then.
     private var unknown: (until: Int64, number: Int)?
 
-    /// What is forgotten in a transaction is remembered to its end.
+    /// Until a transaction ends, the service remembers what it evicts in it.
     private static let slack = 100_000
     init(_ rules: AuditRules) {
         self.rules = rules
         answers = Recent(rules.memoryCount + Self.slack)
     }
 
-    /// There was an answer at this time that is not known, or whose command is not.
+    /// Notes an answer at this time that is unknown, or whose command is.
     mutating func forget(at time: Int64) {
         number += 1
         unknown = (max(time, unknown?.until ?? time), number)
     }
 
-    /// What a repeat of the command gets, if there was an answer. For an order that may be its cancel.
+    /// The answer that a repeat of the command gets, if any. For an order, it may be that of its cancel.
     func firstAnswer(to command: Command) -> FirstAnswer? {
         let known = answers[command.remembered]
-        // A cancel that was rejected did not take the place of its order.
+        // A rejected cancel did not replace its order.
         return command.kind == .cancel && known?.kind != .cancel ? answers[command.identity] : known
     }
 
-    /// What became of a command or, of a cancel, of its order; nil if that is not known.
+    /// What became of a command or, for a cancel, of its order; nil if that is unknown.
     func formerOutcome(of command: Command) -> FormerOutcome? { (firstAnswer(to: command) ?? answers[command.remembered])?.was }
 
-    /// What the service may do with a command, the likeliest first. Beyond the window it may still know what it answered first, or
-    /// not.
+    /// What the service may do with a command, the likeliest first. Beyond the window, it may or may not know its first answer.
     ///
     /// - Parameters:
     ///   - content: what the command asks for, under a menu.
@@ -61,7 +60,7 @@ struct AnswerMemory {
     func tasks(
         of command: Command, _ content: CommandContent, isKnownStore: Bool?, returned: [FruitAmount]
     ) -> [Command.Task] {
-        // Of a rejection only the reason counts.
+        // Only the reason of a rejection counts.
         let tasks: [Command.Task] =
             (isKnownStore ?? true ? [(content, [])] : []) + (isKnownStore ?? false ? [] : [(.reject(.unknownStore("")), [])])
         guard let known = answers[command.remembered] else {
@@ -94,18 +93,18 @@ struct AnswerMemory {
     /// Whether the service must recognize a repeat of a command.
     ///
     /// A restart may have come just before the repeat's transaction. It restores what was answered for some time before the last
-    /// command that was handled was sent. So an outage, in which nothing is handled, ages no answer.
+    /// handled command was sent. So an outage, in which nothing is handled, ages no answer.
     func isRemembered(_ first: FirstAnswer, _ repetition: SendTimes) -> Bool {
         repetition.sent &- first.sent <= rules.memoryWindow && number - first.number <= rules.memoryCount
             && repetition.handledBefore &- max(first.answered, first.sent) <= rules.memoryWindow + rules.delay
     }
 
-    /// Whether a command is too late to be a repeat: twice the delay is what a restore and, of a cancel, another one may add.
+    /// Whether a command comes too late to be a repeat: a restore may add a delay and, for a cancel, another restore a second one.
     func isNew(_ repetition: SendTimes, after first: FirstAnswer) -> Bool {
         repetition.earliest &- first.latest > rules.memoryWindow + 2 * rules.delay + rules.memoryWindow / 100 + 100
     }
 
-    /// Whether a command would be a repeat by its own timestamp, which the service did not go by.
+    /// Whether a command would be a repeat by its own timestamp, if the service used another time.
     func isRepeatByItself(_ first: FirstAnswer, _ repetition: SendTimes) -> Bool {
         min(first.own, repetition.own) >= 0 && (first.own, repetition.own) != (first.sent, repetition.sent)
             && 0...rules.memoryWindow ~= repetition.own &- first.own && number - first.number <= rules.memoryCount
@@ -122,14 +121,14 @@ struct AnswerMemory {
         return nil
     }
 
-    /// Remembers the first answer to the command of an identity. A cancel's takes the place of its order, unless it was rejected.
+    /// Remembers the first answer to the command with an identity. A cancel's answer replaces its order's, unless it was rejected.
     mutating func remember(_ answer: FirstAnswer, _ identity: RecordDigest, order: RecordDigest, _ times: SendTimes) {
         var (answer, identity) = (answer, identity)
         if answer.was == .cancelled {
             answers[identity] = nil
             identity = order
-            // Otherwise the order could be made again within its own window. The service may know an order that it need not know
-            // any more, or that the audit does not.
+            // Otherwise the order could be made again within its own window. The service may know an order that it no longer needs
+            // to know, or that the audit does not.
             if let order = answers[identity] {
                 answer.latest = max(answer.latest, order.latest)
                 if isRemembered(order, times) { answer.sent = max(answer.sent, order.sent) }
@@ -148,13 +147,13 @@ struct AnswerMemory {
     }
 }
 
-/// When a command was sent, by its record or, where the service goes by another time, by the journal's record of it. By these times
-/// the contract says which repeats must be recognized.
+/// When a command was sent, by its record or, if the service used another time, by the journal's record of it. By these times the
+/// contract says which repeats must be recognized.
 struct SendTimes {
     let own: Int64
     /// When it was sent, at the latest and at the earliest. Without a timestamp that was when it was read, just before the answer.
     let sent, earliest: Int64
-    /// When the last command was sent that was handled before the transaction that answers it.
+    /// When the last command was sent that was handled before the transaction with this answer.
     let handledBefore: Int64
 
     init(_ record: AuditRecord, handledBy entry: AuditRecord, handledBefore: Int64, _ rules: AuditRules) {

@@ -12,10 +12,10 @@ package struct AuditRules: Sendable {
     /// For how many further ids of its partition a repeated id must be recognized.
     package var memoryCount: Int
     let topicPrefix: String
-    /// The menus that the service has had, at least one. Position notes say by a digest which one it was.
+    /// The menus that the service has had, at least one. Position notes name them by digest.
     var menus: [Menu]
-    /// The only stores that the service knows, and has known for as long as the topics show. Nil if they are not known, or have
-    /// changed: then a store is unknown where an answer says so.
+    /// The only stores that the service has known for as long as the topics show. Nil if these are unknown or have changed: then a
+    /// store is unknown if an answer says so.
     var stores: Set<[UInt8]>?
     /// How long after the window a repeat sent within it may arrive, in milliseconds.
     var delay: Int64 { min(memoryWindow, 300_000) }
@@ -25,7 +25,7 @@ package struct AuditRules: Sendable {
     package var keepsTimes: Bool
     /// Whether brokers have judged the senders' clocks: then a command's own timestamp counts, whatever the journal says.
     var limitsTimes: Bool
-    /// Where to go on in a copy from another cluster. Before, the journal has the offsets of that cluster.
+    /// Where to go on in a copy from another cluster. Earlier journal records have the offsets of that cluster.
     var copies: [AuditAnchor] = []
 
     /// The defaults are the service's.
@@ -43,35 +43,35 @@ package struct AuditRules: Sendable {
 /// The verdict on the committed records: whether the contract was kept.
 ///
 /// An audit merges the journal with the inputs, hands each command to the service's own decoder, juice maker and encoder, and
-/// compares what they give with what was answered. It shares nothing else with the service.
+/// compares the results with what was answered. It shares nothing else with the service.
 package struct Audit: Sendable {
     /// The ways in which the contract is broken; empty if it was kept. The first 10,000 are listed.
     package private(set) var faults: [Fault] = []
     private var totals: [Fault.Category: Int] = [:]
     package internal(set) var counts = AuditCounts()
-    /// The partitions whose beginning could not be checked, and from where on they could.
+    /// The partitions whose beginning could not be checked, and where their check begins.
     package internal(set) var starts: [AuditMoment] = []
-    /// Which partition had which owners, in the order of partitions and times.
+    /// The owners of each partition, in the order of partitions and times.
     package internal(set) var owners: [AuditOwner] = []
     /// Where operators moved positions, in the order of partitions and times.
     package internal(set) var anchors: [AuditAnchor] = []
-    /// Of each partition of an input, from which offset on all records were read, `Int64.min` if all that ever were, and nil if it
-    /// is unknown; and which offsets were handled by what the journal still says.
+    /// For each input partition: the offset from which all records were read (`Int64.min` if all that ever were, nil if unknown),
+    /// and the offsets that were handled according to what is left of the journal.
     var checked: [InputPartition: (since: Int64?, offsets: Range<Int64>)] = [:]
 
     static let mostListed = 10_000
 
     init() {}
 
-    /// Audits all records of a source. One that was copied from another cluster is read twice: only its anchors say from where on
-    /// the journal has the offsets of the copy, and what is before counts as expired.
+    /// Audits all records of a source. A source that was copied from another cluster is read twice: only its anchors show where the
+    /// journal begins to have the copy's offsets, and earlier records count as expired.
     ///
-    /// - Parameter lanes: how many partitions to check at the same time: those that leave the same rest form a lane.
+    /// - Parameter lanes: how many partitions to check at the same time. Partition p is in lane p mod `lanes`.
     /// - Throws: what the source throws.
     package init(of source: some AuditSource, by rules: AuditRules, lanes: Int = 1) throws {
         self = try Self.check(source, rules, lanes)
         var copied = rules
-        // Those that move nothing were set twice, unless both of a partition's inputs have the offsets that they had.
+        // An anchor that moves nothing was set twice, unless both of a partition's inputs have the same offsets in both clusters.
         let copies = anchors.filter { $0.copied != nil }
         copied.copies = copies.filter { copy in
             copy.isOfCopy || !copies.contains { $0.isOfCopy && $0.at.partition == copy.at.partition }
@@ -163,16 +163,16 @@ package struct AuditAnchor: Sendable, Hashable, Encodable {
     package let reason: String?
     /// What the offset was in the cluster that the topics were copied from; nil if they were not.
     package let copied: Int64?
-    /// How many records it passed over, which were not handled.
+    /// How many unhandled records it skipped.
     package internal(set) var skipped = 0
 
-    /// Whether what is before it has the offsets of another cluster. Anchors of a copy that are set twice move nothing.
+    /// Whether earlier records have the offsets of another cluster. If an anchor of a copy is set twice, the second moves nothing.
     var isOfCopy: Bool { copied.map { $0 != to } ?? false }
 
-    /// Whether the anchor moved the input that has a place.
+    /// Whether the anchor moved the position in the input of a place.
     func moved(_ place: Place) -> Bool { topic == place.topic.name && partition == place.partition }
 
-    /// Whether the record at a place is read after the anchor, be it once more or for the first time.
+    /// Whether the record at a place is read after the anchor, again or for the first time.
     func reaches(_ place: Place) -> Bool { moved(place) && to <= place.offset }
 }
 
@@ -191,7 +191,7 @@ package struct AuditCounts: Sendable, Hashable, Encodable {
     /// Records of the journal that could not be checked: what they depend on has expired, or their menu is not known.
     package internal(set) var unjudged = 0
     package internal(set) var stores = 0
-    /// First answers, by what they say.
+    /// First answers, by outcome.
     package internal(set) var juicesMade = 0, outOfStock = 0, restocked = 0, cancelled = 0, rejected = 0
 
     mutating func add(_ other: AuditCounts) {

@@ -38,23 +38,23 @@ package protocol AuditSource: Sendable {
     /// The first offset of a partition that has not expired.
     func firstOffset(of topic: Topic, partition: Int32) -> Int64
 
-    /// A reader of a partition from an offset on; nil if nothing is there. Each is used on one thread, all at the same time.
+    /// A reader of a partition from an offset on; nil if there is nothing. Each is used on one thread, all at the same time.
     func reader(of topic: Topic, partition: Int32, from offset: Int64) throws -> (any AuditReader)?
 }
 
-/// Reads the committed records of a partition, in their order.
+/// Reads the committed records of a partition in order.
 package protocol AuditReader: AnyObject {
     /// The next records, as many as are at hand; none at the end.
     ///
     /// - Throws: what keeps the source from reading, which ends the audit.
     func next() throws -> [AuditRecord]
 
-    /// What could not be read so far, though it was there when the audit began.
+    /// What could not be read so far, although it existed when the audit began.
     var gaps: [AuditGap] { get }
 }
 
 extension AuditSource {
-    /// How many partitions hold stores, as the first claims say; the partition count of the stock topic, if they have expired.
+    /// How many partitions hold stores, by the first claims or, if these have expired, the partition count of the stock topic.
     package func storePartitionCount() throws -> Int32 {
         for partition in 0..<partitionCount(of: .results) {
             let first = firstOffset(of: .results, partition: partition)
@@ -90,11 +90,11 @@ struct RecordCursor {
     /// What could not be read before the records at hand.
     private var gaps: Set<AuditGap> = []
 
-    /// - Parameter start: where to begin; what is before it counts as expired.
+    /// - Parameter start: where to begin; earlier records count as expired.
     init(_ source: any AuditSource, _ topic: Topic, _ partition: Int32, from start: Int64 = 0) {
         (self.source, self.topic, self.partition) = (source, topic, partition)
         isAtEnd = partition >= source.partitionCount(of: topic)
-        // Compaction moves the first offset of the stock, which says nothing.
+        // Compaction moves the first offset of the stock, so that offset says nothing.
         first = isAtEnd || topic == .stock ? 0 : max(start, source.firstOffset(of: topic, partition: partition))
         offset = first
     }
@@ -111,7 +111,7 @@ struct RecordCursor {
         return position < records.count ? records[position].offset : nil
     }
 
-    /// - Parameter end: the offset that stops the reading.
+    /// - Parameter end: the offset to stop at.
     mutating func next(before end: Int64 = .max) throws -> AuditRecord? {
         guard let offset = try nextOffset(), offset < end else { return nil }
         position += 1
@@ -125,7 +125,7 @@ struct RecordCursor {
 
     func place(_ offset: Int64) -> Place { Place(topic: topic, partition: partition, offset: offset) }
 
-    /// Whether it is unknown what was at some of these offsets.
+    /// Whether it is unknown which records had some of these offsets.
     func lacks(_ offsets: Range<Int64>) -> Bool {
         offsets.lowerBound < first || gaps.contains { $0.offsets.overlaps(offsets) }
     }
@@ -137,7 +137,7 @@ struct RecordCursor {
     }
 }
 
-/// The latest values by their keys: at least as many as asked for, and at most twice as many.
+/// The latest values by key: at least `count` of them, and at most twice as many.
 struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var young: [Key: Value] = [:]
     private var old: [Key: Value] = [:]

@@ -1,6 +1,6 @@
 import JuiceMessages
 
-/// Follows who owns a partition, by the claims in its journal.
+/// Follows the ownership of a partition, by the claims in its journal.
 ///
 /// The owner is the writer of the last *clean* claim: it knew of all claims before its own, and fenced the previous owner. A worker
 /// that finds another claim in between writes nothing and claims again.
@@ -8,7 +8,7 @@ struct OwnerAudit {
     private(set) var owners: [AuditOwner] = []
     private(set) var claim: Int64?
     private(set) var ids: [String] = []
-    /// The ids that the writers of claims since then have fenced.
+    /// The ids that the writers of later claims have fenced.
     private var fenced: Set<String> = []
     private var isReported = false
     private var claims: [(offset: Int64, ids: [String])] = []
@@ -27,7 +27,7 @@ struct OwnerAudit {
             ? nil : "the claim's count of partitions is \(claim.partitions), not \(partitionCount)"
     }
 
-    /// Takes the owner from a position note: its claim has expired.
+    /// Takes the owner from a position note if its claim has expired.
     mutating func adopt(_ note: JournalPosition, at moment: AuditMoment) {
         guard claim == nil, let first = note.ids.first else { return }
         (claim, ids) = (note.claim, note.ids)
@@ -36,7 +36,7 @@ struct OwnerAudit {
         begin(names.dropLast().joined(separator: "/"), String(names.last ?? ""), at: moment)
     }
 
-    /// What is wrong if a record was handled in a journal without a claim; reported once.
+    /// The problem if a record was handled in a journal without a claim; returned only once.
     mutating func checkClaimed() -> String? {
         guard claim == nil, !isReported else { return nil }
         isReported = true

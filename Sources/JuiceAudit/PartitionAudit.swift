@@ -3,23 +3,23 @@ import JuiceMessages
 
 /// Checks one partition: merges its journal with the inputs that are journalled in it, and replays their commands.
 ///
-/// Each record of the journal must name the next record of an input, and say what that results in. What is held grows with the
-/// partition's stores and with the duplicate window, not with its records.
+/// Each record of the journal must name the next record of an input, and say what it results in. Memory grows with the partition's
+/// stores and with the duplicate window, not with its records.
 struct PartitionAudit {
-    /// A partition of an input, as far as the journal has come in it.
+    /// An input partition, and how far the journal has come in it.
     private final class Input {
         var cursor: RecordCursor
         let partition: InputPartition
-        /// The next offset, by the journal; nil as long as that is unknown.
+        /// The next offset, by the journal; nil while it is unknown.
         var next: Int64?
-        /// The offset from which on the journal is known to name all that was handled.
+        /// The offset from which the journal is known to name every handled record.
         var start: Int64?
-        /// The first record that was read after what is unknown.
+        /// The first record that was read after unknown ones.
         var since: Int64?
         /// The offset that the last answered record was forwarded from, by partition. Nil if an answered record has expired, up to
         /// the next position note.
         var sources: [InputPartition: Int64]? = [:]
-        /// The last record that was handled, since the last anchor.
+        /// The last record handled since the last anchor.
         var last: HandledRecord?
         var isLastKnown: Bool
 
@@ -40,7 +40,7 @@ struct PartitionAudit {
         let record: AuditRecord
         let place: Place
         let verdict: Verdict
-        /// Where it was forwarded from, by its header, and the copy that it is then.
+        /// Where it was forwarded from, by its header, and the copy that this makes it.
         let origin: Place?
         let copy: TransferAudit.Received
 
@@ -63,35 +63,34 @@ struct PartitionAudit {
     private var audit = Audit()
     private var journal: RecordCursor
     private let reader: JournalReader
-    /// Orders and restocks of this partition, then those that were added later.
+    /// Orders and restocks of this partition, then those of added partitions.
     private var inputs: [Input] = []
     private var deadLetters: RecordCursor
     private var nextDeadLetter: Int64 = 0
     private var owner = OwnerAudit()
     private var account: AccountAudit
     private var answers: AnswerAudit
-    /// The latest handled records that were forwarded from a place, by that place.
+    /// The latest handled records that were forwarded, by the places they came from.
     private var copies = Recent<Place, TransferAudit.Received>(65_536)
-    /// Faults about records of inputs and, apart from them, about the answers at these offsets. Where an operator moves the
-    /// position back, the records are checked again. If they were wrong, it may be another log by now, and then no earlier fault
-    /// counts.
+    /// Faults about records of inputs and, apart from them, about the answers at these offsets. If an operator moves the position
+    /// back, the records are checked again. If records were wrong, the log may be another one by now, and no earlier fault counts.
     private var findings: [(place: Place, answer: Int64?, fault: Fault)] = []
     private var hasPosition = false
     /// Whether the journal has more than claims.
     private var hasRecords = false
-    /// Whether nothing of the journal is unknown: the check did not begin at an anchor, or after records that cannot be read.
+    /// Whether the whole journal is known: the check began neither at an anchor nor after records that cannot be read.
     private var isWhole: Bool
-    /// Whether nothing says yet how late the times are of the records before those that are known. A claim has its writer's clock.
+    /// Whether nothing bounds the times of the unknown records yet. A claim does not: it has its writer's clock.
     private var isTimeUnknown = false
-    /// When the latest command was sent that was handled, and that before the present transaction. There are offsets without
-    /// records between two transactions, but not in a copy.
+    /// When the latest handled command was sent, by now and before the present transaction. Between two transactions there are
+    /// offsets without records, but not in a copy.
     private var (handled, handledBefore) = (Int64.min / 2, Int64.min / 2)
     private var last: Int64?
 
     init(_ partition: Int32, of source: some AuditSource, by rules: AuditRules, _ transfers: Transfers) {
         (self.partition, self.rules, self.transfers) = (partition, rules, transfers)
         reader = JournalReader(menu: rules.menus.first ?? .standard)
-        // In a copy, what is before its last anchor is about the places of another cluster.
+        // In a copy, everything before its last anchor is about places in another cluster.
         let copied = rules.copies.lazy.filter { $0.at.partition == partition }.map(\.at.offset).max()
         journal = RecordCursor(source, .results, partition, from: copied ?? 0)
         deadLetters = RecordCursor(source, .deadLetters, partition)
@@ -161,7 +160,7 @@ struct PartitionAudit {
             if handled.offset < input.next ?? 0 {
                 report(record, "\(place) is handled once more", .doubled)
             } else {
-                // Between the two were only records that must be in the journal.
+                // All records in between must be in the journal.
                 try move(input, to: handled.offset, record)
                 found = try take(place, of: input, by: record)
             }
@@ -210,7 +209,7 @@ struct PartitionAudit {
     ///
     /// - Parameters:
     ///   - record: the record of the journal that shows it; nil if none does.
-    ///   - isAnswer: whether what an answer says is wrong.
+    ///   - isAnswer: whether the fault is in what an answer says.
     private mutating func report(
         _ place: Place, _ record: AuditRecord?, _ problem: String, _ category: Fault.Category = .wrong, isAnswer: Bool = false
     ) {
@@ -229,7 +228,7 @@ struct PartitionAudit {
 // MARK: - The merge
 
 extension PartitionAudit {
-    /// The next record of an input, about which a record of the journal is; nil if there is none, which is counted or reported.
+    /// The record of an input that a record of the journal is about; nil if it is not there, which is counted or reported.
     private mutating func take(_ place: Place, of input: Input, by record: AuditRecord) throws -> InputRecord? {
         input.next = place.offset + 1
         guard try input.cursor.nextOffset() == place.offset, let found = try input.cursor.next() else {
@@ -245,7 +244,7 @@ extension PartitionAudit {
         return read(found, input, handledBy: record)
     }
 
-    /// Moves on to an offset. Records in between were missed.
+    /// Moves on to an offset, and reports the records in between as missing.
     private mutating func move(_ input: Input, to offset: Int64, _ record: AuditRecord) throws {
         if input.next == nil {
             input.start = isWhole ? input.cursor.first : offset
@@ -385,11 +384,11 @@ extension PartitionAudit {
         }
         let sent = TransferAudit.Sent(contents: contents, notedAt: record.timestamp)
         transfers.audit.withLock { $0.send(sent, from: place) }
-        // Letters are in the order of the notes, so the next one is that of this note, with few exceptions.
+        // Dead letters are in the order of their notes, so the next one is nearly always that of this note.
         while contents != nil, let read = try readDeadLetter(), read != place {}
     }
 
-    /// Reads the next dead letter, and returns whose it is; nil at the end.
+    /// Reads the next dead letter, and returns the place of its record; nil at the end.
     private mutating func readDeadLetter() throws -> Place? {
         while let record = try deadLetters.next() {
             if deadLetters.lacks(nextDeadLetter..<record.offset + 1) {
@@ -414,7 +413,7 @@ extension PartitionAudit {
         var anchor = anchor
         account.anchor()
         (input.last, input.isLastKnown) = (nil, true)
-        // An anchor of a copy names the place in the copy, and what is before it those in the other cluster.
+        // An anchor of a copy names a place in the copy. Earlier records name places in the other cluster.
         if !anchor.isOfCopy, let next = input.next ?? (isWhole ? input.cursor.first : nil), next <= anchor.to {
             anchor.skipped = try pass(input, to: anchor.to, handledBy: record, isMissing: false)
             audit.counts.skipped += anchor.skipped

@@ -1,7 +1,7 @@
 import JuiceDomain
 import JuiceMessages
 
-/// A record of an input that must be answered where it is.
+/// A record of an input that must be answered in its own partition.
 struct Command {
     let kind: CommandKind
     let store: Int
@@ -14,7 +14,7 @@ struct Command {
     let value: [UInt8]?
     let times: SendTimes
 
-    /// What the service may do with it, and what a cancel puts back, which its record does not say.
+    /// What the service may do with it, and what a cancel puts back: the cancel's record does not say that.
     typealias Task = (content: CommandContent, returned: [FruitAmount])
 }
 
@@ -23,7 +23,7 @@ struct StoreState {
     var levels: [String: Int] = [:]
     /// Whether all other fruits have their initial stock. Otherwise their levels are unknown.
     var isWhole = false
-    /// Nil while no record has said it.
+    /// Nil until a record names it.
     var revision: Int?
 
     static let unknown = StoreState()
@@ -35,7 +35,7 @@ struct StoreState {
 /// The service's way from a command to the bytes of its answer, under one menu: its own decoder, juice maker and encoder.
 final class Replay {
     let menu: Menu
-    /// What position notes say of the menu.
+    /// The menu's digest, as position notes give it.
     let digest: UInt64
     private let decoder: CommandDecoder
     private let maker: JuiceMaker
@@ -65,7 +65,7 @@ final class Replay {
         return if case .success(let read) = read { read.content } else { command.content }
     }
 
-    /// The answer to a task, up to the message; nil if it depends on levels that are not known.
+    /// The answer to a task, up to the message; nil if it depends on unknown levels.
     func answer(to task: Command.Task, _ head: AnswerHead, on state: StoreState) -> [UInt8]? {
         let levels = menu.fruits.map(state.level)
         guard var fruits = try? FruitStore(levels: levels.map { $0 ?? 0 }) else { return nil }
@@ -98,7 +98,7 @@ final class Replay {
 
     private var withoutMessage: [UInt8] { buffer.unsafeBytes.beforeMessage.map { Array($0) } ?? [] }
 
-    /// The stock record of a store in a state; nil if not all of it is known.
+    /// The stock record of a store in a state; nil if part of that is unknown.
     func stock(of store: UnsafeRawBufferPointer, _ state: StoreState) -> [UInt8]? {
         let levels = menu.fruits.compactMap(state.level)
         guard levels.count == menu.fruits.count, let fruits = try? FruitStore(levels: levels), let revision = state.revision else {
@@ -109,10 +109,10 @@ final class Replay {
         return buffer.bytes
     }
 
-    /// Stands for what an answer says, be it for the first time or again: its type, and all that follows its head.
+    /// A hash of what an answer says, the same for a first answer and its repeats: the type, and all that follows its head.
     func contents(of value: UnsafeRawBufferPointer, _ head: AnswerHead) -> Int {
         var first = Array(value)
-        // The mark of a repeat follows the type, in which there is no comma.
+        // The mark of a repeat follows the type, which contains no comma.
         if head.isDuplicate, let comma = first.firstIndex(of: UInt8(ascii: ",")) {
             first.removeSubrange(comma..<comma + #","duplicate":true"#.utf8.count)
         }

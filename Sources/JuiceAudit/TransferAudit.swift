@@ -3,27 +3,27 @@ import Synchronization
 
 final class Transfers: Sendable { let audit = Mutex(TransferAudit()) }
 
-/// Checks that what the journal says left a partition is there: the copy of each command that was forwarded, and each dead letter.
+/// Checks that everything exists that left a partition according to the journal: copies of forwarded commands, and dead letters.
 ///
-/// Either may be there twice: written, and then its transaction was aborted or an operator moved the position back. Copies are read
-/// at other times than their originals, so what has no match yet is held. That a copy is handled once is checked where it is read.
+/// Either may exist twice: its transaction was aborted after it was written, or an operator moved the position back. Copies and
+/// originals are read at different times, so records wait for their match. That a copy is handled once is checked where it is read.
 struct TransferAudit {
     struct Sent {
-        /// What may have come of the record; nil if that is unknown.
+        /// Hashes of what the record may have become; nil if that is unknown.
         let contents: [Int]?
-        /// When a forwarded record was sent; nil if its copy need not have the same time. Only a whole one must.
+        /// When a forwarded record was sent; nil if its copy need not have that time. Only a copy of the whole record must.
         var timestamp: Int64?
         /// The partition that a record was forwarded to; nil if it became a dead letter.
         var owner: Int32?
         let notedAt: Int64
     }
 
-    /// A record that says it is such a copy. In an input, a client may say so, too.
+    /// A record that says it is such a copy. In an input, any client may say so.
     struct Received {
         let place: Place
         let contents: Int
         let timestamp: Int64
-        /// The offset from which on all records of its partition were read, up to itself.
+        /// From this offset on, all records of its partition were read, up to itself.
         var since: Int64 = 0
 
         func isRight(for sent: Sent) -> Bool {
@@ -36,7 +36,7 @@ struct TransferAudit {
             return timestamp == time || timestamp &- time > Self.oldestKept
         }
 
-        /// From this age on, in milliseconds, a copy may have the time at which it was made: a week, less what clocks differ by.
+        /// From this age on, in milliseconds, a copy may have the time of forwarding: a week, less the differences of clocks.
         private static let oldestKept: Int64 = 7 * 24 * 3_600_000 - 60_000 - 7_200_000
 
         /// Whether the other one is a second copy of the same record.
@@ -49,7 +49,7 @@ struct TransferAudit {
         let isDeadLetter: Bool
     }
 
-    /// From a partition to the records that were read of another, which begin at a place.
+    /// From a partition to a stretch of another partition's records, which was read from `reading` on.
     private struct Route: Hashable {
         let source: InputPartition
         let reading: Place
@@ -93,9 +93,9 @@ struct TransferAudit {
         }
     }
 
-    /// Whether the copy of a record may be in front of those that were read.
+    /// Whether the copy of a record may come before those that were read.
     ///
-    /// Commands of one partition are forwarded in order. Times would not tell: each journal has those of its owner's clock.
+    /// Commands of one partition are forwarded in order. Times would not show it: each journal has those of its owner's clock.
     private func isUnread(_ record: Place, to owner: Int32, _ audit: Audit) -> Bool {
         let copies = Place(topic: record.topic, partition: owner, offset: 0)
         guard let since = audit.checked[copies.input]?.since else { return true }
@@ -103,7 +103,7 @@ struct TransferAudit {
         return since > .min && record.offset < first
     }
 
-    /// In an input, what is not right may be a client's.
+    /// In an input, a wrong copy may be a client's.
     private mutating func check(_ record: Received, _ sent: Sent, _ origin: Origin) {
         guard origin.isDeadLetter, !record.isRight(for: sent) else { return }
         let fault = Fault(.wrong, record.place, "it is not the dead letter that \(origin.place) must have")
@@ -134,7 +134,7 @@ struct TransferAudit {
             let isVoid = audit.anchors.lazy.filter { $0.moved(origin.place) }.contains { anchor in
                 // Where an operator moved the position back, another record may be at the place by now.
                 let isMovedBack = anchor.to <= min(offset, anchor.from ?? 0)
-                // Where it was moved on, the note may have been in a part of the journal that was lost.
+                // Where it was moved forward, the note may have been in a part of the journal that was lost.
                 let isSkipped = offset < anchor.to && offset >= anchor.from ?? .max
                 // A dead letter that was copied from another cluster names its record by the offset there.
                 return isMovedBack || isSkipped || anchor.isOfCopy && origin.isDeadLetter && timestamp < anchor.at.timestamp
@@ -148,7 +148,7 @@ struct TransferAudit {
 // MARK: - What a record must become
 
 extension AuditRecord {
-    /// Whether it says that it was forwarded. A client may say so, too.
+    /// Whether it says that it was forwarded. Any client may say so.
     var isForwarded: Bool { !headers.isEmpty && headers.contains { $0.name == HeaderName.forwardedFrom } }
 
     /// Where it was forwarded from, if its header says so. A client may write a header of this name, with any value.
@@ -159,7 +159,7 @@ extension AuditRecord {
     /// The digest of its key and value, as in the notes about it.
     var digest: RecordDigest { key.withBytes { key in value.withBytes { RecordDigest(key: key, value: $0) } } }
 
-    /// Stands for key, value, headers but for the last ones, and for what is added.
+    /// A hash of the key, the value, `more`, and the headers without the last `own` ones.
     func contents(without own: Int = 0, _ more: String = "") -> Int {
         var hasher = Hasher()
         hasher.combine(more)
@@ -169,7 +169,7 @@ extension AuditRecord {
         return hasher.finalize()
     }
 
-    /// How large it is, as far as it matters to brokers. They may refuse to take what came compressed uncompressed.
+    /// Its size, as far as it matters to brokers. They may refuse to take a record uncompressed that arrived compressed.
     private var size: Int { headers.size + (key?.count ?? 0) + (value?.count ?? 0) }
 
     private var mayBeRefused: Bool { size > 2 * DeadLetterReason.mostKept }
@@ -181,7 +181,7 @@ extension AuditRecord {
     /// What the copy of a forwarded record may hold: all of it or, if the broker refuses that, no headers but those of traces.
     var forwards: [Int] { [contents()] + (mayBeRefused ? [with(key: key, value: value, headers.ofTraces).contents()] : []) }
 
-    /// Whether the service may not copy its headers. Those that librdkafka cannot read are not among these.
+    /// Whether the service may be unable to copy its headers. If librdkafka cannot read them, there are none here.
     var mayHaveBadHeaders: Bool { headers.isEmpty || headers.count >= 99_990 }
 
     /// What the record's dead letter may hold: all of it or, if the broker refuses that, the beginnings.
@@ -194,7 +194,7 @@ extension AuditRecord {
         return [whole.contents(code)] + (mayBeRefused ? [cut.contents(code)] : [])
     }
 
-    /// The place of the record that has this dead letter, and the code; nil if its headers do not say so.
+    /// The place of the record that became this dead letter, and the code; nil if the headers do not name them.
     func deadLetterOrigin(_ topicPrefix: String) -> (Place, code: String)? {
         // The service's own headers are the last five. A record that was resent from the dead letters has others of the same names
         // before them.
@@ -207,7 +207,7 @@ extension AuditRecord {
         return (Place(topic: topic, partition: partition, offset: offset), code)
     }
 
-    /// Whether `juice dead-letters resend` wrote it beside a dead letter that it sent again.
+    /// Whether `juice dead-letters resend` wrote it as a note about a dead letter that it sent again.
     var isResendNote: Bool {
         key == nil && value == nil && headers.contains { $0.name == HeaderName.resentLetter }
             && !headers.contains { $0.name == HeaderName.errorCode }

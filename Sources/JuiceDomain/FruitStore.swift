@@ -1,13 +1,13 @@
 /// The fruits of one store, each at a level from 0 to ``maximumLevel``.
 ///
-/// A fruit is its index on the menu. Levels take 32 bits each: there may be a million stores.
+/// A fruit is identified by its index on the menu. Levels take 32 bits each: there may be a million stores.
 public struct FruitStore: Sendable, Hashable {
     /// The most of one fruit that a store holds.
     public static let maximumLevel = 1_000_000_000
 
     private var stored: [Int32]
 
-    /// A store no order or restock has changed yet.
+    /// A store that no order or restock has changed yet.
     public init(menu: Menu) { stored = menu.fruits.map { Int32($0.initialStock) } }
 
     /// A store at these levels, in menu order.
@@ -24,10 +24,10 @@ public struct FruitStore: Sendable, Hashable {
         for fruit in stored.indices { stored[fruit] = Int32(levels[fruit]) }
     }
 
-    /// How many fruits there are levels of.
+    /// The number of fruits.
     public var fruitCount: Int { stored.count }
 
-    /// The level of every fruit, in menu order. Makes an array: to look at one level, use the subscript.
+    /// The level of every fruit, in menu order. Allocates an array: for one level, use the subscript.
     public var levels: [Int] { stored.map(Int.init) }
 
     /// The level of the fruit at this index on the menu.
@@ -46,17 +46,17 @@ public struct FruitStore: Sendable, Hashable {
     /// Appends the levels to a snapshot.
     public func save(to snapshot: inout [Int32]) { snapshot.append(contentsOf: stored) }
 
-    /// Puts the levels into a snapshot, from this index on, where there is room for them.
+    /// Writes the levels into a snapshot from `index` on. The snapshot must have room for them.
     public func save(to snapshot: inout [Int32], at index: Int) {
         for fruit in stored.indices { snapshot[index + fruit] = stored[fruit] }
     }
 
-    /// Takes the levels from this index of a snapshot.
+    /// Restores the levels from a snapshot, from `index` on.
     public mutating func restore(from snapshot: [Int32], at index: Int) {
         for fruit in stored.indices { stored[fruit] = snapshot[index + fruit] }
     }
 
-    /// Takes the levels of another store of the same menu. Unlike an assignment it keeps to memory of its own.
+    /// Copies the levels of another store of the same menu. Unlike an assignment, it shares no memory with the other store.
     public mutating func restore(from other: FruitStore) { restore(from: other.stored, at: 0) }
 
     // MARK: - Changes
@@ -70,16 +70,16 @@ public struct FruitStore: Sendable, Hashable {
         }
     }
 
-    /// Applies an edit of fruits of the same menu to every fruit it names, or to none.
+    /// Applies an edit by the same menu to every fruit that it names, or to none.
     public mutating func apply(_ edit: StockEdit) throws(StockEditError) {
         for entry in edit.entries { _ = try level(after: entry, of: edit.kind) }
-        // All of them fit, and none depends on another.
+        // All entries fit, and none affects another.
         for entry in edit.entries { stored[entry.fruit] = Int32(try level(after: entry, of: edit.kind)) }
     }
 
-    /// Puts the fruits of an order back that was made and is cancelled, or none of them.
+    /// Puts back all fruits of an order that was made and is cancelled, or none.
     ///
-    /// - Parameter tally: the order's, as ``JuiceMaker/make(_:from:_:)`` set it; its levels become those after the cancel.
+    /// - Parameter tally: the order's tally, as ``JuiceMaker/make(_:from:_:)`` set it. Its levels become those after the cancel.
     /// - Throws: ``StockEditError/wouldOverflow(fruit:inStock:)``.
     public mutating func putBack(_ tally: inout FruitTally) throws(StockEditError) {
         let lines = (0..<tally.count).map { tally[$0] }
@@ -103,13 +103,13 @@ public struct FruitStore: Sendable, Hashable {
 
 /// What a command does to the fruits of a store, fruit by fruit.
 ///
-/// Made to be kept and set again for each command, so that it allocates only while it grows to the longest recipe.
+/// Keep it and set it again for each command: then it allocates only until it has room for the longest recipe.
 public struct FruitTally: Sendable {
     /// One fruit of a command.
     public struct Line: Hashable, Sendable {
         /// The fruit's index in ``Menu/fruits``.
         public let fruit: Int
-        /// How many of it an order needs, a cancel returns, or a stock edit adds; 0 if the edit sets the level.
+        /// How many of the fruit an order needs, a cancel returns, or a stock edit adds; 0 if the edit sets the level.
         public var amount: Int
         /// The level after the command.
         public var level: Int
@@ -147,14 +147,14 @@ public struct FruitTally: Sendable {
     public mutating func removeAll() { count = 0 }
 
     // Inlined, as `add` is: both are called for each ingredient of an order.
-    /// Appends a line. No line may have its fruit yet.
+    /// Appends a line for a fruit that has none yet.
     @inline(__always)
     public mutating func append(_ line: Line) {
         if count < lines.count { lines[count] = line } else { lines.append(line) }
         count += 1
     }
 
-    /// Adds an amount to the line of its fruit, or appends it.
+    /// Adds a line's amount to the line of the same fruit, or appends the line.
     @inline(__always)
     public mutating func add(_ line: Line) {
         if let index = (0..<count).first(where: { lines[$0].fruit == line.fruit }) {
@@ -182,9 +182,9 @@ public struct StockEdit: Sendable, Hashable {
 
     /// How the amounts of a stock edit are meant.
     public enum Kind: Sendable {
-        /// As steps up or, when negative, down from the present levels.
+        /// The amounts are steps from the present levels: up, or down if negative.
         case add
-        /// As the new levels.
+        /// The amounts are the new levels.
         case set
     }
 
@@ -192,14 +192,14 @@ public struct StockEdit: Sendable, Hashable {
     public struct Entry: Sendable, Hashable {
         /// The fruit's index in ``Menu/fruits``.
         public let fruit: Int
-        /// The step, or the new level. Any number: the store decides what it can take.
+        /// The step, or the new level. Any number: the store decides whether it accepts that.
         public let amount: Int
 
         /// An amount for a fruit.
         public init(fruit: Int, amount: Int) { (self.fruit, self.amount) = (fruit, amount) }
     }
 
-    /// An edit of these fruits, which are put into menu order. A fruit given twice is a mistake of the caller.
+    /// An edit with these entries, which are sorted into menu order. Naming a fruit twice is a programming error.
     public init(_ kind: Kind, _ entries: [Entry]) {
         self.kind = kind
         self.entries = entries.sorted { $0.fruit < $1.fruit }
@@ -208,7 +208,7 @@ public struct StockEdit: Sendable, Hashable {
     }
 }
 
-/// Why a store did not take a stock edit. It names the first such fruit in menu order; no fruit was changed.
+/// Why a store refused a stock edit. It names the first fruit at fault in menu order; no fruit was changed.
 public enum StockEditError: Error, Hashable {
     /// The level of the fruit, now `inStock`, would be below 0.
     case wouldGoNegative(fruit: Int, inStock: Int)

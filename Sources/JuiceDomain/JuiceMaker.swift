@@ -4,9 +4,9 @@
 public final class JuiceMaker: Sendable {
     /// The juices it can make.
     public let menu: Menu
-    /// Those of all recipes, one recipe after the other: reading an array for each would count references.
+    /// The ingredients of all recipes, one recipe after the other: an array for each would cost reference counting when read.
     private let ingredients: [Ingredient]
-    /// Where each juice's recipe is among the ingredients.
+    /// The range of each juice's recipe in `ingredients`.
     private let recipes: [Range<Int>]
 
     /// A maker of this menu's juices.
@@ -20,7 +20,7 @@ public final class JuiceMaker: Sendable {
         self.ingredients = ingredients
     }
 
-    /// What came of an order.
+    /// The outcome of an order.
     public enum Outcome {
         /// The juices were made and their fruits taken.
         case made
@@ -31,9 +31,9 @@ public final class JuiceMaker: Sendable {
     /// Makes all juices of an order, or none: takes all the fruits they need, or leaves the store as it is. Allocates no memory.
     ///
     /// - Parameters:
-    ///   - order: an order by the same menu.
+    ///   - order: an order from the same menu.
     ///   - store: a store of the same menu.
-    ///   - tally: becomes the order's: the fruits that it needs, in the order in which its recipes first name them.
+    ///   - tally: set to the fruits that the order needs, in the sequence in which its recipes first name them.
     public func make(_ order: JuiceOrder, from store: inout FruitStore, _ tally: inout FruitTally) -> Outcome {
         count(order, &tally) { store[$0] }
         for index in 0..<tally.count where tally[index].isShort { return .outOfStock }

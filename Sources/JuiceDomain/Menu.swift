@@ -1,7 +1,7 @@
-/// The fruits a store holds and the juices it makes of them: data, the same for every store, and checked once.
+/// The fruits that a store holds and the juices that it makes from them: data, the same for every store, and checked once.
 ///
-/// The menu decides every order: fruits stand in messages, records, tables and metrics as ``fruits`` lists them, and the fruits of
-/// one juice as its recipe lists them, so that a mango kiwi juice speaks of mangos first.
+/// The menu decides every sequence: messages, records, tables and metrics list fruits in the order of ``fruits``, and the fruits of
+/// one juice in the order of its recipe. So a mango kiwi juice lists mangos first.
 public struct Menu: Sendable, Hashable {
     /// The fruits, at least one.
     public let fruits: [Fruit]
@@ -11,7 +11,7 @@ public struct Menu: Sendable, Hashable {
     /// The longest id, name or alias, in bytes of UTF-8.
     public static let maximumTextLength = 128
 
-    /// A menu of these fruits and juices, or the first fault found in them, with its path.
+    /// A menu of these fruits and juices. Throws the first fault found in them, with its path.
     public init(fruits: [Fruit], juices: [JuiceSpec]) throws(MenuError) {
         guard !fruits.isEmpty else { throw MenuError("fruits", .empty) }
         guard !juices.isEmpty else { throw MenuError("juices", .empty) }
@@ -48,7 +48,7 @@ public struct Menu: Sendable, Hashable {
         self.init(checkedFruits: fruits, juices: checkedJuices)
     }
 
-    // For a menu that is known to be right: the built-in one, which the tests check by the rules above.
+    // For a menu that is known to be valid: the built-in one, which the tests check by the rules above.
     private init(checkedFruits: [Fruit], juices: [Juice]) { (fruits, self.juices) = (checkedFruits, juices) }
 
     private static func check(id: String, name: LocalizedName, aliases: [String] = [], at path: String) throws(MenuError) {
@@ -62,7 +62,7 @@ public struct Menu: Sendable, Hashable {
         }
     }
 
-    // Ids and names may be the same for people: a name that means two juices is answered by asking for the id.
+    // Ids and names may be equal once folded: for a name that means two juices, people are asked for the id.
     private static func checkAliases(of juices: [Juice]) throws(MenuError) {
         var meanings: [FoldedName: Set<Int>] = [:]
         for (index, juice) in juices.enumerated() {
@@ -103,14 +103,14 @@ public struct Menu: Sendable, Hashable {
 
 /// A fruit on the menu. Everywhere else a fruit is its index in ``Menu/fruits``.
 public struct Fruit: Sendable, Hashable {
-    /// What records call it: 1 to 128 bytes, compared byte by byte.
+    /// Its name in records: 1 to 128 bytes, compared byte by byte.
     public let id: String
-    /// What people call it.
+    /// Its name for people.
     public let name: LocalizedName
-    /// How many of it a store has before its first order or restock.
+    /// A store's level of this fruit before its first order or restock.
     public let initialStock: Int
 
-    /// The stock a store starts with when a menu does not say otherwise.
+    /// The stock that a store starts with unless a menu says otherwise.
     public static let defaultInitialStock = 10
 
     /// A fruit, to be checked by ``Menu/init(fruits:juices:)``.
@@ -121,13 +121,13 @@ public struct Fruit: Sendable, Hashable {
 
 /// A juice on the menu. Everywhere else a juice is its index in ``Menu/juices``.
 public struct Juice: Sendable, Hashable {
-    /// What records call it: 1 to 128 bytes, compared byte by byte.
+    /// Its name in records: 1 to 128 bytes, compared byte by byte.
     public let id: String
-    /// What people call it.
+    /// Its name for people.
     public let name: LocalizedName
-    /// What else people call it. None of these means another juice, and no record contains them.
+    /// Other names that people use. None of these means another juice, and no record contains them.
     public let aliases: [String]
-    /// What one juice takes: at least one ingredient, each fruit once, as the menu lists them.
+    /// What one juice takes: at least one ingredient, each fruit once, in the order in which answers name them.
     public let recipe: [Ingredient]
 }
 
@@ -135,11 +135,11 @@ public struct Juice: Sendable, Hashable {
 public struct Ingredient: Sendable, Hashable {
     /// The fruit's index in ``Menu/fruits``.
     public let fruit: Int
-    /// How many of it one juice takes, from 1 to ``FruitStore/maximumLevel``.
+    /// How many of the fruit one juice takes, from 1 to ``FruitStore/maximumLevel``.
     public let amount: Int
 }
 
-/// A juice as a person writes it down, with fruits by their ids and nothing checked yet.
+/// A juice as a person writes it, with fruits by their ids, and not checked yet.
 public struct JuiceSpec: Sendable {
     let id: String
     let name: LocalizedName
@@ -147,13 +147,13 @@ public struct JuiceSpec: Sendable {
     let recipe: [(fruit: String, amount: Int)]
 
     /// A juice, to be checked by ``Menu/init(fruits:juices:)``. The recipe is what one juice takes, in the order in which answers
-    /// are to name the fruits: a list and no dictionary, so that a fruit which is written down twice is found out.
+    /// name the fruits. It is a list and not a dictionary, so that a fruit that is written twice is detected.
     public init(id: String, name: LocalizedName, aliases: [String] = [], recipe: [(fruit: String, amount: Int)]) {
         (self.id, self.name, self.aliases, self.recipe) = (id, name, aliases, recipe)
     }
 }
 
-/// What people call a fruit or a juice, in the languages the service speaks.
+/// The name of a fruit or a juice for people, in the languages of the service.
 public struct LocalizedName: Sendable, Hashable {
     /// The English name, such as `strawberry banana juice`.
     public let english: String
@@ -220,7 +220,7 @@ extension Menu {
 
 // MARK: - Lookups for people and clients
 
-// They are not for every record: all of them are linear.
+// Not for use with every record: all of them are linear.
 extension Menu {
     /// The index of the fruit with this id.
     public func fruitIndex(id: String) -> Int? { fruits.firstIndex { Name($0.id) == Name(id) } }
@@ -228,23 +228,23 @@ extension Menu {
     /// The index of the juice with this id.
     public func juiceIndex(id: String) -> Int? { juices.firstIndex { Name($0.id) == Name(id) } }
 
-    /// The fruits that people may mean by a text: their ids or names, in any case, with or without spaces.
-    /// 주스 and 쥬스 are the same word.
+    /// The fruits that a text may mean: those with this id or name, in any case, with or without spaces. 주스 and 쥬스 are the same
+    /// word.
     ///
-    /// An id has precedence over names. So there is more than one fruit only if several share a name, or if their ids differ in
-    /// nothing but case, spaces and Unicode composition.
+    /// An id takes precedence over names. So there is more than one fruit only if several share a name, or if their ids differ only
+    /// in case, spaces and Unicode composition.
     public func fruits(called text: String) -> [Fruit] {
         if let index = fruitIndex(id: text) { return [fruits[index]] }
         return Self.items(of: fruits, called: text, [{ [$0.id] }, { $0.name.all }])
     }
 
-    /// The juices that people may mean by a text: as ``fruits(called:)``, and names have precedence over aliases.
+    /// The juices that a text may mean: as ``fruits(called:)``, and names take precedence over aliases.
     public func juices(called text: String) -> [Juice] {
         if let index = juiceIndex(id: text) { return [juices[index]] }
         return Self.items(of: juices, called: text, [{ [$0.id] }, { $0.name.all }, { $0.aliases }])
     }
 
-    /// The items that have a name in the first of the lists in which any item has it.
+    /// The items that match in the first list of names in which any item matches.
     private static func items<Item>(of items: [Item], called text: String, _ names: [(Item) -> [String]]) -> [Item] {
         let wanted = FoldedName(text)
         for names in names {
@@ -255,7 +255,7 @@ extension Menu {
     }
 }
 
-/// An id, name or alias without what people do not care for: case, spaces, and whether juice is 쥬스 or 주스.
+/// An id, name or alias without the differences that people ignore: case, spaces, and whether juice is 쥬스 or 주스.
 ///
 /// `String` compares by Unicode's canonical equivalence, so a Hangul syllable equals its letters, which is how some keyboards and
 /// file systems write it. Records compare ids byte by byte instead: ``Name``.

@@ -6,15 +6,15 @@ package struct Answer: Sendable, Hashable {
     /// The id of the order or restock; a cancel has its order's.
     package let id: String
     package let store: String
-    /// The command's offset in its topic, in the partition of the answer's own number.
+    /// The command's offset in its topic, in the partition with the answer's own number.
     package let offset: Int64
     /// Where the command was read first, if it was forwarded, such as `3/42`.
     package let from: String?
     package let type: AnswerType
     package let outcome: Outcome
-    /// Whether the command was a repeat and this its first answer, given again.
+    /// Whether the command was a repeat and this is its first answer, given again.
     package let isDuplicate: Bool
-    /// The text for people, in the language of the service.
+    /// In the language of the service.
     package let message: String
     /// The store's revision after the command; nil if it changed nothing.
     package let revision: Int?
@@ -30,8 +30,8 @@ package struct Answer: Sendable, Hashable {
         case cancelled(returned: [FruitAmount], left: [FruitAmount])
         /// The command had no effect. The reason is one of the contract's, or one that a newer service added.
         case rejected(reason: String)
-        /// The command was a repeat, or the cancel of an order that was made, and the first answer is lost. It changed nothing now.
-        /// `was` names a ``FormerOutcome``, or one that a newer service added.
+        /// The command was a repeat, or the cancel of an order that was made, and the first answer is lost. This time, the command
+        /// changed nothing. `was` names a ``FormerOutcome``, or one that a newer service added.
         case answerLost(was: String)
 
         /// The levels, after the command, of the fruits that it used, changed or returned.
@@ -44,20 +44,20 @@ package struct Answer: Sendable, Hashable {
     }
 }
 
-/// What an answer says, as its member `type` does.
+/// The type of an answer, as in its member `type`.
 package enum AnswerType: String, Sendable {
     case juiceMade, outOfStock, restocked, cancelled, rejected, answerLost
 
-    /// In lists, for people.
+    /// The word for it in lists.
     package var word: String { [.juiceMade: "made", .outOfStock: "out of stock", .answerLost: "answer lost"][self] ?? rawValue }
 }
 
-/// What became of a command, as far as that is known without its first answer. An order that was out of stock, and whatever was
-/// rejected, was not made.
+/// What became of a command, as far as that is known without its first answer. Orders that were out of stock and rejected commands
+/// count as not made.
 public enum FormerOutcome: UInt32, Sendable, CaseIterable {
     case made, restocked, notMade, cancelled
 
-    /// What became of a command that was carried out or not; of the order, if its cancel was not.
+    /// What became of a command; for a cancel that was not carried out, of its order.
     package init(of command: CommandKind, isCarriedOut: Bool) {
         self =
             switch command {
@@ -78,7 +78,7 @@ package struct OrderedJuice: Sendable, Hashable, CustomStringConvertible {
 
     package init(juice: String, quantity: Int) { (self.juice, self.quantity) = (juice, quantity) }
 
-    /// For people, such as `2 × kiwi`.
+    /// Such as `2 × kiwi`.
     package var description: String { quantity == 1 ? juice : "\(quantity) × \(juice)" }
 }
 
@@ -238,7 +238,7 @@ struct AnswerMembers {
     }
 }
 
-/// Finds gaps in the revisions of one store. It is given the store's answers in the order of the results topic.
+/// Finds gaps in the revisions of one store, given its answers in the order of the results topic.
 package struct RevisionTracker: Sendable {
     private var last: Int?
 

@@ -1,6 +1,6 @@
 import JuiceDomain
 
-/// What an answer says of the command that it answers. The rest is its ``AnswerContent``, or its ``Rejection``.
+/// What an answer says about its command. The rest is its ``AnswerContent``, or its ``Rejection``.
 public struct AnswerHead {
     /// The command's id.
     public let id: BorrowedText
@@ -8,11 +8,11 @@ public struct AnswerHead {
     public let store: BorrowedText
     /// What kind of command it is.
     public let command: CommandKind
-    /// The command's offset in its topic, in the partition of the answer's own number.
+    /// The command's offset in its topic, in the partition with the answer's own number.
     public let offset: Int64
     /// Where the command was read first, if it was forwarded.
     public var from: RecordPosition?
-    /// Whether the command was a repeat, and this is its first answer given again. Only an answer that is read can say so.
+    /// Whether the command was a repeat, and this is its first answer given again. Set only in answers that are read.
     public internal(set) var isDuplicate = false
 
     /// The head of a first answer.
@@ -24,26 +24,26 @@ public struct AnswerHead {
 /// What an answer says, in numbers: everything but the command's id and store, and the language. Juices and fruits are indices of
 /// the menu.
 ///
-/// Made to be kept and set again for each command, so that it allocates only while it grows to the longest recipe.
+/// Keep it and set it again for each command: then it allocates only until it has room for the longest recipe.
 public struct AnswerContent: Sendable {
-    /// What came of a command. Rejections are not among them: they carry text.
+    /// The outcome of a command. Rejections are not included: they carry text.
     public enum Kind: Sendable {
         case juiceMade, outOfStock, restocked, cancelled
     }
 
-    /// What came of the command.
+    /// The outcome of the command.
     public var kind = Kind.restocked
-    /// The order that was answered; means nothing for a restock or a cancel.
+    /// The order that was answered; meaningless for a restock or a cancel.
     public var order = JuiceOrder.basket([])
     /// The fruits of the command, in the order in which the answer names them. An out-of-stock answer names those that are short.
     public var fruits = FruitTally()
     /// The store's revision after a command that changed it; 0 if it did not.
     public var revision = 0
 
-    /// The content of no answer, to be set.
+    /// Content that is still to be set.
     public init() {}
 
-    /// Carries a command out, and becomes its answer. The revision is left to be set.
+    /// Carries a command out, and becomes its answer. Does not set the revision.
     ///
     /// For a cancel, ``fruits`` must be what it puts back: see ``setFruits(to:of:)``.
     ///
@@ -234,13 +234,13 @@ extension AnswerEncoder {
 // MARK: - Parts
 
 extension AnswerEncoder {
-    /// What all answers begin with, after the text up to the id.
+    /// Appends the text up to the id, and then the id, the store and the offset.
     private func begin(_ beginning: StaticString, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         buffer.append(beginning)
         buffer.append(idAndOffsetOf: head)
     }
 
-    /// Leaves the number of the only item open, or closes the items: a member may follow.
+    /// Appends the only item, or the items of a basket, so that another member may follow.
     @inline(__always)
     private func append(_ order: JuiceOrder, into buffer: inout OutputBuffer) {
         switch order {
@@ -268,7 +268,7 @@ extension AnswerEncoder {
         append(juice.several.after, into: &buffer)
     }
 
-    /// The fruits as members, each with a number, after what comes before the first of them.
+    /// Appends the fruits as members, each with a number. `first` gives the text before the first number.
     @inline(__always)
     private func appendFruits(
         of content: AnswerContent, by number: (FruitTally.Line) -> Int, after first: (FruitFragments) -> Fragment,
@@ -281,7 +281,7 @@ extension AnswerEncoder {
         }
     }
 
-    /// Closes the levels before it.
+    /// Closes the levels, and appends the revision if there is one.
     @inline(__always)
     private func appendRevision(of content: AnswerContent, into buffer: inout OutputBuffer) {
         guard content.revision > 0 else { return buffer.append("}") }
@@ -332,8 +332,8 @@ extension OutputBuffer {
         append("\"")
     }
 
-    /// Appends the answer to a repeat: the first one again, as a ``JournalReader`` accepts it, whatever menu, language or version
-    /// wrote it, with `"duplicate":true` after its type, and with the repeat's own offset and source.
+    /// Appends the answer to a repeat: the first answer again, with `"duplicate":true` after its type, and the repeat's own offset
+    /// and source. Any menu, language or version may have written it, but a ``JournalReader`` must accept it.
     public mutating func append(repeating first: UnsafeRawBufferPointer, for head: AnswerHead) {
         // The type is the first member of every answer, and no type has a comma in it.
         let type = first.firstIndex(of: UInt8(ascii: ",")) ?? first.endIndex
@@ -342,7 +342,7 @@ extension OutputBuffer {
         let start = count
         append(idFieldOf: head.command)
         append(idAndStoreOf: head)
-        // The same id and store take as many bytes there.
+        // The same id and store take as many bytes in the first answer.
         var rest = first[type...].dropFirst(count - start).drop { $0.isDigit }
         append(offsetOf: head)
         if UnsafeRawBufferPointer(rebasing: rest).begins(with: BorrowedText(AnswerHead.sourceBeginning).bytes) {
@@ -374,11 +374,11 @@ struct Fragment {
     fileprivate let end: Int
 }
 
-/// All the pieces an encoder writes again and again, escaped once.
+/// All pieces that an encoder writes again and again, escaped once.
 ///
-/// They lie in one array and are known by their places: an array for each would count references at every read.
+/// One array holds all of them, and a place identifies each: separate arrays would cost reference counting at every read.
 struct Fragments: Sendable {
-    /// They are followed by zeros, so that the last can be read in words.
+    /// Zeros follow the pieces, so that the last one can be read in words.
     private var bytes = [UInt8](repeating: 0, count: OutputBuffer.wordSize)
 
     mutating func add(_ json: JSONText) -> Fragment {
@@ -404,8 +404,8 @@ extension OutputBuffer {
     }
 }
 
-// The pieces of answers that the menu and the language fix, cut where a text or a number of the single answer
-// comes in. Each is as long as possible: the cost of an answer is the number of its pieces.
+// The pieces of answers that depend only on the menu and the language, cut where each answer inserts a text or a number. Each is as
+// long as possible: the cost of an answer is the number of its pieces.
 
 private struct FruitFragments {
     let firstUsed: Fragment
@@ -437,7 +437,7 @@ private struct FruitFragments {
         )
     }
 
-    /// The fruit in the message that lists what is short, by how many fruits follow it.
+    /// The fruit in the message that lists short fruits, by how many fruits follow it.
     func listed(followedBy following: Int) -> Fragment {
         switch following {
         case 0: listed.last
@@ -451,9 +451,9 @@ private struct JuiceFragments {
     let id: Fragment
     let firstItem: Fragment
     let nextItem: Fragment
-    /// All the rest of the answer to an order of one.
+    /// The whole rest of the answer to an order of one juice.
     let madeOne: Fragment
-    /// In a message: one of it, and around the number of several.
+    /// In a message: one juice, and the texts around the number of several.
     let one: Fragment
     let several: (before: Fragment, after: Fragment)
 
@@ -475,11 +475,11 @@ private struct PhraseFragments {
     /// Before a fruit's level.
     let now: Fragment
     let cancelled: (before: Fragment, after: Fragment)
-    /// All the rest of a cancel's answer that returned nothing.
+    /// The whole rest of the answer to a cancel that returned nothing.
     let cancelledNothing: Fragment
 
     init(_ messages: AnswerMessages, _ fragments: inout Fragments) {
-        /// The message, which ends the answer, around a list.
+        /// The texts around a list in the message, which ends the answer.
         func message(_ texts: TextPair) -> (before: Fragment, after: Fragment) {
             (fragments.add(#","message":"\#(escaped: texts.before)"#), fragments.add(#"\#(escaped: texts.after)"}"#))
         }

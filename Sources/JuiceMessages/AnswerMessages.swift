@@ -1,6 +1,6 @@
 import JuiceDomain
 
-/// A language of the service's messages for people.
+/// A language of the service's messages.
 public enum Language: String, Sendable, CaseIterable {
     /// English, the default.
     case english = "en"
@@ -21,8 +21,8 @@ extension Language {
 /// The texts around a number or a list.
 typealias TextPair = (before: String, after: String)
 
-/// The messages of the service for people, in one language. Those of rejections are whole, the others come in the pieces that an
-/// encoder puts together.
+/// The messages of the service in one language. Those of rejections are whole; the others come in pieces that an encoder puts
+/// together.
 struct AnswerMessages {
     let menu: Menu
     let language: Language
@@ -53,7 +53,7 @@ struct AnswerMessages {
 
     var cancelledNothing: String { text("cancelled: nothing returned", "취소했어요. 되돌린 재고가 없습니다.") }
 
-    /// Of a command whose first answer is lost, by the name of its ``FormerOutcome``.
+    /// For a command whose first answer is lost, by the name of its ``FormerOutcome``.
     func lost(_ was: String) -> String {
         text("answered before as \"\(was)\"; the first answer is lost", "이미 \"\(was)\"(으)로 응답했지만, 첫 응답이 남아 있지 않아요")
     }
@@ -71,9 +71,9 @@ struct AnswerMessages {
 // MARK: - Answers in another language
 
 extension Answer {
-    /// The text for people in a language that may not be the service's: its message where that is in this language, otherwise
-    /// what the other members of the answer say. Only the service can say why it rejects a command, so that stays in its language.
-    /// A juice or fruit that the menu does not know is called by its id.
+    /// The message in a language that may not be the service's: the answer's own if it is in this language, otherwise one made from
+    /// the answer's other members. Only the service can say why it rejects a command, so that stays in its language. A juice or
+    /// fruit that the menu lacks is named by its id.
     package func message(in language: Language, menu: Menu) -> String {
         let messages = AnswerMessages(menu: menu, language: language)
         return Language(of: message) == language ? message : messages.message(for: self) ?? message

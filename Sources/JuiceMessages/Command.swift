@@ -4,7 +4,7 @@ import JuiceDomain
 public enum CommandKind: Sendable, CaseIterable {
     case order
     case restock
-    /// Take an order back. It has the order's id.
+    /// Takes an order back. It has the order's id.
     case cancel
 
     /// The longest command, in bytes. A longer record goes to the dead letters.
@@ -13,19 +13,19 @@ public enum CommandKind: Sendable, CaseIterable {
     /// The longest id, in bytes.
     public static let maximumIDLength = 128
 
-    /// What ids of the kiosk's pages begin with, and no others, so that a page cannot use up an id that a till is about to use.
+    /// The prefix of ids from the kiosk's pages, and of no others, so that a page cannot use up an id that a till is about to use.
     package static let kioskPrefix = "kiosk-"
 
     /// The topic that commands of this kind are read from.
     public var inputTopic: InputTopic { self == .restock ? .restocks : .orders }
 
-    /// The same among all topics.
+    /// The same topic among all topics.
     public var topic: Topic { inputTopic.topic }
 
     /// The name of the field with a command's id.
     public var idField: StaticString { self == .restock ? "restockId" : "orderId" }
 
-    /// The ASCII letter by which hashes tell commands of different kinds with the same id apart.
+    /// The ASCII letter that distinguishes, in hashes, commands of different kinds with the same id.
     package var letter: UInt8 {
         switch self {
         case .order: UInt8(ascii: "o")
@@ -35,7 +35,7 @@ public enum CommandKind: Sendable, CaseIterable {
     }
 }
 
-/// What a record of an input is. It cannot be copied, so that taking a command out of it counts no references.
+/// What an input record is. It cannot be copied, so that taking a command out of it costs no reference counting.
 public enum DecodedRecord: ~Copyable {
     /// A command to answer. Its id is valid until the decoder decodes again.
     case command(CommandKind, id: BorrowedText, CommandContent)
@@ -46,11 +46,11 @@ public enum DecodedRecord: ~Copyable {
 /// What a command asks for.
 public enum CommandContent: Equatable {
     case make(JuiceOrder)
-    /// To take the order of the same id back.
+    /// Take back the order with the same id.
     case cancel
-    /// To change the stock of at least one fruit.
+    /// Change the stock of at least one fruit.
     case apply(StockEdit)
-    /// Nothing that can be done: it is answered with this rejection.
+    /// Nothing that can be done: the answer is this rejection.
     case reject(Rejection)
 }
 
@@ -59,7 +59,7 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
     // Each is explained by its message.
     case emptyValue, tooLarge, notJSON, tooDeep, missingID, wrongTopic, badID, badStore, misplaced, badHeaders
 
-    /// The most bytes of key and of value that are kept of a large record, if its topic refuses more.
+    /// The most bytes each of key and value that are kept of a large record, if its topic refuses more.
     package static let mostKept = 128 * 1024
 
     /// The value of the header `juice.error.code`.
@@ -89,7 +89,7 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
 /// 1. no value, too large, not JSON, nested too deep, not an object;
 /// 2. the id: that of the other topic's commands, missing, then bad. Up to here the record is a dead letter; all further faults
 ///    are answered with a rejection;
-/// 3. on the orders topic, `cancel`: given twice, not a boolean. Nothing else is looked at in a cancel;
+/// 3. on the orders topic, `cancel`: given twice, not a boolean. Nothing else of a cancel is checked;
 /// 4. for an order, `juice` and `items`: one given twice, both given, neither given;
 /// 5. for an order of one juice, the juice: not a string, unknown; then the quantity: given twice, bad;
 /// 6. for a basket, a quantity beside the items; the items: not an array, none, too many; then each item: not an object, and as
@@ -97,7 +97,7 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
 /// 7. for a restock, `add` and `set`: one given twice, both given, neither given, not an object, empty; then
 ///    the fruits in the order given, each of them unknown, given twice, or with a bad amount.
 ///
-/// A service that knows its stores puts another fault before those from 3 on: ``Rejection/unknownStore(_:)``.
+/// A service that knows its stores reports ``Rejection/unknownStore(_:)`` before the faults from 3 on.
 ///
 /// A field that is `null` counts as not given, because many senders write unset fields that way: an order with
 /// `"quantity":null` is for one juice. So does a `cancel` that is `false`. Fields that are not part of a command are ignored,

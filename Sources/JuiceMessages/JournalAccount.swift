@@ -1,14 +1,14 @@
 import JuiceDomain
 
-/// How much of itself a journal must hold: what an owner had counted before it wrote a position note.
+/// Record counts that a position note vouches for: what an owner had counted before it wrote the note.
 ///
 /// A restore counts again. Whatever a topic has lost, at its beginning, in its middle or in a single record, shows as a difference.
 public struct JournalAccount: Sendable, Hashable {
-    /// The offset of the position note before this one; nil if the account begins here.
+    /// The offset of an earlier position note, the last one that the owner knew; nil if the account begins here.
     public var before: Int64?
-    /// How many records of the inputs the journal has handled.
+    /// How many input records the journal has handled.
     public var records: Int64
-    /// What the partition's stores have changed.
+    /// The changes of the partition's stores, added up.
     public var changes: StockChanges
     /// The offset of the oldest first answer that a repeat may still ask for; nil if there is none.
     public var oldest: Int64?
@@ -47,7 +47,7 @@ public struct StockChanges: Sendable, Hashable {
         sum &+= weight &* UInt64(bitPattern: Int64(changes))
     }
 
-    /// The weight of a store: a hash of its name, made odd, so that no number of changes up to 2^64 weighs nothing.
+    /// The weight of a store: a hash of its name, made odd, so that no number of changes below 2^64 adds up to zero.
     public static func weight(of store: UnsafeRawBufferPointer) -> UInt64 { SipHash.hash(store, key: .contract) | 1 }
 }
 

@@ -1,6 +1,6 @@
-/// A record of the journal that is no answer.
+/// A record of the journal that is not an answer.
 ///
-/// It has neither key nor headers, and its value has neither a command's id nor a `store`: no client takes it for its answer.
+/// It has no key, no header but `juice.sent`, no command's id and no `store`, so that no client takes it for its answer.
 public enum JournalNote: Sendable, Hashable {
     /// The record at this place was forwarded to the partition that owns its store.
     case forwarded(InputPlace, to: Int32)
@@ -14,8 +14,8 @@ public enum JournalNote: Sendable, Hashable {
     case claim(JournalClaim)
     /// An operator moved the position: reading goes on at this place.
     ///
-    /// In a copy of another cluster's topics, `copied` is what that place's offset was there, by whose offsets all earlier
-    /// records of the journal go.
+    /// In a copy of another cluster's topics, `copied` is the offset of that place there. All earlier journal records use the
+    /// offsets of that cluster.
     case anchored(InputPlace, by: String, reason: String?, copied: Int64? = nil)
 }
 
@@ -23,11 +23,11 @@ public enum JournalNote: Sendable, Hashable {
 public struct InputPlace: Sendable, Hashable {
     /// The topic.
     public let topic: InputTopic
-    /// The partition; nil for that of the journal's own number.
+    /// The partition; nil for the one with the journal's own number.
     public let partition: Int32?
     /// The offset there.
     public let offset: Int64
-    /// What the record there is; nil if the place is not that of a record without an answer.
+    /// The digest of the record there, if it was noted without an answer; otherwise nil.
     public let digest: RecordDigest?
 
     /// A place in an input topic.
@@ -38,7 +38,7 @@ public struct InputPlace: Sendable, Hashable {
 
 /// All that the owner of a partition must know to read on.
 public struct JournalPosition: Sendable, Hashable {
-    /// The next offset of each input, in the partition of the journal's own number; only of those that have a position.
+    /// The next offset of each input, in the partition of the journal's own number; only inputs that have a position.
     public var next: [InputTopic: Int64]
     /// The next offsets of the partitions that were added to the inputs later, and are journalled here.
     public var added: [InputPartition: Int64]
@@ -46,11 +46,11 @@ public struct JournalPosition: Sendable, Hashable {
     public var claim: Int64
     /// The transactional ids that the owner writes with.
     public var ids: [String]
-    /// The offset from which the last command of each partition was forwarded to here.
+    /// For each partition, the offset of the last command that was forwarded from there to here.
     public var forwarded: [InputPartition: Int64]
-    /// How much the journal must hold; nil if the note does not say.
+    /// The counts that the note vouches for; nil if it has none.
     public var account: JournalAccount?
-    /// The last record that was handled of each input, since the last anchor.
+    /// The last handled record of each input, since the last anchor.
     public var last: [InputPartition: HandledRecord]
 
     /// A position.
@@ -67,7 +67,7 @@ public struct JournalPosition: Sendable, Hashable {
 public struct JournalClaim: Sendable, Hashable {
     /// The transactional ids that it writes with.
     public var ids: [String]
-    /// The journal's end that it had read up to, undecided transactions included.
+    /// The end of the journal, undecided transactions included, up to which the worker had read.
     public var since: Int64
     /// The ids of others that it fenced before.
     public var fenced: [String]
@@ -75,14 +75,14 @@ public struct JournalClaim: Sendable, Hashable {
     public var group: String
     /// The name of its instance.
     public var instance: String
-    /// How many partitions stores live in.
+    /// How many partitions hold stores.
     public var partitions: Int32
-    /// The positions known then, for people.
+    /// The positions known at that time, for information only.
     public var next: [InputTopic: Int64]
-    /// How many processes in a row, with this one, claimed the partition while it had commands to read, and handled none of them
-    /// before this claim; 0 if there were none to read.
+    /// How many processes in a row, this one included, claimed the partition while it had commands to read, and handled none before
+    /// this claim; 0 if there was nothing to read.
     public var attempt: Int
-    /// The process; empty unless there is an attempt.
+    /// The process; empty if `attempt` is 0.
     public var process: String
 
     /// A claim.
@@ -185,7 +185,7 @@ extension [InputTopic: Int64] {
 }
 
 extension Dictionary where Key == InputPartition {
-    /// None if there are no values.
+    /// Returns no member if there are no values.
     fileprivate func member(_ name: String, _ text: (Value) -> JSONText) -> [JSONText] {
         let values: [JSONText] = sorted { $0.key < $1.key }.map { partition, value in
             #""\#(escaped: "\(partition.topic.name)")/\#(partition.partition)":\#([text(value)])"#
@@ -207,7 +207,7 @@ extension JournalNote {
         self = note
     }
 
-    /// Reads an object that is no answer; nil if no note of this version has its type.
+    /// Reads an object that is not an answer; nil if this version has no note of its type.
     init?(_ note: JSONObject) throws(MalformedMessage) {
         switch try note.text("type") {
         case "forwarded": self = .forwarded(try InputPlace(note), to: try note.number("to"))
@@ -250,7 +250,7 @@ extension InputPlace {
 }
 
 extension JSONObject {
-    /// A number from 0 up.
+    /// A number that is not negative.
     fileprivate func number<Number: FixedWidthInteger>(_ name: StaticString) throws(MalformedMessage) -> Number {
         Number(try integer(name, from: 0...Int(Number.max)))
     }

@@ -12,7 +12,7 @@ public struct JournalRecord {
     public let offset: Int64
     /// When it was written, in milliseconds since 1970; nil if the log does not say.
     public let timestamp: Int64?
-    /// When its command was sent, by its header ``HeaderName/sent``; nil without one: a little before it was written.
+    /// When its command was sent, by its header ``HeaderName/sent``; nil without one, which means shortly before `timestamp`.
     public let sent: Int64?
     /// Its bytes.
     public let value: UnsafeRawBufferPointer
@@ -21,7 +21,7 @@ public struct JournalRecord {
     public enum Content {
         /// The answer to a command.
         case answer(JournalAnswer)
-        /// A note of a type that is known here.
+        /// A note of a type that this version knows.
         case note(JournalNote)
         /// A note of a type that a newer service added, and the place of the record that it is about, if it names one.
         case unknown(InputPlace?)
@@ -33,7 +33,7 @@ public struct JournalRecord {
     /// The note; nil for an answer, or a note of an unknown type.
     public var note: JournalNote? { if case .note(let note) = content { note } else { nil } }
 
-    /// The record of an input that was handled with this one, and its digest if it got no answer; nil if none was handled.
+    /// The input record that this record handles, and its digest if it got no answer; nil if it handles none.
     public var handled: (input: InputPartition, offset: Int64, noted: RecordDigest?)? {
         let place: InputPlace? =
             switch content {
@@ -46,10 +46,10 @@ public struct JournalRecord {
         return place.map { ($0.input(in: partition), $0.offset, $0.digest) }
     }
 
-    /// The digest of the handled record, if the journal says it.
+    /// The digest of the handled record, if the journal has it.
     public var digest: RecordDigest? { if let answer { RecordDigest(of: answer.head) } else { handled?.noted } }
 
-    /// Calls `body` with the next offset of each input of which this record says one.
+    /// Calls `body` with each input whose next offset this record gives, and with that offset.
     @inline(__always)
     public func forEachPosition(_ body: (InputPartition, Int64) -> Void) {
         if let handled { body(handled.input, handled.offset + 1) }
@@ -64,7 +64,7 @@ public struct JournalRecord {
 }
 
 extension JournalRecord {
-    /// A note that is about to be written, so that its offset is not known.
+    /// A note that is about to be written. Its offset is not known yet.
     public init(_ note: JournalNote, to partition: Int32) {
         let value = UnsafeRawBufferPointer(start: nil, count: 0)
         self.init(content: .note(note), partition: partition, offset: 0, timestamp: nil, sent: nil, value: value)
@@ -72,28 +72,28 @@ extension JournalRecord {
 }
 
 extension InputPlace {
-    /// The input, if a journal of this number names the place.
+    /// The input of this place, as the journal with this number names it.
     public func input(in journal: Int32) -> InputPartition { InputPartition(topic: topic, partition: partition ?? journal) }
 }
 
-/// What restoring needs of an answer.
+/// The parts of an answer that a restore needs.
 public struct JournalAnswer {
-    /// What it says of its command. The texts are valid until the reader reads again.
+    /// What it says about its command. The texts are valid until the reader reads again.
     public let head: AnswerHead
     /// What it means for repeats of its command.
     public let role: Role
     /// The store's revision after the command; 0 if the command changed nothing.
     public let revision: Int
-    /// What became of the command; of an order, if its cancel was rejected.
+    /// What became of the command; for a rejected cancel, of its order.
     public let was: FormerOutcome
 
     /// What an answer means for repeats of its command.
     public enum Role: Sendable {
-        /// They get it again.
+        /// Repeats get it again.
         case first
         /// It took an order back, and is remembered in the order's place.
         case cancel
-        /// It says what became of a command whose first answer is lost. It is remembered unless the command is.
+        /// It says what became of a command whose first answer is lost. It is remembered unless the command already is.
         case lost
         /// It is not remembered: it answers an order that was cancelled before, or a cancel to an unknown store.
         case unremembered
@@ -123,8 +123,8 @@ public final class JournalReader {
     ///   - timestamp: when it was written, in milliseconds since 1970; nil if the log does not say.
     ///   - sent: what its header ``HeaderName/sent`` says.
     /// - Throws: ``MalformedMessage`` for what this project never writes: an answer whose first members are not those of the head
-    ///   in their order, or with an id or store that no command can have, and a note that lacks something. A note of a type that
-    ///   a newer service added is no fault.
+    ///   in their order, an answer with an id or store that no command can have, or an incomplete note. A note of a type that a
+    ///   newer service added is no error.
     public func read(
         _ value: UnsafeRawBufferPointer, partition: Int32 = 0, offset: Int64 = 0, timestamp: Int64? = nil, sent: Int64? = nil
     ) throws(MalformedMessage) -> JournalRecord {
@@ -144,16 +144,16 @@ public final class JournalReader {
             content: content, partition: partition, offset: offset, timestamp: timestamp, sent: sent, value: value)
     }
 
-    /// All of the answer that was read last.
+    /// The whole answer that was read last.
     ///
-    /// - Throws: ``MalformedMessage`` if that was no answer, or one that lacks something.
+    /// - Throws: ``MalformedMessage`` if the last record was not an answer, or is incomplete.
     package func wholeAnswer() throws(MalformedMessage) -> Answer {
         guard let object else { throw MalformedMessage("", "nothing was read") }
         return try Answer(object)
     }
 
-    /// Calls `body` with the levels (`left`) of the answer that was read last, if it has a revision: those of fruits of the present
-    /// menu, by the fruit's place in it.
+    /// Calls `body` with each level (`left`) of the answer that was read last, if it has a revision. A fruit is its index on the
+    /// present menu; fruits that the menu lacks are skipped.
     public func forEachLevel(_ body: (_ fruit: Int, _ level: Int) -> Void) {
         guard let left else { return }
         for (name, level) in left {
@@ -207,7 +207,7 @@ public final class JournalReader {
         }
     }
 
-    // The answer to a repeat has other members in place of these.
+    // The answer to a repeat replaces these members, so they must be where it expects them.
     private func checkBeginning(
         of value: UnsafeRawBufferPointer, _ type: BorrowedText, _ head: AnswerHead
     ) throws(MalformedMessage) {

@@ -11,9 +11,9 @@ import JuiceDomain
 /// }
 /// ```
 ///
-/// `name` may be left out (the id), as may its `ko` (the English name), its `en` (the id), `aliases` (none) and
-/// `initialStock` (10). Unlike in records, an unknown field is an error: it is most likely a typing mistake of the
-/// person who reads the message.
+/// These may be left out: `name` (default: the id), its `en` (the id) and `ko` (the English name), `aliases` (none) and
+/// `initialStock` (10). Unlike in records, an unknown field is an error: it is most likely a typing mistake by the person who reads
+/// the message.
 package enum MenuFile {
     package enum Failure: Error, Hashable, CustomStringConvertible {
         case malformed(MalformedMessage)

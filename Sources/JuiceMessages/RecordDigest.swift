@@ -1,5 +1,5 @@
-/// What a record of an input was, in 128 bits: SipHash-1-3 with the key of the contract, so that every program
-/// computes the same. A record has the same digest in each copy of its topic.
+/// Identifies an input record in 128 bits: SipHash-1-3 with the key of the contract, so that every program computes the same
+/// digest. A record has the same digest in each copy of its topic.
 public struct RecordDigest: Sendable, Hashable {
     private let low, high: UInt64
 
@@ -41,7 +41,7 @@ public struct RecordDigest: Sendable, Hashable {
 public struct HandledRecord: Sendable, Hashable {
     /// Its offset.
     public let offset: Int64
-    /// What it was.
+    /// Its digest, to recognize it.
     public let digest: RecordDigest
 
     /// A record that was handled.

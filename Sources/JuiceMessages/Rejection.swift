@@ -11,7 +11,7 @@ public enum Rejection: Error, Hashable {
     case badQuantity
     /// The amount for a fruit is not an integer of 64 bits.
     case badAmount(fruit: Int)
-    /// The store did not take the edit, or what a cancel returns.
+    /// The store refused the edit, or the fruits that a cancel returns.
     case outOfRange(StockEditError)
     case emptyRestock
     case badCommand(Fault)
@@ -54,7 +54,7 @@ public enum Rejection: Error, Hashable {
 extension AnswerMessages {
     func message(for rejection: Rejection) -> String {
         switch rejection {
-        // As escaped: the name may differ from a known one in nothing that can be seen.
+        // Quoted with escapes: the name may differ from a known one only in something invisible.
         case .unknownStore(let id): text("no store is called \(StoreID.quoted(id))", "등록되지 않은 매장이에요: \(StoreID.quoted(id))")
         case .unknownJuice(let id): text("no juice is called \"\(id)\"", "메뉴에 없는 쥬스예요: \"\(id)\"")
         case .unknownFruit(let id): text("no fruit is called \"\(id)\"", "메뉴에 없는 과일이에요: \"\(id)\"")

@@ -40,7 +40,7 @@ public final class StockRestorer {
     private let menu: Menu
     private let fruits: ByteKeyTable
     private let template: StockTemplate
-    // Reused for every record: there may be a million. One restorer is for one thread, so its variables need no check.
+    // Reused for every record: there may be a million. One restorer is for one thread, so its variables need no exclusivity check.
     @exclusivity(unchecked) private var levels: [Int]
     private var isGiven: [Bool]
     @exclusivity(unchecked) private var restored: FruitStore
@@ -151,7 +151,7 @@ struct StockTemplate: Sendable {
     }
 }
 
-/// What is left to read of a record. Not a `Slice`, whose methods are not specialized here, and take twice as long.
+/// The unread rest of a record. Not a `Slice`, whose methods are not specialized here and take twice as long.
 private struct Cursor {
     var rest: UnsafeRawBufferPointer
 

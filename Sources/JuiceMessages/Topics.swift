@@ -6,7 +6,7 @@ public enum Topic: Int, Sendable, CaseIterable {
     case restocks
     /// One answer per command.
     case results
-    /// The changelog of the stores: each one's whole stock after its last change.
+    /// The changelog of the stores: each store's whole stock after its last change.
     case stock
     /// Records that name no command.
     case deadLetters
@@ -20,7 +20,7 @@ extension Topic: Encodable {
     public func encode(to encoder: any Encoder) throws { try name.encode(to: encoder) }
 }
 
-/// The names of the topics: a common prefix and what each holds.
+/// The names of the topics: a common prefix and each topic's own name.
 package struct TopicNames: Sendable, Equatable {
     package static let standardPrefix = "juice."
 
@@ -42,10 +42,10 @@ package struct TopicNames: Sendable, Equatable {
 public enum InputTopic: Int, Sendable, CaseIterable {
     case orders, restocks
 
-    /// The topic as one of all.
+    /// The same topic among all topics.
     public var topic: Topic { self == .orders ? .orders : .restocks }
 
-    /// Its name in the journal, which no prefix changes.
+    /// Its name in the journal, which never has the prefix.
     public var name: StaticString { self == .orders ? "orders" : "restocks" }
 
     init?(name: BorrowedText) {
@@ -86,7 +86,7 @@ public struct RecordPosition: Sendable, Hashable, Comparable {
         self = position
     }
 
-    /// Reads the text of a person; nil if it is not written exactly as ``text``.
+    /// Reads text that a person entered; nil if it is not written exactly as ``text``.
     package init?(_ text: String) {
         guard let position = BorrowedText.withText(text, { RecordPosition($0, separator: UInt8(ascii: "@")) }) else { return nil }
         self = position
@@ -112,7 +112,7 @@ public struct RecordPosition: Sendable, Hashable, Comparable {
 }
 
 extension BorrowedText {
-    /// What is before the first separator, and the number after it; nil if there is no such number.
+    /// The text before the first separator, and the number after it; nil if there is no such number.
     func split(at separator: UInt8 = UInt8(ascii: "/")) -> (text: BorrowedText, number: Int)? {
         guard let place = bytes.firstIndex(of: separator),
             let number = UnsafeRawBufferPointer(rebasing: bytes[(place + 1)...]).decimal
@@ -139,8 +139,8 @@ public enum StoreID {
 
     // MARK: - For people
 
-    /// The id for people. It is a JSON string with escapes if it has anything that cannot be seen,
-    /// such as a space at its end, or that another spelling has in one character, as decomposed Hangul.
+    /// The id for display. It is a JSON string with escapes if it has anything invisible, such as a space at its end, or anything
+    /// that could also be written as one character, such as decomposed Hangul.
     package static func visible(_ id: String) -> String {
         let isPlain = !id.unicodeScalars.contains(where: \.isHidden) && id.first != "\"" && id.first != " " && id.last != " "
         return isPlain && !id.isEmpty ? id : quoted(id)
@@ -157,8 +157,8 @@ public enum StoreID {
         } + "\""
     }
 
-    /// What is left of an id for the eye, in lower case, and without the quotes that a serializer for JSON adds to a key. Ids whose
-    /// looks are equal, as `String` compares them, look alike.
+    /// The visible part of an id, in lower case, and without the quotes that a JSON serializer adds to a key. Ids look alike if
+    /// their looks are equal, as `String` compares them.
     package static func look(of id: String) -> String {
         let isQuoted = id.count > 2 && id.first == "\"" && id.last == "\""
         let id = (isQuoted ? String(id.dropFirst().dropLast()) : id).lowercased()
@@ -168,7 +168,7 @@ public enum StoreID {
         return words.map { String(String.UnicodeScalarView($0)) }.joined(separator: " ")
     }
 
-    /// The ids that look like others of them, in groups.
+    /// The groups of ids that look alike.
     package static func alike(_ ids: some Sequence<String>) -> [[String]] {
         Dictionary(grouping: ids, by: look).values.filter { $0.count > 1 }.map { $0.sorted() }.sorted { $0[0] < $1[0] }
     }
@@ -180,7 +180,7 @@ extension Unicode.Scalar {
         String(self).utf16.reduce(into: "") { $0 += "\\u" + String(UInt32($1) + 0x10000, radix: 16).dropFirst() }
     }
 
-    /// Whether it takes no place, or one that looks like a space, or controls a terminal.
+    /// Whether it has no width, looks like a space, or controls a terminal.
     package var isInvisible: Bool {
         guard value > 0x7E else { return value < 0x20 }
         return switch properties.generalCategory {
@@ -190,13 +190,13 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether it is invisible, or a part of what also exists as one character: a Latin accent, a letter of a Hangul syllable.
+    /// Whether it is invisible, or part of a character that also exists precomposed: a Latin accent, a letter of a Hangul syllable.
     fileprivate var isHidden: Bool {
         isInvisible || (0x0300...0x036F).contains(value) || (0x1100...0x11FF).contains(value)
     }
 }
 
-/// One header of a record. Engine and audit import no Kafka, which has a type of its own for this.
+/// One header of a record. JuiceEngine and JuiceAudit do not import Kafka, which has its own type for this.
 package struct MessageHeader: Hashable, Sendable {
     /// A record may have several headers of the same name.
     package let name: String
@@ -209,13 +209,13 @@ package struct MessageHeader: Hashable, Sendable {
 }
 
 extension [MessageHeader] {
-    /// What ``HeaderName/sent`` says.
+    /// The time in the header ``HeaderName/sent``, in milliseconds since 1970; nil without a valid one.
     package var sent: Int64? {
         guard let value = first(where: { $0.name == HeaderName.sent })?.value else { return nil }
         return Int64(String(decoding: value, as: UTF8.self)).flatMap { 0...1 << 43 ~= $0 ? $0 : nil }
     }
 
-    /// Their bytes, names included.
+    /// Their size in bytes, names included.
     package var size: Int { reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) } }
 
     // Without bounds an answer could be too large for any broker. The standard has one header of each name, and asks for 512 bytes.
@@ -238,7 +238,7 @@ extension [MessageHeader] {
 
 /// The names of the record headers that are part of the contract.
 public enum HeaderName {
-    /// In the journal: when the command was sent, in milliseconds since 1970, if its record and the journal's do not say it.
+    /// In the journal: when the command was sent, in milliseconds since 1970, if neither its record nor the journal's says so.
     public static let sent = "juice.sent"
     /// On a dead letter: its ``DeadLetterReason``, and where it came from.
     public static let errorCode = "juice.error.code", errorMessage = "juice.error.message",
@@ -247,11 +247,11 @@ public enum HeaderName {
     public static let truncatedFrom = "juice.truncated.from"
     /// On a command that was forwarded to its store's partition: where it was read first, as ``RecordPosition/header``.
     public static let forwardedFrom = "juice.forwarded.from"
-    /// On a command that was resent from the dead letters: which one it was, as `partition/offset`.
+    /// On a command that was resent from the dead letters: the position of its dead letter, as `partition/offset`.
     public static let resentFrom = "juice.resent.from"
-    /// On a record of the dead letters which says that one of its partition was resent: which one, as `partition/offset`.
+    /// On a record that marks a dead letter of its own partition as resent: the position of that letter, as `partition/offset`.
     public static let resentLetter = "juice.resent.letter"
-    /// On such a record: where it was resent to, as `topic/partition`.
+    /// On such a record: where the dead letter was resent to, as `topic/partition`.
     public static let resentTo = "juice.resent.to"
     /// W3C trace context, copied from a command to its answer.
     public static let traceparent = "traceparent", tracestate = "tracestate"

@@ -1,13 +1,12 @@
 import JuiceMessages
 import Kafka
 
-/// A property of the brokers that exactly-once processing rests on, and whether they were seen to have it. Some that speak Kafka's
-/// protocol take transactions, answer commits, and show aborted records to readers of committed ones.
+/// A broker property that exactly-once processing rests on, and whether brokers were seen to have it. Some brokers that speak
+/// Kafka's protocol accept transactions and answer commits, yet show aborted records to readers of committed ones.
 package struct BrokerProof: Sendable, Encodable {
     package enum Property: String, Sendable, CaseIterable, Encodable {
         case hiddenWhileOpen, hiddenOnceAborted, formerOwnerFenced, offsetsRise, settingsReadable
 
-        /// For people.
         package var text: String {
             switch self {
             case .hiddenWhileOpen: "records of an open transaction are hidden"
@@ -19,7 +18,7 @@ package struct BrokerProof: Sendable, Encodable {
         }
     }
 
-    /// Whether it is proven: just now, or by the start with which the journal began.
+    /// Whether it is proven: just now, or by the start that began the journal.
     package enum Proven: String, Sendable, Encodable { case now, before, untried, no }
 
     package let property: Property
@@ -33,16 +32,16 @@ package struct BrokerProof: Sendable, Encodable {
         (self.property, proven, self.fault) = (property, fault == nil ? .now : .no, fault)
     }
 
-    /// Whether brokers describe the settings of these topics, for which they were asked.
+    /// Whether brokers described the settings of these topics when they were asked.
     static func settings(of topics: some Sequence<ClusterMetadata.Topic>) -> Self {
-        // Every topic of Kafka's has this one, whether or not it was set.
+        // Every Kafka topic has this setting, whether or not it was set.
         let silent = topics.filter { $0.settings?["cleanup.policy"] == nil }.map(\.name)
         return Self(.settingsReadable, fault: silent.isEmpty ? nil : "they do not describe \(list("topic", silent))")
     }
 }
 
 extension [BrokerProof] {
-    /// What an operator has to know of properties that brokers lack.
+    /// What an operator must know about properties that brokers lack.
     package var problems: [TopicCheck.Problem] {
         compactMap { proof in
             proof.fault.map {
@@ -56,11 +55,11 @@ extension [BrokerProof] {
 
 /// Tries the properties, in transactions that are aborted.
 ///
-/// It writes only to the dead letters, which have no account and for which no takeover waits: notes of a letter that does not exist
-/// (no reader takes them for dead letters where they are shown). The transactional id has a random part, so that several
-/// instances may try at the same time. If the process dies, brokers end its transaction after 5 s.
+/// It writes only to the dead letters, which have no account and for which no takeover waits. The records are notes about a dead
+/// letter that does not exist, so that no reader takes them for dead letters if they are shown. The transactional id has a random
+/// part, so that several instances may try at the same time. If the process dies, brokers end its transaction after 5 s.
 final class BrokerTrial {
-    /// The second one takes the id over from the first one. After the trial its transaction is open.
+    /// The second takes the id over from the first. Its transaction stays open after the trial.
     private let first, second: TransactionSession
     private let committed: Consumer
     private let place: TopicPartition
@@ -70,7 +69,7 @@ final class BrokerTrial {
         (place, deadline) = (configuration.topics[.deadLetters, 0], .now + timeout)
         let id = "\(configuration.checkID)/\(UInt64.random(in: 0...(.max)))"
         let producer = configuration.producer.merging([
-            // librdkafka wants the latter two within the first.
+            // librdkafka requires the latter two to be within the first.
             "transaction.timeout.ms": "5000", "message.timeout.ms": "5000", "socket.timeout.ms": "4000",
         ])
         func session() -> TransactionSession {
@@ -128,7 +127,7 @@ final class BrokerTrial {
         ]
     }
 
-    /// Makes a call again while it may succeed.
+    /// Repeats a call while it may succeed.
     @discardableResult
     private func wait<Answer>(_ call: (_ timeout: Duration) throws(KafkaError) -> Answer) throws(KafkaError) -> Answer {
         try retrying(until: deadline) { _ throws(KafkaError) in try call(.seconds(1)) }
@@ -166,9 +165,9 @@ final class BrokerTrial {
         }
     }
 
-    /// Whether a reader of committed records gets the one at an offset.
+    /// Whether a reader of committed records gets the record at an offset.
     ///
-    /// - Parameter waiting: whether to go on until that is decided. An open transaction before it may keep it from being read.
+    /// - Parameter waiting: whether to wait until that is decided. An earlier open transaction may keep the record from being read.
     private func isSeen(_ offset: Offset, waiting: Bool) throws(KafkaError) -> Bool {
         let reader = PartitionReader(committed)
         try reader.start([place: offset..<offset + 1])

@@ -4,13 +4,13 @@ import Logging
 import Metrics
 import Synchronization
 
-/// Compares the times of commands with this machine's clock, and says when that is set. Repeats are recognised by the senders'
-/// times, and a clock that is wrong makes latencies wrong, and those times where brokers do not judge them.
+/// Compares the timestamps of commands with this machine's clock, and logs when that clock is set. Repeats are recognized by the
+/// senders' timestamps. A wrong clock falsifies latencies and, where brokers do not judge timestamps, those as well.
 ///
-/// An old command need not come from a clock that is behind, since it may have waited in the log. So only a command counts that was
-/// written after the service last looked where its partition ends, which it does every 3 s. It was sent between then and now, and
-/// by how much its time lies outside is the difference. Each second one command is compared. The median of the last ones decides,
-/// so that no single sender does.
+/// An old timestamp does not prove that a clock is behind, since the command may have waited in the log. So a command counts only
+/// if it was written after the service last looked where its partition ends, which it does every 3 s. It was sent between then and
+/// now, and the difference is how far its timestamp lies outside that span. One command is compared each second. The median of the
+/// last ones decides, so that no single sender does.
 final class ClockWatch: Sendable {
     private struct State {
         /// Where each partition ended, and when that was asked.
@@ -30,7 +30,7 @@ final class ClockWatch: Sendable {
     private static let interval: Timestamp = 1_000
     /// A clock that moves by this much, in milliseconds, within this time was set. After more time the machine may have slept.
     private static let jump = (least: Timestamp(1_000), within: Timestamp(30_000))
-    /// How many commands are enough, and how many are looked at.
+    /// The fewest commands to judge by, and the most to keep.
     private static let (fewest, most) = (5, 15)
 
     private let gauge: Gauge?
@@ -42,7 +42,7 @@ final class ClockWatch: Sendable {
         self.logger = logger
     }
 
-    /// These are the ends of the logs, which were asked for at this time.
+    /// Takes the ends of the logs, asked for at `time`, and logs if the clock was set since the last call.
     func found(_ extents: [PartitionExtents], at time: Timestamp, uptime: Timestamp) {
         state.withLock { state in
             let (seen, offset) = (state.seen, time - uptime)
@@ -58,14 +58,14 @@ final class ClockWatch: Sendable {
         }
     }
 
-    /// Compares the time of a command that was read now, if one is due.
+    /// Compares the timestamp of a command that was just read, if a comparison is due.
     func compare(_ command: CommandRecord, at now: Timestamp, headers: () -> [MessageHeader]) {
         guard let time = command.timestamp else { return }
         state.withLock { state in
             if let last = state.comparedAt, last..<last + Self.interval ~= now { return }
             let input = InputPartition(topic: command.topic, partition: command.partition)
             guard let end = state.ends[input], command.offset >= end.offset,
-                // It may have waited in another partition.
+                // A forwarded command may have waited in another partition.
                 !headers().contains(where: { $0.name == HeaderName.forwardedFrom })
             else { return }
             state.comparedAt = now

@@ -1,7 +1,7 @@
 import Logging
 
-/// Logs what is wrong with the cluster, a line for each change. A topic that was fit at the start may be compacted or trimmed
-/// later, by a command of a few seconds.
+/// Logs what is wrong with the cluster, a line for each change. A single command can compact or trim a topic that was fit at the
+/// start.
 struct FaultLog {
     let logger: Logger
     let level: Logger.Level

@@ -4,24 +4,24 @@ import JuiceMessages
 import Kafka
 import Logging
 
-/// The engine's port to Kafka: a member of the consumer group, transactional producers, and readers of logs. One for an anchor is
-/// no member, and reads no commands.
+/// The engine's port to Kafka: a member of the consumer group, transactional producers, and readers of logs. An anchor's port is no
+/// member, and reads no commands.
 ///
 /// It belongs to one worker thread. Where librdkafka honours its timeouts, a call waits for about a second at most, and each lookup
 /// of a takeover for up to eight. A call that takes longer ends with ``LogError/Remedy/retry``, and the same call resumes it.
 final class LibrdkafkaPort: LogReader, KafkaPort {
     private let worker: Int
-    /// How many partitions stores live in, and how many the dead letters have: perhaps fewer.
+    /// How many partitions hold stores, and how many the dead letters have, perhaps fewer.
     private let storePartitions, deadLetterPartitions: Int32
     private let metrics: WorkerMetrics?
     private let clocks: ClockWatch?
 
     private let transactions: TransactionSession
     private var fence: ProducerFence?
-    /// Since when a topic that is needed is missing.
+    /// Since when a needed topic is missing.
     private var missingSince: ContinuousClock.Instant?
 
-    /// The member of the group; nil for an anchor. If the membership is lost for good, it is another one from then on.
+    /// The member of the group; nil for an anchor. After a membership is lost for good, a new member takes its place.
     private var member: PartitionReader?
     /// What the group has assigned, until the topics' partition counts are known.
     private var given: [TopicPartition]?
@@ -56,7 +56,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
             ids: { configuration.transactionalIDs(worker: worker, set: $0) }, setCount: ServiceConfiguration.producerSets,
             topics: Topic.allCases.map { (configuration.topics[$0], configuration.producerProperties(of: $0)) },
             inactivityTimeout: .seconds(2), configuration: configuration.producer, hooks: hooks)
-        // An anchor may be there only to look, and then must not take the ids of another one that writes.
+        // An anchor may only look, and then must not take over the ids of another one that writes.
         if assignment == nil { transactions.prepare() }
         try super.init(
             configuration: configuration, assignment: assignment, timeout: AdaptiveTimeout(shortest: configuration.callTimeout),
@@ -99,11 +99,11 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         member?.consumer.close(handsOver: handsOver && hasOtherInstances)
     }
 
-    /// Whether the group has members of other instances. Only then is it left: the first to join a group that is empty waits for
-    /// `group.initial.rebalance.delay.ms`, while a static member that comes back has its partitions again at once.
+    /// Whether the group has members of other instances. Only then is it left: the first to join an empty group waits for
+    /// `group.initial.rebalance.delay.ms`, while a static member that comes back gets its partitions at once.
     private var hasOtherInstances: Bool {
         guard configuration.capabilities.managesTopics else { return false }
-        // If this instance had all partitions, no worker would have less than its share. To ask may take new connections.
+        // If this instance had all partitions, no worker would have less than its share. Asking may take new connections.
         if let assignment, assignment.partitions.count < Int(storePartitions) / configuration.workers { return true }
         let own = (0..<configuration.workers).map { configuration.groupConsumer(worker: $0)["group.instance.id"] }
         let members = try? retrying(until: .now + .seconds(2)) { _ throws(KafkaError) in
@@ -122,7 +122,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
                 // The position is outside of the log. The client may be wrong; starting over asks the broker.
                 throw LogError(.startOver, gap.error.description)
             }
-            // Batches that were damaged together are passed over together.
+            // Batches that were damaged together are skipped together.
             let last = member.consumer.lastDamaged(of: gap.partition, from: gap.error.offset ?? 0, timeout: .seconds(5))
             return .damaged(
                 InputPosition(topic: topic, partition: gap.partition.partition, offset: last), gap.error.message)
@@ -172,9 +172,8 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
 
     /// Joins the group again after the membership was lost for good.
     ///
-    /// If a member is fenced twice without a session timeout, another process has the same instance id (KIP-345). After a session
-    /// timeout, since the coordinator was gone for too long, it may be fenced by its own earlier membership, as often as brokers
-    /// fail.
+    /// If a member is fenced twice without a session timeout, another process has the same instance id (KIP-345). If its session
+    /// timed out because the coordinator was gone for too long, its own earlier membership may fence it, as often as brokers fail.
     private func rejoin(after error: KafkaError) throws(LogError) {
         guard error.code == .fencedInstanceID else { throw LogError(.stop, error.description) }
         if member?.consumer.sessionTimedOut ?? false {
@@ -258,7 +257,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         return resolved
     }
 
-    /// Begins to make what the next takeover needs: a new client takes long to connect.
+    /// Begins to prepare the next takeover, since a new client takes long to connect.
     private func prepareTakeover() {
         transactions.prepare()
         connectCommitted()
@@ -286,7 +285,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
     override func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
         let (start, startUptime) = (now, uptime)
         let metadata = try metadata()
-        // Every topic counts, also the one that is only written to now and then: it may not be there when it is needed.
+        // Every topic counts, even one that is rarely written to: it could be missing when it is needed.
         if let error = absence(of: topics.all, in: metadata) { throw error }
         var found = try extents(of: partitions, in: metadata)
         for index in found.extents.indices {
@@ -300,7 +299,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         return found
     }
 
-    /// Why topics cannot be used that do not exist, or may not be described; nil if all can.
+    /// Why topics cannot be used: one does not exist, or may not be described; nil if all can be.
     private func absence(of names: [String], in metadata: ClusterMetadata) -> LogError? {
         guard let missing = names.first(where: { metadata[$0] == nil }) else {
             missingSince = nil
@@ -418,8 +417,8 @@ extension LogError {
 }
 
 extension KafkaError {
-    /// With what an operator has to correct: the rights that the service needs, of which librdkafka names at best the resource, the
-    /// setting of a topic by which brokers refuse a record, or a topic that is gone.
+    /// The description, with what an operator has to correct: the rights that the service needs (librdkafka names at best the
+    /// resource), the topic setting by which brokers refuse a record, or a topic that is gone.
     var advised: String { description + advice }
 
     private var advice: String {

@@ -3,10 +3,10 @@ import JuiceEngine
 import JuiceMessages
 import Kafka
 
-/// Reads outside the consumer group: start and end offsets, changelogs, and inputs a second time. A worker's log adds the group
-/// and the transactions; `juice doctor` needs no more than this.
+/// Reads outside the consumer group: start and end offsets, changelogs, and inputs a second time. ``LibrdkafkaPort`` adds the group
+/// and the transactions; `juice doctor` needs only this.
 ///
-/// One client stays connected, and another one as long as partitions are taken over.
+/// One client stays connected. Another one is connected only while partitions are taken over.
 class LogReader: KafkaReadPort {
     final let configuration: ServiceConfiguration
     final let hooks: ClientHooks
@@ -20,14 +20,14 @@ class LogReader: KafkaReadPort {
     final let watch: BrokerWatch
     /// Brokers that do not answer. A request to them would delay the answers of the others.
     private let silent: Set<Int32>
-    /// For lookups, which begin again with each attempt.
+    /// For lookups, which start from the beginning with each attempt.
     private var timeout: AdaptiveTimeout
     private var changelog: PartitionReader?
     /// The changelog records that were read last; kept to reuse their memory.
     private var spare: [ChangelogBatch.Record] = []
-    /// The bytes of the inputs' records read last.
+    /// The bytes of the input records that were read last.
     private var copies: [UnsafeMutableRawBufferPointer] = []
-    /// Of the partitions whose extents were read last.
+    /// The watermarks of the partitions whose extents were read last.
     final var watermarks: [TopicPartition: Range<Offset>] = [:]
     private var leaders: [TopicPartition: Int32] = [:]
     private var closedConnectionsBefore = 0
@@ -49,7 +49,7 @@ class LogReader: KafkaReadPort {
         uncommitted.close()
     }
 
-    /// Sees only what committed transactions wrote, up to the first undecided one. It is made when it is needed.
+    /// Sees only what committed transactions wrote, up to the first undecided one. Created when needed.
     final var committed: Consumer {
         get throws(KafkaError) {
             if let openCommitted { return openCommitted }
@@ -59,7 +59,7 @@ class LogReader: KafkaReadPort {
         }
     }
 
-    /// A client with the group's id, which the group's offsets are asked for with.
+    /// A client with the group's id, for reading the group's offsets.
     var groupReader: Consumer {
         get throws(KafkaError) {
             if let openGroupReader { return openGroupReader }
@@ -71,10 +71,10 @@ class LogReader: KafkaReadPort {
         }
     }
 
-    /// Begins to connect ``committed``, for a takeover that comes in a moment.
+    /// Begins to connect ``committed``, for a takeover that is about to start.
     final func connectCommitted() { _ = try? committed.metadata(topics: [topics.results], timeout: .zero) }
 
-    /// Closes ``committed`` until it is needed again, and with it the connections to all brokers.
+    /// Closes ``committed``, and its connections to all brokers, until it is needed again.
     final func closeCommitted() {
         openCommitted?.close()
         openCommitted = nil
@@ -85,11 +85,11 @@ class LogReader: KafkaReadPort {
     final var uptime: Timestamp { Timestamp((ContinuousClock.now - Self.start) / .milliseconds(1)) }
     private static let start = ContinuousClock.now
 
-    /// How many connections to brokers have been lost: each may mean that a partition has another leader.
+    /// How many connections to brokers have been lost. Each loss may mean that a partition has another leader.
     var closedConnections: Int { 0 }
 
-    /// Serves the clients' hooks: events of a client that is never polled pile up. While a changelog is open, reading it does that,
-    /// and a poll here would take records away from it.
+    /// Serves the clients' hooks: events of a client that is never polled pile up. While a changelog is open, reading it serves
+    /// them, and a poll here would take its records away.
     final func serve() {
         guard changelog == nil else { return }
         for consumer in [openCommitted, openGroupReader, uncommitted] { _ = try? consumer?.poll(maxRecords: 1, timeout: .zero) }
@@ -161,7 +161,7 @@ class LogReader: KafkaReadPort {
         return (extents, leaderless)
     }
 
-    /// Where the first transaction begins that is still open in the changelogs of these extents, before their ends. Waits a moment
+    /// For each changelog of these extents that has an open transaction before its end: where the first one begins. Waits a moment
     /// if there is one: brokers may be about to end it.
     final func openTransactions(in extents: [PartitionExtents]) throws(LogError) -> [ChangelogPosition] {
         var ends: [TopicPartition: Offset] = [:]
@@ -170,7 +170,7 @@ class LogReader: KafkaReadPort {
             ends[topics[.results, extent.partition]] = extent.results.upperBound
         }
         let stable = try looking { timeout throws(KafkaError) in
-            // This client reads nothing now, so it would go on asking leaders that are gone.
+            // This client reads nothing now, so without this it would keep asking former leaders.
             let reader = try committed
             _ = try reader.metadata(topics: ChangelogTopic.allCases.map { topics[$0.topic] }, timeout: timeout)
             // With read_committed, the end is the last stable offset.
@@ -191,11 +191,11 @@ class LogReader: KafkaReadPort {
         }
     }
 
-    /// How far back repeats may ask for answers in each partition: ``AnswerRestoreTime`` from the first command not yet read.
+    /// How far back repeats may ask for answers in each partition, by ``AnswerRestoreTime`` for the first unread command.
     ///
     /// - Parameters:
-    ///   - positions: those of partitions whose extents were read last.
-    ///   - handledAt: when the last command that was handled of each partition was sent.
+    ///   - positions: positions in partitions whose extents were read last.
+    ///   - handledAt: when the last handled command of each partition was sent.
     final func answerReaches(
         at positions: [InputPosition], handledAt: [Int32: Timestamp], _ settings: WorkerSettings
     ) throws(LogError) -> [Int32: AnswerReach] {
@@ -299,8 +299,8 @@ class LogReader: KafkaReadPort {
 
     // MARK: - Inputs
 
-    /// The records in ranges of the inputs, and the partitions whose bytes there are damaged, which have none. The bytes stay valid
-    /// until the next call.
+    /// The records in ranges of the inputs, and the partitions with damaged bytes there, whose records are left out. The bytes stay
+    /// valid until the next call.
     final func readBack(
         _ ranges: [InputPartition: Range<Offset>]
     ) throws(LogError) -> (records: [CommandRecord], damaged: Set<InputPartition>) {
@@ -339,24 +339,24 @@ class LogReader: KafkaReadPort {
     }
 }
 
-/// How long to wait for a call that librdkafka cannot resume. Each attempt waits longer than the one before, since a slow broker
-/// would answer each too late.
+/// How long to wait for a call that librdkafka cannot resume. Each attempt waits longer than the one before: with a fixed timeout,
+/// a slow broker would answer every attempt too late.
 struct AdaptiveTimeout {
     private(set) var current: Duration
     private let shortest, longest: Duration
     /// How many connections the client had lost when it last got an answer.
     private var closedConnections = 0
 
-    /// Once a connection broke, the broker may be dead, and its successor has to be asked instead.
+    /// After a lost connection the broker may be dead, and its successor has to be asked instead.
     private static let longestAfterLoss = Duration.seconds(2)
 
     init(shortest: Duration = .seconds(1), longest: Duration = .seconds(8)) {
         (current, self.shortest, self.longest) = (shortest, shortest, longest)
     }
 
-    /// Makes a call that may take ``current``. The next one will take about as long.
+    /// Makes a call with the timeout ``current``, then adapts it: the next call will take about as long.
     ///
-    /// - Parameter closedConnections: how many connections the client has lost since it was made, asked for after the call; 0 where
+    /// - Parameter closedConnections: how many connections the client has lost since it was made, evaluated after the call; 0 if
     ///   that makes no difference.
     mutating func waiting<Success>(
         closedConnections: @autoclosure () -> Int = 0, _ call: (_ timeout: Duration) throws(KafkaError) -> Success

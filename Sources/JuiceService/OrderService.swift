@@ -7,7 +7,7 @@ import Logging
 import Metrics
 import ServiceLifecycle
 
-/// The service: checks the topics, then runs its workers until asked to stop. Where new Kafka clients can help, it replaces all of
+/// The service: checks the topics, then runs its workers until asked to stop. If new Kafka clients can help, it replaces all of
 /// them: see ``ClientGeneration``.
 ///
 /// ```swift
@@ -25,11 +25,11 @@ package struct OrderService: Service {
 
     /// The longest time from the request to stop to the end of the service.
     private static let stopTimeout = Duration.milliseconds(4500)
-    /// The longest time until clients that others take the place of have ended. A lookup may take 8 s.
+    /// The longest time that replaced clients may take to end. A lookup may take 8 s.
     private static let renewalTimeout = Duration.seconds(20)
     /// How long brokers may take to learn of a broker that has just come up or of topics just created.
     private static let settlingTime = Duration.seconds(2)
-    /// How long a worker may wait, while brokers answer, before it is asked whether they can keep groups and transactions.
+    /// How long a worker may wait, while brokers answer, before the service looks for faults of coordinators.
     private static let patienceAtCoordinators = Duration.seconds(5)
     /// The pause between two attempts to use the topics.
     private static let pause = Duration.milliseconds(200)
@@ -75,7 +75,7 @@ package struct OrderService: Service {
         var (service, isFirst, pause, silences) = (self, true, Duration.zero, 0)
         var denials = DenialPatience(configuration.denialPatience)
         while true {
-            // Of many instances that have lost the same coordinator, not all should make their clients at once.
+            // If many instances lose the same coordinator, not all of them should make new clients at once.
             let patience = configuration.silencePatience * (1 << min(silences, 3)) * Double.random(in: 1...1.25)
             let clients = ClientGeneration(isFirst: isFirst, patience: patience, pause: pause)
             isFirst = false
@@ -90,7 +90,7 @@ package struct OrderService: Service {
                 guard let next = denials.pause(), !stop.isRequested else { throw ServiceError.failed(fault) }
                 (reason, pause) = ("\(fault). The service ends if that lasts for a minute", next)
             }
-            // While a right is missing, only the first of many is news.
+            // While a right is missing, only the first of many attempts is news.
             let isNews = pause <= DenialPatience.firstPause
             logger.log(level: isNews ? .warning : .info, "making all Kafka clients anew: \(reason)")
             health.renewing(reason)
@@ -127,7 +127,7 @@ package struct OrderService: Service {
         logger.warning("stopping without waiting for Kafka any longer")
     }
 
-    /// Makes the clients anew if brokers refuse them, and certificates or passwords on disk are no longer those that they have.
+    /// Replaces the clients if brokers refuse them, and the certificates or passwords on disk have changed since.
     private func renewIfRefused(_ watch: BrokerWatch, _ clients: ClientGeneration) {
         guard let fault = watch.fault, fault.code.isRefusal, credentials.reload() else { return }
         clients.renew("\(Credentials.change): \(fault.message)")
@@ -143,7 +143,7 @@ package struct OrderService: Service {
         clients.end.wait(for: clients.pause)
         let (admin, reader) = try making(clients) { () throws(KafkaError) in
             let hooks = ClientHooks(logger: logger, logCeiling: .info)
-            // librdkafka refuses a property value only when it makes such a client. That should happen before the workers begin to.
+            // librdkafka checks property values only when it makes such a client. So make one before the workers do.
             for consumer in [configuration.groupConsumer(worker: 0), configuration.changelogConsumer] {
                 _ = try Consumer(configuration: consumer, hooks: hooks)
             }
@@ -159,7 +159,7 @@ package struct OrderService: Service {
         // Each attempt begins with the first question again, and a slow broker must have time to answer the last one.
         var timeout = AdaptiveTimeout(shortest: .seconds(2))
         var hindrances = FaultLog(logger: logger, level: .warning)
-        // When each obstacle was first met, and those that were said.
+        // When each obstacle was first met, and which ones were logged.
         var (since, said) = ([Obstacle.Kind.silence: ContinuousClock.now], Set<Obstacle.Kind>())
         while !clients.end.isRequested {
             let obstacle: Obstacle
@@ -178,7 +178,7 @@ package struct OrderService: Service {
                 let reason = error.code.isFromBroker ? error.description : watch.lastFailure ?? error.description
                 if error.code.isFromBroker { watch.reached() }
                 let isAnswering = error.code.isFromBroker || watch.probe(admin)
-                // A running service has seen them, so they are likely to come back.
+                // A running service has seen the topics, so they are likely to come back.
                 let grace = clients.isFirst ? Self.settlingTime : configuration.patience
                 obstacle = Obstacle(
                     kind: .silence, text: " for the topics: \(reason)", grace: isAnswering ? grace : nil, end: .failed(reason))
@@ -207,18 +207,18 @@ package struct OrderService: Service {
         enum Kind { case silence, unfit, otherGroup }
 
         let kind: Kind
-        /// How the line goes on that says what is waited for.
+        /// The rest of the log line, after "waiting".
         let text: String
-        /// How long it may last before that is said; nil says nothing.
+        /// How long it may last before that line is logged; nil never logs it.
         var grace: Duration? = settlingTime
-        /// How long it may last before the start ends; nil is for ever.
+        /// How long it may last before the start fails; nil is for ever.
         var limit: Duration?
         let end: ServiceError
     }
 
     /// One attempt to use the topics.
     ///
-    /// - Returns: what keeps it from doing so, if anything.
+    /// - Returns: the findings, and what keeps the service from using the topics, if anything.
     private func lookAtTopics(
         _ admin: Admin, _ reader: Consumer, _ timeout: inout AdaptiveTimeout, _ hindrances: inout FaultLog,
         _ clients: ClientGeneration
@@ -232,7 +232,7 @@ package struct OrderService: Service {
             return try configuration.topicCheck.findings(admin, reader: reader, timeout: limit)
         }
         if let problem = found.problems.first {
-            // Another program may be about to create them, and a running service has seen them.
+            // Another program may be about to create the topics, and a running service has seen them.
             let mayCome = !clients.isFirst || configuration.topics.all.contains { found.cluster[$0] == nil }
             let limit = mayCome ? configuration.patience : Self.settlingTime
             let end = ServiceError.unfitTopics(found.problems)
@@ -241,7 +241,7 @@ package struct OrderService: Service {
         if let other = try liveOwner(of: found, admin) {
             let since = other.timestamp.map { ", since \(Date(milliseconds: $0).formatted(.iso8601))" } ?? ""
             let owner = "the group \"\(other.group)\" (instance \"\(other.instance)\"\(since)) serves these topics"
-            // One that was killed stays a member until its session ends, with the default of librdkafka after 45 s.
+            // A killed instance stays a member until its session ends, with librdkafka's default after 45 s.
             let end = ServiceError.badConfiguration(
                 "\(owner): stop its instances, join them with --group, or end them with --take-over")
             let text = ": \(owner), and only one group may"
@@ -253,14 +253,14 @@ package struct OrderService: Service {
             let unproven = try prove(found.cluster)
             return (found, unproven.isEmpty ? nil : Obstacle(kind: .unfit, text: "", limit: .zero, end: .unfitTopics(unproven)))
         } catch {
-            // The trial has asked for this coordinator, and nothing before it for that of groups.
+            // The trial has asked for this coordinator, but nothing yet for that of groups.
             if let found = Examination.hindrances(configuration, admin, of: [.transactions]) { hindrances.found(found) }
             health.setHindrance(hindrances.problems.first?.line)
             throw error
         }
     }
 
-    /// The last claim of another group whose instances run. Such a service would be thrown out by this one's claims.
+    /// The last claim of another group whose instances run. This service's claims would make them end.
     private func liveOwner(of found: TopicCheck.Findings, _ admin: Admin) throws(KafkaError) -> JournalOwners.LastClaim? {
         // The embedded broker describes no groups, and serves a single process.
         guard !configuration.takesOver, configuration.capabilities.managesTopics else { return nil }
@@ -289,7 +289,7 @@ package struct OrderService: Service {
         return proofs.problems
     }
 
-    /// Makes a client, which fails if librdkafka refuses a property. It took those of the first clients: later a file is missing.
+    /// Makes a client. This fails if librdkafka refuses a property or, after the first clients, if a file is missing.
     private func making<Client>(
         _ clients: ClientGeneration, _ body: () throws(KafkaError) -> Client
     ) throws(ServiceError) -> Client {
@@ -300,8 +300,8 @@ package struct OrderService: Service {
 
     // MARK: - What is watched
 
-    /// Probes the brokers every second, and looks every five at the topics' settings and at what workers wait for. By themselves
-    /// clients notice a broker that hangs only when their requests time out. That says nothing of rebalances and transactions,
+    /// Probes the brokers every second, and every five looks at the topics' settings and at what workers wait for. On their own,
+    /// clients notice a broker that hangs only when their requests time out. A probe shows nothing of rebalances and transactions,
     /// which may take long while brokers answer.
     private func watchCluster(
         _ brokers: [String], _ watch: BrokerWatch, _ clients: ClientGeneration
@@ -316,14 +316,14 @@ package struct OrderService: Service {
         var round = 0
         while !clients.end.isRequested {
             let start = ContinuousClock.now
-            // Brokers are asked twice, within the time in which a process has to stop.
+            // A probe asks twice, within the time that a process has to stop.
             let isReached = watch.probe(admin, timeout: .milliseconds(1500))
             roundTrip?.record(isReached ? (.now - start) / .seconds(1) : 0)
             answeringSince = isReached ? answeringSince ?? start : nil
             if !isReached { renewIfRefused(watch, clients) }
             if health.readiness.isEmpty { clients.works() }
             if round.isMultiple(of: 5), let answeringSince {
-                // A look that fails, perhaps for want of a right, is made again at the next turn.
+                // A look that fails, perhaps because a right is missing, is repeated at the next turn.
                 if configuration.capabilities.managesTopics,
                     let found = try? configuration.topicCheck.wrongSettings(admin, timeout: .seconds(2))
                 {
@@ -381,7 +381,7 @@ package struct OrderService: Service {
             if stop.isRequested {
                 worker.requestStop()
             } else if clients.end.isRequested {
-                // Another member of the same name takes its place in a moment, and other producers fence its own.
+                // Another member of the same name takes its place in a moment, and new producers fence its own.
                 log.leave(handsOver: false)
                 return record(.left)
             }
@@ -419,7 +419,7 @@ package enum ServiceError: Error, CustomStringConvertible {
     case badConfiguration(String)
     /// The topics cannot be used as they are.
     case unfitTopics([TopicCheck.Problem])
-    /// It may go on in a moment: a right is missing, or a file that was there.
+    /// It may go on in a moment: a right is missing, or a file that was there before.
     case passing(String)
     /// A worker failed for good.
     case failed(String)

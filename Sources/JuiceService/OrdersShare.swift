@@ -1,12 +1,12 @@
-/// Decides about an assignment without orders. The range assignor gives a member that subscribes to both inputs orders along with
-/// restocks. So either the assignment is outdated, or another program in the group has them, and joining again would only make the
-/// whole group rebalance.
+/// Decides what to do about an assignment without orders. The range assignor gives a member that subscribes to both inputs orders
+/// along with restocks. So either the assignment is outdated, or another program in the group has the orders. In the latter case,
+/// rejoining would only make the whole group rebalance.
 struct OrdersShare {
     enum Action { case accept, wait, rejoin, warnOfOthers }
 
-    /// Whether the assignment is from before the member subscribed to orders that exist: a broker answered that they do not, and
-    /// librdkafka does not always join again when the topic comes back; or a static member that was killed comes back with other
-    /// topics, and gets its former assignment (KIP-345). Each time makes the member join again once.
+    /// Whether the assignment dates from before the member subscribed to an existing orders topic. Either a broker answered that
+    /// the topic does not exist (librdkafka does not always rejoin when it comes back), or a killed static member came back with
+    /// other topics and got its former assignment (KIP-345). Each time, the member rejoins once.
     var isOutdated = false
     private var hasWarnedOfOthers = false
     private var pause = Duration.seconds(5)

@@ -9,28 +9,28 @@ package final class PositionAnchor {
     /// Where a position may be moved to.
     package enum Destination {
         case offset(Offset)
-        /// The first record with this time or a later one; behind the newest record if there is none. In a copy, only if that lacks
-        /// the last record that was handled.
+        /// The first record at or after this time; after the newest record if there is none. In a copy, only if the copy lacks the
+        /// last handled record.
         case time(Timestamp)
         /// The oldest record.
         case earliest
-        /// Behind the newest record.
+        /// After the newest record.
         case latest
-        /// In a copy, behind the last record that was handled.
+        /// In a copy, after the last handled record.
         case handled
     }
 
-    /// What a move means.
+    /// One input's move.
     package struct Move: Equatable {
-        /// The next offset by the journal, which in a copy is that of the other cluster; nil if it does not say.
+        /// The next offset by the journal (in a copy, the other cluster's); nil if the journal does not name one.
         package let from: Offset?
         /// The next offset from now on.
         package let to: InputPosition
-        /// From the oldest record to behind the newest one.
+        /// The offsets from the oldest to the newest record.
         package let log: Range<Offset>
     }
 
-    /// How many partitions stores live in.
+    /// The number of partitions that hold stores.
     package let storePartitions: Int32
     private let configuration: ServiceConfiguration
     private let author: String
@@ -43,17 +43,17 @@ package final class PositionAnchor {
 
     /// - Parameters:
     ///   - topic: the topic of the only input to move; nil for all inputs of the partition.
-    ///   - number: the partition, of stores if there is no topic.
-    ///   - author: who moves the position, for the journal.
-    ///   - isCopy: whether the topics were copied from another cluster, by whose offsets the journal goes so far.
+    ///   - number: the partition of that topic; without a topic, a partition that holds stores.
+    ///   - author: the operator's name, for the journal.
+    ///   - isCopy: whether the topics were copied from another cluster, so that the journal still has that cluster's offsets.
     ///   - timeout: how long each call may wait for the cluster.
-    /// - Throws: ``ServiceError`` if the topics are not there, or have no such partition.
+    /// - Throws: ``ServiceError`` if the topics do not exist, or have no such partition.
     package init(
         configuration: ServiceConfiguration, topic: InputTopic?, partition number: Int32, author: String, isCopy: Bool = false,
         timeout: Duration, logger: Logger
     ) throws(ServiceError) {
         var configuration = configuration
-        // All anchors of a group share their ids, so that only one is at work.
+        // All anchors of a group share their transactional ids, so that only one is at work.
         configuration.instanceID = ServiceConfiguration.anchorInstance
         (self.configuration, self.author, self.timeout, self.isCopy) = (configuration, author, timeout, isCopy)
         let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger)
@@ -95,14 +95,14 @@ package final class PositionAnchor {
         return { ContinuousClock.now < deadline }
     }
 
-    /// What moving the inputs there would mean, and what journal and stock lack, which the move accepts. Nothing is changed.
+    /// What moving the inputs there would change, and what the journal and the stock lack, which the move accepts. Changes nothing.
     package func look(_ destination: Destination) throws(ServiceError) -> (moves: [Move], fault: PartitionFault?) {
         let known = try asking { () throws(LogError) in try anchoring.inspect() }
         // A service takes a claim of another group for a second service on its topics, and stops.
         if let group = known.owner?.group, group != configuration.group {
             throw .badConfiguration("the partition belongs to the group \"\(group)\": add --group \(group)")
         }
-        // It writes stock.
+        // The anchor writes stock, which depends on the menu.
         if known.hasOtherMenu { throw .badConfiguration("the partition's owner has another menu: add --menu FILE") }
         var moves: [Move] = []
         for input in inputs {
@@ -137,16 +137,16 @@ package final class PositionAnchor {
         } catch { throw .failed(error.description) }
     }
 
-    /// The offset behind the last record that was handled, in a copy.
+    /// In a copy, the offset after the last handled record.
     ///
-    /// - Parameter time: when to go on if the copy lacks that record.
+    /// - Parameter time: the time from which to go on if the copy lacks that record.
     private func handledEnd(
         of input: InputPartition, _ log: Range<Offset>, after next: Offset?, orSince time: Timestamp? = nil
     ) throws(ServiceError) -> Offset {
         let place = configuration.topics[input]
         var copies = anchoring.copies
         do throws(KafkaError) {
-            // In parts, each within the timeout.
+            // In parts, each of which must finish within the timeout.
             for start in stride(from: log.lowerBound, to: log.upperBound, by: 100_000) {
                 try reader.read([place: start..<min(start + 100_000, log.upperBound)], timeout: timeout) { _, record in
                     copies?.add(
@@ -176,7 +176,7 @@ package final class PositionAnchor {
 
     /// Moves the positions in one transaction, and writes who did it and why into the journal.
     ///
-    /// - Parameter missing: how many records and changes journal and stock may lack.
+    /// - Parameter missing: how many records and changes the journal and the stock may lack.
     package func move(_ moves: [Move], reason: String?, accepting missing: Int64 = 0) throws(ServiceError) {
         let moves = moves.map { (to: $0.to, copied: isCopy ? $0.from ?? 0 : nil) }
         try asking { () throws(LogError) in
@@ -184,8 +184,8 @@ package final class PositionAnchor {
         }
     }
 
-    /// Makes a call again while it may succeed. A service that runs takes the partition back as soon as it finds itself fenced, at
-    /// times before the note is written.
+    /// Repeats a call while it may succeed. A running service takes the partition back as soon as it finds itself fenced, sometimes
+    /// before the note is written.
     private func asking<Answer>(_ call: () throws(LogError) -> Answer) throws(ServiceError) -> Answer {
         let isWorthWaiting = Self.until(timeout)
         var mustStartOver = false

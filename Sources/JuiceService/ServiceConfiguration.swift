@@ -4,7 +4,6 @@ import JuiceEngine
 import JuiceMessages
 import Kafka
 
-/// The settings of the service.
 package struct ServiceConfiguration: Sendable {
     /// `host:port` pairs, separated by commas.
     package var bootstrapServers: String
@@ -17,25 +16,24 @@ package struct ServiceConfiguration: Sendable {
     package var topics: TopicNames
     /// The fruits and juices that stores know.
     package var menu: Menu
-    /// The only stores that commands are carried out in; nil carries them out in any.
+    /// The only stores in which commands are carried out; nil allows any.
     package var stores: ByteKeyTable?
     /// The language of the messages in answers.
     package var language: Language
     /// librdkafka properties for every client. They override the service's own, except those in ``reservedProperties``.
     package var kafkaProperties: [String: String]
-    /// What the brokers can do.
     package var capabilities: BrokerCapabilities
-    /// How long, and how many at most, commands are remembered to detect repeats.
+    /// How long, and up to how many, commands are remembered to detect repeats.
     package var duplicateWindow = DuplicateWindow.standard
-    /// Whether to start although another group serves the topics, whose instances then end.
+    /// Whether to start even if another group serves the topics. That group's instances then end.
     package var takesOver = false
-    /// Whether a start creates the topics that are missing.
+    /// Whether a start creates missing topics.
     package var createsTopics = false
-    /// Whether a start is only rehearsed, for `juice serve --dry-run`: what the service may write is tried, and it has no members.
+    /// Whether a start is only rehearsed, for `juice serve --dry-run`: it tries what the service may write, and expects no members.
     package var isRehearsal = false
     /// How many files the process may have open, sockets and pipes included.
     package var openFiles = Int.max
-    /// How long a start waits for what may still come: topics, and the end of another group's instances. Only tests change it.
+    /// How long a start waits for what may still change, such as missing topics or another group's instances. Only tests change it.
     var patience = Duration.seconds(60)
     /// How long a call may wait for a broker before the worker makes it again. Only tests change it.
     var callTimeout = Duration.seconds(1)
@@ -58,8 +56,8 @@ package struct ServiceConfiguration: Sendable {
 
     // MARK: - Clients
 
-    /// The same configuration, with clients that also try the brokers that the cluster has named, as `host:port`: those in
-    /// ``bootstrapServers`` may be the ones that fail.
+    /// The same configuration, with clients that also try the brokers that the cluster has named, as `host:port`: the ones in
+    /// ``bootstrapServers`` may be those that fail.
     func knowing(brokers: [String]) -> ServiceConfiguration {
         let given = bootstrapServers.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         // IPv6 addresses would need brackets.
@@ -92,15 +90,15 @@ package struct ServiceConfiguration: Sendable {
     func groupConsumer(worker: Int) -> KafkaConfiguration {
         KafkaConfiguration([
             // A dead instance's partitions are reassigned after the session timeout (KIP-345). But the session must outlive the
-            // replacement of a dead coordinator (9 s, plus finding and loading the new one), or every member loses its
-            // membership. And nobody may get the partitions of a process that stands still before it would look again (see
+            // replacement of a dead coordinator (9 s, plus finding and loading the new one), or every member loses its membership.
+            // Nor may another member get a frozen process's partitions before that process would look again (see
             // WorkerSettings.longestUnchecked). Members learn of a rebalance with their next heartbeat, so heartbeats are frequent.
             "session.timeout.ms": "15000", "heartbeat.interval.ms": "500",
             // A worker held up by an outage must not delay the others' rebalance for the default of 5 minutes.
             "max.poll.interval.ms": "60000",
-            // A topic unknown to a broker for a moment is subscribed to again within this time.
+            // If a broker briefly does not know a topic, the topic is subscribed to again within this time.
             "topic.metadata.refresh.interval.ms": "10000",
-            // librdkafka uses some 500 bytes for each queued record. Two transactions' worth is enough, since the log makes it
+            // librdkafka uses some 500 bytes for each queued record. Two transactions' worth is enough, since the port makes it
             // fetch on as soon as a poll returns a full batch.
             "queued.min.messages": "80000", "queued.max.messages.kbytes": "16384", "fetch.message.max.bytes": "524288",
         ])
@@ -109,7 +107,7 @@ package struct ServiceConfiguration: Sendable {
             "group.id": group, "group.instance.id": "\(instanceID)-\(worker)",
             "enable.auto.commit": "false", "enable.auto.offset.store": "false", "isolation.level": "read_committed",
             "partition.assignment.strategy": "range",
-            // The end of a partition reveals markers, which no record does.
+            // The end of a partition reveals markers. Records do not.
             "enable.partition.eof": "true",
             // If an offset is missing, commands are missing: never skip them silently.
             "auto.offset.reset": "error",
@@ -119,8 +117,8 @@ package struct ServiceConfiguration: Sendable {
     /// The consumer that reads the changelog at assignment.
     var changelogConsumer: KafkaConfiguration {
         KafkaConfiguration(capabilities.consumerProperties).merging([
-            // Each partition is read to its end, which is reported only after a fetch has waited there. And a broker answers one
-            // request of a connection after the other, so a dozen lookups wait for such a fetch, too.
+            // Each partition is read to its end, which is reported only after a fetch has waited there. Brokers answer a
+            // connection's requests one after the other, so a dozen lookups wait for such a fetch, too.
             "fetch.wait.max.ms": "1",
             // A worker that restores answers no commands: fetch large pieces, and enough of them to keep the reader busy.
             "fetch.message.max.bytes": "4194304", "queued.min.messages": "400000", "queued.max.messages.kbytes": "32768",
@@ -147,22 +145,22 @@ package struct ServiceConfiguration: Sendable {
 
     /// The instance in the transactional ids of anchors.
     static let anchorInstance = "anchor"
-    /// The transactional id with which a start finds out what it may do: its own, so that others may start at the same time.
+    /// The transactional id with which a start checks its rights. It is the instance's own, so several instances may start at once.
     var checkID: String { "\(group)/\(instanceID)/check" }
 
-    /// This process in claims.
+    /// Identifies this process in claims.
     private static let process = String(UInt32.random(in: 0 ... .max), radix: 16)
 
-    /// How many sets of producers a worker takes in turn. Brokers remember each id for a week, and an id whose transaction cannot
-    /// be ended must not stop the worker.
+    /// How many sets of producers a worker uses in turn: few, since brokers remember each id for a week, but several, since an id
+    /// whose transaction cannot be ended must not stop the worker.
     static let producerSets = 8
 
-    /// The transactional ids of a set of a worker's producers.
+    /// The transactional ids of one of a worker's producer sets.
     func transactionalIDs(worker: Int, set: Int) -> [String] {
         Self.producerIndices.map { "\(group)/\(instanceID)/\(worker)/\(set)/\($0)" }
     }
 
-    /// A worker's producer, but for its transactional id.
+    /// A worker's producer, without its transactional id.
     var producer: KafkaConfiguration {
         KafkaConfiguration([
             "transaction.timeout.ms": "10000",
@@ -173,7 +171,7 @@ package struct ServiceConfiguration: Sendable {
         ]).merging(client.properties)
     }
 
-    /// Properties of what a producer writes to a topic.
+    /// Properties with which a producer writes to a topic.
     func producerProperties(of topic: Topic) -> [String: String] {
         switch topic {
         // A record that arrived compressed may be too large to be forwarded, or written as a dead letter, uncompressed.
@@ -192,11 +190,11 @@ package struct ServiceConfiguration: Sendable {
     /// The engine's settings.
     ///
     /// - Parameters:
-    ///   - partitionCount: how many partitions stores live in.
-    ///   - instance: the name for claims and anchors; nil is the instance's.
-    ///   - findings: what the topics' settings ask of a worker that writes.
+    ///   - partitionCount: the number of partitions that hold stores.
+    ///   - instance: the name for claims and anchors; nil uses ``instanceID``.
+    ///   - findings: what the topics' settings require of a worker that writes.
     func workerSettings(partitionCount: Int32, instance: String? = nil, findings: TopicCheck.Findings? = nil) -> WorkerSettings {
-        // Nobody else takes partitions over on the embedded broker, whose sessions may be shorter than brokers take.
+        // On the embedded broker no other process takes partitions over, and sessions may be shorter than brokers accept.
         let session = capabilities == .embedded ? nil : groupConsumer(worker: 0)["session.timeout.ms"].flatMap(Timestamp.init)
         return WorkerSettings(
             menu: menu, language: language, stores: stores, partitionCount: partitionCount, group: group,
@@ -207,14 +205,14 @@ package struct ServiceConfiguration: Sendable {
 
     // MARK: - Validation
 
-    /// How many connections the process may have to one broker, for a moment.
+    /// The most connections that the process may briefly have to one broker.
     var mostConnections: Int { 1 + workers * 12 }
 
-    /// - Parameter brokers: how many brokers the cluster has, as far as that is known.
+    /// - Parameter brokers: how many brokers the cluster has, as far as is known.
     /// - Throws: ``ServiceError/badConfiguration(_:)`` naming the first invalid setting.
     package func validate(brokers: Int = 1) throws(ServiceError) {
         // Measured with librdkafka 2.0.2: during a takeover a worker has some seven clients, each with a pipe and a socket per
-        // broker and coordinator. The embedded broker has the other ends, and the HTTP server may take an eighth of all files.
+        // broker and coordinator. The embedded broker has the other ends. The HTTP server may take an eighth of all files.
         let needed = (40 + workers * (30 + 30 * brokers * (capabilities == .embedded ? 2 : 1))) * 8 / 7
         guard openFiles >= needed else {
             throw .badConfiguration(

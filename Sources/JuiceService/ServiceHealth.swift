@@ -28,7 +28,7 @@ package final class ServiceHealth: Sendable {
     private struct Worker {
         /// What keeps it from reading any partition, in a sentence; nil if nothing does.
         var obstacle: String?
-        /// Since when the group has assigned nothing to it, not even no partition; nil if it has.
+        /// Since when it has waited for an assignment, which may be empty; nil if it has one.
         var unassignedSince: ContinuousClock.Instant? = .now
         /// The call that it repeats, and since when; nil if the last one succeeded.
         var call: (error: String, since: ContinuousClock.Instant)?
@@ -36,7 +36,7 @@ package final class ServiceHealth: Sendable {
         /// The service is not ready until all work.
         var stoppedPartitions: [Int32: String] = [:]
         var failingPartitions: [Int32: String] = [:]
-        /// Of which answers were deleted that repeats may ask for, and until when.
+        /// Partitions with deleted answers that repeats may still ask for, and until when they may.
         var deletedAnswers: [Int32: Timestamp] = [:]
 
         mutating func holdUp(_ obstacle: String) { (self.obstacle, stoppedPartitions) = (obstacle, [:]) }
@@ -75,7 +75,7 @@ package final class ServiceHealth: Sendable {
     /// Why the service is not ready: no broker answers, or a worker does not read its partitions. Empty if it is ready.
     package var readiness: [String] { state.withLock(\.obstacles) }
 
-    /// What an operator must know although the service is ready.
+    /// What an operator must know even if the service is ready.
     package var warnings: [String] {
         let now = Timestamp(Date().timeIntervalSince1970 * 1000)
         return state.withLock(\.workers).flatMap(\.deletedAnswers).filter { $0.value > now }.sorted { $0.key < $1.key }.map {
@@ -94,7 +94,7 @@ package final class ServiceHealth: Sendable {
     /// Sets the sentence about the outage while no broker answers; nil once one answers again.
     func setOutage(_ outage: String?) { update { $0.outage = outage } }
 
-    /// Sets what keeps workers waiting although brokers answer; nil if nothing is known to.
+    /// Sets what keeps workers waiting although brokers answer; nil if no cause is known.
     func setHindrance(_ hindrance: String?) { update { $0.hindrance = hindrance } }
 
     /// The workers are about to start.
@@ -108,7 +108,7 @@ package final class ServiceHealth: Sendable {
         update { ($0.workers, $0.hindrance, $0.pending) = ([], nil, "all Kafka clients are made anew: \(reason)") }
     }
 
-    /// The worker that has waited for an answer for longest; nil if none waits.
+    /// The worker that has waited longest for an answer; nil if none waits.
     ///
     /// - Parameter start: since when brokers have answered. Time before that does not count.
     func longestSilence(since start: ContinuousClock.Instant, at now: ContinuousClock.Instant = .now) -> Silence? {
@@ -130,10 +130,8 @@ package final class ServiceHealth: Sendable {
         update { state in for number in state.workers.indices { end(&state.workers[number], number) } }
     }
 
-    /// A worker has made a step.
     func stepped(worker: Int) { steps.stepped(Self.name(worker)) }
 
-    /// Updates a worker's state.
     func record(_ event: WorkerEvent, ofWorker number: Int) {
         update { state in
             var worker = state.workers[number]
@@ -141,7 +139,7 @@ package final class ServiceHealth: Sendable {
             case .started: worker.holdUp(Self.waiting(number))
             case .retrying(let error, let attempt):
                 worker.call = (error.message, worker.call?.since ?? .now)
-                // Without producers it does not even learn of its share.
+                // Without producers it does not even learn its assignment.
                 if attempt == WorkerLogger.attemptsBeforeWarning, worker.obstacle != nil {
                     worker.obstacle = "\(Self.name(number)) tries again: \(error.message)"
                 }

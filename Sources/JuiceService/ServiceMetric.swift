@@ -1,6 +1,6 @@
 import Metrics
 
-/// The service's metrics: their names, units included, and what they say. They are kept through swift-metrics.
+/// The service's metrics, kept through swift-metrics. Names include units.
 package enum ServiceMetric: String, CaseIterable {
     case ready = "juice_ready"
     case commands = "juice_commands_total"
@@ -63,7 +63,7 @@ extension MetricsFactory {
         Counter(label: metric.rawValue, dimensions: dimensions, factory: self)
     }
 
-    /// A gauge, which is 0 from the start.
+    /// A gauge that starts at 0.
     func gauge(_ metric: ServiceMetric, _ dimensions: [(String, String)] = []) -> Gauge {
         let gauge = Gauge(label: metric.rawValue, dimensions: dimensions, factory: self)
         gauge.record(0)

@@ -2,10 +2,10 @@ import JuiceEngine
 import JuiceMessages
 import Kafka
 
-/// How many partitions stores live in. The number decides where each store lives, so it must never change, whatever is done to the
-/// topics. The consumer sees past undecided transactions, and has no assignment afterwards.
+/// The number of partitions that hold stores. It decides where each store lives, so it must never change, whatever happens to the
+/// topics. The consumer must see past undecided transactions, and has no assignment afterwards.
 extension Consumer {
-    /// The number by the claims in the journal, nil without a claim; and the last claim of each partition, undecided ones included.
+    /// The number that the journal's claims name, nil without a claim; and each partition's last claim, undecided ones included.
     ///
     /// - Throws: ``KafkaError``, with ``KafkaError/Code/invalidPartitions`` if claims differ in the number.
     func claims(
@@ -15,12 +15,12 @@ extension Consumer {
         var unread = logs
         var counts: Set<Int32> = []
         var owners: [TopicPartition: JournalOwners.LastClaim] = [:]
-        /// The claims that position notes name.
+        /// The offsets of the claims that position notes name.
         var claims: [TopicPartition: Range<Offset>] = [:]
-        // There is a position note in so many offsets, unless transactions were large.
+        // This many offsets contain a position note, unless transactions were large.
         for span in [4_096, 65_536, Int.max] where !unread.isEmpty {
             try read(unread.mapValues { $0.suffix(span) }, timeout: timeout) { partition, record in
-                // An answer has its store for a key.
+                // Answers have their store as the key, notes have no key.
                 guard record.key == nil, let note = record.value.flatMap(JournalNote.init) else { return true }
                 switch note {
                 case .claim(let claim):
@@ -36,7 +36,7 @@ extension Consumer {
             }
             unread = unread.filter { $0.value.count > span }
         }
-        // A claim that has expired says nothing.
+        // Leave out claims that have expired.
         let kept = claims.filter { partition, claim in logs[partition]?.overlaps(claim) ?? false }
         try read(kept, timeout: timeout) { partition, record in
             if case .claim(let claim) = record.value.flatMap(JournalNote.init) {
@@ -52,16 +52,16 @@ extension Consumer {
         return (counts.first, Array(owners.values))
     }
 
-    /// Checks, where no claim in the journal says it, that no store is in the wrong partition of the stock topic: that was enlarged
-    /// since the store's record was written.
+    /// For a journal without claims: checks that no store is in the wrong partition of the stock topic, as it is if the topic was
+    /// enlarged after the store's record was written.
     ///
-    /// - Throws: ``KafkaError``, with ``KafkaError/Code/invalidPartitions`` if one is.
+    /// - Throws: ``KafkaError``, with ``KafkaError/Code/invalidPartitions`` if a store is in the wrong partition.
     func checkHomes(in stock: ClusterMetadata.Topic, timeout: Duration) throws(KafkaError) {
-        // An enlargement moves at least every other store, so that nearly any shows in a hundred records of a partition.
+        // An enlargement moves at least every other store, so a hundred records of a partition reveal nearly any enlargement.
         let samples = try logs(of: stock, timeout: timeout).mapValues { $0.prefix(100) }
         var fault: KafkaError?
         try read(samples, timeout: timeout) { place, record in
-            // A tombstone is no store's stock.
+            // A tombstone holds no stock.
             guard fault == nil, let key = record.key, record.value != nil else { return fault == nil }
             let home = Murmur2.partition(of: key, count: Int32(clamping: stock.partitionCount))
             guard home != place.partition else { return true }

@@ -10,7 +10,7 @@ package struct TopicPlan: Sendable {
     private let replicationFactor: Int?
 
     /// - Parameters:
-    ///   - partitionCount: of each topic: the most workers that can share the work.
+    ///   - partitionCount: of each topic; also the most workers that can share the work.
     ///   - replicationFactor: nil for the cluster's default.
     package init(names: TopicNames, partitionCount: Int = 4, replicationFactor: Int? = nil) {
         (self.names, self.partitionCount, self.replicationFactor) = (names, partitionCount, replicationFactor)
@@ -28,7 +28,7 @@ package struct TopicPlan: Sendable {
             var configuration = replicationFactor ?? 0 >= 3 ? ["min.insync.replicas": "2"] : [:]
             configuration["message.timestamp.type"] = "CreateTime"
             let isInput = names.inputs.contains(name)
-            // What the service writes is no earlier than its command, so it may be as far ahead, and its own clock, too.
+            // What the service writes is no earlier than its command, so it may be as far ahead, and so may its own clock.
             var limits = [TimeLimit.ahead: String(CommandTimes.furthestAhead * (isInput ? 1 : 2))]
             if isInput { limits[TimeLimit.behind] = String(CommandTimes.longestUnread) }
             if name == names.stock { configuration["cleanup.policy"] = "compact" }
@@ -42,7 +42,7 @@ package struct TopicPlan: Sendable {
     }
 }
 
-/// The settings by which brokers judge the clocks of those who write (KIP-937). Where they are set, no other clock need be right.
+/// The settings by which brokers judge the clocks of producers (KIP-937). Where they are set, no other clock needs to be right.
 private enum TimeLimit {
     static let ahead = "message.timestamp.after.max.ms"
     static let behind = "message.timestamp.before.max.ms"
@@ -59,7 +59,7 @@ package struct TopicCheck: Sendable {
         package init(_ fault: String, fix: String) { (self.fault, self.fix) = (fault, fix) }
 
         package var description: String { "\(fault)\n  fix it with: \(fix)" }
-        /// For a log.
+        /// On one line, for a log.
         var line: String { "\(fault); to fix it: \(fix)" }
     }
 
@@ -70,34 +70,34 @@ package struct TopicCheck: Sendable {
         /// What the service can live with; empty if there are problems.
         package let warnings: [Problem]
         package let cluster: Cluster
-        /// How many partitions stores live in.
+        /// The number of partitions that hold stores.
         let storePartitions: Int32
-        /// After this many milliseconds without a position note in the journal, one is written: at least once a day. When the one
-        /// before expires, it must be there for longer than a repeat may ask for an answer, whatever happens in between.
+        /// A position note is written after this many milliseconds without one, at most a day. When a note expires, the next one
+        /// must have existed for longer than repeats may ask for an answer, whatever happens in between.
         let noteInterval: Timestamp
         /// `host:port` of each broker.
         var brokers: [String] { cluster.metadata.brokers.map(\.address) }
-        /// From this age on, in milliseconds, a command cannot keep its time when it is forwarded: the inputs refuse it, or brokers
-        /// set times themselves. Nil if there is no such age, or the broker does not say.
+        /// From this age on, in milliseconds, a command loses its timestamp when it is forwarded: the inputs refuse it, or brokers
+        /// set timestamps themselves. Nil if there is no such age, or brokers do not say.
         package let oldestForward: Timestamp?
         /// Which timestamps of commands count.
         package let times: CommandTimes
     }
 
-    /// What the cluster says about the topics, and the topics say about where stores live.
+    /// What the cluster says about the topics, and what the topics say about where stores live.
     package struct Cluster: Sendable {
-        /// The brokers, and the topics that exist or do not.
+        /// The brokers, and which topics exist.
         package var metadata: ClusterMetadata
-        /// How many partitions stores live in by the claims in the journal; nil if there are none.
+        /// The number of partitions that hold stores, by the claims in the journal; nil if there are none.
         var claimedPartitions: Int?
         /// The last claim of each partition.
         var owners: [JournalOwners.LastClaim] = []
-        /// Whether no service has begun yet: journal and stock are empty. And the topics without a record, if there is no claim.
+        /// Whether journal and stock are empty: no service has begun yet. And the empty topics, if there is no claim.
         var isNew = false
         var empty: Set<String> = []
-        /// Why it is not known in which partition a store lives: the stock topic was enlarged, or claims differ.
+        /// Why it is unknown in which partition a store lives: the stock topic was enlarged, or claims differ.
         var split: String?
-        /// Prefixes of which all topics exist; looked for if none of this one do.
+        /// Prefixes whose topics all exist; looked for if this prefix has none.
         var otherPrefixes: [String] = []
 
         subscript(topic: String) -> ClusterMetadata.Topic? { metadata[topic] }
@@ -109,7 +109,7 @@ package struct TopicCheck: Sendable {
     private let duplicateWindow: DuplicateWindow
 
     /// - Parameters:
-    ///   - bootstrapServers: the brokers that the fixing commands name.
+    ///   - bootstrapServers: the brokers to name in the commands that fix problems.
     ///   - duplicateWindow: how long answers have to be retained so that they can be restored.
     package init(
         names: TopicNames, bootstrapServers: String, capabilities: BrokerCapabilities = .full,
@@ -126,7 +126,7 @@ package struct TopicCheck: Sendable {
     /// - Parameters:
     ///   - reader: sees past undecided transactions, and reads the claims in the journal. Without it, or without the right to read,
     ///     stores are assumed to live in as many partitions as the stock topic has.
-    ///   - asked: how many partitions the topics shall have; nil if that is not said.
+    ///   - asked: how many partitions the topics should have; nil if none were asked for.
     ///   - timeout: how long to wait for each answer.
     /// - Throws: `KafkaError` when the cluster does not answer.
     package func findings(
@@ -146,21 +146,21 @@ package struct TopicCheck: Sendable {
         return Cluster(metadata: metadata)
     }
 
-    /// The settings of the topics that exist with which answers may be lost or given twice. Throws `KafkaError` when the cluster
-    /// does not answer, or the right to describe settings is missing.
+    /// Faulty settings of existing topics: with them, answers may be lost or given twice. Throws `KafkaError` when the cluster does
+    /// not answer, or the right to describe settings is missing.
     func wrongSettings(_ admin: Admin, timeout: Duration) throws(KafkaError) -> [Problem] {
         wrongSettings(of: try cluster(admin, timeout: timeout))
     }
 
-    /// Each topic has its own, so that another topic's does not make it a new one.
+    /// One problem per topic: a fault of another topic must not make it a new problem.
     func wrongSettings(of cluster: Cluster) -> [Problem] {
         (neededSettings(cluster) + [cleanElection]).flatMap { rule in
             rule.topics.flatMap { faults(of: [rule], among: [$0], in: cluster) }
         }
     }
 
-    /// Asks in how many partitions stores live: the claims in the journal or, without any, the stock. Without any topic it asks for
-    /// other prefixes.
+    /// Finds the number of partitions that hold stores, from the claims in the journal or, without any, from the stock. If there
+    /// are no topics, looks for other prefixes.
     func lookForStores(_ reader: Consumer, timeout: Duration, in cluster: inout Cluster) throws(KafkaError) {
         do throws(KafkaError) {
             if names.all.allSatisfy({ cluster[$0] == nil }) {
@@ -213,7 +213,7 @@ package struct TopicCheck: Sendable {
                 : "no topics have the prefix \(names.prefix), but all have \(others.prefix(3).joined(separator: " or "))"
             return [Problem(fault, fix: (others.first.map { "--topic-prefix \($0), or for new topics: " } ?? "") + create)]
         }
-        // To be fixed before anything else: adding partitions to the other topics would only hide it.
+        // Must be fixed before anything else: adding partitions to the other topics would only hide it.
         if let split = cluster.split {
             return [Problem(split, fix: move(partitions: needed, guide: "stock-in-the-wrong-partitions"))]
         }
@@ -237,7 +237,7 @@ package struct TopicCheck: Sendable {
                     : count < needed ? enlarge : createCommand(prefix: names.prefix, partitions: count))
         }
         if count < needed {
-            // A smaller topic is not the one that it was. More partitions would make up for none of its records.
+            // A topic with fewer partitions is not the original one. Adding partitions would not restore its records.
             let isRecord = name == names.stock || name == names.results
             return Problem(
                 "\(fault), but stores live in \(needed)" + (isRecord ? ": it was recreated, and what it held is lost" : ""),
@@ -267,7 +267,7 @@ package struct TopicCheck: Sendable {
                     + " partitions are forwarded, which takes them some milliseconds, and nothing is answered there",
                 fix: move(partitions: most, guide: "more-partitions"))
         }
-        // May well be so on a broker for experiments.
+        // This is normal on a broker for experiments.
         let few = names.all.compactMap { cluster[$0] }.filter { $0.replicationFactor < 3 }
         let unreplicated = few.map(\.replicationFactor).min().map { fewest in
             Problem(
@@ -280,9 +280,9 @@ package struct TopicCheck: Sendable {
         return [enlarged, unreplicated].compactMap(\.self) + faults(of: durableSettings + timeSettings, in: cluster)
     }
 
-    /// The number of partitions that stores live in decides where each store lives. So it never changes, whether the inputs are
-    /// enlarged or the stock topic is. Before there are any, it is as many as the topics were created with: a topic that has fewer
-    /// then was created by someone else.
+    /// The number of partitions that hold stores decides where each store lives. So it never changes, even if the inputs or the
+    /// stock topic are enlarged. Before any store exists, it is the number asked for, or the largest that a topic has: a topic with
+    /// fewer was created by another program.
     private func storePartitions(_ cluster: Cluster, asked: Int? = nil) -> Int {
         if cluster.isNew { return asked ?? coPartitioned.compactMap { cluster[$0]?.partitionCount }.max() ?? 0 }
         return cluster.claimedPartitions ?? cluster[names.stock]?.partitionCount ?? 0
@@ -296,14 +296,14 @@ package struct TopicCheck: Sendable {
     private struct Rule {
         let topics: [String]
         let setting: String
-        /// What is wrong with a topic that has another; nil if nothing is.
+        /// What is wrong with a topic's setting; nil if nothing is.
         let fault: (ClusterMetadata.Topic) -> String?
 
         init(_ topics: [String], _ setting: String, _ fault: @escaping (ClusterMetadata.Topic) -> String?) {
             (self.topics, self.setting, self.fault) = (topics, setting, fault)
         }
 
-        /// A policy for records that are no longer needed.
+        /// Requires a policy for records that are no longer needed.
         init(_ topics: [String], policy: String, _ reason: String) {
             self.init(topics, "cleanup.policy=\(policy)") {
                 guard let other = $0.settings.map({ $0["cleanup.policy"] ?? "delete" }), other != policy else { return nil }
@@ -311,7 +311,7 @@ package struct TopicCheck: Sendable {
             }
         }
 
-        /// A setting that is at least a number. Without one, or with a negative one, there is no limit.
+        /// Requires a setting to be at least a number. A missing or negative one means no limit.
         init(
             _ topics: [String], _ name: String, atLeast least: Int, of value: ((ClusterMetadata.Topic) -> Int?)? = nil,
             _ reason: String
@@ -349,7 +349,7 @@ package struct TopicCheck: Sendable {
         ]
     }
 
-    /// What lets topics survive the loss of a broker, and stay available without it.
+    /// Settings that let topics survive the loss of a broker, and stay available without it.
     private var durableSettings: [Rule] {
         [
             Rule(names.all, "min.insync.replicas=2") {
@@ -363,7 +363,7 @@ package struct TopicCheck: Sendable {
                 [names.results], "retention.ms", atLeast: 7 * 86_400_000,
                 ", less than a week: while the service is down or a partition is stopped, answers and position notes expire, and the"
                     + " notes are not renewed"),
-            // Of a topic that is only compacted, as the stock is, nothing is deleted by size.
+            // A topic that is only compacted, as the stock is, deletes nothing by size.
             Rule([names.orders, names.restocks, names.results], "retention.bytes=-1") {
                 $0.number("retention.bytes").map {
                     "retention.bytes=\($0): under load, commands expire before they are read, and answers before repeats ask for"
@@ -380,7 +380,7 @@ package struct TopicCheck: Sendable {
         }
     }
 
-    /// What leaves records the times that their senders gave them, and lets brokers refuse those of wrong clocks.
+    /// Settings that keep senders' timestamps, and let brokers refuse those of wrong clocks.
     private var timeSettings: [Rule] {
         let (ahead, behind) = (TimeLimit.ahead, TimeLimit.behind)
         let (week, hour) = (Int(CommandTimes.longestUnread), Int(CommandTimes.furthestAhead))
@@ -390,7 +390,7 @@ package struct TopicCheck: Sendable {
                 return "message.timestamp.type=LogAppendTime: repeats count from when brokers took a command, not from when it was"
                     + " sent, and a forwarded command counts from its forwarding"
             },
-            // An older time than that counts as now in any case.
+            // An older timestamp than that counts as now in any case.
             Rule(
                 names.inputs, behind, atLeast: week, of: { $0.longestBehind },
                 ": brokers refuse commands that come later than that after they were sent, and one that is forwarded later counts"
@@ -439,7 +439,7 @@ func kafkaCommand(_ tool: String, _ bootstrapServers: String, _ arguments: Strin
 }
 
 extension TopicNames {
-    /// The prefixes of which all topics are among some, the most similar to one first.
+    /// The prefixes whose topics are all among these, the most similar to `prefix` first.
     static func prefixes(among topics: [String], like prefix: String) -> [String] {
         let known = Set(topics)
         let complete = topics.compactMap { $0.hasSuffix("orders") ? String($0.dropLast("orders".count)) : nil }
@@ -467,6 +467,6 @@ extension ClusterMetadata.Topic {
         return [name, "message.timestamp.difference.max.ms"].lazy.compactMap(number).first { $0 < .max }
     }
 
-    /// The limit that a setting is; nil if there is none, or brokers do not say.
+    /// The limit that a setting gives; nil if there is none, or brokers do not say.
     func number(_ name: String) -> Int? { settings?[name].flatMap(Int.init).flatMap { $0 < 0 ? nil : $0 } }
 }

@@ -16,8 +16,8 @@ struct WorkerLogger {
     private var failing: Set<Int32> = []
     /// Dead letters not logged yet.
     private var heldBack: [DeadLetterReason: DeadLetters] = [:]
-    /// When those of each reason may be logged again. A client with write access can cause thousands, which must not become as many
-    /// lines.
+    /// When dead letters of each reason may be logged again. A client with write access can cause thousands, which must not become
+    /// as many lines.
     private var dueAt: [DeadLetterReason: ContinuousClock.Instant] = [:]
     /// After this many failed attempts in a row, about five seconds with their pauses, an operator should look.
     static let attemptsBeforeWarning = 12
@@ -112,7 +112,7 @@ struct WorkerLogger {
         case .failed(let error):
             dueAt = [:]
             logDueDeadLetters()
-            // Of a right that is missing the service says what it does.
+            // The service itself logs a missing right, and what it does about it.
             logger.log(level: error.subject == .right ? .debug : .critical, "\(error.message)")
         case .left:
             dueAt = [:]
@@ -121,8 +121,8 @@ struct WorkerLogger {
         }
     }
 
-    /// Logs dead letters, one line a second for each reason. Called after every step too, since the last of a series is followed by
-    /// no event.
+    /// Logs dead letters, one line a second for each reason. Also called after every step, since no event follows the last of a
+    /// series.
     mutating func logDueDeadLetters() {
         guard !heldBack.isEmpty else { return }
         let now = now()
@@ -162,8 +162,8 @@ struct WorkerLogger {
 }
 
 extension ServiceConfiguration {
-    /// What an operator can do about a partition that is stopped: mostly to write an anchor, having seen what would be skipped or
-    /// read again.
+    /// What an operator can do about a stopped partition: usually write an anchor, after a look at what it would skip or read
+    /// again.
     func fix(_ fault: PartitionFault, of partition: Int32) -> String {
         switch fault.kind {
         case .record, .topic, .leader, .deadly: "fix what the reason names"
@@ -182,7 +182,7 @@ extension ServiceConfiguration {
         }
     }
 
-    /// Ends a transaction that another program left open.
+    /// The command that ends a transaction left open by another program.
     func abortCommand(_ place: TopicPartition, from offset: Offset) -> String {
         kafkaCommand(
             "transactions", bootstrapServers,
@@ -197,6 +197,5 @@ extension ServiceConfiguration {
 }
 
 extension Date {
-    /// A record's time.
     init(milliseconds: Timestamp) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 }

@@ -2,11 +2,11 @@ import JuiceEngine
 import JuiceMessages
 import Metrics
 
-/// The metrics of one worker, whose thread makes all calls.
+/// The metrics of one worker. Only the worker's thread makes calls.
 final class WorkerMetrics {
     private let topics: TopicNames
     private let factory: any MetricsFactory
-    /// What is counted in each transaction, and measured after each step.
+    /// `counts` grow with each committed transaction, `held` is measured after each step.
     private let counts: [(counter: Counter, field: KeyPath<TransactionSummary, Int>)]
     private let held: [(gauge: Gauge, field: KeyPath<HeldState, Int>)]
     private let committed, failed, restoredRecords, lostBeginnings: Counter
@@ -17,12 +17,12 @@ final class WorkerMetrics {
     private var stopped: Set<Int32> = [] {
         didSet { stoppedPartitions.record(stopped.count) }
     }
-    /// When the open transaction was begun; nil while none is open.
+    /// When the open transaction began; nil if none is open.
     private var begunAt: ContinuousClock.Instant?
-    /// How many commands the next transaction answers, and when they were sent.
+    /// How many commands the next transaction answers, and their timestamps.
     private var commands = 0
     private var commandTimes: [Timestamp] = []
-    /// How far each input is read, as last published.
+    /// The position in each input, as last published.
     private var positions: [InputPartition: Offset] = [:]
     private var lags: [InputPartition: (offset: Gauge, lag: Gauge)] = [:]
     private var lagDue = ContinuousClock.now
@@ -52,7 +52,6 @@ final class WorkerMetrics {
         restoreRemaining = gauge(.restoreRemaining)
     }
 
-    /// Records an event of the worker.
     func record(_ event: WorkerEvent) {
         switch event {
         case .assigned: assignedAt = .now
@@ -98,7 +97,7 @@ final class WorkerMetrics {
         if let begunAt, commands > 0 {
             committed.increment()
             transactionDuration.record(duration: .now - begunAt)
-            // A sender's clock may be a little ahead, or its timestamp any number. What remains are latencies of at most a week.
+            // A sender's clock may be slightly ahead, and its timestamp may be any number. This leaves latencies of at most a week.
             for time in commandTimes where time <= now + ClockWatch.tolerance {
                 guard let time = CommandTimes().believed(min(time, now), readAt: now) else { continue }
                 answerLatency.recordNanoseconds((now - time) * 1_000_000)
@@ -108,7 +107,7 @@ final class WorkerMetrics {
         commandTimes.removeAll(keepingCapacity: true)
     }
 
-    /// The worker starts over. If a transaction is open, it has abandoned it.
+    /// The worker starts over, and has abandoned its open transaction, if any.
     func abandoned() {
         guard begunAt != nil else { return }
         failed.increment()
@@ -120,7 +119,7 @@ final class WorkerMetrics {
     /// The worker begins to read commands from these positions, or has reported them to its group.
     func published(_ offsets: some Sequence<(InputPartition, Offset)>) { positions.merge(offsets) { $1 } }
 
-    /// Measures the lag of each input, once a second. As long as the end of an input is not known, it has none.
+    /// Measures the lag of each input, once a second. An input whose end is unknown has none.
     func measureLag(at now: ContinuousClock.Instant = .now, end: (InputPartition) -> Offset?) {
         guard lagDue <= now else { return }
         lagDue = now + .seconds(1)

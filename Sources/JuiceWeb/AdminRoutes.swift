@@ -2,11 +2,11 @@ import Foundation
 import Hummingbird
 
 package enum AdminRoutes {
-    /// Why a check fails, one sentence for people per reason; empty if it succeeds.
+    /// Why a check fails, one sentence per reason; empty if it succeeds.
     package typealias Reasons = @Sendable () -> [String]
 
     /// - `GET /health/live`: 200 while the process makes progress, else 503 with the reasons.
-    /// - `GET /health/ready`: 200 while it does its work, else 503 with the reasons. Warnings are about what does not hinder it.
+    /// - `GET /health/ready`: 200 while it does its work, else 503 with the reasons. Warnings name problems that do not stop it.
     /// - `GET /metrics`: the metrics in Prometheus' text format, those of the process included.
     package static func responder(
         liveness: @escaping Reasons, readiness: @escaping Reasons, warnings: @escaping Reasons = { [] }, metrics: PrometheusRegistry

@@ -9,7 +9,7 @@ import Synchronization
 package struct ConnectionLimits: Sendable {
     /// The most connections served at once. Others wait in the system's queue.
     package let connections: Int
-    /// How long a client may take to send a whole request, or take nothing of what the server sends.
+    /// How long a client may take to send a whole request, or go without reading any of what the server sends.
     var timeout = Duration.seconds(30)
     /// The same while all connections are in use, so that idle clients make room.
     var timeoutWhenFull = Duration.seconds(1)
@@ -39,7 +39,7 @@ package enum HTTPMetric: String, CaseIterable, Sendable {
 /// Counts a server's connections. At the limit, Hummingbird accepts no more.
 final class ConnectionCount: AvailableConnectionsDelegate, Sendable {
     let limits: ConnectionLimits
-    /// Connections that the server closed, by why.
+    /// Connections that the server closed, by reason.
     fileprivate let displaced, slow: Counter
     private let gauge: Gauge
     private let count = Atomic(0)
@@ -60,7 +60,7 @@ final class ConnectionCount: AvailableConnectionsDelegate, Sendable {
 
 /// Closes a connection whose client keeps the server waiting for a request, or does not read.
 ///
-/// Hummingbird's idle timeout does not suffice: it restarts with every part of a body, and it is as long when all connections are
+/// Hummingbird's idle timeout does not suffice: it restarts with every part of a body, and is no shorter when all connections are
 /// in use. So a few clients could keep all others out.
 final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
@@ -72,7 +72,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var unanswered = 0
     /// When the server last began to wait for a request. Parts of a request do not change it.
     private var waitingSince = NIODeadline.now()
-    /// When the client last took some of what is to be sent, or all of it, and how many bytes were left.
+    /// When the client last read some or all of what is to be sent, and how many bytes were left.
     private var (takenAt, left) = (NIODeadline.now(), 0)
     private var timer: Scheduled<Void>?
 
@@ -80,8 +80,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         #if os(Linux)
-            // By itself, TCP notices only after a quarter of an hour that a client has vanished. Other systems do not have the
-            // option (RFC 5482). It is longer than the clock below, which says why it closes a connection.
+            // By default, TCP notices only after a quarter of an hour that a client has vanished. Other systems lack this option
+            // (RFC 5482). It is longer than the timer below, which counts why it closes a connection.
             let milliseconds = SocketOptionValue((all.limits.timeout + .seconds(30)) / .milliseconds(1))
             try? context.channel.syncOptions?.setOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: milliseconds)
         #endif

@@ -55,7 +55,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
 package struct HTTPServerError: Error, CustomStringConvertible {
     let address: HTTPAddress
     let reason: String
-    /// Whether the address may come by itself: an interface is given it, a name is resolved, or another process releases the port.
+    /// Whether the address may become available: an interface gets it, its name is resolved, or another process releases the port.
     package let mayPass: Bool
 
     package var description: String { "cannot listen on \(address): \(reason)" }

@@ -2,10 +2,10 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypesHTTP1
 
-/// Ends a connection after the answer to a request that asks for that, or is of HTTP/1.0 (RFC 9112, 9.3). The latter is answered in
-/// its version, without chunks.
+/// Ends a connection after the answer to a request that asks for it or uses HTTP/1.0 (RFC 9112, 9.3). An HTTP/1.0 request is
+/// answered in its version, without chunks.
 ///
-/// Hummingbird compares the header with "close", letter by letter, and does not learn the version.
+/// Hummingbird recognizes only the exact value "close" of the header, and does not learn the version.
 final class LastRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
@@ -14,7 +14,7 @@ final class LastRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var version: HTTPVersion?
     /// Whether the last request has been received. What follows it is dropped.
     private var isReceived = false
-    /// Requests that have begun minus responses that have ended. Of pipelined requests, others are answered before the last.
+    /// Requests that have begun minus responses that have ended. Earlier pipelined requests are answered before the last one.
     private var unanswered = 0
 
     /// Adds the handler where requests still have a version.

@@ -4,7 +4,7 @@ import Synchronization
 /// A swift-metrics backend that keeps all metrics in memory and exports them in Prometheus' text format.
 ///
 /// A metric's label becomes its name, so follow Prometheus' naming rules, units included. Counters stay counters, meters and
-/// recorders become gauges, and timers become histograms in seconds. Texts are written as they are: no quotes, backslashes or line
+/// recorders become gauges, and timers become histograms in seconds. Texts are not escaped: use no quotes, backslashes or line
 /// ends.
 package final class PrometheusRegistry: MetricsFactory {
     private struct State {

@@ -14,7 +14,7 @@ public final class Admin {
         public var replicationFactor: Int?
         /// Topic properties by Kafka's names, such as `cleanup.policy`.
         public var configuration: [String: String]
-        /// Further ones, without which the topic is created where brokers do not know them all.
+        /// Further properties. If brokers do not know all of them, the topic is created without any.
         public var optional: [String: String]
 
         /// A topic with these properties.
@@ -37,7 +37,7 @@ public final class Admin {
         try handle.metadata(topics: topics, timeout: timeout, serving: true)
     }
 
-    /// Creates topics, waits until the brokers know them and returns their names. A topic that exists is left as it is.
+    /// Creates topics, waits until the brokers know them and returns their names. Existing topics are left alone and not returned.
     public func create(_ topics: [NewTopic], timeout: Duration) throws(KafkaError) -> [String] {
         var handles: [OpaquePointer?] = []
         defer { for case let topic? in handles { rd_kafka_NewTopic_destroy(topic) } }
@@ -120,13 +120,13 @@ public final class Admin {
     }
 
     /// The effective configuration of each topic, by Kafka's property names. Throws ``KafkaError``, with
-    /// ``KafkaError/Remedy/retry`` if the broker asked does not know a topic.
+    /// ``KafkaError/Remedy/retry`` if the broker that was asked does not know a topic.
     public func configurations(ofTopics names: [String], timeout: Duration) throws(KafkaError) -> [String: [String: String]] {
         try configurations(of: RD_KAFKA_RESOURCE_TOPIC, "topic", names, timeout: timeout)
     }
 
-    /// A broker's own settings, by Kafka's names. The request goes to that broker, so an answer shows that it can be reached, even
-    /// an error if its code is a broker's.
+    /// A broker's own settings, by Kafka's names. The request goes to that broker, so any response shows that it can be reached,
+    /// even an error with a broker's code.
     public func configuration(ofBroker id: Int32, timeout: Duration) throws(KafkaError) -> [String: String] {
         try configurations(of: RD_KAFKA_RESOURCE_BROKER, "broker", [String(id)], timeout: timeout)[String(id)] ?? [:]
     }
@@ -150,7 +150,7 @@ public final class Admin {
             let name = String(cString: rd_kafka_ConfigResource_name(resource))
             let reason = rd_kafka_ConfigResource_error_string(resource).map { String(cString: $0) } ?? "not described"
             if let error = KafkaError(rd_kafka_ConfigResource_error(resource), message: "\(noun) \(name): \(reason)") {
-                // A broker learns of a new topic some time after others.
+                // A broker may learn of a new topic later than others.
                 throw error.code == .unknownTopicOrPartition ? error.with(\.isRetriable, true) : error
             }
             var entryCount = 0

@@ -15,21 +15,21 @@ package final class BrokerWatch: Sendable {
 
     private struct State {
         var phase = Phase.reachable
-        /// Why a connection failed: what says most of what clients have reported since a broker answered.
+        /// Why a connection failed: the most informative error that clients have reported since a broker last answered.
         var fault: KafkaError?
-        /// Why a connection to one broker failed last, even if others have answered since.
+        /// The last reason why a connection to a broker failed, even if others have answered since.
         var lastFailure: KafkaError?
         /// Whether the log has a line about this outage.
         var isLogged = false
         var recoveredAt: ContinuousClock.Instant?
-        /// Brokers, by address, to which connections failed before the first answer of any; nil after it.
+        /// The addresses of brokers to which connections failed before any broker answered; nil after the first answer.
         var unreached: Set<String>? = []
-        /// When brokers that answer on other connections last closed new ones at once, and whether the log has a line about it.
+        /// When brokers that answer on other connections last closed new ones immediately, and whether that was logged.
         var closings: [ContinuousClock.Instant] = []
         var areClosingsLogged = false
     }
 
-    /// How much an error says of why no broker answers.
+    /// How much an error says about why no broker answers.
     private enum Weight: Comparable {
         case nothing, symptom, reason, refusal
 
@@ -42,8 +42,8 @@ package final class BrokerWatch: Sendable {
 
     /// How long after a recovery a failure may still stem from the outage.
     private static let recoveryWindow = Duration.seconds(2)
-    /// How many connections must be closed at once, within which time, to be called more than an accident. librdkafka logs the same
-    /// failure of a connection once in 30 s.
+    /// How many new connections must be closed immediately, and within what time, to count as more than an accident. librdkafka
+    /// logs the same connection failure once in 30 s.
     private static let (fewestClosings, closingsWindow) = (3, Duration.seconds(60))
 
     private let bootstrapServers: String
@@ -54,8 +54,8 @@ package final class BrokerWatch: Sendable {
 
     /// - Parameters:
     ///   - bootstrapServers: for messages.
-    ///   - connections: how many the process may need to one broker, if that is known.
-    ///   - onOutage: called with a sentence when the cluster stops answering, and whenever more is known of the reason; with nil
+    ///   - connections: how many connections to one broker the process may need, if known.
+    ///   - onOutage: called with a sentence when the cluster stops answering, and whenever more is known about the reason; with nil
     ///     when it answers again. It must not block or call the watch.
     package init(
         bootstrapServers: String, connections: Int? = nil, logger: Logger,
@@ -67,13 +67,13 @@ package final class BrokerWatch: Sendable {
     /// A sentence about the outage while the cluster is known not to answer, logged or not; otherwise nil.
     package var obstacle: String? { state.withLock { $0.phase == .unreachable ? sentence($0.fault) : nil } }
 
-    /// That no broker answers, and why, as far as clients have reported.
+    /// Says that no broker answers, and why, as far as clients have reported.
     package var explanation: String { state.withLock { sentence($0.fault) } }
 
-    /// Why a connection failed; nil if no client has reported one since a broker answered.
+    /// Why a connection failed; nil if no client has reported a failure since a broker last answered.
     package var fault: KafkaError? { state.withLock(\.fault) }
 
-    /// Which broker could not be reached last, and why, even if others have answered since: a client that waits for it goes on
+    /// Which broker was unreachable last, and why, even if others have answered since: a client that needs this broker is still
     /// waiting.
     package var lastFailure: String? { state.withLock { state in state.lastFailure.map { reason($0) } } }
 
@@ -92,7 +92,7 @@ package final class BrokerWatch: Sendable {
     /// Whether a client should ask the cluster for something, as ``probe(_:timeout:)`` does.
     package var needsProbe: Bool { state.withLock { $0.phase != .reachable } }
 
-    /// That brokers close new connections at once although they answer on others; nil if none was closed so lately.
+    /// Says that brokers close new connections immediately although they answer on others; nil if too few were closed lately.
     package func closings(at now: ContinuousClock.Instant = .now) -> String? {
         let latest = state.withLock(\.closings).filter { now - $0 < Self.closingsWindow }
         guard latest.count >= Self.fewestClosings else { return nil }
@@ -103,11 +103,11 @@ package final class BrokerWatch: Sendable {
             """
     }
 
-    /// A client has reported a failure of a connection, perhaps one that is never polled. Only what its log says at once counts.
+    /// A client, perhaps one that is never polled, has reported a connection failure. Only hang-ups count: they are logged at once.
     package func noticedClosing(_ error: KafkaError, at now: ContinuousClock.Instant = .now) {
         guard ErrorExplainer.isHangUp(error.message) else { return }
         let isNews = state.withLock { state in
-            // Before the first answer it is most likely a wrong port or protocol.
+            // Before the first answer, the cause is most likely a wrong port or protocol.
             guard state.unreached == nil, state.phase != .unreachable else { return false }
             state.closings = state.closings.suffix(Self.fewestClosings - 1).filter { now - $0 < Self.closingsWindow } + [now]
             let isAccident = state.closings.count < Self.fewestClosings
@@ -121,16 +121,16 @@ package final class BrokerWatch: Sendable {
     package func noticed(_ error: KafkaError) {
         logger.debug("\(error)")
         noticedClosing(error)
-        // A token for OAUTHBEARER comes from elsewhere, and without one no connection is tried.
+        // An OAUTHBEARER token does not come from a broker, and without one no connection is tried.
         let error = error.code.isRefusal && error.broker == nil ? error.with(\.broker, bootstrapServers) : error
         let isNews = state.withLock { state in
             if state.phase == .reachable { state.phase = .suspected }
             let (weight, known) = (Weight(error), Weight(state.fault))
             if weight > .symptom { state.lastFailure = error }
             if weight == .reason, let broker = error.broker, Self.isAddress(broker) {
-                // Later one of them may have been lost for a moment. Before the first answer there is no doubt: who starts a
-                // command with a wrong port should not have to wait. A refusal ends a command, whose error says it. A name may
-                // have several addresses, which librdkafka tries in turn.
+                // Before the first answer there is no doubt, and a command with a wrong port should end without a wait. Later, a
+                // connection may be lost only for a moment. A refusal ends a command with an error of its own. Host names do not
+                // count: librdkafka tries each of a name's addresses in turn.
                 state.unreached?.insert(broker)
                 if state.unreached?.count ?? 0 >= bootstrapServers.split(separator: ",").count { state.phase = .unreachable }
             }
@@ -145,7 +145,7 @@ package final class BrokerWatch: Sendable {
         if isNews { logOutage() }
     }
 
-    /// Whether a broker is named by an IP address, and not by a name.
+    /// Whether a broker's address is an IP address and not a host name.
     private static func isAddress(_ broker: String) -> Bool {
         broker.hasPrefix("[") || broker.allSatisfy { $0.isNumber || ".:".contains($0) }
     }
@@ -177,7 +177,7 @@ package final class BrokerWatch: Sendable {
         logger.log(level: Weight(fault) == .refusal ? .error : .warning, "\(sentence(fault)); trying again")
     }
 
-    /// Asks the cluster for something small, and returns whether it answers. Asks a second time if the first fails: that request
+    /// Sends the cluster a small request, and returns whether it answers. If the first request fails, sends a second one: the first
     /// may have gone to the one broker that is down.
     @discardableResult
     package func probe(_ client: some MetadataClient, timeout: Duration = .milliseconds(500)) -> Bool {
@@ -187,7 +187,7 @@ package final class BrokerWatch: Sendable {
                 reached()
                 return true
             } catch {
-                // What answers is no broker.
+                // The server that answers is not a broker.
                 if error.code.isRefusalOfSetting { noticed(error.with(\.broker, bootstrapServers)) }
             }
         }
@@ -207,8 +207,8 @@ package final class BrokerWatch: Sendable {
         if isNews { logger.notice("Kafka answers at \(bootstrapServers) again") }
     }
 
-    /// Asks about topics until the cluster answers or `isWorthWaiting` returns false. Throws the error of the first topic that has
-    /// one, too.
+    /// Asks about topics until the cluster answers or `isWorthWaiting` returns false. Also throws the error of the first topic that
+    /// has one.
     package func metadata(
         of topics: [String], from client: some MetadataClient, while isWorthWaiting: () -> Bool
     ) throws(KafkaError) -> ClusterMetadata {

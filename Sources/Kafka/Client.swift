@@ -74,8 +74,8 @@ package final class ClientHandle {
         }
     }
 
-    /// Purges records that are queued or unconfirmed, and begins to abort an open transaction. librdkafka (up to 2.16) wants both
-    /// before a producer is destroyed: no request may be in progress by then (issue 4330).
+    /// Purges records that are queued or unconfirmed, and begins to abort an open transaction. librdkafka (up to 2.16) requires
+    /// both before a producer is destroyed: no request may be in progress by then (issue 4330).
     private static func giveUpRequests(_ pointer: OpaquePointer) {
         rd_kafka_purge(pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
         rd_kafka_error_destroy(rd_kafka_abort_transaction(pointer, 100))
@@ -91,7 +91,7 @@ package final class ClientHandle {
     /// on it is sent again.
     var closedConnections: Int { context.closedConnections.load(ordering: .acquiring) }
 
-    /// With a clearer message if there is one.
+    /// The error, with a clearer message if there is one.
     func explained(_ error: KafkaError) -> KafkaError { context.explainer.explained(error) }
 
     /// The error that put the client beyond recovery, if any.
@@ -147,15 +147,15 @@ class ClientContext: @unchecked Sendable {
 
     fileprivate func log(level: Int32, facility: String, line: String) {
         let failure = explainer.observe(facility: facility, line: line)
-        // The same error waits for the client to be polled, which a call that waits for a broker may delay for seconds.
+        // The error callback reports it only when polled, which a call that waits for a broker may delay for seconds.
         if let failure { hooks.onError?(failure) }
         hooks.logger.log(
             level: min(Self.level(syslog: level, line: line), hooks.logCeiling), "\(KafkaConfiguration.hidingSecret(in: line))",
             metadata: ["librdkafka": .string(facility)])
     }
 
-    /// The severity of a line that librdkafka logs at a syslog level. A user's properties go to all clients, so it is no news that
-    /// a producer ignores one for consumers, or the reverse.
+    /// The severity of a line that librdkafka logs at a syslog level. A user's properties go to all clients, so a producer that
+    /// ignores a consumer's property, or the reverse, is not worth a warning.
     static func level(syslog: Int32, line: String) -> Logger.Level {
         let kinds = ["producer", "consumer"]
         if kinds.contains(where: { line.hasSuffix("property and will be ignored by this \($0) instance") }) { return .debug }
@@ -173,20 +173,20 @@ class ClientContext: @unchecked Sendable {
 /// Ends clients on threads of their own, and waits for that only briefly.
 ///
 /// `rd_kafka_destroy` and `rd_kafka_consumer_close` wait for brokers, and may never return. A thread that is stuck in one is left
-/// behind, with all that the call uses.
+/// behind, with everything that the call uses.
 enum ClientEnd {
     static let patience = Duration.seconds(1)
-    /// How long to wait for the next ends once one has taken longer, so that a process with many clients can stop in time.
+    /// How long to wait for further clients once one has taken longer, so that a process with many clients can stop in time.
     private static let patienceAfterHang = Duration.milliseconds(100)
     private static let hangWindow = Duration.seconds(10)
 
     private static let hungAt = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// Makes calls that end a client, and waits for them as long as `patience` says. The group is left when they have returned.
+    /// Makes calls that end a client, and waits for them for up to `patience`. Leaves the group when they have returned.
     static func run(patience: Duration = patience, group: DispatchGroup? = nil, _ calls: @escaping @Sendable () -> Void) {
         let ends = DispatchGroup()
         ends.enter()
-        // What the calls retain is freed before the end is signalled. Only the new thread uses it.
+        // Frees what the calls retain before it signals the end. Only the new thread uses this variable.
         nonisolated(unsafe) var work: (() -> Void)? = calls
         group?.enter()
         DedicatedThread.start("client's end") {
@@ -203,10 +203,10 @@ enum ClientEnd {
 }
 
 extension DispatchGroup {
-    /// Waits until all that was entered is left, but no longer than this.
+    /// Waits until every entry has been left, but no longer than `timeout`. Returns whether that happened.
     ///
-    /// A semaphore would not do: on Linux it waits by the time of day (findings/dispatch-semaphore-clock.sh), and an hour longer
-    /// where the clock is set back by an hour.
+    /// A semaphore would not do: on Linux it waits by the time of day (findings/dispatch-semaphore-clock.sh), so it waits an hour
+    /// longer if the clock is set back by an hour.
     @discardableResult package func hasEnded(within timeout: Duration) -> Bool {
         wait(timeout: .now() + .milliseconds(Int(timeout.milliseconds))) == .success
     }

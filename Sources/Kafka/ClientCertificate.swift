@@ -2,7 +2,7 @@ import Foundation
 
 /// The end of a certificate's validity. librdkafka does not say why a broker refuses a client's certificate, and brokers rarely do.
 enum ClientCertificate {
-    /// When the certificate expires that a client with this configuration presents; nil without one in PEM.
+    /// When the client certificate in this configuration expires; nil if it has none in PEM format.
     static func end(for configuration: KafkaConfiguration) -> Date? {
         let path = configuration["ssl.certificate.location"]
         return (configuration["ssl.certificate.pem"] ?? path.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) })
@@ -11,7 +11,7 @@ enum ClientCertificate {
 
     /// When the first certificate in a text expires.
     static func end(ofPEM text: String) -> Date? {
-        // Its validity (RFC 5280) is the first place with two times in a row, each behind a tag and its length (DER, X.690).
+        // Its validity (RFC 5280) is the first place with two times in a row, each after a tag and its length (DER, X.690).
         let validity =
             #/
             (?:\x{17}\x{0D}\d{12}|\x{18}\x{0F}\d{14})Z(?:\x{17}\x{0D}|\x{18}\x{0F})

@@ -16,16 +16,16 @@ public struct ClusterMetadata: Sendable {
         public let name: String
         /// Empty if there is an `error`.
         public package(set) var partitions: [Partition] = []
-        /// The settings in effect, by Kafka's names. Metadata does not have them: see ``Admin/configurations(ofTopics:timeout:)``.
+        /// The settings in effect, by Kafka's names. Not part of metadata: see ``Admin/configurations(ofTopics:timeout:)``.
         package var settings: [String: String]?
         /// Why the topic cannot be described, for example because it does not exist.
         public internal(set) var error: KafkaError?
 
         private enum CodingKeys: CodingKey { case name, partitions, settings }
 
-        /// The number of partitions.
+        /// The number of partitions; 0 if there is an `error`.
         public var partitionCount: Int { partitions.count }
-        /// The number of replicas of each partition.
+        /// The number of replicas of the first partition; 0 if there is none.
         public var replicationFactor: Int { partitions.first?.replicas.count ?? 0 }
         /// All of its partitions.
         package var places: [TopicPartition] { partitions.map { TopicPartition(topic: name, partition: $0.number) } }
@@ -33,17 +33,17 @@ public struct ClusterMetadata: Sendable {
 
     /// One partition of a topic, and the ids of its brokers.
     public struct Partition: Sendable, Encodable {
-        /// The number within the topic.
+        /// The number within the topic, from 0.
         public let number: Int32
-        /// Nil while no broker serves reads and writes.
+        /// The broker that serves reads and writes; nil while there is none.
         public let leader: Int32?
         /// The brokers with a replica.
         public let replicas: [Int32]
-        /// Those in sync with the leader.
+        /// The replicas that are in sync with the leader.
         public let inSyncReplicas: [Int32]
     }
 
-    /// Those that the cluster counts as alive.
+    /// The brokers that the cluster considers alive.
     public package(set) var brokers: [Broker] = []
     /// The requested topics, in the order of the request.
     public package(set) var topics: [Topic] = []
@@ -71,7 +71,7 @@ public struct ClusterMetadata: Sendable {
 
 extension ClientHandle {
     /// - Parameters:
-    ///   - names: nil is all topics that the client may describe.
+    ///   - names: nil for all topics that the client may describe.
     ///   - serving: whether to serve the hooks, too: a background error says more than a timeout.
     func metadata(topics names: [String]?, timeout: Duration, serving: Bool = false) throws(KafkaError) -> ClusterMetadata {
         defer { if serving { poll(timeout: .zero) } }
@@ -118,17 +118,17 @@ extension ClusterMetadata.Topic {
     }
 }
 
-/// Asks where the leaders of partitions are, when librdkafka would find out too late.
+/// Requests metadata when librdkafka would notice too late that the leaders of partitions have moved.
 ///
-/// librdkafka's own refresh (`topic.metadata.refresh.interval.ms`) must not run that often: while the leader of a group waits for
-/// metadata to share out the partitions, each other answer with metadata makes it rejoin, with slow brokers for ever. What the
-/// application asks for leaves the group alone.
+/// librdkafka's own refresh (`topic.metadata.refresh.interval.ms`) must not run that often: while a group's leader waits for the
+/// metadata that it needs to assign partitions, each other metadata response makes it rejoin, with slow brokers for ever. Responses
+/// to the application's requests do not affect the group.
 struct MetadataRefresh {
     private static let interval = Duration.milliseconds(250)
 
     private var due = ContinuousClock.now
 
-    /// Asks, if the last time is long enough ago, and does not wait: librdkafka uses the answer when it comes.
+    /// Sends a request if the last one is long enough ago. Does not wait: librdkafka uses the response when it arrives.
     mutating func askIfDue(about topics: some Sequence<String>, _ handle: ClientHandle) {
         guard due <= .now else { return }
         due = .now + Self.interval

@@ -18,24 +18,24 @@ import Synchronization
 public final class Consumer {
     let handle: ClientHandle
     private let context: ConsumerContext
-    /// Records, rebalances and errors in one order.
+    /// Records, rebalances and errors, in order.
     private let queue: OpaquePointer
     let configuration: KafkaConfiguration
     let hooks: ClientHooks
     private var messages: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
-    /// How many of `messages` hold one, which has to be destroyed.
+    /// How many of `messages` hold a message, which has to be destroyed.
     private var held = 0
     private var isClosed = false
     private var isReading = false
     private var leaders = MetadataRefresh()
-    /// Those of the assigned partitions.
+    /// The topics of the assigned partitions.
     private var topics: Set<String> = []
-    /// Whether it has subscribed to topics of a group.
+    /// Whether it has subscribed to topics, as a member of a group.
     private(set) var isMember = false
     /// What a consumer without a group has opened, and which partitions it reads.
     private var simple = (topics: [String: ClientTopic](), partitions: [TopicPartition]())
 
-    /// A consumer that reads nothing yet. With the property `group.id` it connects to the coordinator of that group, also if it
+    /// A consumer that reads nothing yet. With the property `group.id` it connects to the coordinator of that group, even if it
     /// does not join. Throws ``KafkaError`` when librdkafka refuses a property.
     ///
     /// - Parameters:
@@ -69,7 +69,7 @@ public final class Consumer {
     /// Whether the group has assigned partitions, perhaps none, and not revoked them.
     public private(set) var hasAssignment = false
 
-    /// Joins the group that `group.id` names, or asks it for another assignment; what the member has is revoked first. Assigned
+    /// Joins the group that `group.id` names, or asks it for another assignment; the present one is revoked first. Assigned
     /// partitions are not read before ``assign(_:)`` gives the offsets.
     public func subscribe(to topics: [String]) throws(KafkaError) {
         (isReading, isMember) = (true, true)
@@ -102,7 +102,7 @@ public final class Consumer {
         simple.partitions = []
     }
 
-    /// The oldest rebalance that a poll has brought and this has not returned.
+    /// The oldest rebalance that a poll has received and this method has not returned.
     private func nextRebalance() -> Rebalance? {
         let rebalance: Rebalance? = context.rebalances.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         switch rebalance {
@@ -157,7 +157,7 @@ public final class Consumer {
         }
         if let error = handle.fatalError { throw error }
         var batch = RecordBatch(messages: UnsafeBufferPointer(rebasing: messages[..<held]))
-        // librdkafka reports some errors only once, so they come before a rebalance that the same poll brought.
+        // The errors come before a rebalance that the same poll brought.
         if batch.isEmpty, let rebalance = nextRebalance() { batch.rebalance = rebalance }
         return batch
     }
@@ -176,7 +176,7 @@ public final class Consumer {
     /// nothing if the installed version does not need it.
     public func fetchOn(from partitions: [TopicPartition]) {
         guard !KafkaConfiguration.fetchesOn else { return }
-        // The answer, which may come after that to a fetch, is not waited for.
+        // Does not wait for the response, which may come after that to a fetch.
         _ = try? endOffsets(of: partitions, timeout: .milliseconds(1))
     }
 
@@ -195,7 +195,7 @@ public final class Consumer {
         return try handle.metadata(topics: topics, timeout: timeout)
     }
 
-    /// Takes what is queued, an error if anything, and frees it.
+    /// Takes one message from the queue, if there is one, and frees it.
     private func discard() {
         releaseMessages()
         held = receive(into: 0, count: 1, timeout: .zero)
@@ -219,7 +219,7 @@ public final class Consumer {
     public func close(handsOver: Bool = false) {
         guard !isClosed else { return }
         isClosed = true
-        // librdkafka 2.0.2 wants an assignment that is still queued to be answered before it closes a consumer.
+        // librdkafka 2.0.2 requires an assignment that is still queued to be answered before it closes a consumer.
         for _ in 0..<10 { discard() }
         stopReading()
         guard configuration["group.id"] != nil else { return }
@@ -230,17 +230,17 @@ public final class Consumer {
         }
     }
 
-    /// How long to wait for a rebalance that is under way, before which no member leaves.
+    /// How long to wait for a rebalance in progress: no member leaves before it ends.
     private static let leaveTimeout = Duration.seconds(2)
 
-    /// Closing lets a static member stay in its group. To unsubscribe does not, but only once its revocation is served.
+    /// Closing leaves a static member in its group. Unsubscribing does not, but it takes effect only once its revocation is served.
     private static func leaveGroup(_ client: OpaquePointer) {
         rd_kafka_unsubscribe(client)
         let deadline = ContinuousClock.now + leaveTimeout
         var isMember = true
         while isMember, .now < deadline {
             if let record = rd_kafka_consumer_poll(client, 10) { rd_kafka_message_destroy(record) }
-            // It forgets its id when it asks to leave. Closing waits for the answer.
+            // The member forgets its id when it asks to leave. Closing waits for the response.
             let id = rd_kafka_memberid(client)
             isMember = id.map { $0.pointee != 0 } ?? false
             rd_kafka_mem_free(client, id)
@@ -254,12 +254,12 @@ public final class Consumer {
         try handle.describe(group: configuration["group.id"] ?? "", timeout: timeout)
     }
 
-    /// What the group that `group.id` names has committed for these partitions, if anything. Offsets in an open transaction
-    /// (KIP-447) are not waited for.
+    /// What the group that `group.id` names has committed for these partitions, if anything. Does not wait for offsets in an open
+    /// transaction (KIP-447).
     public func committed(
         _ partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
-        // Only such a client has the state that librdkafka needs to find a coordinator again (2.0.2 to 2.16).
+        // Only a client with group.id has the state that librdkafka needs to find a coordinator again (2.0.2 to 2.16).
         guard let group = configuration["group.id"] else {
             throw KafkaError(code: .invalidArgument, message: "a client without group.id cannot ask for a group's offsets")
         }
@@ -339,7 +339,7 @@ public final class Consumer {
 
 /// The context of a consumer's rebalance callback, which the polling thread calls, or the one that closes the consumer.
 private final class ConsumerContext: ClientContext, @unchecked Sendable {
-    /// Brought by a poll and not yet returned by it.
+    /// Received by a poll and not yet returned by one.
     let rebalances = Mutex<[Rebalance]>([])
 }
 

@@ -2,10 +2,10 @@ import Foundation
 import Logging
 import Synchronization
 
-/// What clients authenticate with, and where it comes from.
+/// The properties that clients authenticate with, and their source.
 ///
 /// Certificates and passwords are renewed on disk while a process runs. librdkafka reads them only when it creates a client, and
-/// brokers check them only when a connection is made. So their owner calls ``reload()`` once a broker has refused a client.
+/// brokers check them only when a connection is made. So their owner calls ``reload()`` after a broker has refused a client.
 package final class Credentials: Sendable {
     private struct Loaded: Equatable {
         let properties: [String: String]
@@ -26,8 +26,8 @@ package final class Credentials: Sendable {
     private let changes = Atomic(0)
 
     /// - Parameters:
-    ///   - properties: those of the clients.
-    ///   - source: reads them again from where they came from; nil if only the files that they name may change.
+    ///   - properties: the clients' properties.
+    ///   - source: reads the properties again from their origin; nil if only the files that they name may change.
     package init(_ properties: [String: String], source: (@Sendable () throws -> [String: String])? = nil) {
         self.source = source
         loaded = Mutex(Loaded(properties))
@@ -36,15 +36,15 @@ package final class Credentials: Sendable {
     /// The properties for new clients.
     package var properties: [String: String] { loaded.withLock(\.properties) }
 
-    /// How often they have changed. Who owns a client makes a new one when this does.
+    /// How often the properties or their files have changed. When this number changes, the owner of a client replaces it.
     package var generation: Int { changes.load(ordering: .acquiring) }
 
-    /// Why clients are made anew after a change.
+    /// Why clients are replaced after a change.
     package static let change = "certificates or passwords on disk have changed, and those in memory are refused"
 
     /// Reads properties and files again.
     ///
-    /// - Returns: whether they have changed, and librdkafka takes them: a file may be half-written, or lack its key.
+    /// - Returns: whether they have changed and librdkafka accepts them: a file may be half-written, or its key missing.
     package func reload() -> Bool {
         guard let found = try? source.map({ try $0() }) ?? properties else { return false }
         let now = Loaded(found)

@@ -1,8 +1,8 @@
-/// Of a fetch, only librdkafka's first error of damaged records can be relied on (2.0.2 to 2.16), and it does not say where their
-/// batch ends (issue 5581). Hence damage is measured by a consumer of its own, which fetches one batch at a time.
+/// Only the first error that librdkafka reports for damaged records in a fetch is reliable (2.0.2 to 2.16), and it does not say
+/// where their batch ends (issue 5581). So a separate consumer measures the damage, fetching one batch at a time.
 extension Consumer {
-    /// The last offset of the damaged batch that begins at an offset, and of those that follow it directly. If that takes longer
-    /// than `timeout`, it is one of the batch. What this consumer reads is left alone.
+    /// The last offset of the damaged batch that begins at `offset`, and of damaged batches directly after it. If finding it takes
+    /// longer than `timeout`, returns an earlier damaged offset. Does not affect what this consumer reads.
     package func lastDamaged(of partition: TopicPartition, from offset: Offset, timeout: Duration) -> Offset {
         guard let probe = try? makeProbe() else { return offset }
         defer { probe.close() }
@@ -12,10 +12,10 @@ extension Consumer {
         }
     }
 
-    /// - Parameter damage: where the damaged batch begins that holds an offset; nil if the offset can be read.
+    /// - Parameter damage: the first offset of the damaged batch that holds an offset; nil if the offset can be read.
     static func lastDamaged(from offset: Offset, by damage: (Offset) -> Offset?) -> Offset {
         var (first, bad, step) = (offset, offset, Offset(1))
-        // First in ever longer steps, then in ever shorter ones. What is damaged further on is another batch.
+        // Doubles its steps, then halves them. Damage that begins elsewhere is another batch.
         while true {
             let found = damage(bad + step)
             if found == bad + 1, step == 1 { first = bad + 1 }
@@ -29,12 +29,12 @@ extension Consumer {
         }
     }
 
-    /// A consumer that looks at single batches.
+    /// A consumer that fetches single batches.
     private func makeProbe() throws(KafkaError) -> Consumer {
         let properties = [
             "auto.offset.reset": "error", "enable.partition.eof": "true", "enable.auto.commit": "false",
             "isolation.level": "read_uncommitted", "fetch.error.backoff.ms": "0",
-            // Brokers send the first batch of a fetch whole, whatever its size (KIP-74). The two are one property.
+            // Brokers send the first batch of a fetch whole, whatever its size (KIP-74). The two names mean one property.
             "fetch.message.max.bytes": "1", "max.partition.fetch.bytes": "1",
         ]
         let hooks = ClientHooks(logger: hooks.logger, logCeiling: .info)
@@ -43,7 +43,7 @@ extension Consumer {
 
     /// Why the batch that holds an offset cannot be read; nil if the offset can be read, or is beyond the end of the log.
     private func damage(of partition: TopicPartition, at offset: Offset, until deadline: ContinuousClock.Instant) -> KafkaError? {
-        // At times librdkafka fetches nothing more behind an error. A new assignment makes it go on.
+        // Sometimes librdkafka fetches nothing more after an error. A new assignment makes it go on.
         var patience = Duration.seconds(1)
         do throws(KafkaError) {
             while ContinuousClock.now < deadline {
@@ -55,7 +55,7 @@ extension Consumer {
                         switch element {
                         case .record, .endOfPartition: return nil
                         case .failure(_, let error) where error.code.isDamage: return error
-                        // One at another offset is an earlier look's.
+                        // An error at another offset belongs to an earlier look.
                         case .failure(_, let error): if error.code.isOffsetReset, error.offset == offset { return nil }
                         }
                     }

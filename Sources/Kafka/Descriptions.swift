@@ -10,14 +10,14 @@ public struct ConsumerGroup: Sendable, Encodable {
         public let instanceID: String?
         /// The address from which it is connected to the coordinator.
         public let host: String
-        /// What is assigned to it; empty unless the group is stable.
+        /// The partitions assigned to it; empty unless the group is stable.
         public let partitions: [TopicPartition]
     }
 
-    /// Kafka's word for it, such as `Empty` or `PreparingRebalance`; `Stable` if every member has its assignment; `Dead` if there
-    /// is no such group.
+    /// Kafka's name for the state, such as `Empty` or `PreparingRebalance`; `Stable` if every member has its assignment; `Dead` if
+    /// there is no such group.
     public let state: String
-    /// In no order.
+    /// The members, in no particular order.
     public let members: [Member]
 
     /// Whether a member was assigned a partition of a topic, or may be in a moment.
@@ -34,8 +34,8 @@ extension Admin {
 }
 
 extension ClientHandle {
-    /// For a request to a group's coordinator, which outlasts the caller's wait: librdkafka must not time it out while it looks for
-    /// the coordinator (issue 4605).
+    /// For requests to a group's coordinator. It outlasts the caller's wait: librdkafka must not time a request out while it looks
+    /// for the coordinator (issue 4605).
     private static let coordinatorTimeout = Duration.seconds(3_600)
 
     func describe(group name: String, timeout: Duration) throws(KafkaError) -> ConsumerGroup {

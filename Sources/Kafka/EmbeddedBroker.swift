@@ -4,17 +4,17 @@ import Logging
 
 /// librdkafka's mock cluster: a Kafka broker inside this process, on a real TCP port of 127.0.0.1.
 ///
-/// It serves experiments, and tests of the main path and of injected errors, but proves nothing about exactly-once processing:
+/// It is for experiments, and for tests of the main path and of injected errors. It proves nothing about exactly-once processing:
 /// - it keeps everything in memory and trims each partition at 5 MB or 100,000 records;
 /// - it ignores offsets sent in a transaction, and shows aborted records;
 /// - it does not compact, and cannot create topics on request or describe their configuration.
 ///
-/// Its properties never change and librdkafka's mock functions lock, so that the unchecked `Sendable` is safe.
+/// The unchecked `Sendable` is safe: the properties never change, and librdkafka's mock functions lock.
 public final class EmbeddedBroker: @unchecked Sendable {
     private let handle: ClientHandle
     package let cluster: OpaquePointer
 
-    /// Held while a broker takes or gives up a port: one that is taken down needs the same port again.
+    /// Held while a broker opens or closes its port: a broker that was taken down needs the same port again.
     package static let ports = NSLock()
 
     /// `host:port` pairs, separated by commas, for the property `bootstrap.servers`.
@@ -44,7 +44,7 @@ public final class EmbeddedBroker: @unchecked Sendable {
     }
 }
 
-/// What a broker can do beyond storing and serving records, as far as its clients here have to know.
+/// What a broker can do beyond storing and serving records, as far as this project's clients need to know.
 public enum BrokerCapabilities: Sendable {
     /// Apache Kafka, or an ``EmbeddedBroker``.
     case full, embedded
@@ -53,12 +53,12 @@ public enum BrokerCapabilities: Sendable {
     public var findsOffsetsByTime: Bool { self == .full }
     /// Whether it creates topics on request and describes their configuration.
     public var managesTopics: Bool { self == .full }
-    /// Properties of a consumer that must not be kept waiting. After an assignment, the first fetch from a broker often has one
-    /// partition, and the others wait until it is answered.
+    /// Properties for a consumer that must not wait long. After an assignment, the first fetch from a broker often has only one
+    /// partition, and the other partitions wait for its response.
     public var consumerProperties: [String: String] {
         guard self == .embedded else { return ["fetch.wait.max.ms": "100"] }
-        // The embedded broker always waits that long, also if there are records. From 2.15 on it writes transaction markers without
-        // a checksum.
+        // The embedded broker always waits that long, even if it has records. From 2.15 on, its transaction markers have no
+        // checksum.
         let checks = rd_kafka_version() < 0x020F_0000
         return ["fetch.wait.max.ms": "10", "check.crcs": "\(checks)"]
     }

@@ -1,9 +1,9 @@
 /// How long a transaction goes on while no broker confirms anything.
 ///
-/// librdkafka waits for a dead broker as long as the transaction may last, and requests to other brokers wait with it. So a
-/// transaction is given up early if no answer arrives after a connection broke. While its connections are intact, a broker is just
-/// slow. One that is shutting down may hold a request for seconds before it closes the connection, and another broker answers soon
-/// after. So time counts from when the connection broke.
+/// librdkafka waits for a dead broker for as long as the transaction may last, and requests to other brokers wait with it. So a
+/// transaction is given up early if no answer arrives after a connection broke. A broker whose connections are intact is just slow.
+/// A broker that is shutting down may hold a request for seconds before it closes the connection, and another broker answers soon
+/// after that. So time counts from when the connection broke.
 struct InactivityTimeout {
     private let least: Duration
     private let most: Duration
@@ -15,8 +15,8 @@ struct InactivityTimeout {
     /// The longest inactivity of the current transaction that a confirmation ended.
     private var longest = Duration.zero
 
-    /// The limit after a connection broke, which each transaction that is given up doubles; and that in any case, since some of
-    /// librdkafka's calls never return. The latter exceeds the transaction timeout, so that librdkafka can report what happened.
+    /// `least` is the limit after a connection broke; each transaction that is given up doubles it. `most` is the limit in any
+    /// case, since some librdkafka calls never return; it exceeds the transaction timeout, so that librdkafka can report the cause.
     init(least: Duration, most: Duration = .seconds(20)) { (self.least, self.most, limit) = (least, most, least) }
 
     mutating func began(at now: ContinuousClock.Instant = .now) { (since, brokenSince, longest) = (now, nil, .zero) }
@@ -26,13 +26,13 @@ struct InactivityTimeout {
         since = now
     }
 
-    /// The transaction is committed. The limit falls again, but to no less than twice its longest inactivity.
+    /// The transaction is committed. The limit falls to twice its longest inactivity, but not below `least`.
     mutating func committed(at now: ContinuousClock.Instant = .now) {
         confirmed(at: now)
         limit = max(least, min(limit, longest * 2))
     }
 
-    /// Throws once the time is over.
+    /// Throws once the limit is exceeded.
     mutating func check(connectionBroke: Bool, at now: ContinuousClock.Instant = .now) throws(KafkaError) {
         if connectionBroke { brokenSince = brokenSince ?? now }
         let inactivity = now - since

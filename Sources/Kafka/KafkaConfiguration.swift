@@ -1,14 +1,14 @@
 import CRdKafka
 import Foundation
 
-/// Properties of a Kafka client under librdkafka's own names: all of its `CONFIGURATION.md`. Printed, secrets are hidden.
+/// Properties of a Kafka client, by librdkafka's own names: any from its `CONFIGURATION.md`. The description hides secrets.
 ///
 /// ```swift
 /// var configuration = KafkaConfiguration(["bootstrap.servers": "127.0.0.1:9092"])
 /// configuration["client.id"] = "till-7"
 /// ```
 public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
-    /// What was set, by name.
+    /// The properties that were set, by name.
     public private(set) var properties: [String: String]
 
     /// A configuration with these properties.
@@ -33,7 +33,7 @@ public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
 
     // MARK: - What every client gets
 
-    /// With this module's defaults, as far as the installed librdkafka knows the properties.
+    /// The properties with this module's defaults, as far as the installed librdkafka knows those.
     func completed(for type: rd_kafka_type_t) -> KafkaConfiguration {
         KafkaConfiguration(type == RD_KAFKA_CONSUMER ? Self.consumerDefaults : Self.defaults).merging(properties)
     }
@@ -68,7 +68,7 @@ public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
         return marks.contains { lowercased.contains($0) } && !lowercased.hasSuffix(".url")
     }
 
-    /// A line of librdkafka's log without secrets. With `debug=conf` it shows properties as `name = value`, and hides not all
+    /// A line of librdkafka's log without secrets. With `debug=conf` it shows properties as `name = value`, and does not hide all
     /// secrets.
     static func hidingSecret(in line: String) -> String {
         guard let equals = line.firstRange(of: " = "), let name = line[..<equals.lowerBound].split(separator: " ").last,
@@ -77,11 +77,11 @@ public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
         return "\(line[..<equals.upperBound])********"
     }
 
-    /// Why librdkafka refuses the properties together, without a value that it quotes: that could be a password, perhaps set under
-    /// a wrong name. Of a property that takes words or numbers of librdkafka's own it would not have accepted one.
+    /// Why librdkafka refuses the combination of properties, without the values that it quotes: one could be a password, perhaps
+    /// set under a wrong name. A property that takes only certain words or numbers would not have accepted a password.
     func hidingValues(in reason: String) -> String {
         properties.sorted { $0.value.count > $1.value.count }.reduce(reason) { reason, property in
-            // Very short values are no passwords and occur in any text.
+            // Very short values are not passwords, and they occur in any text.
             guard property.value.count > 3, Self.takesText(property.key) else { return reason }
             var rest = reason.replacing(": \(property.value)", with: "")
             if Self.isSecret(property.key) { rest = rest.replacing(property.value, with: "…") }

@@ -5,7 +5,7 @@ import Synchronization
 /// An error of a Kafka client, and what to do about it.
 public struct KafkaError: Error, Sendable, CustomStringConvertible {
     /// What the caller does next. librdkafka offers a third way: abort the transaction and keep the client. Some failures, such as
-    /// an expired transactional id, never end that way, and earlier requests may still arrive under the same epoch.
+    /// an expired transactional id, cannot be ended that way, and earlier requests may still arrive under the same epoch.
     public enum Remedy: Sendable {
         /// Nothing is decided yet: make the same call again with the same arguments.
         case retry
@@ -15,7 +15,7 @@ public struct KafkaError: Error, Sendable, CustomStringConvertible {
 
     /// librdkafka's code.
     public let code: Code
-    /// A sentence for people, librdkafka's or this module's.
+    /// A sentence, librdkafka's or this module's.
     public internal(set) var message: String
     /// The client is beyond recovery.
     public let isFatal: Bool
@@ -56,7 +56,7 @@ public struct KafkaError: Error, Sendable, CustomStringConvertible {
     /// What to do next. For an error without flags the safe answer is to start over.
     public var remedy: Remedy { isRetriable && !isFatal && !requiresAbort ? .retry : .startOver }
 
-    /// The sentence, or the limit of the brokers that was exceeded, followed by librdkafka's name for the code.
+    /// The broker if there is one, the message or the brokers' limit that was exceeded, and librdkafka's name for the code.
     public var description: String {
         "\(broker.map { "\($0): " } ?? "")\(code.exceededLimit ?? message) (\(code.name))"
     }
@@ -101,7 +101,7 @@ public func retrying<Success>(
     }
 }
 
-/// The same until the time is over, with a short pause in between. The call gets the time that is left.
+/// The same until `deadline`, with a short pause in between. The call gets the time that is left.
 @discardableResult
 package func retrying<Success>(
     until deadline: ContinuousClock.Instant, _ call: (_ left: Duration) throws(KafkaError) -> Success
@@ -137,7 +137,7 @@ extension KafkaError {
 
 extension KafkaError.Code {
     /// Whether broker and client refuse each other as configured, for example for a wrong password or an untrusted certificate, or
-    /// this librdkafka cannot read what the broker answers.
+    /// this librdkafka cannot parse the broker's response.
     public var isRefusal: Bool { self == .authentication || self == .ssl || self == .unparsable }
 
     /// Whether the principal lacks a right.
@@ -166,7 +166,7 @@ extension KafkaError.Code {
         Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION), Self(RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION),
     ]
 
-    /// The client's property that the brokers refuse, and theirs that it breaks. librdkafka names none, or one that does not exist.
+    /// The client's property that the brokers refuse, and their limit for it. librdkafka names none, or one that does not exist.
     public var exceededLimit: String? {
         switch self {
         case .invalidSessionTimeout:
@@ -180,7 +180,7 @@ extension KafkaError.Code {
         }
     }
 
-    /// Whether a broker refuses a record for what it is, and would refuse it again.
+    /// Whether a broker refuses a record because of the record itself, and would refuse it again.
     public var isRefusalOfRecord: Bool { Self.refusedRecords.contains(self) }
 
     private static let refusedRecords: Set<Self> = [
@@ -190,9 +190,9 @@ extension KafkaError.Code {
 
     /// Whether a consumer cannot read records: their bytes in the log are damaged, or of a format that it does not know.
     ///
-    /// What librdkafka (up to 2.16, issue 5581) returns of the partition after that is unreliable. So take nothing more of it, not
-    /// even from the same batch, until it is assigned again. ``KafkaError/offset`` is that of the damaged batch of records, which
-    /// may begin below the offset that was read from.
+    /// What librdkafka (up to 2.16, issue 5581) returns from the partition after that is unreliable. So take nothing more from it,
+    /// not even from the same batch, until it is assigned again. ``KafkaError/offset`` is the offset of the damaged record batch,
+    /// which may begin below the offset that was read from.
     public var isDamage: Bool {
         // A broker's CORRUPT_MESSAGE is INVALID_MSG here.
         [.badMessage, .badCompression, Self(RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED), Self(RD_KAFKA_RESP_ERR_INVALID_MSG)].contains(self)
@@ -259,7 +259,7 @@ extension KafkaError.Code {
     package static let autoOffsetReset = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
     package static let offsetOutOfRange = Self(RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
     package static let badMessage = Self(RD_KAFKA_RESP_ERR__BAD_MSG)
-    /// librdkafka cannot read what a broker answers.
+    /// librdkafka cannot parse a broker's response.
     package static let unparsable = Self(RD_KAFKA_RESP_ERR__UNDERFLOW)
     package static let badCompression = Self(RD_KAFKA_RESP_ERR__BAD_COMPRESSION)
 
@@ -269,7 +269,7 @@ extension KafkaError.Code {
     package static let unknownPartition = Self(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
     static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
     package static let invalidPartitions = Self(RD_KAFKA_RESP_ERR_INVALID_PARTITIONS)
-    /// There are fewer brokers than replicas are wanted.
+    /// There are fewer brokers than the requested replicas.
     package static let invalidReplicationFactor = Self(RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR)
 
     package static let topicAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
@@ -280,10 +280,10 @@ extension KafkaError.Code {
 
 // MARK: - Clearer messages
 
-/// Makes librdkafka's errors more specific, by what librdkafka reports elsewhere.
+/// Makes librdkafka's errors more specific, using what librdkafka reports elsewhere.
 ///
 /// Version 2.0.2 says of any bad broker certificate that it could not be verified, and suspects the CA; only the verification
-/// callback learns the reason. It only logs which partition could not be added to a transaction, and that a session timed out.
+/// callback learns the reason. Only the log says which partition could not be added to a transaction, and that a session timed out.
 final class ErrorExplainer: Sendable {
     private let certificate = Mutex<String?>(nil)
     private let partition = Mutex<String?>(nil)
@@ -320,14 +320,14 @@ final class ErrorExplainer: Sendable {
             return error.with(\.message, detail)
         }
         // Begins with the connection's name, such as `ssl://kafka:9093/bootstrap` or `GroupCoordinator: kafka:9093`, and ends with
-        // how long it was in which state.
+        // its state and for how long it had been in it.
         let pattern = /(?:[A-Za-z]+: )?(?:[a-z_]+:\/\/)?([^ \/]+:\d+)(?:\/-?\w+)?: (.+?)( \(after \d+ms in state .*\))?/
         guard let match = error.message.wholeMatch(of: pattern) else { return error }
         let (code, reason) = reason(error.code, String(match.2), state: String(match.3 ?? ""))
         return KafkaError(code: code, message: reason).with(\.broker, String(match.1))
     }
 
-    /// Why a connection failed, in words for people who do not know librdkafka's.
+    /// Why a connection failed, without librdkafka's jargon.
     private func reason(_ code: KafkaError.Code, _ text: String, state: String) -> (KafkaError.Code, String) {
         let plainListener = "perhaps the listener does not speak TLS (see security.protocol)"
         if text.contains("certificate verify failed"), let fault = certificate.withLock(\.self) { return (.ssl, fault) }
@@ -356,7 +356,7 @@ final class ErrorExplainer: Sendable {
             return (.resolve, "the name is not resolved (\(match.1))")
         }
         if let match = text.firstMatch(of: /Invalid response size (-?\d+)/) {
-            // Where Kafka sends a size, others send the first four bytes of their protocol.
+            // Where Kafka sends a size, other servers send the first four bytes of their protocol.
             switch UInt32(bitPattern: Int32(match.1) ?? 0) {
             case 0x4854_5450: return (.transport, "an HTTP server answers, not Kafka")
             case 0x1500_0000...0x17FF_FFFF: return (.transport, "the listener speaks TLS (see security.protocol)")
@@ -387,7 +387,7 @@ final class ErrorExplainer: Sendable {
     /// Whether a broker closed a connection right after it was made.
     static func isHangUp(_ reason: String) -> Bool { hangUps.contains { reason.hasPrefix($0) } }
 
-    /// Whether such a reason may only be how a broker's end looks like in its last moment, so that a better one follows.
+    /// Whether this reason may be only a symptom of a broker that is going down, so that a better reason follows.
     static func isSymptom(_ reason: String) -> Bool { reason == silence || reason == breakdown || reason.hasPrefix("hung up") }
 
     /// The meaning of one of OpenSSL's codes, from `openssl/x509_vfy.h`.

@@ -2,9 +2,9 @@ import CRdKafka
 
 /// Reads ranges of partitions to their ends, or follows partitions without end.
 ///
-/// This is the one loop over a consumer's records. It tracks the position of each partition, also past transaction
-/// markers and aborted records, which have offsets but are never returned (KIP-98). It ignores transient errors, and takes nothing
-/// of a partition behind a damaged batch of records.
+/// This is the one loop over a consumer's records. It tracks the position of each partition, even past transaction markers and
+/// aborted records, which have offsets but are never returned (KIP-98). It ignores transient errors, and trusts nothing that
+/// librdkafka returns from a partition after a damaged record batch.
 ///
 /// To read ranges completely, in order within each partition:
 ///
@@ -16,26 +16,26 @@ import CRdKafka
 /// }
 /// ```
 ///
-/// To bound the whole read and not each wait, compute the deadline once. To follow partitions, call ``start(at:)`` and then
+/// To bound the whole read instead of each wait, compute the deadline once. To follow partitions, call ``start(at:)`` and then
 /// ``poll(maxRecords:timeout:)`` repeatedly; ``hasReached(_:)`` says when they have caught up with known end offsets. To read only
 /// the first records of each partition, use ``Consumer/read(_:timeout:gaps:_:)``.
 ///
-/// The consumer needs `enable.partition.eof`. With `read_committed`, a range that ends behind an open transaction is read once the
+/// The consumer needs `enable.partition.eof`. With `read_committed`, a range that extends past an open transaction is read once the
 /// transaction has ended. Set `auto.offset.reset=error` to get a ``Gap`` for expired offsets; otherwise the client skips them.
 ///
-/// The consumer may be a member of a group. Then ``start(at:)`` follows what the group has assigned, ``Records/rebalance`` says
-/// when that changes, and errors of the group are left to the owner: see ``Records/errors``.
+/// The consumer may be a member of a group. Then ``start(at:)`` follows the group's assignment, ``Records/rebalance`` reports its
+/// changes, and the owner handles the group's errors: see ``Records/errors``.
 ///
 /// It belongs to the consumer's thread, and nothing else may assign or poll that consumer while it reads.
 public final class PartitionReader {
     /// Records of some partitions, in order within each. Valid until the reader polls again.
     public struct Records: RandomAccessCollection {
-        /// A change of what the group has assigned. It comes alone.
+        /// A change of the group's assignment. It comes alone.
         public fileprivate(set) var rebalance: Rebalance?
-        /// Errors of a member of a group, except those that make a ``Gap``, each with the partition that it concerns if known.
+        /// Errors of a group member, except those that make a ``Gap``, each with the partition that it concerns if known.
         public fileprivate(set) var errors: [(partition: TopicPartition?, error: KafkaError)] = []
         fileprivate var messages: [UnsafePointer<rd_kafka_message_t>] = []
-        /// The records come in runs of one partition, and to ask each for the name of its topic would copy that.
+        /// The records in runs of one partition. Asking each record for its topic would copy the name every time.
         public fileprivate(set) var runs: [(partition: TopicPartition, indices: Range<Int>)] = []
         /// The partitions that were read to their current ends, and the offset that their next record will have.
         public fileprivate(set) var ends: [TopicPartition: Offset] = [:]
@@ -58,7 +58,7 @@ public final class PartitionReader {
     public struct Gap: Sendable {
         /// The partition.
         public let partition: TopicPartition
-        /// Up to where the reader goes on. Empty if it has left the partition.
+        /// The unreadable offsets; the reader goes on after them. Empty if it has left the partition.
         public let offsets: Range<Offset>
         /// Why they cannot be read.
         public let error: KafkaError
@@ -68,17 +68,17 @@ public final class PartitionReader {
     public enum GapPolicy: Sendable {
         /// Throw its error.
         case fail
-        /// Read no more of its partition.
+        /// Stop reading its partition.
         case leave
-        /// Go on behind the damaged batches, or where the log begins by now.
+        /// Go on after the damaged batches, or at the log's present beginning.
         case pass
     }
 
     private struct Progress {
-        /// No record outside of it is returned.
+        /// Records outside this range are not returned.
         let range: Range<Offset>
         var next: Offset
-        /// Whether the reader has been at the end of the log.
+        /// Whether the reader has ever reached the end of the log.
         var hasCaughtUp = false
 
         var isRead: Bool { next >= range.upperBound }
@@ -86,18 +86,17 @@ public final class PartitionReader {
 
     /// The consumer that reads, for lookups.
     public let consumer: Consumer
-    /// What could not be read so far, each gap once. The owner may remove those it has handled.
+    /// The gaps found so far, each once. The owner may remove those it has handled.
     public var gaps: [Gap] = []
     private let policy: GapPolicy
     private let onTransientError: (KafkaError) -> Void
     private var partitions: [TopicPartition: Progress] = [:]
-    /// Nothing of these is returned: what librdkafka reports of a damaged partition comes from bytes that it took for records.
+    /// Nothing from these is returned: after damage, what librdkafka reports comes from bytes that it mistook for records.
     private var left: Set<TopicPartition> = []
     /// What the last poll returned.
     package private(set) var records = Records()
 
-    /// By itself librdkafka takes some tenths of a second to look up a topic that is new to it, and to fetch on after its queue was
-    /// full.
+    /// By itself, librdkafka takes some tenths of a second to look up a new topic, and to resume fetching after its queue was full.
     private static let patience = Duration.milliseconds(10)
     /// How long to look for the end of a gap.
     private static let timeout = Duration.seconds(10)
@@ -128,10 +127,10 @@ public final class PartitionReader {
     /// Reads nothing from now on.
     public func stop() throws(KafkaError) { try start([TopicPartition: Progress]()) }
 
-    /// Whether a partition is among those to read, and was not left.
+    /// Whether the reader is reading a partition and has not left it.
     public func reads(_ partition: TopicPartition) -> Bool { partitions[partition] != nil }
 
-    /// Reads no more of a partition. Records of it that were returned already stay valid.
+    /// Stops reading a partition. Its records that were already returned stay valid.
     public func leave(_ partition: TopicPartition) {
         partitions[partition] = nil
         left.insert(partition)
@@ -140,14 +139,14 @@ public final class PartitionReader {
     /// The next offset of each partition that is read.
     public var positions: [TopicPartition: Offset] { partitions.mapValues(\.next) }
 
-    /// Whether each partition's position is at or past its end offset here.
+    /// Whether the position of each partition that is read is at or past its end offset in `ends`.
     public func hasReached(_ ends: [TopicPartition: Offset]) -> Bool {
         ends.allSatisfy { end in partitions[end.key].map { $0.next >= end.value } ?? true }
     }
 
     /// The next records, at least one; nil once all ranges are read.
     ///
-    /// - Throws: ``KafkaError``, which is one to retry if there are none by the deadline.
+    /// - Throws: ``KafkaError``, with ``KafkaError/Remedy/retry`` if there are none by the deadline.
     public func next(until deadline: ContinuousClock.Instant) throws(KafkaError) -> Records? {
         while let unread = partitions.first(where: { !$0.value.isRead }) {
             let records = try poll(timeout: .milliseconds(100))
@@ -161,12 +160,12 @@ public final class PartitionReader {
 
     /// Waits up to `timeout` for the first record, and returns it with all others that have already arrived, `maxRecords` at most.
     ///
-    /// - Throws: ``KafkaError`` if the client is of no more use, or a partition cannot be read.
+    /// - Throws: ``KafkaError`` if the client is no longer usable, or a partition cannot be read.
     public func poll(maxRecords: Int = 10_000, timeout: Duration) throws(KafkaError) -> Records {
         let isCatchingUp = partitions.contains { !$0.value.isRead && !$0.value.hasCaughtUp }
         var batch = try consumer.poll(maxRecords: maxRecords, timeout: isCatchingUp ? min(timeout, Self.patience) : timeout)
         if batch.isEmpty, batch.rebalance == nil, isCatchingUp {
-            // A lookup makes librdkafka find topics and fetch on at once. Its answer is not needed.
+            // A lookup makes librdkafka find topics and resume fetching at once. Its result is not needed.
             _ = try? consumer.endOffsets(of: Array(partitions.keys), timeout: .milliseconds(1))
             batch = try consumer.poll(maxRecords: maxRecords, timeout: timeout)
         }
@@ -224,7 +223,7 @@ public final class PartitionReader {
                 if error.code.isDamage {
                     next = 1 + consumer.lastDamaged(of: place, from: first, timeout: Self.timeout)
                 } else if let log = try consumer.watermarks(of: [place], timeout: Self.timeout)[place] {
-                    // An error from before an assignment may come after it.
+                    // An error from before an assignment may arrive after it.
                     next = start == log.upperBound || log.contains(start) ? start : log.lowerBound
                 }
                 partitions[place] = progress

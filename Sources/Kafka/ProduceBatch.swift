@@ -4,11 +4,11 @@ import CRdKafka
 /// clock twice.
 ///
 /// A batch holds records of several partitions, so that a small transaction is handed over at once. One millisecond after the first
-/// record, librdkafka asks the coordinator to add the partitions that it knows of to the transaction. Those it learns of later wait
-/// for a second request.
+/// record, librdkafka asks the coordinator to add the partitions seen so far to the transaction. Later ones wait for a second
+/// request.
 ///
-/// It is flushed before a record that does not fit, and before one with headers or a time, for which librdkafka has no batch call.
-/// That keeps the order within each partition.
+/// It is flushed before a record that does not fit, and before one with headers or a timestamp, which librdkafka's batch call does
+/// not accept. This keeps the order within each partition.
 final class ProduceBatch {
     private let topic: ClientTopic
     private let handle: ClientHandle
@@ -20,7 +20,7 @@ final class ProduceBatch {
     /// Small enough that librdkafka begins to send while a large transaction is still being processed.
     private static let maximumCount = 256
     private static let maximumByteCount = 128 * 1024
-    /// How long to wait for room in a full queue. If nothing is delivered in this time, the broker does not answer.
+    /// How long to wait for room in a full queue. If nothing is delivered in this time, the broker is not answering.
     private static let queueTimeout = Duration.seconds(1)
 
     init(topic: ClientTopic, of handle: ClientHandle) {
@@ -35,7 +35,7 @@ final class ProduceBatch {
         bytes.deallocate()
     }
 
-    /// Adds a record, whose bytes are copied. Throws as ``TransactionSession`` does, for this record or an earlier one.
+    /// Adds a record and copies its bytes. Throws as ``TransactionSession`` does, for this record or an earlier one.
     func add(
         partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader],
         copying: HeaderList? = nil, timestamp: Int64?
@@ -55,7 +55,7 @@ final class ProduceBatch {
         count += 1
     }
 
-    /// Copies bytes into the batch. Nil stays null, which is Kafka's null.
+    /// Copies bytes into the batch. Nil becomes a null pointer, which librdkafka takes for Kafka's null.
     private func copy(_ source: UnsafeRawBufferPointer?) -> (UnsafeMutableRawPointer?, Int) {
         guard let source, let base = bytes.baseAddress else { return (nil, 0) }
         let place = base + byteCount
@@ -83,7 +83,7 @@ final class ProduceBatch {
         }
     }
 
-    /// Repeats a call while the queue is full and brokers make room. A transaction that lacks a record must be aborted.
+    /// Repeats a call while the queue is full, up to a timeout. After an error the transaction lacks a record and must be aborted.
     private func waitingForRoom(_ partition: @autoclosure () -> Int32, _ body: () throws(KafkaError) -> Void) throws(KafkaError) {
         let deadline = ContinuousClock.now + Self.queueTimeout
         while true {

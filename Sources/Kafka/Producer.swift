@@ -11,7 +11,7 @@ public final class Producer {
     public struct Delivery: Sendable, Equatable {
         /// The partition's number.
         public let partition: Int32
-        /// Nil if the broker did not say: it had the record from an attempt whose response was lost.
+        /// Nil if the broker did not report it: it already had the record from an attempt whose response was lost.
         public let offset: Offset?
     }
 
@@ -48,7 +48,7 @@ public final class Producer {
             }
         } catch {
             report.release()
-            // As a delivery report names it.
+            // With the topic's name, as in a delivery report.
             throw error.with(\.message, "topic \(topic.name): \(error.message)")
         }
     }
@@ -87,7 +87,7 @@ public final class Producer {
     /// Purges undelivered records and calls all outstanding completions.
     private func purgeUndelivered() {
         rd_kafka_purge(handle.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
-        // With nothing to report, the poll would wait for all of its time.
+        // With nothing to report, the poll would wait for its whole timeout.
         guard rd_kafka_outq_len(handle.pointer) > 0 else { return }
         handle.poll(timeout: .milliseconds(100))
     }
@@ -132,7 +132,7 @@ final class ClientTopic {
             rd_kafka_topic_conf_destroy(configuration)
             throw .refusedProperty(name, result)
         }
-        // It takes the configuration, even when it fails.
+        // rd_kafka_topic_new takes ownership of the configuration, even when it fails.
         guard let pointer = rd_kafka_topic_new(handle.pointer, name, configuration) else {
             throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory
         }
@@ -165,12 +165,12 @@ final class ClientTopic {
 
     // MARK: - Reading without a group
 
-    /// Begins to read a partition, which is not being read.
+    /// Begins to read a partition that is not being read yet.
     func start(_ partition: Int32, at offset: Offset, into queue: OpaquePointer) throws(KafkaError) {
         guard rd_kafka_consume_start_queue(pointer, partition, offset, queue) != 0 else { return }
         throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory
     }
 
-    /// Returns once nothing more of the partition is read.
+    /// Stops reading a partition, and returns once that is done.
     func stop(_ partition: Int32) { rd_kafka_consume_stop(pointer, partition) }
 }

@@ -16,7 +16,7 @@ public struct RecordHeader: Hashable, Sendable {
     /// The value as text; nil if it is null or not UTF-8.
     public var text: String? { value.flatMap { String(validating: $0, as: UTF8.self) } }
 
-    /// librdkafka's list of these headers, behind copied ones, which the caller owns until a produce call takes it.
+    /// These headers, after the copied ones, as librdkafka's list. The caller owns it until a produce call takes it.
     static func makeList(_ headers: [RecordHeader], behind copied: HeaderList?) -> OpaquePointer? {
         let list = copied.map { rd_kafka_headers_copy($0.pointer) } ?? rd_kafka_headers_new(headers.count)
         for header in headers {
@@ -30,10 +30,10 @@ public struct RecordHeader: Hashable, Sendable {
     }
 }
 
-/// A copy of a record's headers, to be written again. A ``RecordHeader`` has the name as text, cut at NUL: librdkafka has no call
-/// that returns all of its bytes.
+/// A copy of a record's headers, to be written again. A ``RecordHeader`` has the name as text, cut at NUL: no call of librdkafka
+/// returns all bytes of a name.
 ///
-/// Sendable, since nothing changes it once it is made.
+/// Sendable, since nothing changes it after its initialization.
 public final class HeaderList: @unchecked Sendable {
     let pointer: OpaquePointer
 
@@ -45,11 +45,11 @@ public final class HeaderList: @unchecked Sendable {
 
     deinit { rd_kafka_headers_destroy(pointer) }
 
-    /// The same headers without those of some names.
+    /// The headers except those with these names.
     public func removing(_ names: Set<String>) -> HeaderList? { HeaderList(copying: pointer, without: names) }
 }
 
-/// An address for bytes that are not Kafka's null: empty ones may have none, which librdkafka would take for null.
+/// An address for bytes that are not Kafka's null. An empty buffer may have none, and librdkafka would take that for null.
 func nonNull(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer? { bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1) }
 
 /// One record of a ``RecordBatch``: a view into librdkafka's memory, valid until the consumer polls again.
@@ -84,7 +84,7 @@ public struct ConsumedRecord {
         return kind == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? nil : milliseconds
     }
 
-    /// The headers in order, copied. Empty, without a copy, for a record that has none, or none that librdkafka can read.
+    /// The headers in order, copied. Empty, and nothing is copied, if the record has none or librdkafka cannot read them.
     public var headers: [RecordHeader] { readableHeaders ?? [] }
 
     /// The headers; nil if librdkafka cannot read them: they are malformed, or more than 100,000.
@@ -110,7 +110,7 @@ public struct ConsumedRecord {
         return rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR ? HeaderList(copying: list) : nil
     }
 
-    /// Whether the record with this value, as received, may have headers: far cheaper than to ask for them.
+    /// Whether the record with this value, in the memory where it was received, may have headers. Far cheaper than reading them.
     static func mayHaveHeaders(after value: UnsafeRawBufferPointer?) -> Bool {
         crdkafka_may_have_headers(value?.baseAddress, value?.count ?? 0)
     }
@@ -118,7 +118,7 @@ public struct ConsumedRecord {
 
 /// A change of the partitions that the group has assigned to a consumer.
 public enum Rebalance: Sendable {
-    /// None of these partitions is read before ``Consumer/assign(_:)``. There were none before.
+    /// The consumer had no partitions before. It reads none of these until ``Consumer/assign(_:)``.
     case assigned([TopicPartition])
     /// The group revoked all partitions, or could not be joined for this reason.
     case revoked(KafkaError?)
@@ -137,7 +137,7 @@ public struct RecordBatch: RandomAccessCollection {
     }
 
     var messages = UnsafeBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>(start: nil, count: 0)
-    /// A change of what the group has assigned. The batch is empty then.
+    /// A change of the group's assignment. The batch is then empty.
     public internal(set) var rebalance: Rebalance?
 
     /// Always 0.

@@ -5,14 +5,14 @@ import Synchronization
 /// Runs work that blocks, as librdkafka's calls do, on new threads. Swift has as many cooperative threads as cores, and a blocked
 /// one stalls tasks that have nothing to do with Kafka.
 package enum DedicatedThread {
-    /// Runs `work` once for each name, on threads of these names, until all have ended. If one fails, the others are asked to stop.
+    /// Runs `work` once per name, on a thread of that name, and waits until all have ended. If one fails, asks the others to stop.
     ///
-    /// Some of librdkafka's calls wait for a broker whatever their timeout. Work that has not ended when the time after a request
-    /// is over is abandoned: the process is about to end.
+    /// Some librdkafka calls wait for a broker regardless of their timeout. Work that is still running when the time after a
+    /// request has passed is abandoned: the process is about to exit.
     ///
-    /// - Parameter limits: requests, and how long the work may go on after each.
-    /// - Returns: the results of those that ended in time.
-    /// - Throws: the error of the first that failed.
+    /// - Parameter limits: requests to stop, and how long the work may go on after each.
+    /// - Returns: the results of the work that ended in time.
+    /// - Throws: the first error.
     package static func runAll<Success: Sendable>(
         _ names: [String], until stop: StopSignal, limits: [(request: StopSignal, time: Duration)],
         _ work: @escaping @Sendable (_ index: Int) throws -> Success
@@ -33,7 +33,7 @@ package enum DedicatedThread {
             if case .failure = result { stop.request() }
             results.append(result)
         }
-        // In the order in which they came: later failures may be a consequence of the first.
+        // In order of arrival: later failures may be consequences of the first.
         return try results.map { try $0.get() }
     }
 
@@ -70,7 +70,7 @@ package final class StopSignal: Sendable {
         for handler in handlers { handler() }
     }
 
-    /// Calls `handler` once when threads are asked to stop, or at once if they already are.
+    /// Calls `handler` once: when threads are asked to stop, or immediately if they already were.
     package func onRequest(_ handler: @escaping @Sendable () -> Void) {
         let isRequested = state.withLock { state in
             if !state.isRequested { state.handlers.append(handler) }
@@ -79,7 +79,7 @@ package final class StopSignal: Sendable {
         if isRequested { handler() }
     }
 
-    /// Waits for `duration` or until the request, whichever comes first. After the request, waits for `onceRequested`.
+    /// Waits for `duration` or until the request, whichever comes first. If the request came earlier, waits for `onceRequested`.
     package func wait(for duration: Duration, onceRequested: Duration = .zero) {
         guard !isRequested else { return Thread.sleep(forTimeInterval: onceRequested / .seconds(1)) }
         requested.hasEnded(within: duration)
@@ -88,7 +88,7 @@ package final class StopSignal: Sendable {
 
 /// Detects threads that hang, by the steps they report. Such a thread does not recover, so the process should be restarted.
 package final class ThreadWatchdog: Sendable {
-    /// A thread whose step takes longer than this hangs. Calls that wait for a broker end after some seconds.
+    /// A thread hangs if a step takes longer than this. Calls that wait for a broker end after some seconds.
     package static let longestStep = Duration.seconds(120)
 
     /// When each thread made its last step; nil once it has ended.
@@ -96,7 +96,7 @@ package final class ThreadWatchdog: Sendable {
 
     package init() {}
 
-    /// A thread of this name begins, perhaps not the first.
+    /// A thread of this name has begun, perhaps not the first one.
     package func began(_ thread: String) { steps.withLock { $0[thread] = .some(.now) } }
 
     /// A thread has made a step.
@@ -114,8 +114,8 @@ package final class ThreadWatchdog: Sendable {
     }
 }
 
-/// A thread for calls to librdkafka that may never return, one at a time. If it is released in the middle of one, it ends when that
-/// call returns, and only then is what the call retains freed.
+/// A thread for calls to librdkafka that may never return, one at a time. If it is released during a call, the thread ends when
+/// that call returns, and only then frees what the call retains.
 final class CallThread: Sendable {
     typealias Call = @Sendable () throws(KafkaError) -> Void
     typealias Outcome = Result<Void, KafkaError>
@@ -149,10 +149,10 @@ final class CallThread: Sendable {
         slot.wake.signal()
     }
 
-    /// Whether a call has begun and its outcome was not taken yet.
+    /// Whether a call has begun whose outcome was not taken yet.
     var isBusy: Bool { slot.state.withLock { $0.call != nil } }
 
-    /// Begins a call, which starts the thread if it is the first.
+    /// Begins a call. The first call starts the thread.
     func begin(_ call: @escaping Call) {
         let isStarted = slot.state.withLock { state in
             defer { (state.call, state.isStarted) = (call, true) }

@@ -8,7 +8,7 @@ public typealias Offset = Int64
 public struct TopicPartition: Hashable, Sendable, Encodable, CustomStringConvertible {
     /// The topic's name.
     public let topic: String
-    /// From 0.
+    /// The partition's number, from 0.
     public let partition: Int32
 
     /// A partition of a topic.
@@ -26,10 +26,10 @@ public struct TopicPartition: Hashable, Sendable, Encodable, CustomStringConvert
 public struct CommittedOffset: Hashable, Sendable {
     /// The offset of the next record.
     public let offset: Offset
-    /// What the member has added, for itself; empty if nothing.
+    /// Text that the member stored with the offset for its own use; empty if none.
     public let metadata: String
 
-    /// An offset, and what to add to it.
+    /// An offset with optional metadata.
     public init(_ offset: Offset, metadata: String = "") { (self.offset, self.metadata) = (offset, metadata) }
 }
 
@@ -69,9 +69,9 @@ final class PartitionList {
         if let error = KafkaError(withExtendedLifetime(self) { call(pointer) }) { throw error }
     }
 
-    /// What the list says of each partition that has an offset.
+    /// The offset and metadata of each partition in the list that has an offset.
     ///
-    /// - Throws: the first partition's error, if librdkafka has set one.
+    /// - Throws: the first error that librdkafka has set for a partition.
     func committed() throws(KafkaError) -> [TopicPartition: CommittedOffset] {
         try withExtendedLifetime(self) { () throws(KafkaError) in try UnsafePointer(pointer).committed() }
     }

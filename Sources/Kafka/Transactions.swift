@@ -5,28 +5,28 @@ import Synchronization
 // The life of a transaction (KIP-98), and the facts about brokers and librdkafka (2.0.2 to 2.16) behind each step.
 //
 // 1. `initTransactions` takes over the transactional ids of a set. Brokers abort what a predecessor left open under an id, and
-//    refuse whatever it sends later. All ids are taken over before the set's first transaction: one that is taken over later could
-//    undo the fence of a successor. A coordinator cannot hand over an id while a partition of its open transaction has no leader,
-//    and then the next set is tried.
+//    refuse whatever it sends later. All ids are taken over before the set's first transaction: taking one over later could undo a
+//    successor's fence. While a partition of an id's open transaction has no leader, the coordinator cannot hand over that id, and
+//    the next set is tried.
 // 2. `begin` takes the next producer in turn. While brokers write the markers of a commit, they make the same producer's next
-//    transaction back off for 20 ms, or with librdkafka 2.0.2 for 100 ms. Brokers know only one at a time, from its first record
-//    on, so records become visible in the order of the commits.
-// 3. `produce` hands records to librdkafka in batches. There is no `send_offsets_to_transaction` (KIP-447): it costs two round
-//    trips, and was seen not to return (2.10 and later).
-// 4. `flush` waits for the delivery reports and looks at them: `rd_kafka_flush` succeeds as soon as nothing is left to send, also
-//    if records failed. The reports have the records' offsets, which show whether the log is still the one that was written to.
-// 5. `commit` flushes, then commits on another thread, without a timeout: librdkafka's own must neither pass nor be resumed (issues
-//    4016, 4054). So the caller's timeout only ends its wait, and the next call goes on waiting.
+//    transaction back off for 20 ms, or with librdkafka 2.0.2 for 100 ms. Brokers know only one transaction at a time, from its
+//    first record on, so records become visible in the order of the commits.
+// 3. `produce` hands records to librdkafka in batches. `send_offsets_to_transaction` (KIP-447) is not used: it costs two round
+//    trips, and did not always return (2.10 and later).
+// 4. `flush` waits for the delivery reports and checks them: `rd_kafka_flush` succeeds as soon as nothing is left to send, even if
+//    records failed. The reports have the records' offsets, which show whether the log is still the one that was written to.
+// 5. `commit` flushes, then commits on another thread, without a timeout: librdkafka's own timeout must never expire, and its
+//    commit never be resumed (issues 4016, 4054). So the caller's timeout only ends its wait, and the next call goes on waiting.
 // 6. While a call waits, `InactivityTimeout` gives the transaction up if no broker confirms anything of it. librdkafka would wait
 //    for a dead broker as long as a transaction may last.
 // 7. After any error but a retriable one the whole set is dropped, and it is unknown whether the transaction is committed. No
-//    producer is used again after an abort: when a connection breaks, librdkafka sends a request again without telling, and the
-//    late copy of a commit would count in the next transaction of the same epoch, and commit it half-done. The broker's own defence
-//    (KIP-890, transaction.version 2) does not apply, since librdkafka speaks EndTxn v1.
-// 8. A dropped client is purged and begins to abort before it is destroyed: see `ClientHandle`. One that is stuck in a call is left
-//    behind. `ProducerFence` ends whatever is still open under the ids of a former set, one's own or a predecessor's.
+//    producer is used again after an abort: when a connection breaks, librdkafka silently resends a request, and a late copy of a
+//    commit would commit the next transaction of the same epoch half-done. The brokers' own defence (KIP-890, transaction.version
+//    2) does not apply, since librdkafka speaks EndTxn v1.
+// 8. A dropped client is purged and begins to abort before it is destroyed: see `ClientHandle`. A client that is stuck in a call is
+//    left behind. `ProducerFence` ends whatever is still open under the ids of a former set, the session's own or a predecessor's.
 
-/// Transactions one after the other: records of several partitions become visible all at once or never.
+/// Runs transactions one after the other. The records of each, in several partitions, become visible all at once or never.
 ///
 /// A session uses one set of transactional ids at a time, and the producers of the set in turn. After a failed transaction it goes
 /// on with the next set, and only the brokers know what became of the former one. Fence the former ids before reading what the
@@ -52,7 +52,7 @@ public final class TransactionSession {
     private var set: Int
     /// The producers of the set in use. Each holds its id.
     private var producers: [TransactionalProducer] = []
-    /// The producers of the next set, which ask for their ids.
+    /// The producers of the next set, which are taking over their ids.
     private var next: [TransactionalProducer] = []
     /// Left by each client that has ended.
     private let ends = DispatchGroup()
@@ -63,11 +63,11 @@ public final class TransactionSession {
     private var isUsed = false
     /// The producer of the open transaction.
     private var open: TransactionalProducer?
-    /// Whether brokers have all that the open transaction has so far.
+    /// Whether brokers have all records of the open transaction so far.
     private var isFlushed = false
     private var delivered = DeliveredOffsets()
     private var inactivity: InactivityTimeout?
-    /// How many records were unconfirmed when the queue was last looked at.
+    /// How many records were unconfirmed when the queue was last checked.
     private var unconfirmed: Int32 = 0
     private var leaders = MetadataRefresh()
 
@@ -78,18 +78,18 @@ public final class TransactionSession {
     /// How long a set or a fence waits while the coordinator cannot end a transaction left open under one of its ids. An id may be
     /// stuck for as long as a partition has no leader, and another set serves as well.
     fileprivate static let decisionTimeout = Duration.seconds(1)
-    /// How often a waiting call looks whether brokers confirm anything.
+    /// How often a waiting call checks whether brokers confirm anything.
     private static let step = Duration.milliseconds(100)
 
     /// A session without producers. It begins with a random set, since it is unknown which sets a former process has left behind.
     ///
     /// - Parameters:
-    ///   - ids: the transactional ids of a set, from 0 to `setCount - 1`. No other session may use them.
-    ///   - setCount: how many sets there are. The ids of a single one are taken over each time, and waited for without limit.
+    ///   - ids: the transactional ids of the set of this number, from 0 to `setCount - 1`. No other session may use them.
+    ///   - setCount: how many sets there are. The ids of a single set are taken over each time, and waited for without limit.
     ///   - topics: the topics' names and librdkafka's properties for each. Records refer to a topic by its index here.
     ///   - inactivityTimeout: after how long a transaction is given up if a connection broke and no broker confirms anything. It
-    ///     doubles with each that is given up, until one commits. Nil waits as long as librdkafka does.
-    ///   - configuration: that of each producer, but for its id.
+    ///     doubles with each transaction that is given up, until one commits. Nil waits as long as librdkafka does.
+    ///   - configuration: that of each producer, except its id.
     ///   - hooks: receive the events of all producers.
     public init(
         ids: @escaping (_ set: Int) -> [String], setCount: Int = 1, topics: [(name: String, properties: [String: String])],
@@ -116,7 +116,7 @@ public final class TransactionSession {
     public var isReady: Bool { !producers.isEmpty }
 
     /// Begins to make the next set without waiting, so that a later ``initTransactions(timeout:)`` is quick, and drops the set in
-    /// use: each has a connection to every broker and one more to each coordinator. Does nothing while that set is unused.
+    /// use: each set has a connection to every broker and one more to each coordinator. Does nothing while that set is unused.
     public func prepare() {
         guard next.isEmpty, isUsed || !isReady else { return }
         dropCurrent()
@@ -134,7 +134,7 @@ public final class TransactionSession {
     }
 
     /// Drops the set in use, then makes the next one, takes over all its ids and returns them. If the coordinator cannot hand over
-    /// one of them, it goes on with the set after that.
+    /// one of them, goes on with the set after that.
     ///
     /// - Throws: ``KafkaError``. After ``KafkaError/Remedy/retry`` the next call goes on with the same set, after any other error
     ///   with the set after it.
@@ -154,7 +154,7 @@ public final class TransactionSession {
             if error.remedy != .retry { next = [] }
             throw error
         }
-        // The first transaction is always that of the first id: of two processes that share a set, only one holds it.
+        // The first id always has the first transaction: of two processes that share a set, only one holds it.
         (producers, next, turn, isUsed) = (next, [], 0, false)
         return producers.map(\.transactionalID)
     }
@@ -202,8 +202,8 @@ public final class TransactionSession {
     /// Adds a record to the transaction. It is copied and sent in the background together with others, at the latest by
     /// ``flush(timeout:)`` or ``commit(timeout:)``. All three wait while the producer's queue is full.
     ///
-    /// `topic` is an index into the topics that the session was made with. `headers` follow those that are copied. The timestamp,
-    /// in milliseconds since 1970, costs a call of its own; nil is now.
+    /// `topic` is an index into the topics that the session was made with. `headers` follow those that are copied. A timestamp, in
+    /// milliseconds since 1970, costs a call of its own; nil is now.
     /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or an earlier one: a transaction that lacks a
     ///   record must not be committed.
     public func produce(
@@ -233,7 +233,7 @@ public final class TransactionSession {
             let (failure, runs) = producer.reports.take()
             let shortened = delivered.add(runs)
             if let failure { throw failure.with(\.requiresAbort, true) }
-            // What this transaction wrote behind the loss must not be committed.
+            // What this transaction wrote after the loss must not be committed.
             if let shortened {
                 throw KafkaError(
                     code: .offsetOutOfRange,
@@ -259,7 +259,7 @@ public final class TransactionSession {
         if producer.connectionBroke { hasLostConnection = true }
         producer.forgetConnections()
         open = nil
-        // While nothing waits for it: the call waits for the client's main thread. The next `begin` reports an error.
+        // Done while nothing waits for it: the call waits for the client's main thread. The next `begin` reports any error.
         try? beginNext()
     }
 
@@ -275,7 +275,7 @@ public final class TransactionSession {
         return open
     }
 
-    /// Waits for an outcome in short steps, and looks after each whether any broker confirms anything.
+    /// Waits for an outcome in short steps, and checks after each whether any broker confirms anything.
     private func wait(
         for producer: TransactionalProducer, timeout: Duration, _ outcome: (_ step: Duration) -> CallThread.Outcome?
     ) throws(KafkaError) {
@@ -291,7 +291,7 @@ public final class TransactionSession {
             if left < unconfirmed { inactivity?.confirmed() }
             unconfirmed = left
             let connectionBroke = producer.connectionBroke
-            // librdkafka asks only once a second who leads the partitions of a broker that is gone.
+            // librdkafka asks only once a second for the new leaders of a lost broker's partitions.
             if connectionBroke { leaders.askIfDue(about: topics.lazy.map(\.name), producer.handle) }
             try inactivity?.check(connectionBroke: connectionBroke)
             guard ContinuousClock.now < deadline else { throw .noAnswer }
@@ -300,11 +300,11 @@ public final class TransactionSession {
 
     // MARK: - Offsets of written records
 
-    /// Whether a partition that ends at an offset, what is undecided included, lacks records that the session has written: its
-    /// topic was recreated, or it has lost its end. Says so once. The transaction that first meets such a loss fails.
+    /// Whether a partition lacks records that the session has written: its topic was recreated, or it has lost its end. `end` is
+    /// its end offset, open transactions included. Returns true once per loss. The transaction that first meets such a loss fails.
     public func takeLoss(of place: TopicPartition, endingAt end: Offset) -> Bool { delivered.takeLoss(of: place, endingAt: end) }
 
-    /// The offsets of the last transaction's records in a partition, in order. Markers of earlier ones may be between them.
+    /// The offsets of the last transaction's records in a partition, in order. Markers of earlier transactions may be between them.
     public func deliveredRanges(of place: TopicPartition) -> [Range<Offset>] { delivered.transaction[place] ?? [] }
 }
 
@@ -324,14 +324,14 @@ private final class TransactionalProducer {
     private(set) var isReady = false
     /// Whether the coordinator cannot end the transaction left open under the id.
     private(set) var isUndecided = false
-    /// When it first said so.
+    /// When the coordinator first said so.
     private var undecidedSince: ContinuousClock.Instant?
     private let decisionTimeout: Duration?
     /// How many connections the client had lost when it got its id, or by its last commit.
     private var closedConnectionsBefore = 0
 
     /// - Parameters:
-    ///   - decisionTimeout: after how long ``isUndecided`` says that waiting for the id is in vain; nil is never.
+    ///   - decisionTimeout: after how long ``isUndecided`` says that waiting for the id is pointless; nil for never.
     ///   - ends: is left once the client has ended, which happens in the background.
     init(
         id: String, configuration: KafkaConfiguration, hooks: ClientHooks, decisionTimeout: Duration?, ends: DispatchGroup? = nil
@@ -370,7 +370,7 @@ private final class TransactionalProducer {
         // The first round only makes all of them begin.
         var pause = Duration.milliseconds(1)
         while !pending.isEmpty {
-            // While one is waited for, the others go on.
+            // While the loop waits for one producer, the others go on.
             var (wait, failure) = (pause, KafkaError?.none)
             for producer in pending {
                 guard let error = producer.askForID(timeout: wait) else { continue }
@@ -386,7 +386,7 @@ private final class TransactionalProducer {
     private func askForID(timeout: Duration) -> KafkaError? {
         guard let error = KafkaError(consuming: rd_kafka_init_transactions(handle.pointer, timeout.milliseconds)) else {
             isReady = true
-            // A new client tries brokers that are gone, and newer versions close the connection that they began with.
+            // A new client tries brokers that are gone, and newer versions close their first connection.
             forgetConnections()
             return nil
         }
@@ -396,21 +396,21 @@ private final class TransactionalProducer {
             undecidedSince = since
             isUndecided = decisionTimeout.map { .now - since > $0 } ?? false
         }
-        // librdkafka's own says what the application should do next.
+        // librdkafka's own message says what the application should do next.
         guard error.code != .timedOut else {
             return error.with(\.message, "no coordinator has handed over the transactional id \(transactionalID)")
         }
         return handle.explained(error)
     }
 
-    /// Opens the topics. It must hold its id: from librdkafka 2.10 on, a topic opened earlier delays that by half a second.
+    /// Opens the topics. The producer must hold its id: from librdkafka 2.10 on, opening them earlier delays that by half a second.
     func open(_ topics: [(name: String, properties: [String: String])]) throws(KafkaError) {
         batches = try topics.map { topic throws(KafkaError) in
             try ProduceBatch(topic: ClientTopic(topic.name, properties: topic.properties, of: handle), of: handle)
         }
     }
 
-    /// Commits as long as it takes. A timeout can only be that of the transaction.
+    /// Commits, however long that takes. A timeout can only be the transaction's.
     func beginCommit() {
         nonisolated(unsafe) let handle = handle
         commitThread.begin { () throws(KafkaError) in
@@ -437,7 +437,7 @@ private final class TransactionalProducer {
 
 // MARK: - Fencing
 
-/// Keeps other producers from writing anything more: takes over their transactional ids with passing clients.
+/// Keeps other producers from writing anything more: takes over their transactional ids with short-lived clients.
 ///
 /// Brokers abort what was open under an id, and refuse whatever its owner sends until it begins again with a new client. A fence
 /// belongs to one thread.
@@ -445,18 +445,18 @@ public final class ProducerFence {
     private let configuration: KafkaConfiguration
     private let hooks: ClientHooks
     private var fenced: Set<String> = []
-    /// The clients that ask for the ids not fenced yet.
+    /// The clients that are taking over ids not fenced yet.
     private var asking: [TransactionalProducer] = []
     /// Left by each client that has ended.
     private let ends = DispatchGroup()
 
-    /// How many may ask at the same time: each has two connections, which brokers may limit. One more may whenever a coordinator
-    /// takes longer than `patience`.
+    /// How many clients may ask at the same time: each has two connections, which brokers may limit. Grows by one whenever a
+    /// coordinator takes longer than `patience`.
     private var limit = 1
     private static let mostClients = 24
     private static let patience = Duration.milliseconds(100)
 
-    /// A fence of no id yet. The configuration's `transaction.timeout.ms` stays with each until its owner is back.
+    /// A fence that holds no id yet. Each fenced id keeps the configuration's `transaction.timeout.ms` until its owner is back.
     public init(configuration: KafkaConfiguration, hooks: ClientHooks) { (self.configuration, self.hooks) = (configuration, hooks) }
 
     /// Fences the producers of these ids, except those that an earlier call has fenced.
@@ -472,7 +472,7 @@ public final class ProducerFence {
         while true {
             let known = fenced.union(undecided).union(asking.map(\.transactionalID))
             for id in ids.subtracting(known).sorted().prefix(max(0, limit - asking.count)) {
-                // Its connections take the place of another's.
+                // Its connections replace those of a client that is ending.
                 ends.hasEnded(within: .milliseconds(100))
                 asking.append(
                     try TransactionalProducer(
@@ -503,7 +503,7 @@ public final class ProducerFence {
 
 /// The context of a transactional client, which collects its delivery reports.
 private final class DeliveryReports: ClientContext, @unchecked Sendable {
-    /// Records that came to one partition together. The topic is the address of librdkafka's.
+    /// Consecutive records of one partition. The topic is the address of librdkafka's object.
     private typealias Run = (topic: UInt, partition: Int32, offsets: ClosedRange<Offset>)
 
     private let first = Mutex(KafkaError?.none)
@@ -529,7 +529,7 @@ private final class DeliveryReports: ClientContext, @unchecked Sendable {
     /// The first failure.
     var failure: KafkaError? { first.withLock { $0 } }
 
-    /// The first failure, and the offsets of what was delivered since this was asked last. The client must exist.
+    /// The first failure, and the offsets that were delivered since the last call. The client must exist.
     func take() -> (failure: KafkaError?, runs: [DeliveredOffsets.Run]) {
         let runs = runs.withLock { runs in
             defer { runs = [] }
@@ -550,13 +550,13 @@ struct DeliveredOffsets {
 
     /// The last offset written to each partition, committed or not.
     private(set) var last: [TopicPartition: Offset] = [:]
-    /// Those of the last transaction, in order.
+    /// The offsets of the last transaction, in order.
     private(set) var transaction: [TopicPartition: [Range<Offset>]] = [:]
     private var shortened: Set<TopicPartition> = []
 
     mutating func begin() { transaction.removeAll(keepingCapacity: true) }
 
-    /// Returns a partition that is found to lack what was written to it before.
+    /// Returns a partition, if any, that turns out to lack records written to it before.
     mutating func add(_ runs: [Run]) -> TopicPartition? {
         var found: TopicPartition?
         for (place, offsets) in runs {

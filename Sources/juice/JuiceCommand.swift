@@ -52,7 +52,7 @@ struct JuiceCommand: AsyncParsableCommand {
             try checkEncoding()
             let completed = try Settings(Array(CommandLine.arguments.dropFirst()))
             settings = completed
-            // Before any time is parsed.
+            // Set the zone before any time is parsed.
             if completed.arguments.contains("--utc") { setenv("TZ", "UTC0", 1) }
             tzset()
             var command = try parseAsRoot(completed.arguments)
@@ -60,7 +60,7 @@ struct JuiceCommand: AsyncParsableCommand {
         } catch { end(with: error, settings) }
     }
 
-    /// Refuses text that is not UTF-8. Swift would replace its bytes, and a store of another name is another store.
+    /// Refuses text that is not UTF-8. Swift would replace the invalid bytes, and a store with another name is another store.
     private static func checkEncoding() throws(Failure) {
         func isUTF8(_ text: UnsafePointer<CChar>?) -> Bool { text.flatMap { String(validatingCString: $0) } != nil }
         for (number, argument) in CommandLine.arguments.enumerated() where !isUTF8(CommandLine.unsafeArgv[number]) {
@@ -71,9 +71,9 @@ struct JuiceCommand: AsyncParsableCommand {
         }
     }
 
-    /// The command that a command line names, and in how many arguments.
+    /// The command that a command line names, and the number of arguments that name it.
     ///
-    /// - Throws: ``Failure`` for an unknown one. ArgumentParser would call it an unexpected argument, or after `help` ignore it.
+    /// - Throws: ``Failure`` for an unknown command, which ArgumentParser calls an unexpected argument or, after `help`, ignores.
     static func find(in arguments: [String]) throws(Failure) -> (command: any ParsableCommand.Type, depth: Int) {
         let isHelp = arguments.first == "help"
         var found: (command: any ParsableCommand.Type, depth: Int) = (Self.self, isHelp ? 1 : 0)
@@ -106,7 +106,7 @@ struct JuiceCommand: AsyncParsableCommand {
         exit(withError: ExitCode(failure.status.rawValue))
     }
 
-    /// What standard error gets: as the log is, so that what reads one in JSON can read its end.
+    /// The failure in the log's format, so that a program that reads the log as JSON can also read its end.
     static func lastWords(_ failure: Failure, _ settings: Settings?) -> String {
         let format = settings?.entries.first { $0.name == "log-format" }?.value
         guard format?.lowercased() == LogFormat.json.rawValue else { return failure.report }

@@ -9,7 +9,7 @@ import ServiceLifecycle
 import Synchronization
 
 extension ServiceGroup {
-    /// A group of these services. It stops in reverse order, when asked to or when one of them fails.
+    /// A group of these services. It stops them in reverse order, when asked to or when one of them fails.
     static func of(_ services: [any Service], until stop: StopSignal = StopSignal()) -> ServiceGroup {
         // The group's own log lines repeat those of the services.
         let silent = Logger.lines(level: .critical) { _ in }
@@ -18,7 +18,7 @@ extension ServiceGroup {
             ServiceGroupConfiguration.ServiceConfiguration(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup)
         }
         let group = ServiceGroup(configuration: .init(services: stopping, logger: silent))
-        // Asked before it runs, it stops as soon as it does.
+        // If it is asked before it runs, it stops as soon as it does.
         stop.onRequest { Task { await group.triggerGracefulShutdown() } }
         return group
     }
@@ -41,7 +41,7 @@ extension ServiceGroup {
 }
 
 extension HTTPAddress {
-    /// Waits at a start until a server can listen here.
+    /// During a start, waits until a server can listen here.
     func check() throws(Failure) {
         try Patience.waiting { () throws(Failure) in
             do throws(HTTPServerError) { try tryToListen() } catch { throw Failure(error) }
@@ -100,11 +100,11 @@ struct Metrics {
         registry.onCollect { for queue in OutputQueue.all { droppedLines.increment(by: queue.takeDropped()) } }
     }
 
-    /// Creates a server that shows them. It does not listen before it runs.
+    /// Creates a server for health and metrics. It does not listen before it runs.
     ///
     /// - Parameters:
-    ///   - readyMetric: the gauge that is 1 while there is no reason in `readiness`.
-    ///   - countsItself: whether its connections are counted: it is the only server of the process.
+    ///   - readyMetric: the gauge that is 1 while `readiness` gives no reason.
+    ///   - countsItself: whether its connections are counted; true if it is the only server of the process.
     func server(
         at address: HTTPAddress, readyMetric: String, liveness: @escaping AdminRoutes.Reasons,
         readiness: @escaping AdminRoutes.Reasons, warnings: @escaping AdminRoutes.Reasons = { [] }, countsItself: Bool,

@@ -2,8 +2,8 @@ import Foundation
 import JuiceWeb
 import Testing
 
-/// Runs blocking work away from the threads that tests run on, which are as many as cores. It stays part of its test's task, so
-/// what it expects is reported as that test's.
+/// Runs blocking work off the threads that tests run on, of which there are only as many as cores. The work stays in its test's
+/// task, so its failed expectations are reported for that test.
 package func onThread<Success: Sendable>(_ work: @escaping @Sendable () throws -> Success) async throws -> Success {
     try await withTaskExecutorPreference(NewThreads.executor) { try work() }
 }
@@ -19,7 +19,7 @@ private final class NewThreads: TaskExecutor {
 }
 
 extension DispatchSemaphore {
-    /// Waits for a signal. Without one within a minute, what was waited for has failed.
+    /// Waits for a signal. The test fails if none comes within a minute.
     package func expect(_ what: Comment, sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(wait(timeout: .now() + 60) == .success, what, sourceLocation: sourceLocation)
     }

@@ -24,7 +24,7 @@ extension EmbeddedBroker {
         let count = batches.reduce(0) { $0 + $1.values.count }
         var (log, next) = ([UInt8](), offset)
         for batch in batches {
-            // The broker counts the records of all by the first batch, and librdkafka by what it finds.
+            // The broker takes the count of all records from the first batch. librdkafka counts what it finds.
             log += Self.batch(batch, at: next, count: log.isEmpty ? count : batch.values.count)
             next += Int64(batch.values.count)
         }
@@ -39,7 +39,7 @@ extension EmbeddedBroker {
             checked += damage == .compression ? Array(repeating: 0xA5, count: 40) : record(value, at: index)
         }
         let checksum = crc32c(checked)
-        // The last byte of the value: what follows in the record is the number of its headers.
+        // The last byte of the value. After it, the record has only the number of its headers.
         if damage == .bit { checked[checked.count - 2] ^= 1 }
         return bytes(offset, Int32(9 + checked.count), Int32(-1), Int8(2), checksum) + checked
     }
@@ -76,7 +76,7 @@ extension EmbeddedBroker {
     }
 }
 
-/// Numbers in the order of the network.
+/// Numbers in network byte order.
 private func bytes<each Number: FixedWidthInteger>(_ numbers: repeat each Number) -> [UInt8] {
     var bytes: [UInt8] = []
     for number in repeat each numbers { withUnsafeBytes(of: number.bigEndian) { bytes += $0 } }

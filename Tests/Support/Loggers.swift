@@ -8,8 +8,8 @@ extension Logger {
 
 /// Keeps the lines of loggers, from any thread.
 ///
-/// `lock` guards `lines`, which the compiler cannot see. It is one that Thread Sanitizer knows; librdkafka's threads are
-/// not Swift's, and the sanitizer does not see a `Mutex` between the two.
+/// `lock` guards `lines`, which the compiler cannot see. It is a lock that Thread Sanitizer knows: the sanitizer does not see
+/// a `Mutex` between Swift's threads and librdkafka's.
 package final class LogRecorder: @unchecked Sendable {
     private let lock = NSLock()
     private var lines: [String] = []

@@ -64,7 +64,7 @@ import Testing
         #expect(try await ask(.endTxn, through: network, at: listener) != nil)
         #expect(network.harmedTransactionalID == nil)
         #expect(try await ask(.addPartitionsToTxn, through: network, at: listener) != nil)
-        // It waits until the late one has arrived.
+        // This request waits until the late one has arrived.
         #expect(try await ask(.endTxn, through: network, at: listener) != nil)
 
         #expect(network.harmedTransactionalID == "t")

@@ -22,7 +22,7 @@ import Testing
         (.initProducerId, 4, [.compact("t"), .int32(10_000), .int64(-1), .int16(-1), .int8(0)], "t", nil),
         (.addPartitionsToTxn, 0, end, "t", producer), (.endTxn, 0, end, "t", producer), (.endTxn, 2, end, "t", producer),
         (.produce, 7, produce(id: "t"), "t", producer), (.produce, 7, produce(id: nil), nil, producer),
-        // Of others only the header is read, and of a truncated request what is there.
+        // Of other requests only the header is read, and of a truncated one as much as is there.
         (.heartbeat, 3, [.string("group")], nil, nil), (.endTxn, 5, [.bytes([1, 2, 3])], nil, nil),
         (.endTxn, 1, [.string("t")], "t", nil),
     ]
@@ -58,7 +58,7 @@ import Testing
         (.addPartitionsToTxn, 0, [.int32(0)] + topic([0, 51, 0], 0), Response(error: 51)),
         (.produce, 3, topic([0, 0], 16) + [.int32(0)], Response()),
         (.produce, 7, topic([0, 48, 90], 24) + [.int32(0)], Response(error: 48)),
-        // Others, newer versions and truncated ones are not.
+        // Other responses, newer versions and truncated ones are not read.
         (.heartbeat, 3, error(0), nil), (.endTxn, 5, error(0), nil), (.endTxn, 1, [.int8(0)], nil),
     ]
 

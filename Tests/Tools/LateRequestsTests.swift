@@ -74,7 +74,7 @@ import Testing
 
     @Test mutating func firstAddPartitionsBelongsToTheTransactionThatItOpens() throws {
         _ = late.keep(try request(.addPartitionsToTxn, of: "t"), until: .answered(.addPartitionsToTxn))
-        // What is sent again opens the first transaction; only the second one is later.
+        // The resent request opens the first transaction; only the second one is later.
         #expect(try answered(.addPartitionsToTxn) == [])
         _ = try answered(.endTxn)
         #expect(try answered(.addPartitionsToTxn) == [1])

@@ -20,7 +20,7 @@ struct OrderTests {
         var generator = OrderGenerator(stores: 1000)
         let (key, value) = generator.next(number: number)
         #expect((100...125).contains(value.count) && String(decoding: key, as: UTF8.self).hasPrefix("store-0000"))
-        // What it decodes is valid as long as it is there.
+        // The decoded command is valid only as long as its decoder exists.
         let decoder = CommandDecoder(menu: .standard)
         withExtendedLifetime(decoder) {
             value.withUnsafeBytes { bytes in

@@ -7,7 +7,7 @@ import Synchronization
 /// Requests and responses pass in order; a fault or a wait delays those behind it.
 final class ClientConnection: Sendable {
     private struct State {
-        /// What the broker has not answered yet.
+        /// Requests that the broker has not answered yet.
         var forwarded = CircularBuffer<(request: Request, fault: Fault)>()
         /// Whether the client's half is open.
         var isOpen = true

@@ -1,7 +1,7 @@
-/// What is done to a request.
+/// What the proxy does to a request.
 enum Fault: Equatable, Sendable {
     case none
-    /// Not forwarded, and the client's connection is closed, so that it sends the request again; this copy arrives late.
+    /// Not forwarded, and the client's connection is closed, so that it sends the request again. The first copy arrives late.
     case holdBack(Moment)
     /// Not forwarded, and the client's connection is closed.
     case cut
@@ -27,7 +27,7 @@ enum Moment: Equatable, Sendable {
     /// A request does not wait longer than this for its moment.
     static let longestWait = Duration.seconds(30)
 
-    /// How long a request waits for its moment at the longest.
+    /// How long a request waits for its moment at most.
     var wait: Duration { if case .after(let delay) = self { min(delay, Self.longestWait) } else { Self.longestWait } }
 }
 
@@ -39,7 +39,7 @@ struct FaultPlan: Sendable {
     let kinds: Set<ApiKey>
     var random: any RandomNumberGenerator & Sendable
 
-    /// The share of the rate for each kind: frequent requests get less, and those that lead clients to the listeners none.
+    /// The share of the rate for each kind: frequent requests get less, and kinds that are not listed get none.
     static let shares: [ApiKey: Double] = [
         .endTxn: 1, .initProducerId: 1, .addPartitionsToTxn: 0.5, .produce: 0.5, .offsetCommit: 0.5,
         .findCoordinator: 1, .offsetFetch: 0.5, .listOffsets: 0.5, .joinGroup: 0.5, .syncGroup: 0.5,
@@ -80,8 +80,8 @@ struct FaultPlan: Sendable {
         }
     }
 
-    /// A random moment, or one in a later transaction of the same producer, where the request does most harm: an EndTxn when some
-    /// of the records are written, which commits these without the others.
+    /// A random moment, or the one in a later transaction of the same producer where the request does most harm: an EndTxn after
+    /// some of the records were written, which commits these without the others.
     private mutating func moment(for key: ApiKey) -> Moment {
         let draw = Int.random(in: 0..<100, using: &random)
         switch key {
@@ -98,7 +98,7 @@ struct FaultPlan: Sendable {
     }
 }
 
-/// Counts requests by kind and by what was done to them.
+/// Counts requests by their kind and fault.
 struct RequestCounts: Sendable {
     private static let columns = ["passed", "held back", "cut", "delayed", "answer dropped", "replayed"]
 
@@ -117,7 +117,7 @@ struct RequestCounts: Sendable {
         counts[key, default: [:]][column, default: 0] += 1
     }
 
-    /// The cells of a table with a row for each kind of request, below its title.
+    /// The cells of a table with a row for each kind of request, below a title row.
     var table: [[String]] {
         let (ofTransactions, others) = (
             ApiKey.allCases.filter(ApiKey.transactional.contains), ApiKey.allCases.filter { !ApiKey.transactional.contains($0) }

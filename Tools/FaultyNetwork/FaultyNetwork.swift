@@ -43,17 +43,17 @@ package final class FaultyNetwork: Sendable {
         state = Mutex(State(faults: FaultPlan(rate: rate, kinds: kinds, random: random)))
     }
 
-    /// Opens listeners in front of brokers, and blocks until they are there.
+    /// Opens listeners in front of brokers, and blocks until they are open.
     ///
-    /// - Parameter brokers: `host:port` of all of them, as clients and brokers name them, separated by commas.
-    /// - Returns: the listeners, written like the brokers; nil if `brokers` is no such list, or if no port is free.
+    /// - Parameter brokers: `host:port` of all brokers, as clients and brokers name them, separated by commas.
+    /// - Returns: the listeners, written like the brokers; nil if `brokers` is not such a list, or if no port is free.
     package func listen(inFrontOf brokers: String) -> String? {
         guard let brokers = BrokerAddress.list(brokers), let listeners = try? brokers.map(listener) else { return nil }
         state.withLock { $0.listeners = Dictionary(zip(brokers, listeners)) { first, _ in first } }
         return listeners.map(\.description).joined(separator: ",")
     }
 
-    /// Injects no more faults. Requests that were held back so far still arrive late.
+    /// Stops injecting faults. Requests that were held back so far still arrive late.
     package func pauseFaults() { state.withLock { $0.isPaused = true } }
 
     /// Injects faults again.
@@ -66,13 +66,13 @@ package final class FaultyNetwork: Sendable {
     /// The transactional id of the client that was harmed and is held up.
     package var harmedTransactionalID: String? { state.withLock { $0.killCue.transactionalID } }
 
-    /// Waits for no more harm, and releases the client that was harmed.
+    /// Stops waiting for harm, and releases the client that was harmed.
     package func endHarm() { state.withLock { $0.killCue = KillCue() } }
 
     /// The faults by kind of request, as rows of cells.
     package var faultTable: [[String]] { state.withLock { $0.counts.table } }
 
-    /// What late requests did, and so whether the run proves anything, in a line.
+    /// A line about the effects of late requests, which shows whether the run proves anything.
     package var power: String { state.withLock { $0.late.power.line } }
 
     /// Problems of the proxy itself.
@@ -109,10 +109,10 @@ extension FaultyNetwork {
 // MARK: - Requests and responses
 
 extension FaultyNetwork {
-    /// Chooses what is done to a request.
+    /// Chooses the fault of a request.
     func fault(for request: Request) -> Fault {
         state.withLock { state in
-            // A Produce without a transactional id is not one of a transaction.
+            // A Produce without a transactional id is not part of a transaction.
             let isSpared = state.isPaused || ApiKey.transactional.contains(request.key) && request.transactionalID == nil
             var fault = isSpared ? .none : state.faults.fault(for: request.key)
             if state.late.isFull {
@@ -137,13 +137,13 @@ extension FaultyNetwork {
         while .now < deadline, state.withLock({ $0.isHeldUp(id) }) { try? await Task.sleep(for: .milliseconds(1)) }
     }
 
-    /// Takes note of a response to a client.
+    /// Records a response to a client.
     func answered(_ request: Request, _ frame: ByteBuffer) {
         guard let response = Response(frame: frame, to: request) else { return }
         state.withLock { $0.forward($0.late.answered(request, response)) }
     }
 
-    /// A response as the client may see it.
+    /// A response that is safe for the client, see ``Request/rewritten(_:_:)``.
     func rewritten(_ frame: ByteBuffer, to request: Request) throws(WireError) -> ByteBuffer {
         do throws(WireError) {
             return try request.rewritten(frame, state.withLock(\.listeners))
@@ -200,7 +200,7 @@ struct KillCue {
 
     init(isArmed: Bool = false) { self.isArmed = isArmed }
 
-    /// A late request harmed a transaction. Only the first counts.
+    /// Notes that a late request harmed a transaction. Only the first one counts.
     mutating func signal(harmed transactionalID: String, at now: ContinuousClock.Instant) {
         guard isArmed, self.transactionalID == nil else { return }
         (self.transactionalID, end) = (transactionalID, now + Self.pause)

@@ -17,7 +17,7 @@ package enum ApiKey: Int16, CaseIterable, Sendable {
     /// The requests of a transaction.
     static let transactional: Set<ApiKey> = [.produce, .initProducerId, .addPartitionsToTxn, .endTxn]
 
-    /// The newest versions that clients may use, so that only their encodings have to be read. Newer ones of Fetch and Produce
+    /// The newest versions that clients may use, so that only their encodings have to be read. Newer versions of Fetch and Produce
     /// name other brokers, which clients would reach directly.
     static let newestVersions: [ApiKey: Int16] = [
         .produce: 7, .fetch: 11, .metadata: 8, .findCoordinator: 2, .initProducerId: 4, .addPartitionsToTxn: 2, .endTxn: 2,
@@ -35,17 +35,17 @@ struct ProducerIdentity: Hashable, Sendable {
 
 // MARK: - Requests and responses
 
-/// What the proxy reads of a request.
+/// The parts of a request that the proxy reads.
 struct Request: Equatable, Sendable {
     let key: ApiKey
     let version: Int16
     let correlationID: Int32
     var transactionalID: String?
-    /// The sender's; nil if the request has none, as the first InitProducerId.
+    /// The sender's id and epoch; nil if the request has none, like the first InitProducerId.
     var producer: ProducerIdentity?
 
     /// - Parameter frame: the request, including the four bytes of its length.
-    /// - Throws: if the header cannot be read. A body that cannot be read is passed over.
+    /// - Throws: if the header cannot be read. An unreadable body is ignored.
     init(frame: ByteBuffer) throws(WireError) {
         var buffer = frame
         try buffer.skip(4)
@@ -62,7 +62,7 @@ struct Request: Equatable, Sendable {
     /// Whether clients may use this version.
     fileprivate var isKnown: Bool { ApiKey.newestVersions[key].map { version <= $0 } ?? false }
 
-    /// Whether strings and counts have compact encodings. Of what is read here, no other requests have them.
+    /// Whether strings and counts have compact encodings. No other requests that the proxy reads have them.
     fileprivate var isFlexible: Bool { key == .initProducerId && version >= 2 || key == .apiVersions && version >= 3 }
 
     private mutating func readBody(_ buffer: inout ByteBuffer) throws(WireError) {
@@ -80,7 +80,7 @@ struct Request: Equatable, Sendable {
     }
 }
 
-/// What the proxy reads of the response to a request of a transaction.
+/// The parts that the proxy reads of a response to a transactional request.
 struct Response: Equatable, Sendable {
     /// Kafka's error code, 0 for none. If there are several, the first error.
     var error: Int16 = 0
@@ -90,7 +90,7 @@ struct Response: Equatable, Sendable {
 
 extension Response {
     /// - Parameter frame: the response, including the four bytes of its length.
-    /// - Returns: nil if it cannot be read, or if the request is of no transaction.
+    /// - Returns: nil if it cannot be read, or if the request is not transactional.
     init?(frame: ByteBuffer, to request: Request) {
         guard ApiKey.transactional.contains(request.key), request.isKnown else { return nil }
         self.init()
@@ -137,7 +137,7 @@ struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
 
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-    /// As responses have it.
+    /// Its encoding in responses.
     fileprivate var encoded: [UInt8] {
         var buffer = ByteBuffer(integer: Int16(host.utf8.count))
         buffer.writeString(host)
@@ -156,7 +156,7 @@ extension BrokerAddress {
         self.init(host: host, port: port)
     }
 
-    /// The addresses in a comma-separated list; nil if one is none.
+    /// The addresses in a comma-separated list; nil if it is empty or an address is invalid.
     static func list(_ text: String) -> [BrokerAddress]? {
         let addresses = text.split(separator: ",").map { BrokerAddress($0.filter { !$0.isWhitespace }) }
         return addresses.isEmpty || addresses.contains(nil) ? nil : addresses.compactMap(\.self)
@@ -164,9 +164,9 @@ extension BrokerAddress {
 }
 
 extension Request {
-    /// A response as the client may see it: with listeners in place of brokers, and without versions that cannot be read here.
+    /// A response that is safe for the client: with listeners in place of brokers, and without versions that the proxy cannot read.
     ///
-    /// - Parameter listeners: those in front of each broker.
+    /// - Parameter listeners: the listener in front of each broker.
     /// - Throws: ``WireError`` if it cannot be read: unchanged, it could lead the client past the proxy.
     func rewritten(_ frame: ByteBuffer, _ listeners: [BrokerAddress: BrokerAddress]) throws(WireError) -> ByteBuffer {
         switch key {
@@ -253,13 +253,13 @@ extension ByteBuffer {
         return producer.id < 0 ? nil : producer
     }
 
-    /// The producer that the first batch of a Produce names, from the request's timeout on.
+    /// The producer that the first batch of a Produce request names. The buffer is at the request's timeout.
     fileprivate mutating func producerOfFirstBatch() throws(WireError) -> ProducerIdentity? {
         try skip(4)
         guard try count() > 0 else { return nil }
         _ = try string()
         guard try count() > 0 else { return nil }
-        // The partition's number, and before the batch's length and its producer all its other fields.
+        // The partition's number and, after the size of the batch, the fields before its producer.
         try skip(4)
         guard try count() >= 53 else { return nil }
         try skip(43)

@@ -15,7 +15,7 @@ struct LateRequests: Sendable {
     /// The most late requests at a time, because each has a connection of its own.
     private static let most = 200
 
-    /// What the late requests did.
+    /// The effects of the late requests.
     private(set) var power = LatePower()
     private var transactions: [String: Transactions] = [:]
     private var late: [ID: Late] = [:]
@@ -31,9 +31,9 @@ struct LateRequests: Sendable {
         return lastID
     }
 
-    /// A client's request is about to be forwarded. Returns the late requests to forward before it.
+    /// Returns the late requests to forward before a client's request.
     mutating func forwarding(_ request: Request) -> [ID] {
-        // Before the transaction ends, also those that are still waiting for a better moment.
+        // Before a transaction ends, requests that still wait for a better moment are forwarded, too.
         let isEnd = request.key == .endTxn
         return releaseMet(in: request.transactionalID) { moment in
             switch moment {
@@ -44,7 +44,7 @@ struct LateRequests: Sendable {
         }
     }
 
-    /// A client's request was answered. Returns the late requests to forward now.
+    /// Records the response to a client's request, and returns the late requests to forward now.
     mutating func answered(_ request: Request, _ response: Response) -> [ID] {
         record(response, to: request)
         return response.error == 0 ? releaseMet(in: request.transactionalID) { $0 == .answered(request.key) } : []
@@ -67,8 +67,8 @@ struct LateRequests: Sendable {
         late.values.contains { $0.isUnderWay && $0.request.transactionalID == transactionalID }
     }
 
-    /// A late request was answered, or not if there is no response. Returns the transactional id of which it ended a later
-    /// transaction too early, if it did. If the owner dies now, a part of that transaction is all that there is.
+    /// Records that a late request has ended, with a response if it was answered. If it ended a later transaction too early,
+    /// returns the transactional id. If the owner dies now, only a part of that transaction remains.
     mutating func ended(_ id: ID, _ response: Response?) -> String? {
         guard let late = late.removeValue(forKey: id) else { return nil }
         power.record(response, hasMet: late.hasMet, isSameEpoch: late.isSameEpoch)
@@ -121,8 +121,8 @@ private struct Transactions {
 
 /// The statistical power of a run: whether it could have detected clients that are not protected from late requests.
 struct LatePower: Sendable {
-    /// How many late requests there were; how many met a later transaction of their transactional id, and how many of these had its
-    /// producer id and epoch; how many of those that met one the brokers carried out, and refused.
+    /// How many late requests there were, and how many met a later transaction of their transactional id. Of these, how many had
+    /// its producer id and epoch, how many the brokers carried out, and how many they refused.
     private var (late, met, ofSameEpoch, done, refused) = (0, 0, 0, 0, 0)
 
     /// Records a late request and its response, if there was one.

@@ -1,13 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The fuzzer is a package of its own, since its targets are built with other flags than any other: `make fuzz`.
+// The fuzzer is a package of its own, since its targets need build flags that no others have: `make fuzz`.
 let package = Package(
     name: "juice-maker-fuzz", platforms: [.macOS(.v15)], dependencies: [.package(name: "juice-maker", path: "../..")],
     targets: [
         .executableTarget(
             name: "fuzz", dependencies: [.product(name: "MessageSamples", package: "juice-maker")],
-            // There is no main function here: libFuzzer brings it.
+            // libFuzzer provides the main function.
             swiftSettings: [.unsafeFlags(["-parse-as-library"])]
         )
     ],

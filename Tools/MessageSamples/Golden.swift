@@ -3,7 +3,7 @@ import JuiceMessages
 
 /// An answer of the service, word for word in each of its languages, and the commands to a store that lead to it.
 package struct GoldenAnswer: Sendable {
-    /// Both, English first.
+    /// The answer in both languages, English first.
     package let texts: [String]
     private let menu: Menu
     private let store: String
@@ -13,7 +13,7 @@ package struct GoldenAnswer: Sendable {
     private let from: RecordPosition?
     private let isKnownStore: Bool
 
-    /// `revision` is the store's before the commands. Only the last answer is meant.
+    /// `revision` is the store's before the commands. The texts are the answer to the last command.
     init(
         to commands: [String], of menu: Menu = .standard, store: String = "gangnam", at levels: [Int] = [10, 10, 10, 10, 10],
         revision: Int = 16, from: RecordPosition? = nil, isKnownStore: Bool = true, _ head: String, english: String, korean: String
@@ -28,7 +28,7 @@ package struct GoldenAnswer: Sendable {
     /// The answer in one language.
     package subscript(language: Language) -> String { texts[language == .english ? 0 : 1] }
 
-    /// What a shop answers to the last of the commands, at offset 1234: in each language, and once as to a repeat.
+    /// A shop's answers to the last command, at offset 1234: in each language, and once for a repeat.
     package func shopAnswers() throws -> [String] {
         let shop = Shop(menu: menu, store: store, fruits: try FruitStore(levels: levels), revision: revision, isKnown: isKnownStore)
         let answers = commands.map { shop.answer($0.contains("restockId") ? .restock : .order, $0, at: (1234, from)) }
@@ -98,7 +98,7 @@ package enum GoldenAnswers {
         #"{"type":"rejected","orderId":"1","store":"gangnam","offset":1234,"reason":"cancelled","#,
         english: "the order was cancelled", korean: "취소된 주문이에요")
 
-    /// The kiwis find no room beside those that came after the order.
+    /// With the kiwis that were restocked after the order, the returned ones would exceed the limit.
     package static let rejectedCancel = GoldenAnswer(
         to: [
             #"{"orderId":"1","juice":"kiwi"}"#, #"{"restockId":"1","set":{"kiwi":999999999}}"#, #"{"orderId":"1","cancel":true}"#,
@@ -118,7 +118,7 @@ package enum GoldenAnswers {
             english: #"no store is called \"gangnma\""#, korean: #"등록되지 않은 매장이에요: \"gangnma\""#)
     }
 
-    /// What repeats get once the first answer is lost.
+    /// Answers to repeats whose first answer is lost.
     package static let lost: [(was: FormerOutcome, kind: CommandKind, answer: GoldenAnswer)] = [
         lost(.made, .order), lost(.notMade, .order), lost(.made, .cancel), lost(.cancelled, .cancel),
         lost(.restocked, .restock), lost(.notMade, .restock),
@@ -202,7 +202,7 @@ package enum GoldenCommands {
             #"{"orderId":"a","items":[{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}]}"#,
             "a: [2 kiwi, 1 strawberryBanana]"
         ), (#"{"orderId":"a","items":[{"juice":"kiwi"}]}"#, "a: [1 kiwi]"),
-        // A juice given twice is added up where it is first named, even beyond what one item may ask for.
+        // Items of the same juice are added up in the first one's place, even beyond the limit of one item.
         (#"{"orderId":"a","items":[{"juice":"kiwi","quantity":2},{"juice":"mango"},{"juice":"kiwi"}]}"#, "a: [3 kiwi, 1 mango]"),
         (
             #"{"orderId":"a","items":["#
@@ -258,7 +258,7 @@ package enum GoldenCommands {
         (#"[{"juice":"kiwi","quantity":1.0}]"#, .badQuantity),
         (#"[{"juice":"kiwi","quantity":"1"}]"#, .badQuantity),
         (#"[{"juice":"kiwi","quantity":1,"quantity":1}]"#, .badCommand(.repeatedField("quantity"))),
-        // Of one item, the juice is judged before the quantity; of several, the first with a fault.
+        // Within an item, the juice is judged before the quantity. Of several items, the first with a fault counts.
         (#"[{"quantity":0,"quantity":0,"juice":"durian"}]"#, .unknownJuice("durian")),
         (#"[{"juice":"kiwi"},{"juice":"durian"},{"juice":"kiwi","quantity":0}]"#, .unknownJuice("durian")),
         (#"[{"juice":"kiwi","quantity":0},{"juice":"durian"},7]"#, .badQuantity),
@@ -267,22 +267,22 @@ package enum GoldenCommands {
     /// Cancels. The id of each is `a`.
     package static let cancels = [
         #"{"orderId":"a","cancel":true}"#, #" {"c\u0061ncel" : true, "orderId" : "a"} "#,
-        // Nothing else is looked at.
+        // All other fields are ignored.
         #"{"orderId":"a","juice":"kiwi","quantity":2,"cancel":true}"#,
         #"{"orderId":"a","juice":7,"juice":[],"quantity":-1,"quantity":{},"cancel":true,"x":1}"#,
         #"{"orderId":"a","items":[],"juice":"durian","items":7,"cancel":true}"#,
     ]
 
-    /// Commands that are rejected for what they say of a cancel, and why. The id of each is `a`.
+    /// Commands that are rejected for their `cancel` field, and why. The id of each is `a`.
     package static let rejectedCancels: [(value: String, expected: Rejection)] = [
         (#"{"orderId":"a","cancel":true,"cancel":true}"#, Rejection.badCommand(.repeatedField("cancel"))),
         (#"{"orderId":"a","juice":"kiwi","cancel":null,"cancel":false}"#, .badCommand(.repeatedField("cancel"))),
         (#"{"orderId":"a","cancel":1}"#, .badCommand(.notBoolean("cancel"))),
         (#"{"orderId":"a","cancel":"true"}"#, .badCommand(.notBoolean("cancel"))),
         (#"{"orderId":"a","cancel":[true]}"#, .badCommand(.notBoolean("cancel"))),
-        // Before all faults of an order.
+        // Judged before all faults of an order.
         (#"{"orderId":"a","juice":7,"juice":7,"items":[],"items":[],"cancel":0}"#, .badCommand(.notBoolean("cancel"))),
-        // What is no cancel is an order.
+        // Without a true `cancel`, it is an order.
         (#"{"orderId":"a","cancel":false}"#, .badCommand(.missingJuice)),
         (#"{"orderId":"a","cancel":null,"juice":"durian"}"#, .unknownJuice("durian")),
     ]
@@ -317,7 +317,7 @@ package enum GoldenCommands {
         (#"{"restockId":"r","add":{"kiwi":"1"}}"#, .badAmount(fruit: 3)),
         (#"{"restockId":"r","add":{"kiwi":9223372036854775808}}"#, .badAmount(fruit: 3)),
         (#"{"restockId":"r","set":{"kiwi":-9223372036854775809}}"#, .badAmount(fruit: 3)),
-        // The fruits are judged one after the other.
+        // The fruits are judged in order.
         (#"{"restockId":"r","add":{"mango":{},"durian":1}}"#, .badAmount(fruit: 4)),
         (#"{"restockId":"r","add":{"durian":1,"mango":{}}}"#, .unknownFruit("durian")),
     ]
@@ -343,7 +343,7 @@ package enum GoldenCommands {
 package enum GoldenNotes {
     private static let ids = ["juice-maker/till-1/0/2/0", "juice-maker/till-1/0/2/1"]
 
-    /// Commands, and what their digests are by OpenSSL's SIPHASH with `c-rounds:1`, `d-rounds:3` and `size:16`.
+    /// Commands, and their digests by OpenSSL's SIPHASH with `c-rounds:1`, `d-rounds:3` and `size:16`.
     package static let commands: [(kind: CommandKind, store: StaticString, id: StaticString, digest: String)] = [
         (.order, "gangnam", "pos-7-000123", "4a756f8c1180ca81b1c50f7ec9a76d94"),
         (.cancel, "gangnam", "pos-7-000123", "c096d5d58824edcc57e558c94a2438f7"),
@@ -366,7 +366,7 @@ package enum GoldenNotes {
         return HandledRecord(offset: offset, digest: RecordDigest(of: head))
     }
 
-    /// One of each type, and the shortest of some.
+    /// One note of each type, and the shortest form of some.
     package static let all: [(note: JournalNote, value: String)] = [
         (
             .forwarded(
@@ -454,7 +454,7 @@ package enum GoldenNotes {
 
 /// Invalid menu files, word for word: for the tests of the reader and of the schema.
 package enum GoldenMenus {
-    /// Each with its fault and the place of it.
+    /// Each with its fault and the fault's place.
     package static let malformed: [(json: String, problem: String)] = [
         ("", "not a JSON document in UTF-8"), ("[]", "not a JSON object"), ("{}", "fruits: missing"),
         (#"{"fruits":[]}"#, "juices: missing"),

@@ -20,7 +20,7 @@ func require(_ condition: Bool, _ violation: @autoclosure () -> String) throws(I
     guard condition else { throw InvariantViolation(description: violation()) }
 }
 
-/// Ids and stores are of 1 to 128 bytes of UTF-8.
+/// Ids and stores have 1 to 128 bytes of UTF-8.
 func requireName(_ name: BorrowedText) throws(InvariantViolation) {
     try require((1...128).contains(name.bytes.count), "a name of \(name.bytes.count) bytes")
     try require(String(name).utf8.elementsEqual(name.bytes), "a name that is not UTF-8: \(String(name))")
@@ -42,12 +42,12 @@ extension Answer {
 extension String {
     /// Calls a check with the text as a record's value.
     package func checked(by check: some InvariantCheck) throws(InvariantViolation) {
-        // The standard library's method forgets the type of what its closure throws.
+        // The standard library's method loses the type of its closure's error.
         try Array(utf8).withUnsafeBytes { bytes in Result { () throws(InvariantViolation) in try check.check(bytes) } }.get()
     }
 }
 
-/// Any bytes are a command, a rejection or a dead letter. What answers them is an answer for every reader.
+/// Any bytes are a command, a rejection or a dead letter. Every reader understands the answer to them.
 public final class CommandCheck: InvariantCheck {
     private let shop = Shop(store: "강남 \"1\"")
     private let answers = AnswerCheck()
@@ -56,7 +56,7 @@ public final class CommandCheck: InvariantCheck {
     public init() {}
 
     /// Checks the bytes both as an order and as a restock, and the answer to the cancel of an order that was made. There is enough
-    /// for some orders and not for others.
+    /// stock for some orders and not for others.
     public func check(_ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
         for kind in [CommandKind.order, .restock] {
             if case .command(_, let id, _) = shop.decoder.decode(value, of: kind.inputTopic) { try requireName(id) }
@@ -76,7 +76,7 @@ public final class CommandCheck: InvariantCheck {
 }
 
 extension AnswerCheck {
-    /// Checks that clients read what a shop answered, in all its forms.
+    /// Checks that clients can read a shop's answers in all their forms.
     package func check(_ answered: Shop.Answered, of shop: Shop) throws(InvariantViolation) {
         for (value, isRepeat) in zip(answered.values + [answered.lost], [false, false, true, true]) {
             // Whatever was sent: 128 bytes of id and 1,024 of echo, each six bytes when escaped, and a sentence.
@@ -98,7 +98,7 @@ extension AnswerCheck {
 
 private func bytes(_ append: (inout OutputBuffer) -> Void) -> [UInt8] { Array(written(append).utf8) }
 
-/// Any bytes are an answer, a note of the journal, or are refused. An answer can be given again.
+/// Any bytes are an answer, a note of the journal, or are refused. An answer can be repeated.
 public final class AnswerCheck: InvariantCheck {
     private let decoder = AnswerDecoder()
     private let reader = JournalReader(menu: .standard)
@@ -135,7 +135,7 @@ public final class AnswerCheck: InvariantCheck {
         if !head.isDuplicate { try checkRepeat(of: answer, value) }
     }
 
-    // A note is written and read again.
+    // A note must be the same after it is written and read again.
     private func check(_ note: JournalNote?, _ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
         guard let note else { return try require(JournalNote(value) == nil, "an unknown type that is known") }
         try require(JournalNote(value) == note, "read in two ways it is not the same")
@@ -144,7 +144,7 @@ public final class AnswerCheck: InvariantCheck {
         try require(isSame, "not the same note again: \(String(decoding: again, as: UTF8.self))")
     }
 
-    // What restores the stock is what clients see.
+    // A restore must read the levels that clients see.
     private func checkLevels(of answer: Answer) throws(InvariantViolation) {
         var levels: [FruitAmount] = []
         reader.forEachLevel { fruit, level in levels.append(FruitAmount(fruit: Menu.standard.fruits[fruit].id, amount: level)) }
@@ -157,7 +157,7 @@ public final class AnswerCheck: InvariantCheck {
         try require(levels == (answer.revision == nil ? [] : known), "other levels: \(levels)")
     }
 
-    // It must be the same answer, marked as a duplicate, with the repeat's own place.
+    // A repeat must get the same answer, marked as a duplicate, with the repeat's own place.
     private func checkRepeat(of answer: JournalAnswer, _ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
         let again = bytes { $0.append(repeating: value, for: answer.head) }
         let end = value.firstIndex(of: UInt8(ascii: ",")) ?? value.endIndex

@@ -94,7 +94,7 @@ package struct RandomCommands {
     private mutating func cancel(_ id: String) -> String {
         if chance(1, of: 2) { return String(decoding: OutgoingCommand.cancel(id: id, store: "").value, as: UTF8.self) }
         var members = ["orderId": quoted(id), "cancel": "true"]
-        // Whatever they hold.
+        // A cancel may have other fields with any values.
         for name in ["juice", "quantity", "items"] where chance(1, of: 3) {
             members[name] = Self.extras.randomElement(using: &random)
         }
@@ -124,7 +124,7 @@ package struct RandomCommands {
         return Int.random(in: (kind == .add ? -5 : 0)...50, using: &random)
     }
 
-    /// With an unknown field, and with whitespace around.
+    /// A JSON object with an unknown field, and with whitespace around it.
     private mutating func oddly(_ members: [String: String]) -> String {
         let extra = Self.extras.randomElement(using: &random).map { ["x": $0] } ?? [:]
         return " \n" + object(members.merging(extra) { $1 }) + "\r\n\t"

@@ -3,7 +3,7 @@ import JuiceMessages
 
 /// A store that answers with the service's decoder, juice maker and encoders.
 package final class Shop {
-    /// What a command was answered with.
+    /// The answers to a command.
     package struct Answered {
         package let command: CommandKind
         package let id: String
@@ -12,9 +12,9 @@ package final class Shop {
         /// The store's revision after a command that changed it.
         package let revision: Int?
         package let rejection: Rejection?
-        /// The answer in each language, and once as to a repeat.
+        /// The answer in each language, and once for a repeat.
         package let values: [String]
-        /// What a repeat gets if the first answer is lost.
+        /// The answer to a repeat if the first answer is lost.
         package let lost: String
     }
 
@@ -29,12 +29,12 @@ package final class Shop {
     private(set) var fruits: FruitStore
     private var revision = 0
     private var lastOffset: Int64 = 0
-    // Kept from command to command, as the service keeps it.
+    // Reused for each command, as in the service.
     private var content = AnswerContent()
     private var made: [String: JuiceOrder] = [:]
     private var cancelled: Set<String> = []
 
-    /// A store with these fruits, by default those that the menu names.
+    /// A store with these fruits, by default with the menu's initial stock.
     package init(
         menu: Menu = .standard, store: String = "gangnam", fruits: FruitStore? = nil, revision: Int = 0, isKnown: Bool = true
     ) {
@@ -46,8 +46,8 @@ package final class Shop {
         self.fruits = initialFruits
     }
 
-    /// The answer to a command; nil if the value is none. Unless a place is given, it is the next one, and every third command was
-    /// forwarded.
+    /// The answer to a command; nil if the value is not a command. Without a given place, it has the next offset, and every third
+    /// command counts as forwarded.
     package func answer(
         _ kind: CommandKind, _ value: UnsafeRawBufferPointer, at place: (offset: Int64, from: RecordPosition?)? = nil
     ) -> Answered? {

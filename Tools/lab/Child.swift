@@ -12,7 +12,7 @@ package final class Child {
     private let log: String
     private var end: Int32?
 
-    /// Starts an executable, whose output is appended to a file. Its name is for people.
+    /// Starts an executable and appends its output to a file. `name` appears in error messages.
     package init(_ name: String, _ executable: String, _ arguments: [String], log: String) throws {
         (self.name, self.log) = (name, log)
         var texts = ([executable] + arguments).map { strdup($0) } + [nil]
@@ -45,7 +45,7 @@ package final class Child {
 
     package var isRunning: Bool { status == nil }
 
-    /// What is in its log.
+    /// The contents of its log.
     package var output: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
 
     /// The processor time used so far; nil if the system does not report it.

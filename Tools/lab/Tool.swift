@@ -30,13 +30,13 @@ package func table(_ rows: [[String]]) -> [String] {
     }
 }
 
-/// The path of another product of this package, which is beside this one.
+/// The path of another product of this package, in the folder of this one.
 package func product(_ name: String) -> String {
     (Bundle.main.executableURL?.deletingLastPathComponent().appendingPathComponent(name).path) ?? name
 }
 
 extension ClientHooks {
-    /// Discards librdkafka's log: the results of calls have all that matters.
+    /// Discards librdkafka's log: the results of calls suffice.
     package static let silent = ClientHooks(logger: Logger(label: "tool") { _ in SwiftLogNoOpLogHandler() })
 }
 

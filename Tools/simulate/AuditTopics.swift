@@ -2,12 +2,12 @@ import JuiceAudit
 import JuiceEngine
 import JuiceMessages
 
-/// Records that are all in memory, by partition and in offset order.
+/// An audit source in memory: records by partition, in offset order.
 struct AuditTopics: AuditSource {
     private var records: [Topic: [[AuditRecord]]]
     private let starts: [Topic: [Int64]]
 
-    /// - Parameter starts: the first offset of each partition that has not expired; those of a topic that is left out are 0.
+    /// - Parameter starts: the first offset of each partition that has not expired; 0 for topics that are left out.
     init(_ records: [Topic: [[AuditRecord]]], starts: [Topic: [Int64]] = [:]) {
         (self.records, self.starts) = (records, starts)
     }
@@ -50,7 +50,7 @@ final class MemoryReader: AuditReader {
 extension AuditTopics {
     /// The committed records of a cluster, for the auditor.
     ///
-    /// - Parameter cuts: from where on the journals of some partitions are judged. What they say before is about other logs.
+    /// - Parameter cuts: for some partitions, where the audit of the journal starts. Earlier records describe other logs.
     init(_ cluster: SimulatedCluster, cuts: [Int32: Offset]) {
         var (records, starts): ([Topic: [[AuditRecord]]], [Topic: [Int64]]) = ([:], [:])
         for topic in Topic.allCases {
@@ -58,10 +58,10 @@ extension AuditTopics {
             starts[topic] = logs.map { topic == .results ? cuts[$0] ?? 0 : $1.start }
             records[topic] = logs.map { partition, log in
                 let strange = topic == .stock ? cluster.strangeStock[partition] ?? [] : []
-                // What was deleted from a journal still says what its owner knew.
+                // Records deleted from a journal still show what its owner knew.
                 var span = log.read(ignoringDamage: true, includingDeleted: topic == .results)
                 if !log.removed.isEmpty, topic == .orders || topic == .restocks {
-                    // Nobody need answer a record that was lost. If somebody has, it must be right.
+                    // A lost record needs no answer. If it has one, the answer must be right.
                     let handled = Self.handled(in: Place(topic: topic, partition: partition), cluster)
                     span = log.read(ignoringDamage: true, includingDeleted: true)
                     span.records.removeAll {
@@ -78,7 +78,7 @@ extension AuditTopics {
         self.init(records, starts: starts)
     }
 
-    /// The offsets of an input's records that the journal says are handled.
+    /// The offsets of an input's records that the journal has as handled.
     private static func handled(in input: Place, _ cluster: SimulatedCluster) -> Set<Offset> {
         let journal = input.partition % cluster.partitionCount
         let records = cluster[.results, journal].read(ignoringDamage: true, includingDeleted: true).records

@@ -2,15 +2,15 @@ import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 
-/// POS systems and restock bots: they write commands, repeat some, and disagree on which partition a store's records belong
-/// in. Some write records that are no commands.
+/// POS systems and restock bots: they write commands, repeat some, and disagree about the partition of a store. Some write records
+/// that are not commands.
 struct Clients {
     private struct Record {
         let topic: InputTopic
         let key: [UInt8]?
         let value: [UInt8]?
         var headers: [MessageHeader] = []
-        /// The number that its id is made of; nil for a record that is no command.
+        /// The number in its id; nil for a record that is not a command.
         var id: Int?
     }
 
@@ -22,7 +22,7 @@ struct Clients {
     private var held: [Parcel] = []
     private var written: [Record] = []
     private var count = 0
-    /// The only topic that they write to; nil for both.
+    /// The only topic that clients write to; nil for both.
     var only: InputTopic?
 
     init(_ scenario: Scenario) { self.scenario = scenario }
@@ -45,7 +45,7 @@ struct Clients {
         held = []
     }
 
-    /// Writes no record again that was written up to now.
+    /// Forgets all records so far: none is delivered late or repeated.
     mutating func forget() { (held, written) = ([], []) }
 
     private func deliver(_ parcel: Parcel, to cluster: SimulatedCluster) {
@@ -104,7 +104,7 @@ struct Clients {
         return (.orders, #"{"orderId":"\#(id)","juice":"\#(juice)","quantity":\#(quantity)}"#)
     }
 
-    /// Mostly of an order that was sent before, sometimes of one that is sent later or never.
+    /// Mostly cancels an order that was sent before, sometimes one that is sent later or never.
     private func cancel(store: [UInt8]?, using random: inout SeededGenerator) -> Record {
         var (key, id) = (store, id + random.number(0...2))
         let earlier = written.suffix(30).filter { $0.topic == .orders }
@@ -136,7 +136,7 @@ struct Clients {
             let keys = [Array(repeating: UInt8(ascii: "k"), count: 129), [0xC3, 0x28]]
             return Record(topic: .orders, key: random.pick(keys) ?? [], value: order)
         case 1:
-            // It claims to be forwarded, and may land in the wrong partition.
+            // Its header says that it was forwarded, and it may land in the wrong partition.
             let forged = MessageHeader(name: HeaderName.forwardedFrom, value: "\(1_000 + count)/7")
             return Record(topic: .orders, key: Array("store-1".utf8), value: order, headers: [forged])
         default:
@@ -162,12 +162,12 @@ struct Clients {
 
 /// The clocks of clients: most are right, some are skewed, some return invalid times.
 struct ClientClocks {
-    // How often, in percent of the commands.
+    // In percent of the commands.
     private let skewed: Double
     private let nonsense: Double
     private let late: Double
 
-    /// The skews of clocks, in milliseconds.
+    /// In milliseconds.
     private let skews: [Timestamp]
     private let longestDelay: Int
 
@@ -175,7 +175,7 @@ struct ClientClocks {
 
     private init() { (skewed, nonsense, late, skews, longestDelay) = (0, 0, 0, [], 0) }
 
-    /// - Parameter age: of the duplicate window, in milliseconds; skews and delays are multiples of it.
+    /// - Parameter age: the age of the duplicate window, in milliseconds. Skews and delays are multiples of it.
     init(age: Timestamp, using random: inout SeededGenerator) {
         func rate(_ most: Double) -> Double {
             random.chance(50) ? 0 : Double.random(in: 0...most, using: &random)

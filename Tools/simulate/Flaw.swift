@@ -2,27 +2,27 @@
 enum Flaw: String, CaseIterable, Sendable {
     // Who may write.
 
-    /// Nobody is fenced before a claim.
+    /// No id is fenced before a claim.
     case fenceLeftOut
     /// A claim is written although fencing failed.
     case failedFenceIgnored
-    /// Others are fenced only after the claim.
+    /// Ids are fenced only after the claim.
     case fenceAfterClaim
-    /// Only the first producer is made before the claim, the second when it is used first.
+    /// Only the first producer is initialized before the claim, the second at its first use.
     case secondIDInitialisedLate
-    /// Only the ids of the last claim are fenced, not those of all claims since what its writer had read.
+    /// Only the ids of the last claim are fenced, not those of earlier claims from its `since` on.
     case claimWithoutSince
-    /// Claims of undecided transactions are not looked for.
+    /// Claims in undecided transactions are not read.
     case undecidedClaimsNotRead
-    /// Claims that came between reading the journal and the own claim are not looked for.
+    /// Claims between the journal's end as read and the worker's own claim are not read.
     case noSecondLook
-    /// Claims that came in between are fenced, but the journal is not read beyond the own claim.
+    /// Claims in between are fenced, but the journal is not read beyond the worker's own claim.
     case notReadAgain
-    /// Claims that came in between are fenced and the journal is read to its end, but the partition is not claimed again.
+    /// Claims in between are fenced and the journal is read to its end, but the partition is not claimed again.
     case notClaimedAgain
     /// Only the first producers of an assignment claim, not those made after an error.
     case claimedOncePerAssignment
-    /// Another group's claim is taken for one of the own group.
+    /// Another group's claim passes for one of the worker's own group.
     case otherGroupNotNoticed
     /// A producer continues after a successor took over its transactional id.
     case noProducerFence
@@ -35,7 +35,7 @@ enum Flaw: String, CaseIterable, Sendable {
     case secondPath
     /// A transaction begins before the other producer's is committed.
     case transactionsOverlap
-    /// Forwarded commands and the notes of them are sent together.
+    /// Forwarded commands and their notes are sent together.
     case notesAndForwardsInOneFlush
     /// A transaction is committed although one of its records was not delivered.
     case failedDeliveryIgnored
@@ -45,7 +45,7 @@ enum Flaw: String, CaseIterable, Sendable {
     case refusedRecordSkipped
     /// A failed transaction leaves its changes in the stock.
     case stockNotUndone
-    /// A failed transaction leaves its answers in the memory, so commands that are read again look like repeats.
+    /// A failed transaction leaves its answers in memory, so commands that are read again look like repeats.
     case answersNotUndone
 
     // Reading.
@@ -58,78 +58,78 @@ enum Flaw: String, CaseIterable, Sendable {
     case abortedRecordsRead
     /// A worker reads the restocks assigned to it, even if another has the partition's orders.
     case restocksReadAsGiven
-    /// Added partitions are read from their ends, past what was sent before they were assigned.
+    /// Added partitions are read from their ends, so records sent before the assignment are skipped.
     case newPartitionsReadFromTheirEnd
     /// Markers at the end of a log are never passed, so the partition seems to lag for ever.
     case markersNotPassed
     /// The age of commands and the restore time depend on the reader's clock.
     case windowByReadersClock
-    /// A command's time is believed only if this machine's clock agrees, though brokers have judged it.
+    /// A command's timestamp counts only if this machine's clock agrees, although brokers have checked it.
     case timesJudgedByClock
-    /// A journal record has the time of this machine's clock, even if that of its command or of the record before is later.
+    /// A journal record has this machine's time, even if its command or the record before it has a later one.
     case journalTimesOfClock
-    /// A restore takes the time of a journal record for that of its command.
+    /// A restore takes a journal record's timestamp for its command's.
     case sentTimeNotRestored
-    /// Intervals are measured by the time of day, and jumps of that are not noticed.
+    /// Intervals are measured by the time of day, and clock jumps go unnoticed.
     case intervalsOfWallClock
-    /// Where forwarded commands came from is not restored, so their copies are answered.
+    /// The sources of forwarded commands are not restored, so second copies are answered.
     case copiesAnsweredTwice
 
     // Restoring.
 
-    /// A level of a store is read wrong, from its stock record or an answer.
+    /// A store's level is misread, from its stock record or an answer.
     case levelMisread
     /// A position note is read as if the input's next record were handled.
     case positionMisread
-    /// State is kept over a rebalance, even if another worker had the partition meanwhile.
+    /// State is kept across a rebalance, even if another worker owned the partition meanwhile.
     case stateKeptBlindly
-    /// Answers are not restored at assignment, but for those that the stock may lack.
+    /// At assignment, only answers that the stock may lack are restored.
     case answersNotReadBack
-    /// Answers are not applied over the stock, which may lack the last ones.
+    /// Answers are not applied to the restored stock, which may lack the last ones.
     case answersNotAppliedOverStock
-    /// What answers were applied over the stock is not written to it.
+    /// Answers are applied to the restored stock, but the result is not written to the topic.
     case stockNotRewritten
     /// Cancels that returned fruits are not restored at assignment, so a repeat of one returns them again.
     case cancelReturnsTwice
-    /// Cancels that came before their orders are not restored at assignment, so the orders are made when they come.
+    /// Cancels that preceded their orders are not restored at assignment, so those orders are made.
     case earlyCancelForgotten
-    /// A repeat gets what the answer before its own says.
+    /// A repeat gets the contents of the answer before its own.
     case answerOfAnotherCommand
-    /// A store is restored with the revision before its last, which is given to another change.
+    /// A store is restored with its last revision but one, so the next change repeats a revision.
     case revisionRepeats
     /// A basket is made if there is enough for each of its items alone.
     case basketJudgedItemByItem
-    /// Commands of stores that the service does not know are carried out.
+    /// Commands for unknown stores are executed.
     case unknownStoresServed
 
     // How much there must be.
 
-    /// The revisions of the restored stores are not compared with the sums of the last position note.
+    /// The restored stores' revisions are not compared with the sums in the last position note.
     case sumsNotClosed
     /// The records between two position notes are not counted.
     case recordsNotCounted
-    /// Position notes that are gone are not missed.
+    /// Missing position notes go unnoticed.
     case chainNotFollowed
-    /// A position note names an oldest answer that is there, even if repeats may ask for an older one.
+    /// A position note names an oldest answer that is in the log, even if repeats may ask for an older one.
     case oldestNotHeld
-    /// A stock that lacks changes is made from answers, whatever menu they were given by.
+    /// A stock that lacks changes is rebuilt from answers, even if they were given with another menu.
     case menuNotCompared
-    /// What position notes say of the last handled records is not compared with the inputs.
+    /// The last handled records that position notes name are not compared with the inputs.
     case lastNotCompared
     /// A gap between the revisions of a store's answers is not noticed.
     case gapNotNoticed
-    /// A repeat whose first answer is lost gets another account of what became of it.
+    /// A repeat whose first answer is lost gets the wrong outcome.
     case lostAnswerMisreported
-    /// An anchor is written although nobody has accepted what is missing.
+    /// An anchor is written although the operator has not accepted the loss.
     case anchorWithoutAccept
     /// A partition is claimed while another program's transaction is open in it.
     case openTransactionsNotWaitedFor
 
     // Storage.
 
-    /// A topic that was recreated is read on at the old position.
+    /// Reading continues at the old position after a topic was recreated.
     case logSamenessNotChecked
-    /// A log that lost its end is taken for as long as it was.
+    /// A log that lost its end still counts as long as before.
     case truncationNotNoticed
     /// A damaged record is read as if it were whole.
     case damagedRecordTaken

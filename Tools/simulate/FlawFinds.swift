@@ -7,18 +7,18 @@ extension Flaw {
         }
     }
 
-    /// What must be in a fault, where not any fault shows the flaw.
+    /// The text that a fault must contain to count, for some flaws.
     private var evidence: String? {
         switch self {
-        // Commands are also forwarded with wrong times. It must be found by those made twice.
+        // This flaw also forwards commands with wrong times. Only commands executed twice count.
         case .windowByReadersClock: "carried out again"
-        // As if the audit shared the flaw.
+        // Only ``SimulatedTruth`` counts, as if the audit shared the flaw.
         case .levelMisread, .positionMisread: "truth: "
         default: nil
         }
     }
 
-    /// A seed that finds what few of them find, to save time: after a change of the engine it may be another.
+    /// A seed that finds a flaw that few seeds find, to save time. A change of the engine may require another seed.
     private var rareFind: UInt64? {
         switch self {
         case .fenceAfterClaim: 729

@@ -2,42 +2,42 @@ import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 
-/// What a stranger, a careless operator or a wrong setting does to the topics or to the group, once in some runs.
+/// Damage to the topics or the group by another program, a careless operator or a wrong setting, once in some runs.
 ///
-/// It is drawn apart from all else, so that the other runs stay the same. Of the harmed partition, loss must be noticed: what the
-/// owner or its successor cannot restore stops the partition, and an operator lets it go on. All other partitions never stop, nor
-/// does any after ``Kind/strangerInGroup``.
+/// It has its own random generator, so the other runs stay the same. A loss in the harmed partition must be noticed: if the owner
+/// or its successor cannot restore it, the partition stops, and an operator resumes it. Other partitions never stop, and after
+/// ``Kind/strangerInGroup`` none does.
 struct Harm {
     enum Kind: CaseIterable {
-        /// The results are compacted for a moment. Notes have no key, so they go; of a store's answers only the last stays.
+        /// The results are compacted once. Notes go, since they have no key, and each store keeps only its last answer.
         case compactedResults
         /// The results lose some answers between two position notes, or one after the last note.
         case lostAnswers
-        /// Somebody writes a tombstone to the stock.
+        /// Another program writes a tombstone to the stock.
         case tombstone
-        /// The same, after all instances were started with another menu.
+        /// The same, after all instances restarted with another menu.
         case changedMenu
-        /// Somebody writes a record to the stock: an old state, one that never was, or rubbish.
+        /// Another program writes a record to the stock: an old state, an invented one, or rubbish.
         case foreignStock
         /// An input loses some of its last records, handled or not.
         case lostCommands
-        /// While no instance runs, an input is recreated that was idle for long, and soon is longer than it was.
+        /// While no instance runs, an input that was idle for long is recreated, and soon is longer than before.
         case recreatedInput
-        /// A consumer joins the group that reads only the orders.
+        /// A consumer that reads only the orders joins the group.
         case strangerInGroup
     }
 
     let kind: Kind
     let step: Int
-    /// The step at which it is prepared: an input becomes idle, the menu is changed, or all that was handled becomes old.
+    /// The step of its preparation: an input becomes idle, the menu changes, or all handled records become old.
     let prelude: Int
-    /// The input that it is about.
+    /// The input to harm.
     let input: InputTopic
-    /// Whether all instances crash just before it.
+    /// Whether all instances crash in the same step, before any of them notices it.
     let isUnattended: Bool
     var random: SeededGenerator
 
-    /// Nil for runs without any.
+    /// Nil for runs without harm.
     init?(seed: UInt64, preparing scenario: inout Scenario) {
         random = SeededGenerator(seed: seed ^ 0x4A_2217)
         guard random.chance(30), let kind = random.pick(Kind.allCases), let input = random.pick(InputTopic.allCases) else {
@@ -56,7 +56,7 @@ struct Harm {
         scenario.prepare(for: self)
     }
 
-    /// A menu with more of each fruit at first.
+    /// A menu with a larger initial stock of each fruit.
     static let otherMenu: Menu? = {
         let menu = Menu.standard
         return try? Menu(
@@ -83,7 +83,7 @@ extension SimulatedStorage {
     /// Whether a record is younger than the windows of most runs.
     private func isRecent(_ record: SimulatedPartition.Record) -> Bool { record.timestamp > cluster.now - 7_000 }
 
-    /// Notes which commands have lost their answers.
+    /// Calls `lose`, and keeps the commands whose recent answers it removed.
     private mutating func noteLoss(from partition: Int32, _ lose: (SimulatedPartition) -> Void) {
         let results = cluster[.results, partition]
         lose(results)
@@ -94,18 +94,18 @@ extension SimulatedStorage {
         }
     }
 
-    /// Carries out a harm to a topic.
+    /// Carries out a harm.
     ///
     /// - Returns: what happened, for the trace; nil if there is nothing to harm yet.
     mutating func strike(_ harm: inout Harm) -> String? {
-        // One of those with most of the records.
+        // One of the longer journals.
         let ends = (0..<cluster.partitionCount).map { cluster[.results, $0].end }
         let most = ends.max() ?? 0
         let partition = Int32(harm.random.pick(ends.indices.filter { 2 * ends[$0] >= most }) ?? 0)
         let (results, stock) = (cluster[.results, partition], cluster[.stock, partition])
         switch harm.kind {
         case .compactedResults:
-            // A journal of notes alone would be empty. It is taken for a new one if the group has no offsets either.
+            // Compaction would empty a journal of notes alone. It would pass for a new one if the group has no offsets either.
             guard let last = notes(in: results).last,
                 results.read().records.contains(where: { $0.record.key != nil && $0.offset < last })
             else { return nil }
@@ -128,7 +128,7 @@ extension SimulatedStorage {
                 noteLoss(from: partition) { $0.remove(lost) }
                 return "results[\(partition)] lose \(lost)"
             }
-            // At times only answers that tell of no change, which no revision misses.
+            // At times only answers without a change, whose loss leaves no gap in the revisions.
             let isUnchanged = harm.random.chance(50)
             let answers = results.read(from: former).records.filter { offset, record in
                 record.key != nil && offset < last && isRecent(record) && !(isUnchanged && SimulatedJournal.revision(record) > 0)
@@ -157,7 +157,7 @@ extension SimulatedStorage {
             hasDamage = true
             let place = Place(topic: harm.input.topic, partition: partition)
             let position = cluster.position(of: place)
-            // The loss of a forwarded command that is not read yet leaves no trace, but the auditor knows of it.
+            // The loss of an unread forwarded command leaves no trace for the service, but the auditor notices it.
             let records = cluster[place].read(from: cluster[place].end - 20).records.filter { offset, record in
                 offset < position || !record.headers.contains { $0.name == HeaderName.forwardedFrom }
             }

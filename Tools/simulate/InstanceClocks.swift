@@ -1,20 +1,20 @@
 import JuiceDomain
 import JuiceEngine
 
-/// The clocks of the instances' machines: in some runs they are wrong, by seconds or years, and jump at any time.
+/// The clocks of the instances' machines. In some runs they are wrong by seconds or years, and jump at any time.
 ///
-/// Only brokers with limits for the times of records make up for that. In the other runs all clocks are right.
+/// Only brokers that limit the timestamps of records make up for that. Without limits, all clocks are right.
 struct InstanceClocks {
     let haveLimits: Bool
     let areWrong: Bool
     private var random: SeededGenerator
     /// How often a clock is set, in percent of the steps.
     private let jump: Double
-    /// By how much clocks may be wrong.
+    /// Possible errors of clocks, in milliseconds.
     private let offsets: [Timestamp]
     private var hasBegun = false
 
-    /// - Parameter age: of the duplicate window, in milliseconds.
+    /// - Parameter age: the age of the duplicate window, in milliseconds.
     init(seed: UInt64, age: Timestamp) {
         var random = SeededGenerator(seed: seed ^ 0xC10C)
         haveLimits = random.chance(60)
@@ -29,7 +29,7 @@ struct InstanceClocks {
         self.random = random
     }
 
-    /// Sets the clocks at first, and at times one of them.
+    /// Sets all clocks at first, and later one of them at times.
     mutating func disturb(_ cluster: SimulatedCluster, of members: [String]) {
         guard areWrong else { return }
         for member in members where !hasBegun || random.chance(jump) {

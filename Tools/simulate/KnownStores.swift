@@ -1,8 +1,8 @@
 import JuiceDomain
 
-/// Which stores the workers know, in some runs. They have their own random generator, so that runs without them stay the same.
+/// The stores that workers know, in some runs. They have their own random generator, so runs without them stay the same.
 struct KnownStores {
-    /// More than one while the list is being changed: each worker begins with one of them.
+    /// Two while the list is being changed: each worker starts with one of them.
     private let lists: [[String]]
     private var random: SeededGenerator
 

@@ -9,14 +9,14 @@ struct Scenario {
     /// How many partitions an operator adds to each topic, and at which step.
     private(set) var enlargements: [(topic: Topic, added: Int32, step: Int)]
     let instances: [String]
-    /// Whether all instances take all partitions for theirs, and are paused in the middle of taking them over.
+    /// Whether every instance is assigned all partitions, and is paused in the middle of takeovers.
     let isContended: Bool
     /// The instances of another group on the same topics.
     let rivals: [String]
     let storeCount: Int
     let maxBatch: Int
     var window: DuplicateWindow
-    /// The bytes of answers that are at hand: at times so few that nearly all repeats need theirs read back.
+    /// How many bytes of answers stay in memory: at times so few that nearly all repeats need theirs read back.
     private(set) var answerBytes: Int
     private(set) var noteInterval: Timestamp
     let longestRead: Int
@@ -25,24 +25,24 @@ struct Scenario {
     var stepTime: Int
     /// The longest leap of the clock, in milliseconds.
     private(set) var leapTime: Int
-    /// What storage does to the topics.
+    /// The storage fault of the run, if any.
     private(set) var storage: StorageFault?
 
     /// How often commands are sent, markers and records written, and resent requests or a group's offsets arrive, in percent of
     /// the steps.
     private(set) var command: Double
     let marker, delivery, lateArrival: Double
-    /// The same of what happens to instances. A rebalance is of their group.
+    /// The same for events of instances and their group.
     private(set) var crash: Double
     let stop, pause: Double
     private(set) var rebalance: Double
-    /// The same of crashes: the process is frozen instead, while another takes its name.
+    /// In percent of the crashes: the process is frozen instead, while another takes its name.
     let ghost: Double
-    /// The same of what happens to the cluster and its clock.
+    /// In percent of the steps again: events of the cluster and its clock.
     let outage, leaderLoss, timeOut, compaction, leap: Double
-    /// The same of transactions that another program leaves open.
+    /// The same for transactions that another program leaves open.
     let foreignTransaction: Double
-    /// The same of what a group must not do but may: forget its offsets or its members, assign partitions twice.
+    /// The same for failures of a group: it forgets its offsets or members, or assigns partitions twice.
     let groupTrouble: Double
     /// In percent of a worker's steps: calls that fail, records that are lost.
     private(set) var fault: Double
@@ -52,10 +52,10 @@ struct Scenario {
     let pauseThere: Double
     /// In percent of the calls: see ``SimulatedCluster/disorder``.
     let disorder, resending: Double
-    /// Whether storage may lose commands. Then all are sent where their stores live: what was forwarded and then lost would count
-    /// as unanswered, though nobody could know of it. And all answers are read back, so that one of them tells of the loss.
+    /// Whether storage may lose commands. Then all go to their stores' partitions: one that was forwarded and lost would count as
+    /// unanswered, though no worker could notice. And all answers are read back, so that one of them shows the loss.
     private(set) var isTidy: Bool
-    /// In percent of the commands: sent again, to any partition, or no commands at all.
+    /// In percent of the commands: repeats, commands sent to any partition, and records that are not commands.
     private(set) var repeated: Double
     private(set) var foreign: Double
     private(set) var poison: Double
@@ -70,7 +70,7 @@ struct Scenario {
         isTidy = storage.map { $0.topic != .stock && ($0.topic != .results || $0.kind == .recreated) } ?? false
         var enlargements: [(topic: Topic, added: Int32, step: Int)] = []
         for topic in Topic.allCases where !isTidy && random.chance(25) {
-            // In some runs they are added before anyone begins.
+            // In some runs they are added before any instance starts.
             let step = random.chance(25) ? 0 : random.number(0...steps)
             enlargements.append((topic, Int32(random.number(1...4)), step))
         }
@@ -102,8 +102,8 @@ struct Scenario {
         foreignTransaction = random.chance(70) ? 0 : rate(1)
     }
 
-    /// Adds the loss of a journal's beginning to some runs in which storage does nothing else. Many repeats ask for what is lost,
-    /// and owners last: a takeover stops the partition.
+    /// Adds the loss of a journal's beginning to some runs without another storage fault. Many repeats ask for lost answers, and
+    /// owners rarely change: a takeover stops the partition.
     mutating func trim(seed: UInt64) {
         guard storage == nil, let trimming = StorageFault(trimming: steps, seed: seed) else { return }
         (storage, answerBytes, repeated, window) = (trimming, 0, 50, .standard)
@@ -112,7 +112,7 @@ struct Scenario {
 }
 
 extension Scenario {
-    /// Lets a harm matter: there are many notes and takeovers, and much is older than what repeats may ask for.
+    /// Makes a harm matter: there are many notes and takeovers, and much is older than repeats may ask for.
     mutating func prepare(for harm: Harm) {
         switch harm.kind {
         case .compactedResults, .lostAnswers: repeated = 50
@@ -132,20 +132,20 @@ extension Scenario {
     }
 }
 
-/// A topic that refuses records for some steps, often longer than all other trouble lasts: its `max.message.bytes` was set too low.
-/// It takes no record of ordinary size meanwhile. It has its own random generator, so that runs without it stay the same.
+/// A topic that refuses records for some steps, often longer than all other trouble lasts: its `max.message.bytes` is too low.
+/// Meanwhile it takes no record of ordinary size. It has its own random generator, so runs without it stay the same.
 struct RefusingTopic {
     let topic: Topic
-    /// The most bytes of a record that it takes.
+    /// The largest record that it takes, in bytes.
     let limit: Int
     let steps: Range<Int>
 
-    /// Nil for runs in which no topic refuses any.
+    /// Nil for runs in which no topic refuses records.
     init?(seed: UInt64, steps: Int) {
         var random = SeededGenerator(seed: seed ^ 0x4E_F05E)
         guard random.chance(15), let topic = random.pick(Topic.allCases) else { return nil }
         self.topic = topic
-        // The larger limit of the results is between a claim and most answers.
+        // The larger limit of the results is between the size of a claim and that of most answers.
         limit = random.chance(30) ? 0 : topic == .results ? 170 : 200
         let start = random.number(0...steps)
         self.steps = start..<random.number(start + 1...steps + 300)

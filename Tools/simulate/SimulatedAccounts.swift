@@ -1,20 +1,19 @@
 import JuiceEngine
 import JuiceMessages
 
-/// Breaks how the engine under test looks at the accounts in position notes: gives it notes that say what it finds.
+/// Disables the engine's checks of accounts: changes the position notes that it reads and writes so that they pass.
 final class SimulatedAccounts {
     private let flaw: Flaw?
     private let cluster: SimulatedCluster
-    /// How journals are read.
     var isolation = Isolation.committed
-    /// Where each journal is read from.
+    /// The offset from which each journal is read.
     var starts: [Int32: Offset] = [:]
-    /// How many records less than the last note said were found before it.
+    /// By how much the records found before the last note fall short of its count.
     private var missing: [Int32: Int64] = [:]
 
     init(_ flaw: Flaw?, on cluster: SimulatedCluster) { (self.flaw, self.cluster) = (flaw, cluster) }
 
-    /// Whether the flaw is one of these.
+    /// Whether the flaw concerns accounts.
     var areFlawed: Bool {
         switch flaw {
         case .sumsNotClosed, .recordsNotCounted, .chainNotFollowed, .oldestNotHeld, .menuNotCompared, .lastNotCompared: true
@@ -25,7 +24,7 @@ final class SimulatedAccounts {
     /// A position note as it is read.
     func read(_ note: JournalPosition, at offset: Offset, of partition: Int32) -> JournalPosition {
         var note = note
-        // Undecided notes are read only for whose they are.
+        // Undecided notes are read only for their ids.
         guard isolation == .committed else { return note }
         switch flaw {
         case .sumsNotClosed: note.account?.changes = sumsFound(before: offset, partition)
@@ -66,7 +65,7 @@ final class SimulatedAccounts {
         record.value.map { SimulatedJournal.handled($0.view) != nil } ?? false
     }
 
-    /// What the last note would have to say for the restored revisions to be right, less what came after this one.
+    /// The sums that make the note at `offset` match the restored revisions: these revisions, less the changes after the note.
     private func sumsFound(before offset: Offset, _ partition: Int32) -> StockChanges {
         var revisions: [[UInt8]: Int] = [:]
         for (_, record) in cluster[.stock, partition].read(ignoringDamage: true).records {

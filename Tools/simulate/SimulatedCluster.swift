@@ -2,45 +2,45 @@ import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 
-/// A Kafka cluster in memory, single-threaded and deterministic: partitions, consumer groups, a transaction coordinator and
-/// a clock. The scheduler decides how long anything takes that takes time in a real cluster, such as markers and sessions.
+/// A Kafka cluster in memory, single-threaded and deterministic: partitions, consumer groups, a transaction coordinator and a
+/// clock. The scheduler decides how long things take that need time in a real cluster, such as markers and sessions.
 final class SimulatedCluster {
-    /// How many partitions stores live in.
+    /// The number of partitions that hold stores.
     let partitionCount: Int32
     /// Milliseconds since 1970, by the brokers' clocks, which are right.
     var now: Timestamp = 1_700_000_000_000
-    /// By how much the clocks of members are ahead; negative if they are behind.
+    /// How far the members' clocks are ahead, in milliseconds; negative if they are behind.
     var clockOffsets: [String: Timestamp] = [:]
-    /// Whether the topics have limits for the times of their records.
+    /// Whether the topics limit the timestamps of their records.
     var limitsTimes = false
     /// Whether no broker answers.
     var isDown = false
-    /// The workers' consumer groups by number. All tests but those of rivals have one.
+    /// The workers' consumer groups by number. Only rivals use the second.
     var groups: [SimulatedGroup]
-    /// By the numbers of their ids.
+    /// By the numbers of their ids, see ``number(of:)``.
     var transactions: [SimulatedTransaction] = []
-    /// First copies of requests that were resent, still under way.
+    /// First copies of resent requests, still in flight.
     var lateRequests: [LateRequest] = []
     /// Offsets that groups have not received yet, by the group's number.
     var lateOffsets: [(group: Int, offsets: [Place: GroupOffset])] = []
-    /// Producers with records under way, some of processes that are no more.
+    /// Producers with records in flight, some of them of processes that have ended.
     var sending: [SimulatedProducer] = []
-    /// What happens in the middle of calls, in percent: records arrive out of order or later, as do markers and late requests.
+    /// How irregular calls are, in percent: records, markers and late requests arrive late or out of order.
     var disorder = 0.0
     /// How many transactional requests are sent twice, in percent.
     var resending = 0.0
     var random = SeededGenerator(seed: 0)
     /// The topic that refuses large records now.
     var refusing: RefusingTopic?
-    /// Called with a line for what happens.
+    /// Called with a line for each event.
     var trace: ((String) -> Void)?
     /// The menu of the workers that start now, and of operators.
     var menu = Menu.standard
-    /// What operators were let do that they must not.
+    /// Anchors that should have been refused.
     private(set) var wrongAnchors: [String] = []
-    /// Where strangers have written to the stock.
+    /// The offsets that other programs wrote to the stock.
     private(set) var strangeStock: [Int32: Set<Offset>] = [:]
-    /// How many logs have lost their ends.
+    /// How often logs have lost their ends.
     private(set) var truncations = 0
     /// By topic, then by number.
     private var partitions: [[SimulatedPartition]]
@@ -62,7 +62,7 @@ final class SimulatedCluster {
         set { groups[0] = newValue }
     }
 
-    /// Whether something out of the ordinary happens now.
+    /// Whether something irregular happens now.
     func isDisorderly() -> Bool { disorder > 0 && random.chance(disorder) }
 
     /// The number of a topic's partitions.
@@ -72,7 +72,7 @@ final class SimulatedCluster {
 
     subscript(topic: Topic, partition: Int32) -> SimulatedPartition { partitions[topic.rawValue][Int(partition)] }
 
-    /// What a worker reads that is assigned these partitions of the orders.
+    /// The inputs of a worker that is assigned these partitions of the orders.
     func assignment(ofOrders orders: [Int32]) -> InputAssignment {
         InputAssignment(
             orders: orders, partitionCount: partitionCount, orderCount: count(of: .orders), restockCount: count(of: .restocks))
@@ -111,7 +111,7 @@ final class SimulatedCluster {
         truncations += 1
     }
 
-    /// Whether a topic takes records of this time, from senders within a week and an hour, from the service up to two hours ahead.
+    /// Whether a topic takes this timestamp: an input from a week behind to an hour ahead, any other topic up to two hours ahead.
     func takes(_ time: Timestamp, in topic: Topic) -> Bool {
         guard limitsTimes, time != -1 else { return true }
         guard topic == .orders || topic == .restocks else { return time <= now + 7_200_000 }
@@ -121,7 +121,7 @@ final class SimulatedCluster {
     /// Which timestamps of commands count.
     var times: CommandTimes { CommandTimes(limitsAhead: limitsTimes, limitsBehind: limitsTimes) }
 
-    /// Writes a record outside any transaction, as any client can; by default with the time of day.
+    /// Writes a record outside any transaction, as any client can; by default with the current time.
     func send(
         _ topic: Topic, partition: Int32, key: [UInt8]?, value: [UInt8]?, headers: [MessageHeader] = [], timestamp: Timestamp? = nil
     ) {
@@ -132,7 +132,7 @@ final class SimulatedCluster {
 
     // MARK: - Other programs
 
-    /// Writes a record of the stock that the service must not be blamed for.
+    /// Writes a stock record that the audit must not blame on the service.
     func writeStrangeStock(_ partition: Int32, key: [UInt8], value: [UInt8]?) {
         strangeStock[partition, default: []].insert(self[.stock, partition].end)
         send(.stock, partition: partition, key: key, value: value)
@@ -159,17 +159,17 @@ final class SimulatedCluster {
 
     // MARK: - What the journals say
 
-    /// The journal that tells of a partition, read to its end.
+    /// The journal that covers a partition, read to its end.
     func journal(of partition: Int32) -> SimulatedJournal {
         let journal = journals[Int(partition % partitionCount)]
         journal.read()
         return journal
     }
 
-    /// The next record of an input to be journalled; 0 if the journal does not say.
+    /// The offset after the last journalled record of an input; 0 if the journal does not say.
     func position(of input: Place) -> Offset { journal(of: input.partition).positions[input] ?? 0 }
 
-    /// Whether every record of the inputs is journalled, but for those of partitions that nobody reads.
+    /// Whether every input record is journalled, except in partitions that have stopped.
     func isDrained(but stopped: Set<Int32> = []) -> Bool {
         inputs.allSatisfy { input in
             stopped.contains(input.partition % partitionCount)
@@ -177,8 +177,8 @@ final class SimulatedCluster {
         }
     }
 
-    /// Whether a restore of a partition does not read what was handled of an input: two position notes have followed, and other
-    /// records, later by this many milliseconds.
+    /// Whether a restore of a partition reads no handled record of an input: at least three position notes have followed, and
+    /// records of the other input more than twice this many milliseconds later.
     func isIdle(_ input: InputTopic, _ partition: Int32, for time: Timestamp) -> Bool {
         let records = self[.results, partition].read().records.map(\.record)
         func last(_ isWanted: (InputTopic) -> Bool) -> Int? {
@@ -189,7 +189,7 @@ final class SimulatedCluster {
             && records[other].timestamp > records[own].timestamp + 2 * time
     }
 
-    /// What is not journalled, for people.
+    /// The inputs with records that are not journalled, as text.
     var unread: String {
         inputs.filter { position(of: $0) < self[$0].end }.map { place in
             let results = self[.results, place.partition % partitionCount]
@@ -198,17 +198,17 @@ final class SimulatedCluster {
         }.joined(separator: "; ")
     }
 
-    /// Whether the group's offsets are not at the ends of the inputs.
+    /// Whether the group's offsets lag behind the ends of the inputs.
     var lags: Bool { inputs.contains { group.offsets[$0] ?? 0 < self[$0].end } }
 
-    /// Moves a position on purpose, with the code of the operator's tool. Nobody else acts meanwhile.
+    /// Moves a position with the code of the operator's tool. Nothing else happens meanwhile.
     ///
     /// - Parameters:
-    ///   - missing: how much the operator accepts to be missing; by default as much as the service says, after a try with more.
-    ///   - flaw: of the operator's tool.
+    ///   - missing: the loss that the operator accepts; by default the loss that the service reports, after an attempt with more.
+    ///   - flaw: a flaw of the operator's tool.
     func anchor(_ position: InputPosition, accepting missing: Int64? = nil, flaw: Flaw? = nil) throws(LogError) {
         anchorCount += 1
-        // Its owner may be one whose claim was lost.
+        // The owner's claim may be lost. Then only a timeout ends its transaction.
         transactions.timeOut()
         let partition = position.partition % partitionCount
         let assignment = assignment(ofOrders: [partition])
@@ -233,7 +233,7 @@ final class SimulatedCluster {
         }
     }
 
-    /// An anchor that accepts another loss than there is must be refused.
+    /// An anchor that does not accept exactly what is missing must be refused.
     private func tryAnchor(_ position: InputPosition, accepting missing: Int64) {
         guard (try? anchor(position, accepting: missing)) != nil else { return }
         wrongAnchors.append("\(position.topic)[\(position.partition)] is anchored without consent to what is missing")

@@ -3,15 +3,14 @@ import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 
-/// Breaks the engine under test from outside: what an engine with a flaw would ask of the log, read from it or write to it,
-/// given to an engine without it.
+/// Breaks the engine under test from outside: makes an intact engine query, read and write the log as an engine with a flaw would.
 final class SimulatedFlaws {
     typealias Record = SimulatedPartition.Record
     typealias Found = (offset: Offset, record: Record)
 
     let flaw: Flaw?
     private let cluster: SimulatedCluster
-    /// Ids that are fenced after the claim.
+    /// Ids to fence after the claim.
     var postponedFences: Set<String> = []
     /// The assigned partitions by topic.
     private var given: [[Int32]] = [[], []]
@@ -21,7 +20,7 @@ final class SimulatedFlaws {
     /// This worker's last claims.
     private var claims: [Place: (claim: JournalClaim, record: Record)] = [:]
     private var hasClaimed = false
-    /// Whether the journal is being read for claims that came in between, and where it ended when that began.
+    /// Whether the journal is being read for claims in between, and where it ended when that began.
     private var isLookingBetween = false
     private var betweenEnds: [Place: Offset] = [:]
     /// Stores that this worker answered for since its claim.
@@ -49,7 +48,7 @@ final class SimulatedFlaws {
         return positions.filter { $0.key.topic != .restocks || given[1].contains($0.key.partition) }
     }
 
-    /// A command as it is read; nil if it is overlooked.
+    /// A command as it is read; nil if it is skipped.
     func read(_ place: Place, _ offset: Offset, _ record: Record) -> Record? {
         if dropsNext {
             dropsNext = false
@@ -78,7 +77,7 @@ final class SimulatedFlaws {
         }
     }
 
-    /// The commands that were there before the log was another one, if a flaw does not look at what is there now.
+    /// For a flaw that misses the loss of a log: the commands that were there before.
     func readBack(_ place: Place, _ range: Range<Offset>) -> [Found]? {
         guard flaw == .logSamenessNotChecked || flaw == .truncationNotNoticed, !cluster[place].lost.isEmpty else { return nil }
         var found = cluster[place].lost.filter { range.contains($0.key) }
@@ -96,13 +95,13 @@ final class SimulatedFlaws {
         }
     }
 
-    /// Changelogs are read from here on.
+    /// Notes the positions from which changelogs are read.
     func opened(_ positions: [ChangelogPosition], _ isolation: Isolation) {
         accounts.isolation = isolation
         for position in positions where position.topic == .results { accounts.starts[position.partition] = position.offset }
     }
 
-    /// Up to where a changelog is taken to be read.
+    /// The offset up to which a changelog counts as read.
     func end(of place: Place, at offset: Offset, isolation: Isolation) -> Offset {
         switch flaw {
         case .undecidedClaimsNotRead where isolation == .uncommitted: cluster[place].end
@@ -133,7 +132,7 @@ final class SimulatedFlaws {
         var restored = records.compactMap { offset, record in
             self.restored(record, at: offset, of: place).map { (offset, $0) }
         }
-        // The own claim, as if it were the last record.
+        // The worker's own claim, as if it were the last record.
         if hasMovedClaim(in: place), let end = betweenEnds[place], next >= end, let own = claims[place] {
             restored.append((end - 1, own.record))
             betweenEnds[place] = nil
@@ -200,14 +199,14 @@ final class SimulatedFlaws {
         }
     }
 
-    /// An answer to a repeat is neither remembered nor applied.
+    /// Makes an answer one to a repeat, which is neither remembered nor applied.
     private func asRepeat(_ record: Record) -> Record {
         let text = record.text
         guard !text.contains(#""duplicate":true"#), let head = text.firstRange(of: /,"(order|restock)Id":/) else { return record }
         return record.revised((text[..<head.lowerBound] + #","duplicate":true"# + text[head.lowerBound...]).utf8)
     }
 
-    /// An answer that says of its command what the one before it says of its own.
+    /// An answer with the contents of the answer before it.
     private func withRestOfAnother(_ record: Record, at offset: Offset, of place: Place) -> Record {
         func cut(_ record: Record) -> (head: Substring, rest: Substring)? {
             let text = record.text
@@ -219,7 +218,7 @@ final class SimulatedFlaws {
         return record.revised((head + rest).utf8)
     }
 
-    /// What the cancel returned that a record answers; nil for another answer.
+    /// The fruits that an answered cancel returned; nil for another answer.
     private func returned(by record: Record) -> [FruitAmount]? {
         guard case .cancelled(let returned, _) = record.answer?.outcome else { return nil }
         return returned
@@ -234,7 +233,7 @@ final class SimulatedFlaws {
         record.revised(record.text.replacing(/"revision":[0-9]+/, with: #""revision":\#(revision)"#).utf8)
     }
 
-    /// How many changes of a record's store the journal has lost, up to what the record is about.
+    /// How many changes of the record's store the journal has lost, up to the record's revision.
     private func lostChanges(before record: Record, in partition: Int32) -> Int {
         let revision = SimulatedJournal.revision(record)
         return cluster[.results, partition].removed.values.count { lost in
@@ -252,7 +251,7 @@ final class SimulatedFlaws {
         try? former.commit()
     }
 
-    /// A record as it is written; nothing if it is left out or held back.
+    /// A record as it is written; nil if it is left out or held back.
     func written(_ output: OutputRecord, at place: Place, _ time: Timestamp) -> Record? {
         let record = Record(
             key: output.key.map(StableBytes.init), value: output.value.map(StableBytes.init), headers: output.headers,
@@ -279,7 +278,7 @@ final class SimulatedFlaws {
         return flaw == .basketJudgedItemByItem ? madeItemByItem(record, place) ?? record : record
     }
 
-    /// Holds a record back, and lets the position note before it say where it ends.
+    /// Holds a record back, and makes the position note before it count its command as handled.
     private func hold(_ record: Record, _ note: JournalNote?, _ place: Place) {
         heldRecords.append((record, place))
         if case .position(let position) = note { heldNotes[place] = position }
@@ -289,7 +288,7 @@ final class SimulatedFlaws {
         heldNotes[place]?.next[topic] = next
     }
 
-    /// What was held back, at the end of the transaction.
+    /// The held records, for the end of the transaction.
     func held() -> [(record: Record, place: Place)] {
         defer { (heldRecords, heldNotes) = ([], [:]) }
         return heldRecords.map { record, place in
@@ -308,7 +307,7 @@ final class SimulatedFlaws {
         return nil
     }
 
-    /// The claims of a transaction are committed.
+    /// Called when the claims of a transaction are committed.
     func claimed() {
         isLookingBetween = true
         answered = []
@@ -339,7 +338,7 @@ final class SimulatedFlaws {
             } ?? false
         }
         guard isEnoughForEach else { return nil }
-        // The levels that would be below zero are none.
+        // Levels that would be negative become 0.
         let used = missing.map { #""\#($0.fruit)":\#($0.needed)"# }.joined(separator: ",")
         let left = missing.map { #""\#($0.fruit)":0"# }.joined(separator: ",")
         let last = cluster[place].read(.uncommitted).records.last { $0.record.key?.bytes == record.key?.bytes }

@@ -1,28 +1,28 @@
 import JuiceEngine
 
-/// A consumer group of static members: membership, the assignment of some topics, and offsets committed plainly.
+/// A consumer group of static members: membership, the assignment of some topics, and offsets committed outside transactions.
 struct SimulatedGroup {
-    /// Identifies a member. Its earlier selves have the same name and other numbers.
+    /// Identifies a member. Former members of the same name have other numbers.
     struct Membership: Hashable {
         let name: String
         let number: Int
         let generation: Int
     }
 
-    /// The number of each topic's partitions known to the group. When it learns of new ones, it rebalances.
+    /// The number of partitions of each topic that the group knows. When it learns of new ones, it rebalances.
     var partitionCounts: [Int32] { didSet { rebalance() } }
     private(set) var generation = 0
-    /// Names in the order of joining, with the number of each member's latest self.
+    /// Names in the order of joining, with each name's latest number.
     private(set) var members: [(name: String, number: Int)] = []
     private var joinCount = 0
     private(set) var committed: [Place: GroupOffset] = [:]
     var offsets: [Place: Offset] { committed.mapValues(\.offset) }
-    /// Whether every member is assigned everything, as no group should.
+    /// Whether every member is assigned everything, which no group should do.
     var isConfused = false
 
     init(partitionCounts: [Int32]) { self.partitionCounts = partitionCounts }
 
-    /// Adds a member. A known name gets its former assignment back without a rebalance, and its former self is fenced.
+    /// Adds a member. A known name gets its former assignment back without a rebalance, and the former member is fenced.
     mutating func join(_ name: String) -> Membership {
         joinCount += 1
         if let index = members.firstIndex(where: { $0.name == name }) {
@@ -58,12 +58,12 @@ struct SimulatedGroup {
         }
     }
 
-    /// Whether a member is not fenced, in whatever generation.
+    /// Whether a member is not fenced, in any generation.
     func isMember(_ membership: Membership) -> Bool {
         members.contains { $0.name == membership.name && $0.number == membership.number }
     }
 
-    /// Whether a later self of the member has joined.
+    /// Whether a later member of the same name has joined.
     func isReplaced(_ membership: Membership) -> Bool {
         members.contains { $0.name == membership.name && $0.number > membership.number }
     }

@@ -2,7 +2,7 @@ import Foundation
 import JuiceEngine
 import JuiceMessages
 
-/// What the committed journal of one partition says, for the scheduler and the operator. It reads the bytes by itself.
+/// The state that one partition's committed journal describes, for the scheduler and the operator. It has its own parser.
 final class SimulatedJournal {
     private let log: SimulatedPartition
     private let partition: Int32
@@ -12,18 +12,18 @@ final class SimulatedJournal {
     private(set) var positions: [Place: Offset] = [:]
     /// The ids of the last claim.
     private(set) var claimer: [String] = []
-    /// Where the last claim or position note stands; -1 if there is none.
+    /// The offset of the last claim or position note; -1 if there is none.
     private var namedAt: Offset = -1
     /// Whether the journal had an owner, and no longer names it.
     var hasLostOwner: Bool { !claimer.isEmpty && namedAt < log.start }
 
     init(_ log: SimulatedPartition, partition: Int32) { (self.log, self.partition) = (log, partition) }
 
-    /// Reads what was committed since it was read last.
+    /// Reads the records that were committed since the last call.
     func read() {
         if losses != log.losses { (next, losses, positions, namedAt) = (0, log.losses, [:], -1) }
         while next < log.lastStableOffset {
-            // What the scheduler knows is not damaged.
+            // Damage must not hide records from the scheduler.
             let span = log.read(from: next, ignoringDamage: true)
             for (offset, record) in span.records {
                 if let value = record.value?.view { read(value, at: offset) }
@@ -62,7 +62,7 @@ final class SimulatedJournal {
         return positions
     }
 
-    /// The members of a note.
+    /// The members of a record's JSON object; empty if it is none.
     static func members(of value: UnsafeRawBufferPointer) -> [String: Any] {
         (try? JSONSerialization.jsonObject(with: Data(value))) as? [String: Any] ?? [:]
     }
@@ -79,14 +79,14 @@ final class SimulatedJournal {
         .init(topic: topic.topic, partition: partition ?? self.partition)
     }
 
-    /// The place of the record that a record of the journal is about; nil if it is about none.
+    /// The place of the input record that a journal record handles; nil if it handles none.
     static func handled(_ value: UnsafeRawBufferPointer) -> InputPlace? {
         if let (topic, next) = answered(value) { return InputPlace(topic: topic, partition: nil, offset: next - 1) }
         let note = members(of: value)
         return note["type"] as? String == "anchored" ? nil : place(in: note)
     }
 
-    /// The topic of the command that an answer answers, and the offset after it; nil for a note.
+    /// The topic of an answer's command, and the offset after that command; nil for a note.
     static func answered(_ value: UnsafeRawBufferPointer) -> (InputTopic, Offset)? {
         // In an answer, the members come in a fixed order. Within a text, a quote has a backslash before it.
         guard let id = find(#"Id":""#, in: value, from: 8), let offset = find(#","offset":"#, in: value, from: id) else {

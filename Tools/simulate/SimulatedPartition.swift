@@ -7,9 +7,9 @@ final class SimulatedPartition {
         let key: StableBytes?
         var value: StableBytes?
         let headers: [MessageHeader]
-        /// Milliseconds since 1970; as in Kafka, -1 is none.
+        /// Milliseconds since 1970; -1 means none, as in Kafka.
         let timestamp: Timestamp
-        /// Which of the partition's transactions it belongs to; nil for a record outside any, as clients write.
+        /// The partition's transaction that it belongs to; nil outside of transactions, as for clients' records.
         var transaction: Int?
 
         /// The timestamp as a consumer returns it.
@@ -18,11 +18,11 @@ final class SimulatedPartition {
         var text: String { value.map { String(decoding: $0.view, as: UTF8.self) } ?? "" }
     }
 
-    /// Some records, and where reading them ends.
+    /// Some records, and the offset after them.
     struct Span {
         var records: [(offset: Offset, record: Record)] = []
         var next: Offset
-        /// The offset of a record that cannot be read: `next`.
+        /// The offset of an unreadable record, equal to `next`; nil if there is none.
         var damage: Offset?
     }
 
@@ -39,7 +39,7 @@ final class SimulatedPartition {
     private var transactions: [Transaction] = []
     /// The undecided transaction of each producer, by the producer's number.
     private var ongoing: [Int: Int] = [:]
-    /// The offsets of records that cannot be read. Only a client that checks no checksums would read them.
+    /// The offsets of damaged records. Only a client that checks no checksums would read them.
     var damaged: Set<Offset> = []
     /// Records that were lost, by offset.
     private(set) var lost: [Offset: Record] = [:]
@@ -52,7 +52,7 @@ final class SimulatedPartition {
     var isLeaderless = false
     /// How often the log lost records that were written.
     private(set) var losses = 0
-    /// The number of the last time that it lost its end, among all logs of the cluster.
+    /// The number of its last truncation, counted over all logs of the cluster.
     private(set) var truncated: Int?
     /// The transactions of all records below this offset are decided.
     private(set) var lastStableOffset: Offset = 0
@@ -135,7 +135,7 @@ final class SimulatedPartition {
 
     /// Removes aborted records, those without a key, and those with a later committed record of the same key.
     ///
-    /// - Parameter end: of the segments that are closed; by default all that is decided.
+    /// - Parameter end: where the closed segments end; by default the last stable offset.
     func compact(upTo end: Offset? = nil) {
         guard damaged.isEmpty else { return }
         var seen: Set<[UInt8]> = []
@@ -170,7 +170,7 @@ final class SimulatedPartition {
         updateLastStableOffset()
     }
 
-    /// Begins again, as a topic that was deleted and created again.
+    /// Empties the log, like a topic that was deleted and recreated.
     func clear() {
         keepLost(from: 0)
         (entries, transactions, ongoing, damaged, removed, start) = ([], [], [:], [], [:], 0)
@@ -188,7 +188,7 @@ final class SimulatedPartition {
         entries[Int(offset)] = nil
     }
 
-    /// Deletes the records that were written before a time, as far as all before them were, too.
+    /// Deletes all records before the first one that is not older than this time.
     func expire(before time: Timestamp) { deleteRecords(before: firstOffset(since: time) ?? end) }
 
     /// Deletes all records before an offset.

@@ -1,7 +1,7 @@
 import JuiceEngine
 import JuiceMessages
 
-/// One worker's log on a ``SimulatedCluster``: a member of a group with transactional producers that are used in turn.
+/// One worker's port to a ``SimulatedCluster``: a group member with transactional producers, which take turns.
 final class SimulatedPort: KafkaPort {
     /// The calls at which a fault can be injected.
     enum Call: Hashable, CaseIterable {
@@ -10,7 +10,7 @@ final class SimulatedPort: KafkaPort {
         case answerReaches, openChangelog, readChangelog
         case begin, produce, flush, commit
 
-        /// Those that may take effect although they fail.
+        /// Calls that may take effect although they fail.
         static let lossy: Set<Call> = [.confirmMembership, .initTransactions, .fence, .flush, .commit]
 
         /// Whether it waits for a broker. Records are sent in the background.
@@ -22,12 +22,12 @@ final class SimulatedPort: KafkaPort {
         }
     }
 
-    /// Where a pause may do most harm: right after this.
+    /// A point right after which a pause may do most harm.
     enum Point: CaseIterable {
         case initialised, measured, betweenFences, fenced, claimProduced, claimCommitted, journalRead
         case polled, midTransaction, flushed, committed
 
-        /// Those before a partition is taken over.
+        /// Points before a takeover is complete.
         static let ofTakeovers = [initialised, measured, betweenFences, fenced, claimProduced, claimCommitted, journalRead]
     }
 
@@ -44,33 +44,33 @@ final class SimulatedPort: KafkaPort {
     private let written = WrittenOffsets()
     private var turn = 0
     private var isInitialising = false
-    /// The ids to fence, and those of them that are fenced.
+    /// The ids to fence, and those already fenced.
     private var fencing: Set<String> = []
     private var fenced: Set<String> = []
     /// Whether the open transaction has claims.
     private var isClaiming = false
-    /// When the open transaction got its first record. It is short: only a clock that is set gives later ones another time.
+    /// When the open transaction got its first record. It is short: only a clock change gives later records another time.
     private var writtenAt: Timestamp?
 
     /// Nil for an operator's tool.
     private var membership: SimulatedGroup.Membership?
     /// Whether it has left the group for a while.
     private var isWithdrawn = false
-    /// The generation of the assignment that the worker has.
+    /// The generation of the worker's assignment.
     private var assignedGeneration: Int?
     private var assignment: InputAssignment?
-    /// Until when the member does not hear of its group.
+    /// Until when the member hears nothing from its group.
     var deafUntil: Timestamp = .min
     private var positions: [Place: Offset] = [:]
     /// The ends already reported: like librdkafka, the log reports each end once.
     private var reportedEnds: [Place: Offset] = [:]
-    /// How often each log had lost records when its extents were asked for last.
+    /// How often each log had lost records at the last query of its extents.
     private var seenLosses: [Place: Int] = [:]
     /// The next offset of each changelog that is read.
     private var changelog: [Place: Offset] = [:]
     private var isolation = Isolation.committed
     private var lentRecords: [SimulatedPartition.Record] = []
-    /// The records of changelogs that were read last.
+    /// The changelog records of the last read.
     private var lentChanges: [SimulatedPartition.Record] = []
     /// What the worker did last, if a pause may do harm now.
     private(set) var point: Point?
@@ -83,12 +83,12 @@ final class SimulatedPort: KafkaPort {
     var losesDelivery = false
     /// Called with each record; an error is thrown instead of writing it.
     var refusal: (OutputRecord) -> LogError? = { _ in nil }
-    /// The most records of a changelog's partition that are read at a time.
+    /// The most records to read from a changelog's partition at a time.
     var longestRead = 5
     /// Called with a line for each call and its outcome.
     var trace: ((String) -> Void)?
 
-    /// - Parameter assignment: what an operator's tool takes over, which is no member of a group.
+    /// - Parameter assignment: the partitions that an operator's tool takes over. Such a tool joins no group.
     init(
         cluster: SimulatedCluster, member: String, group: Int = 0, set: Int = 0, flaw: Flaw? = nil,
         operatorOf assignment: InputAssignment? = nil
@@ -124,19 +124,19 @@ final class SimulatedPort: KafkaPort {
         membership = cluster.groups[group].join(member)
     }
 
-    /// The process ends. What its clients have sent may still arrive.
+    /// Ends the process. Records that its clients have sent may still arrive.
     func drop() {
         for producer in producers { producer.drop() }
         producers = []
     }
 
-    /// Calls that trace themselves, or are too many.
+    /// Calls that trace themselves, or are too frequent to trace.
     private static let untraced: Set<Call> = [.poll, .produce, .extents, .openChangelog, .readChangelog, .fence]
 
     /// Makes a call, unless a fault is due or the cluster is down.
     private func call<Result>(_ call: Call, _ body: () throws(LogError) -> Result) throws(LogError) -> Result {
         point = nil
-        // An operator's tool waits in its calls.
+        // An operator's tool waits inside its calls.
         if membership == nil { cluster.writeAllMarkers() }
         do throws(LogError) {
             if let error = fault(call) { throw error }
@@ -166,7 +166,7 @@ final class SimulatedPort: KafkaPort {
         }
     }
 
-    /// Rebalances as an eager consumer: first everything is revoked, then the new share is assigned.
+    /// Rebalances like an eager consumer: first everything is revoked, then the new share is assigned.
     private func nextRebalance() throws(LogError) -> PollResult? {
         guard !cluster.isDown, !isWithdrawn, deafUntil <= cluster.now, let membership else { return nil }
         if cluster.groups[group].isReplaced(membership) { throw LogError.replaced }
@@ -200,7 +200,7 @@ final class SimulatedPort: KafkaPort {
     func confirmMembership(_ offsets: [InputPartition: GroupOffset]) throws(LogError) {
         try call(.confirmMembership) { () throws(LogError) in
             guard let membership else { return }
-            // A coordinator that lost its data, or is confused, takes a stale member for one of its own.
+            // A coordinator that lost its data, or is confused, accepts a stale member.
             guard cluster.groups[group].isCurrent(membership) || cluster.isDisorderly() else {
                 throw LogError(.startOver, "generation \(membership.generation) is over")
             }
@@ -210,7 +210,7 @@ final class SimulatedPort: KafkaPort {
 
     func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset] {
         try call(.groupOffsets) { () throws(LogError) in
-            // Nobody is left to fence. But the last owner's session has expired, and its transaction has timed out.
+            // The journal names no id to fence. But the last owner's session has expired, and its transaction has timed out.
             if partitions.contains(where: { cluster.journal(of: $0.partition).hasLostOwner }) {
                 cluster.now += 15_000
                 cluster.transactions.timeOut(begunBefore: cluster.now - 10_000)
@@ -225,8 +225,7 @@ final class SimulatedPort: KafkaPort {
 
     // MARK: - The inputs
 
-    /// How many records of a partition come in a row. Few, so that a batch has several runs of the same partition, as batches
-    /// of librdkafka have.
+    /// The most records of a partition in a row. Few, so that a batch has several runs of one partition, like librdkafka's batches.
     private static let longestRun = 2
 
     private func readCommands(max: Int) throws(LogError) -> PollResult {
@@ -265,7 +264,7 @@ final class SimulatedPort: KafkaPort {
         cluster[place].read(flaws.isolation(.committed), from: offset, max: max, ignoringDamage: flaw == .damagedRecordTaken)
     }
 
-    /// Where to read on; nil if the partition is not read, or cannot be for now.
+    /// Where reading continues; nil if the partition is not read, or cannot be read for now.
     private func readablePosition(in place: Place) throws(LogError) -> Offset? {
         guard let position = positions[place], !cluster[place].isLeaderless else { return nil }
         let log = cluster[place]
@@ -276,7 +275,7 @@ final class SimulatedPort: KafkaPort {
         return position
     }
 
-    /// A place from which on an input cannot be read. It is reported once.
+    /// A damaged record at an input's position. It is reported once.
     private func nextDamage() -> PollResult? {
         for (place, position) in positions.sorted(by: { $0.key < $1.key }) where !cluster[place].damaged.isEmpty {
             let span = readInput(place, from: position, max: 1)
@@ -292,7 +291,7 @@ final class SimulatedPort: KafkaPort {
     private func lend<Source>(
         _ record: SimulatedPartition.Record, as topic: Source, _ partition: Int32, _ offset: Offset
     ) -> LogRecord<Source> {
-        // A batch of commands outlasts the reading of changelogs.
+        // A batch of commands stays valid while changelogs are read.
         let isChange = topic is ChangelogTopic
         if isChange { lentChanges.append(record) } else { lentRecords.append(record) }
         return LogRecord(
@@ -363,7 +362,7 @@ final class SimulatedPort: KafkaPort {
 
     func openTransactions(in extents: [PartitionExtents]) throws(LogError) -> [ChangelogPosition] {
         try call(.openTransactions) { () throws(LogError) in
-            // An operator's tool waits in its calls.
+            // An operator's tool waits inside its calls.
             if membership == nil { cluster.now += 10 }
             if flaw == .openTransactionsNotWaitedFor { return [] }
             return extents.flatMap { extents in
@@ -387,7 +386,7 @@ final class SimulatedPort: KafkaPort {
         for input in assignment?.inputs(of: partition) ?? [] {
             let place = Place(input)
             inputs[input] = flaws.extent(place)
-            // A client may overlook that a leader changed.
+            // A client may miss a leader change.
             let isLost = seenLosses.updateValue(cluster[place].losses, forKey: place).map { $0 != cluster[place].losses }
             if isLost ?? false, !cluster.isDisorderly(), flaw != .truncationNotNoticed { withNewLeader.insert(input) }
         }
@@ -406,7 +405,7 @@ final class SimulatedPort: KafkaPort {
                 let results = cluster[.results, partition]
                 let own = positions.filter { $0.partition % cluster.partitionCount == partition }
                 let unread = own.compactMap { firstUnread(at: $0, settings.times) }.min()
-                // The flaw believes the reader's clock alone.
+                // The flaw trusts only the reader's clock.
                 let isFlawed = flaw == .windowByReadersClock
                 let start = AnswerRestoreTime.start(
                     now: now, handledAt: isFlawed ? nil : handledAt[partition], firstUnread: isFlawed ? nil : unread,
@@ -417,7 +416,7 @@ final class SimulatedPort: KafkaPort {
         }
     }
 
-    /// When the first unread record of an input was sent, be it committed or not.
+    /// When the first unread record of an input was sent, committed or not.
     private func firstUnread(at position: InputPosition, _ times: CommandTimes) -> Timestamp? {
         let log = cluster[Place(topic: position.topic.topic, partition: position.partition)]
         return log.read(.uncommitted, from: position.offset, max: 1).records.first.map {
@@ -434,7 +433,7 @@ final class SimulatedPort: KafkaPort {
         }
     }
 
-    /// A few records at a time, so that a restore takes several steps.
+    /// Reads a few records at a time, so that a restore takes several steps.
     func readChangelog() throws(LogError) -> ChangelogBatch {
         try call(.readChangelog) { () throws(LogError) in
             var batch: [ChangelogBatch.Record] = []
@@ -461,7 +460,7 @@ final class SimulatedPort: KafkaPort {
                 }
             }
             trace?("read " + changelog.map { "\($0)..<\($1)" }.sorted().joined(separator: " "))
-            // Nobody else acts while an operator's tool waits, so this must bring the end of its patience nearer.
+            // Nothing else advances the clock while an operator's tool waits, so without this it would wait for ever.
             if membership == nil, batch.isEmpty { cluster.now += 10 }
             return ChangelogBatch(records: batch, ends: ends, damages: damages)
         }
@@ -499,7 +498,7 @@ final class SimulatedPort: KafkaPort {
             cluster.interlude()
         }
         point = .initialised
-        // The first one comes first.
+        // The next turn is the first producer's.
         turn = 1
         return producers.map(\.id)
     }
@@ -507,7 +506,7 @@ final class SimulatedPort: KafkaPort {
     private func takeOver(_ producer: SimulatedProducer) throws(LogError) {
         let number = producer.number
         guard cluster.transactions[number].takeOver() == .done else {
-            // An id that cannot be decided for long is left for another set.
+            // If an id stays undecided for long, the worker goes on to another set.
             if cluster.isDisorderly() { isInitialising = false }
             throw LogError(.retry, "markers of \(producer.id) are not written yet")
         }

@@ -1,7 +1,7 @@
 import JuiceDomain
 import JuiceEngine
 
-/// A transactional producer, as a client has it. Records are queued and reach the brokers later: at the latest when they are
+/// The client side of a transactional producer. Records are queued and reach the brokers later: at the latest when they are
 /// flushed, at times even after their process has crashed or another has taken over their transactional id.
 final class SimulatedProducer {
     private typealias Queued = (place: Place, record: SimulatedPartition.Record)
@@ -21,11 +21,11 @@ final class SimulatedProducer {
     /// has made of the transaction meanwhile.
     private var added: Set<Place> = []
     private var failure: LogError?
-    /// How many logs had lost their ends when it was made.
+    /// How often logs had lost their ends when it was made.
     private let truncations: Int
     private var stalls = 0
 
-    /// How often a request fails for want of a leader before the client gives up.
+    /// How often records wait in vain for a leader or markers before the client gives up.
     private static let mostStalls = 5
 
     init(_ id: String, on cluster: SimulatedCluster, written: WrittenOffsets, flaw: Flaw?) {
@@ -40,7 +40,7 @@ final class SimulatedProducer {
     /// Whether it has records that may be delivered.
     var hasQueue: Bool { !queue.isEmpty && failure == nil }
 
-    /// The client drops it. What is under way may still arrive.
+    /// The client drops the producer. Records in flight may still arrive.
     func drop() {
         if !cluster.isDisorderly() { queue = [] }
     }
@@ -55,7 +55,7 @@ final class SimulatedProducer {
         while cluster.isDisorderly(), hasQueue { deliver() }
     }
 
-    /// A record is lost on its way.
+    /// Loses a record in flight.
     func loseRecord() {
         if flaw != .failedDeliveryIgnored { failure = LogError(.startOver, "a record was not delivered") }
     }
@@ -102,7 +102,7 @@ final class SimulatedProducer {
 
     private func currentEpoch(_ epoch: Int) -> Int { flaw == .noProducerFence ? cluster.transactions[number].epoch : epoch }
 
-    /// Aborts and produces all records again, in the same epoch and without a look at what became of them.
+    /// Aborts and produces all records again, in the same epoch and without checking what became of them.
     private func goOn(after failure: LogError) throws(LogError) {
         guard let epoch, cluster.transactions[number].epoch == epoch else { throw failure }
         _ = cluster.transactions[number].end(.abort, epoch: epoch)
@@ -120,7 +120,7 @@ final class SimulatedProducer {
 
     // MARK: - Delivery
 
-    /// Delivers a record: the oldest one or, as brokers are served one by one, the oldest of another partition.
+    /// Delivers a record: the oldest one or, since each broker is served by itself, the oldest of another partition.
     ///
     /// - Returns: whether the next one can be tried.
     @discardableResult func deliver() -> Bool {
@@ -166,7 +166,7 @@ final class SimulatedProducer {
     }
 }
 
-/// Where the records that a worker wrote came to stand.
+/// The offsets of the records that a worker wrote.
 final class WrittenOffsets {
     private var last: [Place: Offset] = [:]
     private var transaction: [Place: [Range<Offset>]] = [:]
@@ -184,16 +184,16 @@ final class WrittenOffsets {
 
     func begin() { transaction = [:] }
 
-    /// Where the records of the last transaction stand.
+    /// The offsets of the last transaction's records.
     func transaction(in place: Place) -> [Range<Offset>] { transaction[place] ?? [] }
 
-    /// A partition that was found to lack records since this was asked last.
+    /// A partition that was found to lack records since the last call.
     func takeNews() -> Place? {
         defer { news = nil }
         return news
     }
 
-    /// Whether a partition lacks records that were written to it. Says so once.
+    /// Whether a partition lacks records that were written to it. Reported once.
     func takeLoss(of place: Place, endingAt end: Offset) -> Bool {
         let isShort = last[place].map { end <= $0 } ?? false
         if isShort { last[place] = nil }

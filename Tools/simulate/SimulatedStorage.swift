@@ -2,7 +2,7 @@ import JuiceDomain
 import JuiceEngine
 import JuiceMessages
 
-/// Something that storage, or an operator without care, does to a topic.
+/// Damage to a topic by storage or a careless operator.
 struct StorageFault {
     enum Kind {
         /// The topic is deleted and recreated.
@@ -26,12 +26,12 @@ struct StorageFault {
         step = random.number(steps / 4...steps - 1)
     }
 
-    /// Whether it strikes now. Retention deletes again and again.
+    /// Whether it strikes now. Retention strikes again and again.
     func isDue(at step: Int) -> Bool {
         step == self.step || kind == .trimmed && step > self.step && (step - self.step).isMultiple(of: 5)
     }
 
-    /// The loss of a journal's beginning, in a tenth of the runs. Drawn apart from all else, so that the other runs stay the same.
+    /// The loss of a journal's beginning, in a tenth of the runs. It has its own random generator, so the other runs stay the same.
     init?(trimming steps: Int, seed: UInt64) {
         var random = SeededGenerator(seed: ~seed)
         guard random.chance(10) else { return nil }
@@ -39,24 +39,24 @@ struct StorageFault {
     }
 }
 
-/// What storage has done to a cluster, and the operator who repairs what the service has stopped for.
+/// The damage of storage to a cluster, and the operator who repairs the partitions that stopped.
 ///
-/// The operator knows where reading should go on: a new log is read from its beginning, one that lost its end from there, and
-/// one with a damaged record after it. A stock that cannot be read cannot be repaired.
+/// The operator knows where reading should continue: in a new log at its beginning, in one that lost its end at the cut, and in one
+/// with a damaged record after it. An unreadable stock cannot be repaired.
 struct SimulatedStorage {
     let cluster: SimulatedCluster
-    /// Where to go on with the inputs of each partition that may stop.
+    /// For each partition that may stop, where reading of its inputs continues.
     private var wounds: [Int32: [Place: Offset]] = [:]
-    /// Partitions that stopped and wait for the operator, with what the service says is wrong.
+    /// Partitions that stopped and wait for the operator, with the faults that the service reported.
     private var stopped: [Int32: PartitionFault] = [:]
-    /// Whether the logs are what they were but for a record.
+    /// Whether the logs are unchanged except for single records.
     var hasDamage = false
     /// Partitions that cannot be repaired.
     private(set) var lost: Set<Int32> = []
-    /// Where the journals begin that say what is in the logs, and how the present stock came to be: at the last anchor.
+    /// Where the journals begin to describe the present logs and stock: at the last anchor.
     private(set) var cuts: [Int32: Offset] = [:]
 
-    /// Of the operator's tool.
+    /// A flaw of the operator's tool.
     private let flaw: Flaw?
 
     init(_ cluster: SimulatedCluster, flaw: Flaw?) { (self.cluster, self.flaw) = (cluster, flaw) }
@@ -66,7 +66,7 @@ struct SimulatedStorage {
 
     var hasStopped: Bool { !stopped.isEmpty }
 
-    /// Carries a fault out, unless nobody could notice it.
+    /// Carries out a fault, unless no worker could notice it.
     ///
     /// - Returns: what happened, for the trace.
     mutating func strike(_ fault: StorageFault) -> String {
@@ -88,7 +88,7 @@ struct SimulatedStorage {
             return "\(place) is cut to \(end)"
         case .trimmed:
             guard place.partition < cluster.partitionCount else { return "nothing is deleted" }
-            // So that its positions are known.
+            // Keeps the journal's positions, which are still known now.
             wound(place, anchor: 0)
             let start = max(log.start, log.end - Offset(cluster.random.number(0...10)))
             log.deleteRecords(before: start)
@@ -96,7 +96,7 @@ struct SimulatedStorage {
         case .damaged:
             let records = log.read(from: log.lastStableOffset - 20).records
             guard let offset = cluster.random.pick(records)?.offset else { return "nothing can be damaged" }
-            // All of a batch, which in most fetches is not the first.
+            // A whole batch, which in most fetches is not the first.
             let batch = offset..<min(offset + Offset(cluster.random.number(1...4)), log.lastStableOffset)
             log.damaged.formUnion(batch)
             hasDamage = fault.topic != .results
@@ -106,18 +106,18 @@ struct SimulatedStorage {
         }
     }
 
-    /// Whether a worker that takes the partition over can notice that a log was cut, or make it good.
+    /// Whether a worker that takes the partition over can notice or repair the truncation of a log.
     private func isNoticed(_ place: Place, cutTo end: Offset) -> Bool {
         guard place.partition < cluster.partitionCount else { return place.topic != .results && place.topic != .stock }
         switch place.topic {
         case .results where end > 0 && !hasData(place, before: end):
-            // Of an empty journal, only the stock tells that there was more.
+            // If a journal has no data left, only the stock shows that there was more.
             return cluster[.stock, place.partition].end > 0
         default: return true
         }
     }
 
-    /// Whether a journal says more than whose it is.
+    /// Whether a journal has other records than claims before an offset.
     private func hasData(_ place: Place, before end: Offset) -> Bool {
         cluster[place].read(.uncommitted).records.contains { offset, record in
             guard offset < end, let value = record.value?.view else { return false }
@@ -130,14 +130,14 @@ struct SimulatedStorage {
         cluster[place].clear()
     }
 
-    /// Notes that a partition may stop. Its inputs are to be read on where its journal says.
+    /// Notes that a partition may stop. Reading of its inputs continues where its journal says.
     mutating func wound(_ partition: Int32) {
-        // The operator knows what it said so far.
+        // Reads the journal now: the operator knows what it said so far.
         _ = cluster.journal(of: partition)
         wounds[partition] = wounds[partition] ?? [:]
     }
 
-    /// Notes that a partition may stop, and where its inputs are to be read on.
+    /// Notes that a partition may stop, and where reading of its inputs continues.
     private mutating func wound(_ place: Place, anchor: Offset) {
         let partition = place.partition % cluster.partitionCount
         if place.topic == .orders || place.topic == .restocks {
@@ -147,9 +147,9 @@ struct SimulatedStorage {
         }
     }
 
-    /// The service has stopped a partition.
+    /// Notes that the service has stopped a partition.
     ///
-    /// - Returns: whether it has a reason to.
+    /// - Returns: whether the service has a reason for that.
     mutating func stop(_ partition: Int32, _ fault: PartitionFault) -> Bool {
         if wounds[partition] == nil { return false }
         stopped[partition] = fault
@@ -170,7 +170,7 @@ struct SimulatedStorage {
             let anchor = wounds[partition]?[place] ?? known[place] ?? cluster[place].start
             anchors = [InputPosition(topic: input.topic, partition: input.partition, offset: anchor)]
         case .journal:
-            // What cannot be read is deleted.
+            // The operator deletes damaged records.
             if let last = cluster[.results, partition].damaged.max() {
                 cluster[.results, partition].deleteRecords(before: last + 1)
             }

@@ -6,17 +6,17 @@ enum Decision: String { case commit, abort }
 
 /// What the transaction coordinator knows of a transactional id: its epoch, and its open or last transaction.
 ///
-/// A transaction ends in two phases: the decision, and a marker in each of its partitions. Each marker comes when the scheduler
-/// decides. Until all are written, the id can neither begin a transaction nor be taken over.
+/// A transaction ends in two phases: the decision, and a marker in each of its partitions. The scheduler decides when each marker
+/// is written. Until all are written, the id can neither begin a transaction nor be taken over.
 struct SimulatedTransaction {
     /// A broker's answer to a transactional request.
     enum Reply {
         case done
-        /// Somebody else has taken over the id.
+        /// Another producer has taken over the id.
         case fenced
-        /// Markers are missing: ask again.
+        /// Markers are missing: try again.
         case concurrent
-        /// There is nothing that could end like this.
+        /// The id has no transaction that could end like this.
         case invalid
     }
 
@@ -30,7 +30,7 @@ struct SimulatedTransaction {
     private(set) var epoch = 0
     private var state = State.ended(nil)
     private var begunAt: Timestamp = 0
-    /// The partitions of the transaction, of which those are left whose marker is missing.
+    /// The partitions of the transaction; while it ends, those whose marker is missing.
     private(set) var places: Set<Place> = []
 
     init(id: String) { self.id = id }
@@ -41,8 +41,8 @@ struct SimulatedTransaction {
 
     /// Takes over the id: aborts its open transaction and fences older epochs.
     ///
-    /// The epoch rises when a transaction is aborted for it, and again once all markers are written. While only markers are
-    /// missing it stays.
+    /// The epoch rises when the open transaction is aborted, and again once all markers are written. While only markers are missing
+    /// it stays the same.
     mutating func takeOver() -> Reply {
         if isEnding { return .concurrent }
         epoch += 1
@@ -50,7 +50,7 @@ struct SimulatedTransaction {
         return isEnding ? .concurrent : .done
     }
 
-    /// Aborts a transaction that has been open for too long: since before a time.
+    /// Aborts the transaction if it is open and began before a time.
     mutating func timeOut(begunBefore time: Timestamp = .max) {
         if isOngoing, begunAt < time { _ = takeOver() }
     }
@@ -67,7 +67,7 @@ struct SimulatedTransaction {
     /// Whether a partition is part of the open transaction, as brokers ask before they begin to write there.
     func verify(_ place: Place, epoch: Int) -> Bool { self.epoch == epoch && isOngoing && places.contains(place) }
 
-    /// Ends the open transaction. Its markers follow. The brokers cannot tell transactions of one epoch apart.
+    /// Ends the open transaction. Its markers follow. Brokers cannot distinguish transactions of one epoch.
     mutating func end(_ decision: Decision, epoch: Int) -> Reply {
         guard self.epoch == epoch else { return .fenced }
         switch state {
@@ -83,7 +83,7 @@ struct SimulatedTransaction {
     mutating func nextMarker(
         using random: inout SeededGenerator, where isWritable: (Place) -> Bool
     ) -> (place: Place, decision: Decision)? {
-        // In order, so that runs are repeatable.
+        // Sorted, so that runs are repeatable.
         guard case .ending(let decision) = state, let place = random.pick(places.filter(isWritable).sorted()) else { return nil }
         places.remove(place)
         if places.isEmpty { state = .ended(decision) }
@@ -92,7 +92,7 @@ struct SimulatedTransaction {
 }
 
 extension [SimulatedTransaction] {
-    /// Those whose markers are not all written.
+    /// The numbers of ids whose markers are not all written.
     var ending: [Int] { indices.filter { self[$0].isEnding } }
 
     mutating func timeOut(begunBefore time: Timestamp = .max) {
@@ -105,20 +105,20 @@ struct LateRequest {
     let text: String
     /// The number of the transactional id.
     let producer: Int
-    /// Whether it ends a transaction, and so may end another one than it was meant for.
+    /// Whether it ends a transaction, and so may end another one than was meant.
     let isEnd: Bool
     let send: (SimulatedCluster) -> SimulatedTransaction.Reply
 }
 
 extension SimulatedCluster {
-    /// The number of a transactional id, under which it is known from then on.
+    /// The number of a transactional id. A new id gets the next one.
     func number(of id: String) -> Int {
         if let number = transactions.firstIndex(where: { $0.id == id }) { return number }
         transactions.append(SimulatedTransaction(id: id))
         return transactions.count - 1
     }
 
-    /// Keeps the first copy of a request at times, which arrives when the scheduler decides, or never.
+    /// At times keeps the first copy of a request. It arrives when the scheduler decides, or never.
     ///
     /// A late Produce is not kept, since its sequence number identifies it.
     func keepLate(
@@ -128,11 +128,11 @@ extension SimulatedCluster {
         lateRequests.append(LateRequest(text: text, producer: producer, isEnd: isEnd, send: send))
     }
 
-    /// Delivers one of the late requests. The coordinator checks id and epoch only: it cannot tell transactions of one epoch
-    /// apart.
+    /// Delivers one of the late requests. The coordinator checks only id and epoch: it cannot distinguish transactions of one
+    /// epoch.
     func receiveLateRequest() {
         guard !lateRequests.isEmpty else { return }
-        // Those that may do harm now come first: a decision about a transaction that is open.
+        // Requests that may do harm now come first: decisions about an open transaction.
         let harmful = lateRequests.indices.filter { lateRequests[$0].isEnd && transactions[lateRequests[$0].producer].isOngoing }
         guard let index = random.pick(harmful) ?? random.pick(lateRequests.indices) else { return }
         let request = lateRequests.remove(at: index)
@@ -140,7 +140,7 @@ extension SimulatedCluster {
         trace?("late \(request.text) of \(transactions[request.producer].id): \(reply)")
     }
 
-    /// What others do in the middle of a call.
+    /// Activity of others during a call.
     func interlude() {
         guard isDisorderly() else { return }
         switch random.number(0...2) {
@@ -150,7 +150,7 @@ extension SimulatedCluster {
         }
     }
 
-    /// Delivers a record that is under way.
+    /// Delivers a record in flight.
     func deliver() {
         sending.removeAll { !$0.hasQueue }
         random.pick(sending)?.deliver()

@@ -4,7 +4,7 @@ import JuiceMessages
 /// The simulation's own judgement of a partition. It shares no code with the engine and the audit, and knows no menu: it reads the
 /// bytes of journal and stock with Foundation's JSON reader, and follows offsets, revisions and levels.
 ///
-/// It judges journals from their beginning: not those of runs that lose records, or in which an operator moves positions.
+/// It needs journals from their beginning, so it does not judge runs that lose records, or in which an operator moves positions.
 struct SimulatedTruth {
     private let cluster: SimulatedCluster
     private let partition: Int32
@@ -14,7 +14,7 @@ struct SimulatedTruth {
     private var revisions: [String: Int] = [:]
     private var levels: [String: [String: Int]] = [:]
 
-    /// What a store has of each fruit at first.
+    /// A store's initial level of each fruit.
     private static let initialLevel = 10
 
     init(_ cluster: SimulatedCluster, _ partition: Int32) {
@@ -34,14 +34,14 @@ struct SimulatedTruth {
         checkStock()
     }
 
-    /// A record of an input is handled: the next one.
+    /// Checks that a handled record is the next one of its input.
     private mutating func handle(_ place: Place, _ offset: Offset) {
         let due = cluster[place].read(from: next[place] ?? 0, max: 1).records.first?.offset
         if due != offset { faults.append("truth: \(place)@\(offset) is handled, and \(due ?? -1) is the next one") }
         next[place] = max(next[place] ?? 0, offset + 1)
     }
 
-    /// A position note passes over transaction markers at most.
+    /// Checks that a position note neither passes over a committed record nor moves back.
     private mutating func follow(_ noted: [Place: Offset]) {
         for (place, offset) in noted {
             let passed = cluster[place].read(from: next[place] ?? 0, max: 1).records.first?.offset ?? .max
@@ -69,7 +69,7 @@ struct SimulatedTruth {
         }
     }
 
-    /// The last stock record of a store holds the levels that its answers left.
+    /// Checks that a store's last stock record has the levels of its answers.
     private mutating func checkStock() {
         var last: [String: [String: Any]] = [:]
         for (_, record) in cluster[.stock, partition].read(ignoringDamage: true).records {

@@ -41,8 +41,8 @@ final class SimulatedWorker {
     var held: HeldState { worker.held }
 }
 
-/// Breaks how a worker keeps its state, from outside: saves part of it right before the worker takes changes back or gives
-/// partitions away, and puts it back later.
+/// Breaks a worker's state from outside: saves part of it right before the worker undoes changes or gives partitions away, and puts
+/// it back later.
 private final class StateBreaker {
     /// The worker's partitions as the step begins.
     var before: [PartitionState] = []
@@ -53,7 +53,7 @@ private final class StateBreaker {
     private var isDue = false
     private let flaw: Flaw
 
-    /// Nil unless the flaw is one of the state.
+    /// Nil unless the flaw concerns the state.
     init?(_ flaw: Flaw?) {
         guard let flaw, [.stockNotUndone, .answersNotUndone, .stateKeptBlindly].contains(flaw) else { return nil }
         self.flaw = flaw

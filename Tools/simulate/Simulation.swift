@@ -22,13 +22,13 @@ final class Simulation {
     private var clocks: InstanceClocks
     private let harm: Harm?
     private var isHarmDue = true
-    /// When the beginning of a partition of the stock is deleted; nil in most runs.
+    /// When the beginning of a stock partition is deleted; nil in most runs.
     private let stockLoss: (step: Int, partition: Int32, assignment: Double)?
     /// Events that no worker may ever report.
     private var faults: [String] = []
     private var time = 0
     private var ghostCount = 0
-    /// When workers of each group read partitions last, at the end.
+    /// While settling, the last step in which each group's workers held partitions.
     private var served: [Int: Int] = [:]
 
     /// - Parameters:
@@ -44,7 +44,6 @@ final class Simulation {
         (cluster.disorder, cluster.resending) = (scenario.disorder, scenario.resending)
         cluster.group.isConfused = scenario.isContended
         stores = KnownStores(seed: seed, storeCount: scenario.storeCount)
-        // An operator's anchor would be refused, too.
         var losses = SeededGenerator(seed: seed ^ 0x10_5510)
         stockLoss =
             scenario.storage == nil && harm == nil && losses.chance(10)
@@ -52,6 +51,7 @@ final class Simulation {
                 losses.number(0...scenario.steps), Int32(losses.number(0...Int(scenario.partitionCount) - 1)),
                 Double.random(in: 0.1...1, using: &losses)
             ) : nil
+        // An operator's anchor would be refused, too.
         refusing = scenario.storage == nil && harm == nil ? RefusingTopic(seed: seed, steps: scenario.steps) : nil
         clocks = InstanceClocks(seed: seed, age: scenario.window.age)
         cluster.limitsTimes = clocks.haveLimits
@@ -67,7 +67,7 @@ final class Simulation {
     func run() -> [String] {
         trace?("\(scenario)")
         if let stores { trace?("\(stores)") }
-        // What is under way refers to the cluster, and would keep it in memory.
+        // Records and requests in flight refer to the cluster, and would keep it in memory.
         defer { (cluster.sending, cluster.lateRequests) = ([], []) }
         while time < scenario.steps {
             disturb()
@@ -107,7 +107,7 @@ final class Simulation {
         case .failed(let error):
             error == .replaced || !scenario.rivals.isEmpty && error.message.hasPrefix("the group \"")
         case .partitionStopped(let partition, let fault):
-            // One that is not the owner may find its logs to be newer than it knows.
+            // A worker that does not own the partition may find newer logs than it knows.
             storage.stop(partition, fault) || cluster.journal(of: partition).claimer != log.producers.map(\.id)
         default: true
         }
@@ -117,7 +117,7 @@ final class Simulation {
     private func firstSet(of name: String) -> Int {
         let ghosts = workers.values.filter { $0.log.member == name }.map(\.log.set).sorted()
         let set = random.chance(50) ? random.pick(ghosts) : nil
-        // The first one that it takes is the next.
+        // It first takes the set after this one.
         return ((set ?? random.number(0...SimulatedPort.setCount - 1)) + SimulatedPort.setCount - 1) % SimulatedPort.setCount
     }
 
@@ -134,7 +134,7 @@ final class Simulation {
     private func step(_ name: String, _ worker: SimulatedWorker) {
         switch worker.step() {
         case .worked, .idle: break
-        // Rivals that back off alike would fence each other for ever.
+        // Rivals with equal back-offs would fence each other for ever.
         case .backOff(let attempt): worker.pausedUntil = max(worker.pausedUntil, time + random.number(0...attempt))
         case .stopped, .failed: workers[name] = nil
         }
@@ -163,7 +163,7 @@ final class Simulation {
         worker.pausedUntil = time + random.number(scenario.isContended ? 2...20 : 5...200)
         log("\(name): is paused until \(worker.pausedUntil)")
         if random.chance(70) { cluster.groups[worker.log.group].remove(worker.log.member) }
-        // It may go on for a while before it hears of that.
+        // It may go on for a while before it learns of that.
         if random.chance(30) { worker.log.deafUntil = cluster.now + Timestamp(random.number(0...200) * scenario.stepTime) }
     }
 
@@ -196,7 +196,7 @@ final class Simulation {
         if random.chance(scenario.command) { clients.send(to: cluster, using: &random) }
         // Without workers nothing would happen.
         if workers.isEmpty || random.chance(scenario.crash) { startOrCrash() }
-        // Rivals for the same partitions must live at the same time.
+        // Rivals for the same partitions must run at the same time.
         if scenario.isContended, workers.count < scenario.instances.count, random.chance(20),
             let name = scenario.instances.first(where: { workers[$0] == nil })
         {
@@ -215,7 +215,7 @@ final class Simulation {
         enlarge()
         beginOrEndRefusing()
         if let loss = stockLoss, loss.step == time {
-            // The owner or its successor makes all of it good.
+            // The owner or its successor must repair all of it.
             let log = cluster[.stock, loss.partition]
             log.deleteRecords(before: log.start + Offset(Double(log.end - log.start) * loss.assignment))
             self.log("stock[\(loss.partition)] begins at \(log.start)")
@@ -247,7 +247,7 @@ final class Simulation {
             cluster.group.admitStranger()
             resetOffset()
         }
-        // A client that heard nothing sends its command again.
+        // A client without an answer sends its command again.
         if random.chance(10), let (place, command) = random.pick(storage.unanswered) {
             cluster.send(place.topic, partition: place.partition, key: command.key?.bytes, value: command.value?.bytes)
         }
@@ -256,7 +256,7 @@ final class Simulation {
     private func canBeHarmed(by harm: Harm) -> Bool {
         switch harm.kind {
         case .changedMenu: cluster.menu != .standard
-        // As with a journal that loses its beginning.
+        // For the reason given at `isServing`.
         case .compactedResults, .lostAnswers: isServing
         case .recreatedInput:
             (0..<scenario.partitionCount).contains { cluster.isIdle(harm.input, $0, for: scenario.window.retention) }
@@ -297,7 +297,7 @@ final class Simulation {
         workers = [:]
     }
 
-    /// Lets an input that was recreated become longer than it was, before anybody looks at it.
+    /// Makes a recreated input longer than it was, before any worker looks at it.
     private func outgrow(_ input: InputTopic) {
         clients.forget()
         age()
@@ -309,7 +309,7 @@ final class Simulation {
         clients.only = nil
     }
 
-    /// Whether nobody takes partitions over. A journal that loses its beginning while it is restored is not modelled.
+    /// Whether no takeover is in progress. A journal that loses its beginning during a restore is not modelled.
     private var isServing: Bool { workers.values.allSatisfy { $0.held.partitions > 0 } }
 
     private func disturbGroups() {
@@ -338,7 +338,7 @@ final class Simulation {
         }
     }
 
-    /// Anybody may set a group's offset to anything. Without a journal it would be believed, as it should.
+    /// Any program may set a group's offset to anything. Without a journal, the worker would rightly believe it.
     private func resetOffset() {
         guard scenario.storage == nil, let place = random.pick(cluster.inputs) else { return }
         guard !cluster.journal(of: place.partition).positions.isEmpty else { return }
@@ -379,7 +379,7 @@ final class Simulation {
         }
     }
 
-    /// The groups learn of new partitions later than the senders, and of the topics at different times.
+    /// The groups learn of new partitions later than the senders do, and of each topic at a different time.
     private func enlarge() {
         for (topic, added, step) in scenario.enlargements where step == time {
             cluster.enlarge(topic, to: scenario.partitionCount + added)
@@ -400,12 +400,12 @@ final class Simulation {
     /// - Returns: whether they did within a generous number of rounds.
     private func settle() -> Bool {
         endTrouble()
-        // Long enough for all that is done now and then.
+        // Long enough for all periodic work.
         let least = scenario.storage == nil && scenario.rivals.isEmpty ? (harm == nil ? 10 : 40) : 150
         for round in 0..<(1_000 + 2 * scenario.steps) {
             time += 1
             beginOrEndRefusing()
-            // Fast enough for partitions that are set aside to be tried again.
+            // Fast enough for paused partitions to be retried.
             cluster.now += 100
             if workers.isEmpty { start("instance-1") }
             cluster.transactions.timeOut(begunBefore: cluster.now - 10_000)
@@ -428,7 +428,7 @@ final class Simulation {
         return false
     }
 
-    /// Ends the transactions of other programs once the commands of all other partitions are handled, which need not wait.
+    /// Ends the transactions of other programs once all other partitions are drained, since their commands need not wait.
     private func endForeignTransactions(_ round: Int) {
         let held = Set(cluster.foreignTransactions.map(\.partition)).union(storage.lost)
         let isSettling = !scenario.rivals.isEmpty || time < refusing?.steps.upperBound ?? 0
@@ -445,12 +445,12 @@ final class Simulation {
         cluster.electLeaders()
         if clocks.areWrong {
             cluster.clockOffsets = [:]
-            // Longer than a worker stands aside.
+            // Longer than a worker stays out of the group because of its clock.
             cluster.now += 300_000
         }
         (cluster.lateRequests, cluster.lateOffsets, cluster.disorder, cluster.resending) = ([], [], 0, 0)
         clients.deliverAll(to: cluster)
-        // Only one of two groups may be left.
+        // Only one of the two groups may remain.
         for name in [scenario.instances[0]] + scenario.rivals.prefix(1) where workers[name] == nil && !scenario.rivals.isEmpty {
             start(name)
         }
@@ -477,13 +477,13 @@ final class Simulation {
 
     // MARK: - The verdict
 
-    /// The faults of what was committed.
+    /// The faults of the committed records.
     private func audit() -> [String] {
         let topics = AuditTopics(cluster, cuts: storage.cuts)
         let rules = AuditRules(
             partitionCount: scenario.partitionCount, memoryWindow: scenario.window.age, memoryCount: scenario.window.count,
             menus: [Menu.standard] + [Harm.otherMenu].compactMap(\.self), stores: stores?.only,
-            // Of partitions that stopped for good.
+            // Partitions that stopped for good leave commands open.
             allowsOpen: !storage.lost.isEmpty, limitsTimes: cluster.limitsTimes)
         do {
             return try Audit(of: topics, by: rules).faults.map(\.description).filter(isCounted)
@@ -491,21 +491,21 @@ final class Simulation {
         } catch { return ["the audit fails: \(error)"] }
     }
 
-    /// What the simulation finds by itself.
+    /// The faults that ``SimulatedTruth`` finds.
     private var brokenTruth: [String] {
         guard scenario.storage == nil, harm == nil else { return [] }
         return (0..<scenario.partitionCount).flatMap { SimulatedTruth(cluster, $0).faults }
     }
 
-    /// A claim that was on its way while its journal lost records says that it read further than there is.
+    /// A claim that was in flight while its journal lost records has a `since` after its own offset.
     private func isCounted(_ fault: String) -> Bool {
         scenario.storage?.topic != .results || !fault.hasSuffix("after the claim itself")
     }
 
-    /// Stores whose stock is not what the journal says, though there was time to write it. The auditor cannot know that.
+    /// Stores whose stock lags behind the journal, although there was time to write it. The auditor cannot know that.
     private var staleStock: [String] {
         (0..<cluster.partitionCount).filter { !storage.lost.contains($0) }.flatMap { partition in
-            // An operator who goes on with a new stock topic gives up what no answer says any more.
+            // An operator who continues with a new stock topic gives up changes that no remaining answer names.
             let told = revisions(.results, partition, from: storage.cuts[partition] ?? 0)
             let written = revisions(.stock, partition)
             return told.filter { $0.value > written[$0.key] ?? 0 }.keys.map { store in
@@ -519,7 +519,7 @@ final class Simulation {
         let log = cluster[topic, partition]
         return log.read(from: start, ignoringDamage: true).records.reduce(into: [:]) { revisions, found in
             let revision = SimulatedJournal.revision(found.record)
-            // After a tombstone the stock has nothing of the store.
+            // After a tombstone, the stock holds nothing of the store.
             if let store = found.record.key?.bytes, revision > 0 || topic == .stock { revisions[store] = revision }
         }
     }

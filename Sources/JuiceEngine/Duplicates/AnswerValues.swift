@@ -1,5 +1,5 @@
-/// The bytes of a partition's first answers that are at hand: of the latest ones, by number, and of older ones that were read back
-/// from the journal for repeats, by offset.
+/// The bytes of a partition's first answers that are in memory: the latest ones, by number, and older ones that were read back from
+/// the journal for repeats, by offset.
 struct AnswerValues {
     /// The values of consecutive answers. At least one chunk is kept, whatever the limit.
     private struct Chunk {
@@ -15,7 +15,7 @@ struct AnswerValues {
         }
     }
 
-    /// The most bytes of the latest values, and the most of those that were read back without being asked for.
+    /// The most bytes of the latest values, and of read-back values before unwanted ones are left out.
     private let limit: Int
     private let chunkSize: Int
     private var chunks: [Chunk] = []
@@ -34,7 +34,7 @@ struct AnswerValues {
 
     func has(_ answer: DuplicateMemory.FirstAnswer) -> Bool { isRecent(answer) || readBack[answer.offset] != nil }
 
-    /// Calls `body` with the value of an answer; returns nil if it is not at hand.
+    /// Calls `body` with the value of an answer; returns nil if it is not in memory.
     func withValue<Result>(of answer: DuplicateMemory.FirstAnswer, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
         if isRecent(answer), let chunk = chunks.last(where: { $0.first <= answer.number }) {
             return chunk.bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[chunk.range(of: answer.number)])) }
@@ -59,7 +59,7 @@ struct AnswerValues {
             chunks.append(Chunk(first: number))
             return chunks[chunks.count - 1].bytes.reserveCapacity(chunkSize)
         }
-        // Reused: for new memory the system would have to find new pages.
+        // Reused, because new memory would need new pages from the system.
         var chunk = chunks.removeFirst()
         byteCount -= chunk.bytes.count
         chunk.first = number
@@ -84,12 +84,12 @@ struct AnswerValues {
 
     // MARK: - Read back
 
-    /// Forgets what was read back before, to make room.
+    /// Forgets what was read back before, once that fills the limit.
     mutating func beginReadBack() {
         if readBackBytes.count >= limit { (readBack, readBackBytes) = ([:], []) }
     }
 
-    /// Adds a value that was read back. One that is not wanted is left out if there is no room for it.
+    /// Adds a value that was read back. An unwanted one is left out if there is no room for it.
     mutating func addReadBack(_ value: UnsafeRawBufferPointer, at offset: Offset, isWanted: Bool) {
         guard readBack[offset] == nil, isWanted || readBackBytes.count + value.count <= limit else { return }
         readBackBytes.append(contentsOf: value)

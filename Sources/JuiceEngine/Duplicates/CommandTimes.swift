@@ -1,10 +1,9 @@
 /// When commands were sent: their records' timestamps, as far as these are plausible.
 ///
-/// Brokers judge the clocks of the senders, by the inputs' limits (KIP-937). Where a limit is in force, this machine's clock has no
-/// say: it may be the one that is wrong. Without the limit it is all there is to judge by.
+/// Brokers judge the clocks of the senders, by the inputs' limits (KIP-937). Where a limit is in force, this machine's clock does
+/// not count: it may be the one that is wrong. Without the limit, there is no other clock to judge by.
 package struct CommandTimes: Sendable, Equatable {
-    /// Whether brokers refuse times further ahead of theirs than ``furthestAhead``, and those that lie further behind than some
-    /// limit.
+    /// Whether brokers refuse times further ahead of their own than ``furthestAhead``, and those too far behind.
     private let limitsAhead, limitsBehind: Bool
 
     /// How far a sender's clock may be ahead of the brokers', in milliseconds.
@@ -18,14 +17,14 @@ package struct CommandTimes: Sendable, Equatable {
         (self.limitsAhead, self.limitsBehind) = (limitsAhead, limitsBehind)
     }
 
-    /// Whether this machine's clock has no say at all.
+    /// Whether this machine's clock does not count at all.
     package var isJudgedByBrokers: Bool { limitsAhead && limitsBehind }
 
-    /// The time of a record's timestamp, or of reading if that is implausible or missing.
+    /// A record's timestamp, or the time of reading if it is implausible or missing.
     @inline(__always)
     package func effective(_ timestamp: Timestamp?, readAt now: Timestamp) -> Timestamp { believed(timestamp, readAt: now) ?? now }
 
-    /// The time of a record's timestamp, which the sender may set to anything; nil if it is implausible or missing.
+    /// A record's timestamp, which the sender may set to anything; nil if it is implausible or missing.
     @inline(__always)
     package func believed(_ timestamp: Timestamp?, readAt now: Timestamp) -> Timestamp? {
         guard let timestamp else { return nil }
@@ -35,15 +34,15 @@ package struct CommandTimes: Sendable, Equatable {
     }
 }
 
-/// The time from which on a partition's answers must be known, so that repeats which are not read yet find theirs.
+/// The time from which a partition's answers must be known, so that unread repeats find their first answers.
 ///
 /// A repeat may come late: in an outage nothing is handled, and a backlog is handled late. So this is the retention before the
-/// first unread command or, if it is earlier, before the last command that was handled. Position notes and claims do not count.
+/// first unread command or, if it is earlier, before the last handled command. Position notes and claims do not count.
 package enum AnswerRestoreTime {
     /// - Parameters:
     ///   - now: the time of day.
-    ///   - handledAt: when the last command that was handled was sent; nil if none was. Not when its answer was written: by a clock
-    ///     that is ahead, like the present one, no answer might seem to be needed.
+    ///   - handledAt: when the last handled command was sent; nil if there is none. Not when its answer was written: if that clock
+    ///     was ahead and the present one is, too, no answer might seem to be needed.
     ///   - firstUnread: when the next commands were sent, at the earliest; nil if there are none.
     ///   - retention: how long a repeat may come after its command, in milliseconds.
     package static func start(

@@ -3,10 +3,10 @@ import JuiceMessages
 
 /// The first answers of one partition's latest commands, found by the commands' fingerprints.
 ///
-/// It is a queue: a new answer is appended, and the oldest are removed once there are more than the window's count. Memory holds
-/// the offset of each answer in the journal, in a ring buffer of 20-byte entries, and a hash table of 4-byte positions in it. So a
-/// million commands take 30 bytes each, however long their ids and answers are. Once both have grown to the window's size, nothing
-/// is allocated any more. "Repeats" in docs/JOURNAL.md says where the answers' bytes come from.
+/// It is a queue: a new answer is appended, and the oldest are removed once there are more than the window's count. A ring buffer
+/// of 20-byte entries has the offset of each answer in the journal, and a hash table has 4-byte positions in the ring. So a million
+/// commands take 30 bytes each, however long their ids and answers are. Once both have grown to the window's size, nothing more is
+/// allocated. "Repeats" in docs/JOURNAL.md says where the answers' bytes come from.
 ///
 /// A cancel is remembered under its order's fingerprint, so that one lookup says what became of an order. Only a rejected cancel
 /// has a fingerprint of its own, since its order stays made.
@@ -52,13 +52,13 @@ package struct DuplicateMemory {
     private let droppedBits: Int
     /// The window in these units, rounded up, so that a repeat just within it is recognised.
     private let reach: Int64
-    /// A power of two of entries: see `position(of:)`.
+    /// The number of entries is a power of two: see `position(of:)`.
     private var ring: [Entry]
     /// An open-addressing hash table. A slot holds a position in the ring plus one, and bits of the fingerprint; 0 is free.
     /// Twice as many slots as ring entries keep probes short.
     private var slots: [UInt32]
     private var values: AnswerValues
-    /// The latest time in each block of the ring, to find an answer by time without a look at all of them.
+    /// The latest time in each block of the ring, to find an answer by time without scanning all entries.
     private var blocks: [Int64] = [0]
     /// The offset of the oldest answer. All others lie within 2^31 after it.
     private var firstOffset: Offset = 0
@@ -68,24 +68,24 @@ package struct DuplicateMemory {
     private var next = 0
     /// The number of the first answer that is not in the hash table yet. Only a restore leaves some out for a moment.
     private var unindexed = 0
-    /// What was answered before this place in the journal was not restored.
+    /// Answers before this place in the journal were not restored.
     private var restoredFrom: Offset = 0
     /// Answers that the open transaction has superseded: their commands came again after the window, and were carried out again.
     private var superseded: [Int] = []
 
     private static let smallest = 16
-    /// The entries of a block.
+    /// The number of entries in a block.
     private static let block = 4_096
-    /// How many answers a restore is ahead of the hash table.
+    /// How many answers a restore reads ahead of the hash table.
     private static let fetchDistance = 8
 
-    /// - Parameter valueLimit: the most bytes of answers that are at hand, and as many of those that were read back.
+    /// - Parameter valueLimit: the most bytes of the latest answers in memory, and as many again of those that were read back.
     package init(window: DuplicateWindow, valueLimit: Int) {
         self.window = window
         values = AnswerValues(limit: valueLimit)
         let granule = max(16, window.age / 1000)
         droppedBits = Timestamp.bitWidth - 1 - granule.leadingZeroBitCount
-        // Of two times that are both rounded down, the difference is too large by less than one.
+        // The difference of two times that are both rounded down is too large by less than one unit.
         let unit: Timestamp = 1 << Timestamp(droppedBits)
         reach = (window.age + unit - 1) / unit
         ring = Array(repeating: .none, count: Self.smallest)
@@ -108,7 +108,7 @@ package struct DuplicateMemory {
 
     /// The first answer to a command that was sent at this time, if it is remembered and within the window. The first command is
     /// the one that was read first, even if it was sent later.
-    // Inlined, as what it calls, because each call would copy all stored properties.
+    // Inlined, like the functions that it calls, because each call would copy all stored properties.
     @inline(__always)
     package func firstAnswer(to command: CommandFingerprint, sentAt time: Timestamp) -> FirstAnswer? {
         guard let position = find(command), units(time) - ring[position].time <= reach else { return nil }
@@ -123,10 +123,10 @@ package struct DuplicateMemory {
             number: number, offset: number < uncommitted ? firstOffset + Offset(distance) : -1, was: entry.was)
     }
 
-    /// Whether an answer's bytes are at hand, or known to be lost.
+    /// Whether an answer's bytes are in memory, or known to be lost.
     package func hasValue(of answer: FirstAnswer) -> Bool { values.has(answer) }
 
-    /// Calls `body` with an answer's bytes; returns nil if they are not at hand, or lost.
+    /// Calls `body` with an answer's bytes; returns nil if they are not in memory, or lost.
     package func withValue<Result>(of answer: FirstAnswer, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
         values.withValue(of: answer) { $0.isEmpty ? nil : body($0) } ?? nil
     }
@@ -147,7 +147,7 @@ package struct DuplicateMemory {
         return true
     }
 
-    /// The answer at this offset cannot be read back, now or ever. Its command is still known.
+    /// Marks the answer at this offset as lost: it can never be read back. Its command is still known.
     mutating func lose(at offset: Offset) { values.addReadBack(.init(start: nil, count: 0), at: offset, isWanted: true) }
 
     /// Whether an answer to a command is remembered, however old.
@@ -156,7 +156,7 @@ package struct DuplicateMemory {
     /// The place in the journal before which answers may have been forgotten.
     var forgottenBefore: Offset { first > 0 ? max(restoredFrom, firstOffset) : restoredFrom }
 
-    /// Answers before this place in the journal are not restored.
+    /// Sets the place in the journal before which answers are not restored.
     mutating func forget(before offset: Offset) { restoredFrom = offset }
 
     /// Remembers the first answer to a command that was sent at this time. It replaces one from before the window. A cancel
@@ -175,11 +175,11 @@ package struct DuplicateMemory {
         return max(sent, time << Timestamp(droppedBits))
     }
 
-    /// Restores an answer from the journal, to a command that was sent at this time, or a little earlier: then a repeat may be
-    /// recognised for longer than the window, but never for less. The answer counts as committed.
+    /// Restores an answer from the journal, to a command that was sent at this time or a little earlier. If earlier, a repeat may
+    /// be recognised for longer than the window, but never for less. The answer counts as committed.
     ///
-    /// It is found only after ``finishRestore()``: answers wait here until the processor has fetched their slots, since none of
-    /// them is in its caches by chance.
+    /// It is found only after ``finishRestore()``: answers wait here until the processor has fetched their slots, which are rarely
+    /// in its caches.
     mutating func restore(
         _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, was: FormerOutcome,
         sentAt time: Timestamp
@@ -192,23 +192,23 @@ package struct DuplicateMemory {
         makePermanent()
     }
 
-    /// Makes all that was restored be found.
+    /// Adds the last restored answers to the hash table, so that all are found.
     mutating func finishRestore() {
         guard unindexed < next else { return }
         while unindexed < next { index() }
         makePermanent()
     }
 
-    /// Makes what was remembered since the last commit permanent, and forgets what is beyond the window's count: not before, since
-    /// an undo could not restore it.
+    /// Makes all answers since the last commit permanent, and evicts those beyond the window's count. Not earlier, since an undo
+    /// could not restore them.
     ///
-    /// - Parameter records: the offsets of the transaction's journal records, at least of all that were remembered.
+    /// - Parameter records: the offsets of the transaction's journal records, at least of all remembered answers.
     package mutating func commit(_ records: [Range<Offset>]) {
         resolveOffsets(in: records)
         makePermanent()
     }
 
-    /// The offset of the oldest answer to a command that was sent since a time, if there is one. All must be committed.
+    /// The offset of the oldest answer to a command sent at a time or later; nil if there is none. All must be committed.
     func oldest(since time: Timestamp) -> Offset? {
         let (time, newest) = (units(time), position(of: next) / Self.block)
         var number = first
@@ -226,7 +226,7 @@ package struct DuplicateMemory {
         return nil
     }
 
-    /// When the last command was sent whose answer is before an offset; nil if there is none. All must be committed.
+    /// When the last command with an answer before an offset was sent; nil if there is none. All must be committed.
     func lastTime(before offset: Offset) -> Timestamp? {
         var numbers = first..<next
         while !numbers.isEmpty {
@@ -427,7 +427,7 @@ package struct CommandFingerprint: Equatable {
         self.init(kind, store: SipHash(of: store.bytes), id: id)
     }
 
-    /// - Parameter store: what is known of its hash.
+    /// - Parameter store: the hash of the store's name.
     init(_ kind: CommandKind, store: SipHash, id: BorrowedText) {
         // Commands of different kinds with the same id are different commands.
         let hash = store.wideHash(with: id.bytes, kind: kind.letter)
@@ -452,10 +452,10 @@ public struct DuplicateWindow: Sendable, Equatable {
         self.count = count
     }
 
-    /// How much older than the latest commands a first answer must be to be forgotten by a restore, in milliseconds. Longer than
-    /// the window, because a repeat sent within it may reach Kafka after it.
+    /// How far before the latest commands a restore reads first answers, in milliseconds. Longer than the window, because a repeat
+    /// sent within it may reach Kafka after it.
     public var retention: Timestamp { age + delay }
 
-    /// How late a command may be read without being late: clients try to deliver a record for up to five minutes.
+    /// How late a command may be and still be on time, in milliseconds: clients try to deliver a record for up to five minutes.
     public var delay: Timestamp { min(age, 300_000) }
 }

@@ -12,13 +12,13 @@ struct AccountCheck {
     private let start: Offset
     private let needed: Offset
     private var notes: Set<Offset> = []
-    /// How many records the journal has handled; nil as long as that is unknown.
+    /// How many records were handled up to here; nil while that is unknown.
     private var records: Int64?
-    /// What the stores must have changed; nil as long as that is unknown.
+    /// All changes of stores up to here; nil while they are unknown.
     private(set) var changes: StockChanges?
     /// The last note, and when it was written.
     private(set) var last: (offset: Offset, account: JournalAccount, at: Timestamp?)?
-    /// The note from which on to read again, since the needed records before the first note could not be counted.
+    /// The note from which to read again, because the needed records before the first note could not be counted.
     private(set) var uncounted: Offset?
 
     /// - Parameters:
@@ -30,10 +30,10 @@ struct AccountCheck {
         if start == 0 { (records, changes) = (0, StockChanges()) }
     }
 
-    /// A record of an input was handled.
+    /// Counts a handled record of an input.
     mutating func handled() { records? += 1 }
 
-    /// An answer changed a store.
+    /// Counts an answer that changed a store.
     mutating func changed(storeOfWeight weight: UInt64) { changes?.add(ofWeight: weight) }
 
     /// Adds a position note.
@@ -74,8 +74,8 @@ struct AccountCheck {
     /// Whether the journal holds all answers that repeats may ask for.
     ///
     /// - Parameters:
-    ///   - first: the offset of its first record.
-    ///   - reach: how far back it must go by the times of its records and of the commands that are not read yet.
+    ///   - first: the offset of the journal's first record other than a claim.
+    ///   - reach: how far back it must go by the times of its records and of the unread commands.
     ///   - retention: how long a repeat may come after its command, in milliseconds.
     func reachesBack(from first: Offset, _ reach: AnswerReach, retention: Timestamp) -> Bool {
         guard let last, let oldest = last.account.oldest, oldest < logStart, first >= reach.offset else { return true }

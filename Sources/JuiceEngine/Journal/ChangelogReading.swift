@@ -16,7 +16,7 @@ struct ChangelogReading {
     /// The parts that are not read to their ends.
     private(set) var unread: [Part]
     private let isolation: Isolation
-    /// Whether to end with a call that stops reading. Else the log goes on to fetch all that is written from then on.
+    /// Whether to end with a call that stops reading. Otherwise the log goes on to fetch later records.
     private let closes: Bool
     private var isOpen = false
     /// When something was read last.
@@ -34,8 +34,8 @@ struct ChangelogReading {
 
     /// Makes the next call on the log, unless all is read.
     ///
-    /// - Parameter body: gets the records in order, in runs of one partition's.
-    /// - Returns: where a part ends early since its bytes are damaged, and the reason.
+    /// - Parameter body: gets the records in order, in runs of one partition.
+    /// - Returns: where a part ends early because its bytes are damaged, and the reason.
     /// - Throws: ``LogError`` of the log, or if nothing was read for long.
     mutating func step(
         on log: some KafkaReadPort, _ body: (ArraySlice<ChangelogBatch.Record>) -> Void
@@ -53,7 +53,7 @@ struct ChangelogReading {
         let now = log.uptime
         if !batch.records.isEmpty || readAt == nil { readAt = now }
         if let readAt, now - readAt > longestWait {
-            // Or they end before that now, which the next takeover finds by asking.
+            // Or the logs end before that now, which the next takeover finds out.
             let places = unread.map { "\($0.topic) [\($0.partition)] before offset \($0.offsets.upperBound)" }
             throw LogError(
                 .startOver, "brokers have sent nothing of \(places.joined(separator: ", ")) for \(longestWait / 1000) s")

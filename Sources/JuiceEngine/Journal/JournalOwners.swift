@@ -31,19 +31,19 @@ package struct JournalOwners {
     private(set) var claims: [Offset: [String]] = [:]
     /// The transactional ids of each position note's writer.
     private var writers: [Offset: [String]] = [:]
-    /// Whatever is named before this offset was fenced by the writer of a later claim or note.
+    /// The ids named before this offset were fenced by the writer of a later claim or note.
     private var fencedUpTo: Offset = 0
 
     /// Adds the next record.
     ///
-    /// - Parameter isCommitted: whether its transaction is. The writer of another one may still commit something.
+    /// - Parameter isCommitted: whether its transaction is committed. If not, its writer may still commit something.
     mutating func add(_ record: JournalRecord, isCommitted: Bool) {
         let offset = record.offset
         switch record.note {
         case .claim(let claim):
             claims[offset] = claim.ids
             guard isCommitted else { return }
-            // A claim that was on its way while the journal was recreated may have read another one.
+            // The writer of a claim that was in flight while the journal was recreated may have read the old one.
             if Set(lastClaim?.ids ?? []).isSubset(of: claim.fenced) { fencedUpTo = max(fencedUpTo, min(claim.since, offset)) }
             lastClaim = LastClaim(claim, at: offset, record.timestamp)
         case .position(let note):

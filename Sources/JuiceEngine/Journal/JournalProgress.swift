@@ -1,17 +1,17 @@
 import JuiceMessages
 
-/// How far a partition's journal says that the inputs are handled. A value, so that a transaction is undone by the previous copy.
+/// How far the inputs are handled, according to a partition's journal. A value, so that the previous copy undoes a transaction.
 struct JournalProgress {
     var positions: InputPositions
-    /// The last record that was handled of each input.
+    /// The last handled record of each input.
     var last: ByInput<HandledRecord>
     var forwards = ForwardedCommands()
     /// How many records of the inputs were handled, since the journal's beginning and since its last position note.
     var records: Int64 = 0
     var recordsSinceNote = 0
-    /// When the last command that was handled was sent.
+    /// When the last handled command was sent.
     var handledAt: Timestamp?
-    /// The time of the last journal record but claims. No later one has an earlier time, whatever the clock says.
+    /// The time of the last journal record other than a claim. Later records have no earlier time, whatever the clock says.
     var newest = Timestamp.min
 
     /// After this many records, the next transaction begins with a position note.
@@ -21,9 +21,9 @@ struct JournalProgress {
         (positions, last) = (InputPositions(storePartition: storePartition), ByInput(storePartition: storePartition))
     }
 
-    /// Moves on as a record of the journal says.
+    /// Applies a record of the journal.
     ///
-    /// - Parameter isLatest: whether no position note follows, which says what the last records were.
+    /// - Parameter isLatest: whether no position note follows: a note itself names the last records before it.
     mutating func apply(_ record: JournalRecord, isLatest: Bool = true) {
         positions.apply(record)
         switch record.content {
@@ -35,7 +35,7 @@ struct JournalProgress {
         }
     }
 
-    /// Moves on as a record says that was read.
+    /// Applies a record that was read, with its times and its count.
     mutating func restore(_ record: JournalRecord, isLatest: Bool = true) {
         apply(record, isLatest: isLatest)
         if record.handled != nil {
@@ -48,16 +48,15 @@ struct JournalProgress {
     }
 }
 
-/// The next offset to read of each input partition that belongs to one partition that stores live in.
+/// The next offset to read of each input partition that belongs to one partition that holds stores.
 typealias InputPositions = ByInput<Offset>
 
-/// A value for each input partition that belongs to one partition that stores live in. Those of its own number need no allocation.
+/// A value for each input partition of one partition that holds stores. Those with its own number need no allocation.
 struct ByInput<Value: Equatable>: Equatable {
-    /// The number of the partition that stores live in.
     let storePartition: Int32
     private var orders: Value?
     private var restocks: Value?
-    /// Those of partitions that were added to the inputs later.
+    /// The values of partitions that were added to the inputs later.
     private(set) var added: [InputPartition: Value] = [:]
 
     init(storePartition: Int32) { self.storePartition = storePartition }
@@ -83,14 +82,13 @@ struct ByInput<Value: Equatable>: Equatable {
         set { self[input.topic, input.partition] = newValue }
     }
 
-    /// Those of the partitions of that number.
+    /// The values of the input partitions of that number.
     var ofStorePartition: [InputTopic: Value] {
         var values: [InputTopic: Value] = [:]
         (values[.orders], values[.restocks]) = (orders, restocks)
         return values
     }
 
-    /// All of them.
     var byPartition: [InputPartition: Value] {
         ofStorePartition.reduce(into: added) { $0[InputPartition(topic: $1.key, partition: storePartition)] = $1.value }
     }
@@ -99,15 +97,15 @@ struct ByInput<Value: Equatable>: Equatable {
 extension InputPositions {
     var all: [InputPosition] { byPartition.map { InputPosition($0, $1) }.sorted { $0.input < $1.input } }
 
-    /// Moves on as a record of the journal says.
+    /// Applies a record of the journal.
     mutating func apply(_ record: JournalRecord) { record.forEachPosition { self[$0] = $1 } }
 }
 
 /// The commands that other partitions have forwarded to this one, to recognize a second copy: see "A transaction" in
 /// docs/JOURNAL.md.
 ///
-/// Commands of one partition are forwarded in order, so one that comes from no later place than the last is a copy. But anybody can
-/// write the header that names the place. So it must also be the command that came from there.
+/// Commands of one partition are forwarded in order, so a command from no later place than the last one is a copy. But any client
+/// can write the header that names the place. So it must also be the command that came from there.
 struct ForwardedCommands {
     private struct Entry: Equatable {
         let place: InputPosition
@@ -120,14 +118,14 @@ struct ForwardedCommands {
     /// The highest offset from each partition. It is beyond `last` if that partition's position was moved back.
     private var highest: [InputPartition: Offset] = [:]
     private var latest: [Entry] = []
-    /// What `last` was at position notes, each with the last note of which that is so.
+    /// The values of `last` at position notes, each with the offset of the last note that had it.
     private var noted: [(last: [InputPartition: Offset], note: Offset)] = []
 
-    /// More than one transaction usually forwards from one partition.
+    /// More commands than one transaction usually forwards from one partition.
     private static let most = 8_192
     private static let mostNoted = 1_024
 
-    /// Whether a command was forwarded here before; nil if that is too long ago to be known.
+    /// Whether a command was forwarded here before; nil if that is too long ago to know.
     func isCopy(_ command: CommandFingerprint, from place: InputPosition) -> Bool? {
         guard let last = last[place.input], place.offset <= max(last, highest[place.input] ?? 0) else { return false }
         if latest.contains(Entry(place: place, command: command.low)) { return true }
@@ -148,7 +146,7 @@ struct ForwardedCommands {
         return place.offset <= noted.last[place.input] ?? -1
     }
 
-    /// A position note at an offset says what was forwarded before it.
+    /// Remembers what was forwarded before the position note at an offset.
     mutating func note(_ last: [InputPartition: Offset], at offset: Offset) {
         if let latest = noted.last, latest.last == last {
             noted[noted.count - 1].note = offset

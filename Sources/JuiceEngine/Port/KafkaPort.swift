@@ -1,7 +1,7 @@
 import JuiceDomain
 import JuiceMessages
 
-/// What can be seen of the log under a worker, without the means to change anything.
+/// A read-only view of the log under a worker.
 ///
 /// One thread makes all calls, one at a time and never from inside another. A call does what it says or throws a ``LogError``
 /// whose remedy says what comes next.
@@ -9,15 +9,15 @@ package protocol KafkaReadPort: AnyObject {
     /// The time of day, in milliseconds since 1970, by this machine's clock. It may be wrong by years, and jump.
     var now: Timestamp { get }
 
-    /// The time since some moment, in milliseconds, which only grows, also while the machine is suspended: for intervals.
+    /// The milliseconds since some moment, for intervals: it never goes back, and goes on while the machine is suspended.
     var uptime: Timestamp { get }
 
-    /// Where the logs of partitions that stores live in begin and truly end, undecided transactions included.
+    /// Where the logs of partitions that hold stores begin and truly end, undecided transactions included.
     ///
     /// - Returns: the extents, and the partitions that have none because a topic has no leader there, with that topic.
     func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String])
 
-    /// The offsets that the group has committed; only those that there are.
+    /// The offsets that the group has committed. Inputs without one are left out.
     func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: GroupOffset]
 
     /// Begins to read the changelogs at these positions, and stops any earlier reading. Without positions nothing is read.
@@ -31,10 +31,10 @@ package protocol KafkaReadPort: AnyObject {
     /// The headers of a record that ``readChangelog()`` returned last; nil if they cannot be read.
     func headers(of record: ChangelogBatch.Record) -> [MessageHeader]?
 
-    /// Reads ranges of the inputs again, which the log had when ``extents(of:)`` was called last.
+    /// Reads ranges of the inputs again, which the log had at the last call of ``extents(of:)``.
     ///
-    /// - Returns: the records of each range that the log still has, valid until the next call, and the partitions whose bytes there
-    ///   are damaged, which have none.
+    /// - Returns: the records of each range that the log still has, valid until the next call, and the partitions with damaged
+    ///   bytes there, which return no records.
     func readBack(_ ranges: [InputPartition: Range<Offset>]) throws(LogError) -> (
         records: [CommandRecord], damaged: Set<InputPartition>
     )
@@ -42,7 +42,7 @@ package protocol KafkaReadPort: AnyObject {
     /// How far back repeats may ask for answers in each partition, by time: see ``AnswerRestoreTime``.
     ///
     /// - Parameters:
-    ///   - handledAt: when the last command that was handled of each partition was sent.
+    ///   - handledAt: when the last handled command of each partition was sent.
     ///   - settings: the window, and which timestamps count.
     func answerReaches(
         at positions: [InputPosition], handledAt: [Int32: Timestamp], _ settings: WorkerSettings
@@ -63,7 +63,7 @@ package protocol KafkaPort: KafkaReadPort {
     /// The headers of a command that was polled last, in the sender's order; nil if they cannot be read.
     func headers(of record: CommandRecord) -> [MessageHeader]?
 
-    /// Reads from these positions on, and no other partitions.
+    /// Reads from these positions on, and from no other partitions.
     func start(at positions: [InputPosition]) throws(LogError)
 
     /// Commits for the group how far the inputs are read, without waiting. Errors are ignored.
@@ -74,8 +74,8 @@ package protocol KafkaPort: KafkaReadPort {
     /// Commits offsets for the group. A stale member learns here that its assignment is over.
     func confirmMembership(_ offsets: [InputPartition: GroupOffset]) throws(LogError)
 
-    /// Makes new producers under other transactional ids than before, all of them together, and drops the former ones. Whatever
-    /// was open under the new ids is aborted.
+    /// Makes new producers under other transactional ids than before, all together, and drops the former ones. Transactions that
+    /// are open under the new ids are aborted.
     ///
     /// - Returns: the ids.
     func initTransactions() throws(LogError) -> [String]
@@ -86,8 +86,7 @@ package protocol KafkaPort: KafkaReadPort {
     /// - Returns: the ids that cannot be taken over now, since a partition of their transaction has no leader.
     func fence(_ ids: Set<String>) throws(LogError) -> Set<String>
 
-    /// Where the first transaction begins that is still open in the changelogs of these extents; only where it begins before their
-    /// ends.
+    /// Where the first open transaction begins in each changelog of these extents, if that is before the extent's end.
     func openTransactions(in extents: [PartitionExtents]) throws(LogError) -> [ChangelogPosition]
 
     // MARK: - Transactions
@@ -110,7 +109,7 @@ package protocol KafkaPort: KafkaReadPort {
     func name(of topic: InputTopic) -> String
 
     /// The offsets of the last transaction's records in the results, in the order in which they were written. Markers of earlier
-    /// transactions may stand between them.
+    /// transactions may lie between them.
     func writtenResults(of partition: Int32) -> [Range<Offset>]
 
     /// Leaves the group, so that others get the partitions, until ``rejoin()``.
@@ -121,8 +120,8 @@ package protocol KafkaPort: KafkaReadPort {
 
     /// Closes all clients. No call follows.
     ///
-    /// - Parameter handsOver: whether the group's other instances get the partitions at once. Else they are kept for a while, in
-    ///   case this one comes back.
+    /// - Parameter handsOver: whether the group's other instances get the partitions at once. Otherwise they are kept for a while,
+    ///   in case this one comes back.
     func leave(handsOver: Bool)
 }
 
@@ -152,7 +151,7 @@ package struct LogError: Error, Equatable {
         case call
         /// A record for this partition: the log refused it for its contents, and would again.
         case record(Topic, partition: Int32)
-        /// A record for this partition, for its time alone.
+        /// A record for this partition, refused for its time alone.
         case time(Topic, partition: Int32)
         /// The connection to a broker. What was sent over it is not the cause.
         case connection
@@ -166,7 +165,6 @@ package struct LogError: Error, Equatable {
     }
 
     package let remedy: Remedy
-    /// What happened, for people.
     package let message: String
     package let subject: Subject
 
@@ -190,7 +188,7 @@ package enum PollResult {
     /// The commands at hand, and the partitions read to their current ends, past markers and aborted records. Both are empty if
     /// nothing happened.
     case records([CommandRecord], ends: [InputPosition])
-    /// The bytes at this place are damaged, for this reason. What is before them was returned, and nothing that follows is until
+    /// The bytes at this position are damaged, for this reason. Everything before was returned; nothing after it is until
     /// ``KafkaPort/start(at:)``.
     case damaged(InputPosition, String)
     /// The worker owns these partitions. It owned none before.

@@ -25,8 +25,8 @@ package enum ChangelogTopic: Sendable, CaseIterable {
 
 /// A record that the engine reads. Key and value are views, valid until the next read.
 ///
-/// It holds no references, since each copy would count them. Few records have headers, so these are asked for when they are needed,
-/// with `KafkaPort.headers(of:)`.
+/// It holds no references, since each copy would count them. Few records have headers, so they are fetched when needed, with
+/// `KafkaPort.headers(of:)`.
 public struct LogRecord<Source> {
     /// The topic it was read from.
     public let topic: Source
@@ -40,7 +40,7 @@ public struct LogRecord<Source> {
     public let key: UnsafeRawBufferPointer?
     /// The command, stock or answer, unchecked. Stock without a value is a tombstone.
     public let value: UnsafeRawBufferPointer?
-    /// Its place in what the read returned, by which the log finds its headers.
+    /// Its index in the result of the read, by which the log finds its headers.
     public let index: Int
 
     /// A record of the log. Inlined into the log, and public for that: a call would look the generic type up for each record.
@@ -63,7 +63,6 @@ public struct LogRecord<Source> {
 package typealias CommandRecord = LogRecord<InputTopic>
 
 extension LogRecord where Source == InputTopic {
-    /// The partition.
     package var input: InputPartition { InputPartition(topic: topic, partition: partition) }
     var position: InputPosition { InputPosition(input, offset) }
 }
@@ -77,10 +76,10 @@ package struct OutputRecord {
     package var key: UnsafeRawBufferPointer?
     package var value: UnsafeRawBufferPointer?
     package var headers: [MessageHeader] = []
-    /// The index of the polled command whose headers it has before its own, byte for byte: a ``MessageHeader`` has a name that is
-    /// cut at NUL and made UTF-8.
+    /// The index of the polled command whose headers precede its own, byte for byte: in a ``MessageHeader``, the name is cut at NUL
+    /// and made UTF-8.
     package var original: Int?
-    /// Nil is the time at which the log takes the record.
+    /// Nil for the time at which the log takes the record.
     package var timestamp: Timestamp?
 }
 
@@ -112,7 +111,6 @@ extension LogPosition where Source == InputTopic {
         self.init(topic: input.topic, partition: input.partition, offset: offset)
     }
 
-    /// The partition.
     package var input: InputPartition { InputPartition(topic: topic, partition: partition) }
 }
 
@@ -146,7 +144,7 @@ package struct JournalMark: Sendable, Equatable {
     package var metadata: String { "\(claim)/\(records)" }
 }
 
-/// Where the logs of a partition that stores live in begin and end: from the oldest record to the next one.
+/// Where the logs of a partition that holds stores begin and end: from the oldest record to the next one.
 package struct PartitionExtents: Sendable, Equatable {
     package let partition: Int32
     /// The input partitions that belong to it: see ``InputAssignment``.
@@ -155,7 +153,7 @@ package struct PartitionExtents: Sendable, Equatable {
     package let stock: Range<Offset>
     /// Input partitions whose leader may have changed since the last call, so that the log may have lost its end.
     package let withNewLeader: Set<InputPartition>
-    /// Changelogs that were found, since the last call, to lack records which this process wrote.
+    /// Changelogs that were found since the last call to lack records that this process wrote.
     package var truncated: Set<ChangelogTopic>
 
     package init(
@@ -175,7 +173,7 @@ package struct ChangelogBatch {
     package let records: [Record]
     /// The partitions read to their current ends, past markers and aborted records, which no record shows.
     package let ends: [ChangelogPosition]
-    /// Where a partition cannot be read on since its bytes are damaged, and the reason.
+    /// Where damaged bytes end the reading of a partition, and the reason.
     package let damages: [ChangelogPosition: String]
 
     package init(records: [Record], ends: [ChangelogPosition], damages: [ChangelogPosition: String] = [:]) {

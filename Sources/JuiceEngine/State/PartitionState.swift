@@ -1,7 +1,7 @@
 import JuiceDomain
 import JuiceMessages
 
-/// A worker's state of one partition that stores live in, and how much of it is committed.
+/// A worker's state of one partition that holds stores, and how much of it is committed.
 package final class PartitionState {
     let partition: Int32
     package var applied: StateStore
@@ -10,13 +10,13 @@ package final class PartitionState {
     /// The offset of this worker's claim in the journal, and its transactional ids.
     private(set) var claim: Offset = 0
     private(set) var ids: [String] = []
-    /// The ends of journal and stock that were seen last.
+    /// The end of the journal and the extent of the stock that were seen last.
     private(set) var seenResults: Offset = 0
     private var seenStock: Range<Offset> = 0..<0
-    /// Up to where the stock has only this worker's records, and how many offsets its commits have used beyond, markers included.
+    /// The end of the stock that this worker accounts for, and how many offsets its commits have used beyond, markers included.
     private var ownStock: (end: Offset, offsets: Offset) = (0, 0)
     private var stockRewrittenAt = Timestamp.min / 2
-    /// Whether it was reported that answers are gone which repeats may ask for.
+    /// Whether the loss of answers that repeats may ask for was reported.
     private var lacksAnswers = false
     /// Changelogs that have lost records which this process wrote or saw.
     private(set) var truncated: Set<ChangelogTopic> = []
@@ -25,8 +25,8 @@ package final class PartitionState {
     private var lastNote: Offset?
     private var isNoting = false
     private var stockWrittenAt = Timestamp.min / 2
-    /// How many stores must be written and committed before the next position note: the note says that the stock has all changes
-    /// from before the note before it.
+    /// How many stores must be written and committed before the next position note: a note says that the stock has all changes from
+    /// before the previous note.
     private var owedStores = 0
 
     /// A restored state, under this worker's claim.
@@ -40,7 +40,7 @@ package final class PartitionState {
 
     /// Goes on under a new claim. No other worker has written to the journal meanwhile.
     ///
-    /// - Returns: whether the stock topic has lost records, and all of it is to be written again.
+    /// - Returns: whether the stock topic has lost records, so that all of it must be written again.
     func resume(claim: Offset, ids: [String], lastNote: Offset?, _ extents: PartitionExtents) -> Bool {
         (self.claim, self.ids, self.lastNote) = (claim, ids, lastNote ?? self.lastNote)
         let hasLostStock = truncated.remove(.stock) != nil || extents.stock.lowerBound > seenStock.lowerBound
@@ -48,7 +48,7 @@ package final class PartitionState {
         owedStores = applied.stores.unwritten.count
         see(extents)
         seenStock = extents.stock
-        // A note is due, so that the next owner need not read far.
+        // Makes a note due, so that the next owner need not read far.
         applied.progress.recordsSinceNote = JournalProgress.recordsPerNote
         (committed, notedAt) = (applied.progress, .min / 2)
         return hasLostStock
@@ -64,14 +64,14 @@ package final class PartitionState {
     /// The shortest time between two repairs of the stock, in milliseconds: another program may write to it all the time.
     private static let rewriteInterval: Timestamp = 180_000
 
-    /// The part of the stock to look at, if it ends later than this worker's records and a marker for each transaction explain. A
+    /// The part of the stock to look at, if it is longer than this worker's records and a marker for each transaction explain. A
     /// coordinator that has moved may write a marker again.
     func unexplainedStock(in extents: PartitionExtents) -> Range<Offset>? {
         let (log, end) = (extents.stock, ownStock.end)
         return log.upperBound > end + ownStock.offsets ? max(log.lowerBound, end)..<log.upperBound : nil
     }
 
-    /// Writes the whole stock again if its beginning is gone or another program wrote to it. Memory knows better.
+    /// Marks the whole stock to be written again from memory if its beginning is gone or another program wrote to it.
     ///
     /// - Parameter isForeign: whether another program's record is the last of a store.
     /// - Returns: whether it will be written.
@@ -87,7 +87,7 @@ package final class PartitionState {
         return true
     }
 
-    /// Whether a record of the stock says what this worker has written, or is about to write anyway.
+    /// Whether a stock record has what this worker wrote, or its store is about to be written anyway.
     func explains(_ record: ChangelogBatch.Record, by reader: StockRestorer) -> Bool {
         guard let key = record.key, let value = record.value, let written = try? reader.restore(value, key: key) else {
             return false
@@ -108,16 +108,16 @@ package final class PartitionState {
     /// Remembers the ends of journal and stock.
     func see(_ extents: PartitionExtents) {
         (seenResults, seenStock) = (extents.results.upperBound, seenStock.lowerBound..<extents.stock.upperBound)
-        // Without a note, a successor would take this for a journal that has lost what it said.
+        // Without a position note, a successor would conclude that the journal has lost records.
         if lastNote ?? .max < extents.results.lowerBound { notedAt = .min / 2 }
     }
 
     /// The next record to read of each input.
     var positions: [InputPosition] { applied.progress.positions.all }
 
-    /// What to commit for the group.
+    /// The offsets to commit for the group.
     ///
-    /// - Parameter ends: where the inputs are read to their ends.
+    /// - Parameter ends: the ends of inputs that were read to their ends.
     func groupOffsets(passing ends: [InputPartition: Offset] = [:]) -> [InputPartition: GroupOffset] {
         let mark = JournalMark(claim: claim, records: committed.records)
         return applied.progress.positions.byPartition.reduce(into: [:]) { offsets, position in
@@ -148,7 +148,7 @@ package final class PartitionState {
                 menu: settings.menuDigest))
     }
 
-    /// A position note with this account, as of what is applied.
+    /// A position note with this account and the applied progress.
     func note(of account: JournalAccount) -> JournalNote {
         let progress = applied.progress
         return .position(
@@ -167,7 +167,7 @@ package final class PartitionState {
     /// How long changes of the stock may wait to be written, in milliseconds, while commands keep coming.
     private static let stockInterval: Timestamp = 250
 
-    /// Whether the stock topic is to get the changes that it lacks, even if no note is due.
+    /// Whether to write the changes that the stock topic lacks, even if no note is due.
     func isStockDue(at uptime: Timestamp) -> Bool { owedStores > 0 || uptime - stockWrittenAt >= Self.stockInterval }
 
     func wroteStock(at uptime: Timestamp) { stockWrittenAt = uptime }
@@ -175,7 +175,7 @@ package final class PartitionState {
     // MARK: - The end of a transaction
 
     /// - Parameter records: the offsets of the transaction's records in the journal.
-    /// - Throws: ``LogError`` if that is not known of all. Then only the journal shows the offset of each answer.
+    /// - Throws: ``LogError`` if some offsets are unknown. Then only the journal shows the offset of each answer.
     func commit(_ records: [Range<Offset>]) throws(LogError) {
         let known = records.reduce(0) { $0 + $1.count }
         guard known == applied.journalled else {
@@ -206,18 +206,18 @@ package final class PartitionState {
     }
 }
 
-/// What the commands of one partition have made of it.
+/// The state that the commands of one partition have produced.
 ///
-/// A value, so that a run of commands takes exclusive access to it once, and not for each property of each command.
+/// A value, so that a run of commands takes exclusive access to it once, not for each property of each command.
 package struct StateStore {
     package var stores: StoreTable
     package var duplicates: DuplicateMemory
     var progress: JournalProgress
-    /// Evidence of which logs the inputs are, for the next check.
+    /// Evidence that the inputs are still the same logs, for the next check.
     var evidence: InputFingerprints
-    /// Records of the journal in the open transaction.
+    /// The number of journal records in the open transaction.
     var journalled = 0
-    /// Whether a broker has refused the journal's times, so that the next transaction is written with those of the clock.
+    /// Whether a broker has refused the journal's times, so that the next transaction has this clock's.
     var isTimeRefused = false
 
     var partition: Int32 { progress.positions.storePartition }
@@ -236,8 +236,8 @@ package struct StateStore {
     /// The time of the last journal record about a command, unless a broker has refused it.
     var earliestTime: Timestamp { isTimeRefused ? .min : progress.newest }
 
-    /// The time of the next journal record, which is about a command that was sent at this time: no earlier than that, than this
-    /// clock, or than the record before it.
+    /// The time of the next journal record, about a command sent at this time: no earlier than that time, this clock, or the record
+    /// before it.
     @inline(__always)
     mutating func nextTime(sentAt sent: Timestamp, now: Timestamp) -> Timestamp {
         progress.handledAt = sent
@@ -245,7 +245,7 @@ package struct StateStore {
         return progress.newest
     }
 
-    /// A record is handled, and the journal has a record of it.
+    /// Counts a handled record, of which the journal has a record.
     mutating func applied(_ record: CommandRecord) {
         progress.positions[record.topic, record.partition] = record.offset + 1
         progress.records += 1
@@ -286,11 +286,11 @@ package struct StateStore {
     /// Whether an answer's bytes are in memory, or known to be lost.
     func isAtHand(_ answer: DuplicateMemory.FirstAnswer?) -> Bool { answer.map(duplicates.hasValue) ?? true }
 
-    /// Whether a command was forwarded here before. If not, it is from now on.
+    /// Whether a command was forwarded here before. If not, remembers it.
     mutating func isCopy(_ command: ReceivedCommand, _ topic: InputTopic) -> Bool {
         guard let source = command.head.from else { return false }
         let (fingerprint, place) = (command.fingerprint, source.position(in: topic))
-        // A repeat behind a forged place is a repeat; and what was not answered, as far as memory reaches, is new.
+        // A command in memory is a repeat, even with a forged place. Others are new, if memory reaches back far enough.
         let isCopy =
             progress.forwards.isCopy(fingerprint, from: place)
             ?? (!duplicates.remembers(fingerprint)
@@ -306,7 +306,7 @@ extension RecordPosition {
 
 /// What is remembered of a command.
 struct RememberedAnswers {
-    /// The first answer, or that to the cancel that took the order back.
+    /// The first answer, or the answer to the cancel that took the order back.
     let first: DuplicateMemory.FirstAnswer?
     /// The answer to a cancel that was rejected. Only a cancel asks for it.
     let rejectedCancel: DuplicateMemory.FirstAnswer?

@@ -3,8 +3,8 @@ import JuiceMessages
 
 /// The stores of one partition, with an undo of all changes since the last commit.
 ///
-/// A store is added by its first change; until then it has the menu's initial stock. Stores are found by the key's bytes. Neither
-/// that nor changing a known store allocates memory. All levels lie in one array, so that a million stores take a few large
+/// A store is added by its first change; until then it has the menu's initial stock. Stores are found by the key's bytes. Neither a
+/// lookup nor a change of a known store allocates memory. All levels lie in one array, so that a million stores take a few large
 /// allocations and not a million small ones.
 package struct StoreTable {
     private let initial: FruitStore
@@ -21,7 +21,7 @@ package struct StoreTable {
 
     /// Whether each store changed since the last commit: only its first change saves levels.
     private var isChanged: [Bool] = []
-    /// The stores that changed since the last commit, with their revisions and, in `undoLevels`, their levels before.
+    /// The stores that changed since the last commit, with their former revisions and, in `undoLevels`, their former levels.
     private var changed: [(index: Int, revision: Int)] = []
     private var undoLevels: [Int32] = []
     /// Stores whose committed state the stock topic does not have yet.
@@ -75,7 +75,7 @@ package struct StoreTable {
         answer.revision = revisions[index]
     }
 
-    /// Sets a store to what the stock topic has.
+    /// Sets a store to its record in the stock topic.
     mutating func restore(_ name: ByteKeyTable.Key, _ store: FruitStore, revision: Int) {
         let index = insert(name)
         put(store, at: index)
@@ -119,7 +119,7 @@ package struct StoreTable {
     /// lost records.
     static let mostWritten = 20_000
 
-    /// Calls `body` with the next stores that the stock topic lacks changes of, ``mostWritten`` at most. Nothing may have changed
+    /// Calls `body` with the next stores whose changes the stock topic lacks, ``mostWritten`` at most. Nothing may have changed
     /// since the last commit: the stock topic must never be ahead of the answers.
     mutating func writeNext<Failure: Error>(_ body: (BorrowedText, FruitStore, Int) throws(Failure) -> Void) throws(Failure) {
         writing = min(unwritten.count, Self.mostWritten)
@@ -129,7 +129,7 @@ package struct StoreTable {
         }
     }
 
-    /// Makes the changes permanent. The stock topic lacks them now, and no longer what the transaction wrote to it.
+    /// Makes the changes permanent. The stock topic now lacks them, but has what the transaction wrote to it.
     mutating func commit() {
         for index in unwritten[..<writing] { isUnwritten[index] = false }
         unwritten.removeSubrange(..<writing)
@@ -145,7 +145,7 @@ package struct StoreTable {
         unwritten.append(index)
     }
 
-    /// The stock topic has lost records, so all stores are written again.
+    /// Marks all changed stores as unwritten: the stock topic lost records, or another program wrote to it.
     mutating func rewriteAll() {
         for index in 0..<count where revisions[index] > 0 { markUnwritten(index) }
     }
@@ -181,7 +181,7 @@ package struct StoreTable {
         undoLevels.append(contentsOf: levels[first..<first + initial.fruitCount])
     }
 
-    /// The index of a store, which is added if need be.
+    /// The index of a store, which is added if it is new.
     mutating func insert(_ name: ByteKeyTable.Key) -> Int {
         let (index, isNew) = names.insert(name)
         if isNew {

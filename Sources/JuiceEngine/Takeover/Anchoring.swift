@@ -10,24 +10,24 @@ package struct Anchoring<Log: KafkaPort> {
     private let context: WorkerContext
     private let partition: Int32
     private let isCopy: Bool
-    /// The offset of the claim under which the note was first written. The note may be committed although that call failed.
+    /// The offset of the claim under which the notes were first written. They may be committed even if that call failed.
     private var attempt: Offset?
     private var takeover: Takeover?
     /// What to look for in copied inputs, after ``inspect()``; nil if the topics were not copied.
     package private(set) var copies: CopiedInputs?
 
     /// - Parameters:
-    ///   - log: of a process that is no member of the group.
-    ///   - settings: with the name that the claim is to have.
-    ///   - assignment: of one partition that stores live in.
-    ///   - isCopy: whether the topics were copied from another cluster, by whose offsets the journal goes so far.
+    ///   - log: the log, for a process that is not a member of the group.
+    ///   - settings: with the instance name for the claim.
+    ///   - assignment: one partition that holds stores.
+    ///   - isCopy: whether the topics were copied from another cluster, whose offsets the journal still has.
     package init(log: Log, settings: WorkerSettings, assignment: InputAssignment, isCopy: Bool = false) {
         (self.log, self.assignment, self.isCopy) = (log, assignment, isCopy)
         partition = assignment.partitions.first ?? 0
         context = WorkerContext(settings)
     }
 
-    /// What is known of the partition. Nothing is changed, and no owner is fenced.
+    /// Finds out what is known of the partition, without changing anything or fencing an owner.
     ///
     /// - Throws: ``LogError``; after ``LogError/Remedy/retry`` the same call goes on, after ``LogError/Remedy/startOver`` it does
     ///   so once ``startOver()`` was called.
@@ -40,11 +40,11 @@ package struct Anchoring<Log: KafkaPort> {
         return InspectedPartition(target, menu: context.settings.menuDigest, fault: accepted.fault)
     }
 
-    /// How long a transaction of the service may stay open, in milliseconds, and some more.
+    /// How long a transaction of the service may stay open, with a margin, in milliseconds.
     private static var longestTransaction: Timestamp { 12_000 }
 
-    /// Finds out whether the partition can be taken over. A transaction that makes no progress for longer than one of the
-    /// service's can last is another program's, and would have to end first.
+    /// Finds out whether the partition can be taken over. A transaction that makes no progress for longer than the service's own
+    /// can last is another program's, and must end first.
     private func checkTransactions() throws(LogError) {
         let (extents, begun) = (try log.extents(of: [partition]).extents, log.uptime)
         let first = try log.openTransactions(in: extents)
@@ -66,8 +66,8 @@ package struct Anchoring<Log: KafkaPort> {
     /// Takes the partition over and writes the notes, after ``inspect()``. Throws as that does.
     ///
     /// - Parameters:
-    ///   - moves: where inputs go on, at least one, and what these offsets were in the cluster that the topics were copied from.
-    ///   - missing: how many records and changes journal and stock may lack: exactly as many as they do.
+    ///   - moves: where inputs go on, at least one, each with that place's offset in the cluster that the topics come from.
+    ///   - missing: how many records and changes journal and stock lack. The exact number accepts the loss.
     package mutating func write(
         _ moves: [(to: InputPosition, copied: Offset?)], by author: String, reason: String?, accepting missing: Int64
     ) throws(LogError) {
@@ -79,7 +79,7 @@ package struct Anchoring<Log: KafkaPort> {
         let (target, state) = try restore(isInspection: false)
         let claim = target.claim
         var notes = moves.map(note)
-        // The first notes can no longer be written. A second time they would undo what was handled since.
+        // The first attempt can no longer commit. If its notes are there, a second copy would undo what was handled since.
         if let attempt, let claim, let first = notes.first, try journal(from: attempt, to: claim, has: first) { return }
         guard let (account, fault, _) = takeover?.accepted else { throw unavailable }
         if let fault, fault.missing > 0, fault.missing != missing {
@@ -88,8 +88,8 @@ package struct Anchoring<Log: KafkaPort> {
         let others = Self.others(than: moves.map(\.to.input), at: state.positions, after: fault)
         notes += others.map { note($0, copied: nil) }
         attempt = attempt ?? claim
-        // The account that follows says that the stock has all changes. Before the anchor, more of it is written than one
-        // transaction should have.
+        // The account below says that the stock has all changes. So stock beyond one transaction's limit is written before the
+        // anchor.
         while state.applied.stores.unwritten.count > StoreTable.mostWritten {
             try transact { (transaction) throws(LogError) in try transaction.writeStock(of: state) }
             state.applied.stores.commit()
@@ -102,8 +102,8 @@ package struct Anchoring<Log: KafkaPort> {
         }
     }
 
-    /// Where the partition's other inputs go on with an anchor that accepts a journal's lost end. The owner reads on at once, and
-    /// would carry out again what it had answered: the group knows how far that was.
+    /// Where the partition's other inputs go on after an anchor that accepts a journal's lost end. The owner reads on at once, and
+    /// would carry out commands again that it had answered: the group's offsets show how far that was.
     package static func others(
         than inputs: [InputPartition], at positions: [InputPosition], after fault: PartitionFault?
     ) -> [InputPosition] {

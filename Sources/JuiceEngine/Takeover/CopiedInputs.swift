@@ -1,20 +1,20 @@
 import JuiceMessages
 
-/// Finds where a partition's inputs go on in a copy of another cluster's topics: behind the last record that its journal handled.
+/// Finds where a partition's inputs go on in a copy of another cluster's topics: after the last record that its journal handled.
 ///
-/// A copy has the same records in the same order, at other offsets: it lacks transaction markers and what had expired. The last
-/// record may be a repeat, so the few that were handled before it must precede it in the copy, too.
+/// A copy has the same records in the same order, at other offsets: it lacks transaction markers and expired records. The last
+/// handled record may be a repeat, so the few that were handled before it must precede it in the copy, too.
 package struct CopiedInputs {
     private let storePartition: Int32
     private let window: DuplicateWindow
     private let reader: CommandReader
-    /// No later than when the last record was sent.
+    /// A time no later than when the last handled record was sent.
     private var sentAt: [InputPartition: Timestamp] = [:]
-    /// The last records that were handled, by the journal.
+    /// The last handled records, according to the journal.
     private var handled: [InputPartition: [HandledRecord]] = [:]
-    /// Whether the journal is there from its first claim on; nil if it is empty.
+    /// Whether the journal still begins with its first claim; nil if it is empty.
     private var isWhole: Bool?
-    /// The last records of the copy, by the digests that they may have in the journal.
+    /// The last records of the copy, by the digests that the journal may have of them.
     private var copied: [InputPartition: [(RecordDigest, RecordDigest?)]] = [:]
     private var places: [InputPartition: [Offset]] = [:]
 
@@ -31,19 +31,19 @@ package struct CopiedInputs {
         switch record.content {
         case .note(.anchored(let place, _, _, let copied)):
             let input = place.input(in: storePartition)
-            // If this journal was copied before, what was handled until then lies before this place.
+            // If this journal was copied before, the records handled until then lie before this place.
             handled[input] = copied.flatMap { copied in
                 handled[input]?.filter { $0.offset < copied }
                     .map { HandledRecord(offset: $0.offset - copied + place.offset, digest: $0.digest) }
             }
         case .note(.position(let note)):
-            // What the journal said of these records themselves has expired.
+            // The journal's own records of these inputs have expired.
             for (input, last) in note.last where handled[input] == nil { handled[input] = [last] }
         default:
-            // A copier may have written it twice.
+            // A copying tool may have written the record twice.
             guard let place = record.handled, place.offset > handled[place.input]?.last?.offset ?? -1 else { return }
             sentAt[place.input] = record.sent ?? record.timestamp.map { $0 - window.delay }
-            // A type of a newer service does not say what the record was.
+            // A note type of a newer service does not say what the record was.
             guard let digest = record.digest else { return handled[place.input] = [] }
             handled[place.input] =
                 (handled[place.input] ?? []).suffix(Self.compared - 1) + [HandledRecord(offset: place.offset, digest: digest)]
@@ -62,7 +62,7 @@ package struct CopiedInputs {
     /// Where an input may go on; nil if the journal does not say what was handled last.
     ///
     /// - Parameters:
-    ///   - next: its next offset, by the journal.
+    ///   - next: the input's next offset, according to the journal.
     ///   - log: the offsets of the copy.
     package func places(of input: InputPartition, after next: Offset?, in log: Range<Offset>) -> [Offset]? {
         // None of its records was handled.
@@ -70,7 +70,7 @@ package struct CopiedInputs {
         return handled[input]?.last.flatMap { $0.offset + 1 == next ? places[input] ?? [] : nil }
     }
 
-    /// From when on an input may be read again by time, in a copy that lacks its last record: no command before it was unread, and
-    /// those from then on are still known as repeats. Nil if the journal does not say.
+    /// When reading may begin, by time, in a copy that lacks an input's last handled record: all earlier commands were handled, and
+    /// those handled from then on are still known as repeats. Nil if the journal does not say.
     package func times(of input: InputPartition) -> ClosedRange<Timestamp>? { sentAt[input].map { $0 - window.age...$0 } }
 }

@@ -1,11 +1,11 @@
 import JuiceMessages
 
-/// What the handled records of a partition's inputs were, or some of them: evidence that an input is still the log that was read.
+/// Fingerprints of some handled records of a partition's inputs: evidence that an input is still the log that was read.
 struct InputFingerprints {
     enum Content: Equatable {
-        /// A command that was answered, by half of its ``CommandFingerprint``. A cancel has the other bits of its order.
+        /// A command that was answered, by half of its ``CommandFingerprint``. A cancel has the inverted bits of its order.
         case command(UInt64)
-        /// A record of which the journal has a digest.
+        /// A record whose digest is in the journal.
         case record(RecordDigest)
 
         static func command(_ fingerprint: CommandFingerprint, _ kind: CommandKind) -> Content {
@@ -19,12 +19,12 @@ struct InputFingerprints {
         let content: Content
     }
 
-    /// In the order in which they were handled.
+    /// In the order of handling.
     private var entries: [Entry] = []
 
-    /// More than come between two checks, unless a backlog is read. Beyond it, every second entry is dropped.
+    /// More entries than come between two checks, unless a backlog is read. Beyond this, every second entry is dropped.
     private static let most = 65_536
-    /// How many of the latest records of each input are compared at each takeover at most, and how far back they may lie.
+    /// The most records of each input that a takeover compares, and how many offsets back from the latest they may lie.
     private static let pins = 32
     private static let longest: Offset = 1_024
 
@@ -61,7 +61,7 @@ struct InputFingerprints {
     /// Forgets an input whose position was moved on purpose, perhaps to another log.
     mutating func removeAll(_ input: InputPartition) { entries.removeAll { $0.input == input } }
 
-    /// Keeps the last entry of each input, and of those before it fewer the older they are.
+    /// Keeps the last entry of each input, and fewer of the earlier ones the older they are.
     mutating func thin() {
         var kept: [InputPartition: (last: Offset, distance: Offset)] = [:]
         entries = entries.reversed().filter { entry in
@@ -75,7 +75,7 @@ struct InputFingerprints {
 
     // MARK: - Comparing
 
-    /// The latest records, as far as the logs reach back and still have their places, to compare at a takeover.
+    /// The latest records that the logs still hold, to compare at a takeover.
     func latest(in extents: PartitionExtents) -> InputFingerprints {
         var (latest, counts) = (within(extents), [InputPartition: (last: Offset, count: Int)]())
         latest.entries = latest.entries.reversed().filter { entry in
@@ -86,8 +86,8 @@ struct InputFingerprints {
         return latest
     }
 
-    /// All records since the last check, of inputs whose log may have lost its end, and the oldest of the others. Whether the log
-    /// still reaches as far, the takeover finds out.
+    /// All records since the last check, of inputs whose log may have lost its end, and the oldest record of each other input. The
+    /// takeover finds out whether the log still reaches as far.
     func sinceCheck(in extents: PartitionExtents) -> InputFingerprints {
         var (evidence, known) = (within(extents), Set<InputPartition>())
         evidence.entries.removeAll { !known.insert($0.input).inserted && !extents.withNewLeader.contains($0.input) }
@@ -97,19 +97,19 @@ struct InputFingerprints {
     private func within(_ extents: PartitionExtents) -> InputFingerprints {
         var evidence = self
         evidence.entries.removeAll { !(extents.inputs[$0.input]?.contains($0.offset) ?? false) }
-        // A journal that is not as it was written may not be in order.
+        // A journal that is no longer as it was written may be out of order.
         evidence.entries.sort { $0.offset < $1.offset }
         return evidence
     }
 
-    /// What to read again.
+    /// The offsets to read again.
     var ranges: [InputPartition: Range<Offset>] {
         entries.reduce(into: [:]) { ranges, entry in
             ranges[entry.input] = (ranges[entry.input]?.lowerBound ?? entry.offset)..<entry.offset + 1
         }
     }
 
-    /// The first place of each input that holds something else.
+    /// The first place in each input that no longer holds its record.
     func mismatches(with records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader) -> [InputMismatch] {
         inputs.subtracting(damaged).sorted().compactMap { input in
             var found = records.lazy.filter { $0.input == input }.makeIterator()
@@ -129,13 +129,13 @@ struct InputFingerprints {
     }
 }
 
-/// An offset at which an input now holds another record than the one that was handled.
+/// An offset at which an input no longer has the record that was handled.
 struct InputMismatch {
     let input: InputPartition
     let offset: Offset
-    /// What is there now, for people.
+    /// A description of what is there now.
     let found: String
-    /// The end of what still is as it was handled: the log lost the rest. Nil if nothing is, so that the log is a new one.
+    /// The end of the records that are unchanged: the log lost the rest. Nil if none is, so the log is a new one.
     let intactUpTo: Offset?
 }
 
@@ -158,7 +158,6 @@ extension CommandReader {
         }
     }
 
-    /// For people.
     fileprivate func text(of record: CommandRecord) -> String {
         switch read(record) {
         case .command(let command, _): command.head.text
@@ -169,7 +168,7 @@ extension CommandReader {
 }
 
 extension AnswerHead {
-    /// The command's id and store, for people.
+    /// The command's kind, id and store.
     var text: String {
         let kind = command == .cancel ? "the cancel of order" : "\(command)"
         return "\(kind) \"\(String(id))\" of store \"\(String(store))\""
@@ -177,6 +176,6 @@ extension AnswerHead {
 }
 
 extension InputPartition {
-    /// For people, such as `orders [3]`.
+    /// Such as `orders [3]`.
     var text: String { "\(topic) [\(partition)]" }
 }

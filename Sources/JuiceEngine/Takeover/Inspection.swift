@@ -1,6 +1,6 @@
 import JuiceMessages
 
-/// What is known of a partition that stores live in, before anything is changed.
+/// What is known of a partition that holds stores, before anything is changed.
 package struct InspectedPartition: Sendable {
     package let partition: Int32
     /// The consumer group and the instance of the last claim; nil if it has no claim.
@@ -9,14 +9,13 @@ package struct InspectedPartition: Sendable {
     package let extents: PartitionExtents?
     /// The next offset of each input, as far as the journal says.
     package let positions: [InputPosition]
-    /// The last record that was handled of each input, and when. Only of those that the end of the journal names.
+    /// The last handled record of each input that the end of the journal names, and its time.
     package let lastHandled: [InputPartition: (offset: Offset, at: Timestamp?)]
     /// Whether the last owner had another menu.
     package let hasOtherMenu: Bool
     /// Why a worker would not read it; nil if nothing is wrong, or not all is known yet.
     package let fault: PartitionFault?
 
-    /// The next offset of an input.
     package func next(of input: InputPartition) -> Offset? { positions.first { $0.input == input }?.offset }
 
     init(_ target: TakeoverTarget, positions: [InputPosition]? = nil, menu: UInt64, fault: PartitionFault?) {
@@ -27,9 +26,9 @@ package struct InspectedPartition: Sendable {
     }
 }
 
-/// Finds out what a worker would find that took partitions over now, for `juice doctor`. It writes nothing: its log cannot.
+/// Reports what a takeover would find now, for `juice doctor`. It writes nothing: its log can only be read.
 ///
-/// A worker that runs knows more. It has seen how long the logs were, so it also notices a loss that left no trace in them.
+/// A running worker knows more: it has seen the earlier ends of the logs, so it also notices a loss that left no trace in them.
 package final class Inspection<Log: KafkaReadPort> {
     private let log: Log
     private let menu: UInt64
@@ -38,7 +37,7 @@ package final class Inspection<Log: KafkaReadPort> {
     private var failures: [Int32: PartitionFault] = [:]
 
     /// - Parameters:
-    ///   - settings: the service's menu and the number of partitions that stores live in; the rest makes no difference.
+    ///   - settings: those of the service.
     ///   - assignment: all partitions to look at.
     package init(log: Log, settings: WorkerSettings, assignment: InputAssignment) {
         (self.log, menu) = (log, settings.menuDigest)
@@ -67,12 +66,12 @@ package final class Inspection<Log: KafkaReadPort> {
         }
     }
 
-    /// The stores that ever changed, of the partitions that are restored; of very many, some.
+    /// The stores of restored partitions that ever changed, at most 100,000.
     package var stores: [String] {
         let tables = targets.lazy.compactMap { self.takeover.cached[$0.partition]?.applied.stores }
         return Array(tables.flatMap { table in (0..<table.count).lazy.map(table.name) }.prefix(100_000))
     }
 
-    /// What is being read, for people; nil if nothing is.
+    /// A description of what is being read; nil if nothing is.
     package var unread: String? { takeover.unread }
 }

@@ -8,25 +8,25 @@ final class LogCheck {
     private let partitions: [Int32]
     /// The journal ends of stopped partitions.
     private let stopped: [Int32: Offset]
-    /// Partitions that are not taken over before another program's transaction ends, and those of which it has ended.
+    /// Partitions that wait for another program's transaction to end, and those whose wait is over.
     private let waiting: [Int32]
     private(set) var freed: [Int32] = []
     private var stage = Stage.extents
     private var evidence: [InputFingerprints] = []
     private var extents: [Int32: PartitionExtents] = [:]
-    /// The parts to read of the journals that have grown, and of stock that another program may have written to.
+    /// The parts to read: of journals that have grown, and of stock that another program may have written to.
     private var unread: [ChangelogReading.Part] = []
     private var reading = ChangelogReading()
     /// The keys of each partition's stock whose last record is another program's.
     private var foreignStock: [Int32: Set<[UInt8]>] = [:]
-    /// Where this worker's claims stand. Earlier ones may be its own.
+    /// The offsets of this worker's claims. Only a later claim must be another worker's.
     private var claims: [Int32: Offset] = [:]
     private(set) var mismatches: [InputMismatch] = []
-    /// Whether taking the partitions over again would find something: another's claim, a position outside of its log, or a journal
-    /// or stock that lost records.
+    /// Whether another takeover would find something: another worker's claim, a position outside its log, or a journal or stock
+    /// that has lost records.
     private(set) var mustTakeOver = false
 
-    /// How many of the last records show whether another worker has claimed a partition: nothing of this worker's can follow.
+    /// How many of the last records to search for another worker's claim: this worker can write nothing after it.
     private static let lastRecords: Offset = 16
 
     init(_ partitions: [Int32], stopped: [Int32: Offset], waiting: [Int32]) {
@@ -39,14 +39,14 @@ final class LogCheck {
     func step(on log: some KafkaPort, partitions: PartitionTable, context: WorkerContext) throws(LogError) {
         switch stage {
         case .extents:
-            // A partition without a leader is found out by its transactions.
+            // A partition without a leader shows in its transactions.
             found(try log.extents(of: (self.partitions + stopped.keys + waiting).sorted()).extents, partitions: partitions)
         case .transactions:
             let open = try log.openTransactions(in: waiting.compactMap { extents[$0] })
             freed = waiting.filter { partition in extents[partition] != nil && !open.contains { $0.partition == partition } }
             beginReading()
         case .journals:
-            // What is damaged there shows at the next takeover.
+            // The next takeover finds any damage.
             _ = try reading.step(on: log) { self.read($0, partitions, by: context.stockRestorer) }
             if reading.isDone { stage = ranges.isEmpty ? .done : .inputs }
         case .inputs:
@@ -84,7 +84,7 @@ final class LogCheck {
     }
 
     private func beginReading() {
-        // Beyond the last stable offset, as behind another program's transaction, a reader of committed records reaches no end.
+        // A reader of committed records stops at the last stable offset, for example before another program's open transaction.
         reading = ChangelogReading(unread, isolation: .uncommitted, closes: true)
         stage = !reading.isDone ? .journals : ranges.isEmpty ? .done : .inputs
     }
@@ -105,7 +105,7 @@ final class LogCheck {
         }
     }
 
-    /// Lets a state know what was found, if its logs are the ones that they were.
+    /// Passes the findings on to a state, if its logs are still the same.
     ///
     /// - Returns: what the worker has to report.
     func confirm(_ state: PartitionState, at now: Timestamp, _ uptime: Timestamp, retention: Timestamp) -> [WorkerEvent] {

@@ -1,10 +1,10 @@
 import JuiceDomain
 import JuiceMessages
 
-/// Rebuilds the state of one partition: first the stock, then what the journal says beyond it.
+/// Rebuilds the state of one partition: first from the stock, then from what the journal says beyond it.
 ///
-/// The stock topic may lag behind the journal, so the changes that it lacks are taken from the answers. A change that neither has
-/// is a fault: one of the topics is not the one that it was.
+/// The stock topic may lag behind the journal, so changes that it lacks are taken from the answers. A change that both lack is a
+/// fault: one of the topics was recreated or has lost records.
 struct PartitionRestore {
     let extents: PartitionExtents
     private let assignment: InputAssignment
@@ -15,31 +15,31 @@ struct PartitionRestore {
     private var answeredRevisions: [Int] = []
     /// The first fault, unless an operator has accepted it with an anchor.
     private var fault: PartitionFault?
-    /// The unreadable stock records, by key; a later good one of the same store removes it.
+    /// The unreadable stock records, by key. A later readable record of the same store removes its entry.
     private var badStock: [[UInt8]: (offset: Offset, reason: String)] = [:]
     /// Whether the journal has anything but claims.
     private var hasRecords = false
     /// Whether an operator has moved a position.
     private var isAnchored = false
-    /// Whether the stock lacks changes that none of the answers which were read has.
+    /// Whether both the stock and the answers that were read lack some changes.
     private var lacksStock = false
-    /// Whether the whole journal is read, since less of it did not add up.
+    /// Whether to read the whole journal, because a shorter part did not add up.
     let readsAll: Bool
-    /// If the topics were copied from another cluster, where offsets differ: then only the stock is compared with the answers.
+    /// Set if the topics were copied from another cluster, where offsets differ. Then only the stock is compared with the answers.
     private(set) var copies: CopiedInputs?
     private var isCopy: Bool { copies != nil }
-    /// What the group has committed, for inputs that the journal says nothing of.
+    /// The group's committed offsets: for inputs that the journal does not name, and to see whether the journal lost its end.
     private let groupOffsets: [InputPartition: GroupOffset]
-    /// Where the journal is read from, and from where on no record must be missing.
+    /// Where the journal is read from, and the first offset whose record must not be missing.
     private var start: Offset = 0
     private(set) var needed: Offset?
-    /// A position note, which says what the records before it were.
+    /// The offset of a position note that names the last handled records before it; 0 if none is known.
     private var lastNote: Offset = 0
-    /// Its first record but claims, which may have the time of a clock that was behind.
+    /// The journal's first record other than a claim: a claim may have the time of a clock that was behind.
     private var firstTimed: Offset?
     private(set) var owners = JournalOwners()
     private(set) var account: AccountCheck
-    /// Whether the owner who wrote what is being read had another menu.
+    /// Whether the owner that wrote the records being read had another menu.
     private var isOfOtherMenu = false
     /// The claim of the last note's writer.
     private var noteClaim: Offset?
@@ -76,7 +76,7 @@ struct PartitionRestore {
 
     /// Applies records of the stock topic.
     mutating func applyStock(_ records: ArraySlice<ChangelogBatch.Record>, by reader: StockRestorer) {
-        // The next record's store is prefetched: with a million stores, none is in a cache by chance.
+        // Prefetches the next record's store: among a million stores, it is rarely in a cache.
         var ahead = records.first?.key.map(ByteKeyTable.Key.init)
         for index in records.indices {
             let (record, key) = (records[index], ahead)
@@ -95,7 +95,7 @@ struct PartitionRestore {
     ) -> String? {
         guard let key else { return "it has no key" }
         let owner = Murmur2.partition(of: key.bytes, count: assignment.partitionCount)
-        // Another program's tombstone of a store that lives elsewhere says nothing.
+        // A tombstone for a store of another partition is another program's, and changes nothing.
         guard owner == partition || record.value == nil else {
             return "the store \"\(String(BorrowedText(key.bytes)))\" belongs in partition \(owner) of \(assignment.partitionCount)"
         }
@@ -113,11 +113,11 @@ struct PartitionRestore {
 
     // MARK: - Journal
 
-    /// Begins to read the journal once all of the stock is read, and perhaps again from further back.
+    /// Begins to read the journal, after all of the stock was read, and perhaps again from further back.
     ///
     /// - Parameters:
     ///   - needed: the first offset whose record must not be missing.
-    ///   - lastNote: a position note that is known to be there; 0 if none is.
+    ///   - lastNote: the offset of a position note that is known to exist; 0 if there is none.
     mutating func beginJournal(at start: Offset, needing needed: Offset, lastNote: Offset) {
         if fault == nil, let (offset, reason) = badStock.values.min(by: { $0.offset < $1.offset }) {
             fault = PartitionFault(.stock, at: offset, "stock record at offset \(offset): \(reason)")
@@ -166,12 +166,12 @@ struct PartitionRestore {
             if record.offset >= needed ?? 0 {
                 applyChange(answer, record, by: reader)
             } else {
-                // The stock has all changes from before.
+                // The stock already has all earlier changes.
                 account.changed(storeOfWeight: StockChanges.weight(of: head.store.bytes))
             }
         }
         guard let remembered = answer.remembered else { return }
-        // Else repeats of one lost answer could fill the memory.
+        // Otherwise, repeats of one lost answer could fill the memory.
         if answer.role == .lost {
             applied.duplicates.finishRestore()
             if applied.duplicates.remembers(remembered) { return }
@@ -181,7 +181,7 @@ struct PartitionRestore {
             sentAt: record.sent ?? record.timestamp ?? 0)
     }
 
-    /// Takes a change that the stock topic lacks from its answer.
+    /// Applies an answer's change, if the stock topic lacks it.
     private mutating func applyChange(_ answer: JournalAnswer, _ record: JournalRecord, by reader: JournalReader) {
         let store = applied.stores.insert(ByteKeyTable.Key(answer.head.store.bytes))
         account.changed(storeOfWeight: applied.stores.weight(at: store))
@@ -215,11 +215,11 @@ struct PartitionRestore {
         if let gap, !isCopy { found(.journal, at: offset, "results [\(partition)]: \(gap.reason)", missing: gap.missing) }
         guard let account = note.account else { return }
         isOfOtherMenu = account.menu != settings.menuDigest
-        // Whatever was wrong before, an operator has accepted it.
+        // An operator has accepted whatever was wrong before.
         if account.before == nil, isAnchored { (fault, answeredRevisions, lacksStock) = (nil, [], false) }
     }
 
-    /// A writer has claimed the partition in the same log. If that claim is gone, so are the records that followed it.
+    /// A writer's claim is in the same log as its other records. If the claim is gone, so are records that followed it.
     private mutating func checkClaim(_ claim: Offset, at offset: Offset) {
         guard claim >= start, owners.claims[claim] == nil else { return }
         found(
@@ -229,7 +229,7 @@ struct PartitionRestore {
     }
 
     private mutating func found(_ kind: PartitionFault.Kind, at offset: Offset? = nil, _ reason: String, missing: Int64 = 0) {
-        // Whatever else is wrong of that kind follows from the first, but a number says more.
+        // Further faults of the same kind follow from the first, unless only they say how much is missing.
         guard let former = fault, former.kind != kind || former.missing == 0 && missing > 0 else {
             return fault = fault ?? PartitionFault(kind, at: offset, reason, missing: missing)
         }
@@ -239,12 +239,12 @@ struct PartitionRestore {
 
     // MARK: - The end
 
-    /// Whether more of the journal may complete the stock, unless that is ahead of it, or say how much is missing in all.
+    /// Whether reading the whole journal may complete the stock, or show how much is missing in all.
     var needsAll: Bool {
         !readsAll && (fault?.kind == .stock ? lacksStock : fault?.kind == .journal && start > extents.results.lowerBound)
     }
 
-    /// Closes the account: compares what was read with what there must be.
+    /// Closes the account: compares what was read with what must be there.
     ///
     /// - Parameter reach: how far back repeats may ask for answers; nil if that makes no difference.
     mutating func close(_ reach: AnswerReach?) {
@@ -271,7 +271,7 @@ struct PartitionRestore {
         closeStock()
     }
 
-    /// The last owner committed for its group how many records it had written. A journal without any position note has none.
+    /// Compares with the record count that the last owner committed for its group; without a position note, with any owner's.
     private mutating func closeEnd() {
         let owners = [noteClaim, owners.claims.keys.max()]
         let marks = groupOffsets.values.compactMap(\.mark).filter { account.last == nil || owners.contains($0.claim) }
@@ -283,7 +283,7 @@ struct PartitionRestore {
         found(fault.kind, at: fault.offset, fault.reason, missing: missing)
     }
 
-    /// The stock is written after its answers, so none of it can be ahead of a journal that is whole.
+    /// Stock is written after its answers, so it cannot be ahead of a complete journal.
     private mutating func closeStock() {
         for (store, answered) in answeredRevisions.enumerated() where answered > 0 && answered < applied.stores.revision(at: store)
         {
@@ -311,12 +311,12 @@ struct PartitionRestore {
         }
     }
 
-    /// The state, once the journal is read up to this worker's claim and the account is closed, and what is wrong with it. Only an
-    /// operator may go on with a state that has a fault.
+    /// The state and its fault, once the journal was read up to this worker's claim and the account was closed. Only an operator
+    /// may go on with a state that has a fault.
     consuming func finish(claim: Offset, ids: [String]) -> (state: PartitionState, fault: PartitionFault?) {
         applied.duplicates.finishRestore()
         let inputs = assignment.inputs(of: partition)
-        // Without a journal, nothing else says where to go on with any input.
+        // Without an intact journal, nothing shows where to go on with any input.
         let anchored = [.journal, .answers].contains(fault?.kind) ? inputs : Array(inputs.prefix(1))
         var fault = fault
         fault?.anchors = anchored.map(anchor)
@@ -333,7 +333,7 @@ struct PartitionRestore {
         return (state, fault)
     }
 
-    /// The account after an operator has moved a position: what is there is accepted.
+    /// The account that an anchor begins: it accepts what is there.
     var acceptedAccount: JournalAccount {
         // Answers after the last note are no older than the note.
         let oldest = isCopy ? 0 : account.last.map { $0.account.oldest ?? $0.offset } ?? 0
@@ -342,19 +342,19 @@ struct PartitionRestore {
             oldest: max(oldest, extents.results.lowerBound), menu: settings.menuDigest)
     }
 
-    /// Where to begin with an input that the journal says nothing of.
+    /// Where to begin with an input that the journal does not name.
     private func firstPosition(of input: InputPartition) -> Offset? {
         guard let log = extents.inputs[input] else { return 0 }
-        // A journal that was recreated begins with an anchor, perhaps of the other input alone.
+        // A recreated journal begins with an anchor, perhaps of the other input alone.
         let isWhole = extents.results.lowerBound == 0 && !isAnchored
         if !hasRecords || !isWhole, let committed = groupOffsets[input] { return committed.offset }
-        // Nothing of this input was handled since the journal began, or since the input got this partition.
+        // No record of this input was handled since the journal began, or since the partition was added.
         if isWhole || input.partition >= assignment.partitionCount { return log.lowerBound }
         let mayHaveBeenRead = applied.stores.count > 0 || hasRecords
         return mayHaveBeenRead && !log.isEmpty ? nil : log.lowerBound
     }
 
-    /// Where to go on by what is known: where the journal ends, or else where the group was, or else the end.
+    /// The best known place to go on: by the journal, or else by the group, or else the log's end.
     private func anchor(of input: InputPartition) -> InputPosition {
         let log = extents.inputs[input] ?? 0..<0
         let (journalled, committed) = (applied.progress.positions[input], groupOffsets[input]?.offset)

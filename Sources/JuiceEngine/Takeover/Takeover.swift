@@ -1,10 +1,10 @@
 import JuiceDomain
 import JuiceMessages
 
-/// Takes over the partitions of one assignment, in the steps of "Who may write" in docs/JOURNAL.md. That says why they are enough,
-/// and which failure each of them prevents.
+/// Takes over the partitions of one assignment, in the steps of "Who may write" in docs/JOURNAL.md. That page says why they are
+/// enough, and which failure each of them prevents.
 ///
-/// A class, since what it restores is large: changing a copy would copy all of it with each batch that is read.
+/// A class, because the restored state is large: changing a copied value would copy all of it with each batch that is read.
 final class Takeover {
     private enum Stage: Equatable {
         case extents, tail, claims, groupOffsets
@@ -15,11 +15,11 @@ final class Takeover {
         case evidence, done
     }
 
-    /// Who takes the partitions over.
+    /// Why partitions are taken over.
     enum Purpose: Equatable {
-        /// A worker, to read on. It refuses a partition that has a fault.
+        /// For a worker, to read their commands. It refuses a partition that has a fault.
         case work
-        /// An operator, to write an anchor, which accepts whatever is wrong with what was restored.
+        /// For an operator, to write an anchor. It accepts whatever faults the restore finds.
         case anchor(isCopy: Bool)
 
         var isAnchor: Bool { self != .work }
@@ -28,14 +28,14 @@ final class Takeover {
     private let assignment: InputAssignment
     private let context: WorkerContext
     private let purpose: Purpose
-    /// Whether to find out what a takeover would find, and claim nothing.
+    /// Whether to report what a takeover would find, without a claim.
     private let isInspection: Bool
-    /// For an anchor: the account after it, what an operator accepts with it, and what to look for in a copy.
+    /// For an anchor: the account that it begins, the fault that it accepts, and what to look for in a copy.
     private(set) var accepted: (account: JournalAccount, fault: PartitionFault?, copies: CopiedInputs?)?
-    /// Former states, which are used again if no other worker has written to their partitions since, and those that are restored.
+    /// The restored states, and former ones, which are reused if no other worker has written to their partitions since.
     private(set) var cached: PartitionTable
     private var stage = Stage.extents
-    /// What this stage reads of the changelogs.
+    /// The changelog parts that this stage reads.
     private var reading = ChangelogReading()
     /// The partitions that are taken over, in order.
     private var targets: [TakeoverTarget]
@@ -43,31 +43,31 @@ final class Takeover {
     private var ids: [String]
     private var groupOffsets: [InputPartition: GroupOffset] = [:]
     private(set) var recordCount = 0
-    /// Partitions that must not be read on, and where their journals end.
+    /// Partitions that must not be read any further, and where their journals end.
     private(set) var refusals: [(partition: Int32, fault: PartitionFault, journalEnd: Offset)] = []
     /// The positions of inputs whose journal was lost. They are published, since after a restart only the group has them.
     private(set) var forgotten: [InputPartition: GroupOffset] = [:]
-    /// Partitions whose stock is to be written again, since its topic has lost records.
+    /// Partitions whose stock must be written again, because its topic has lost records.
     private(set) var rewritten: [Int32] = []
     private var claimAttempts = 0
     /// The most partitions that are claimed in one transaction.
     private let claimLimit: Int
     private var unclaimed: [Int32] = []
-    /// Where the last claims stand.
+    /// The offsets of the last claims.
     private(set) var claims: [Int32: Offset] = [:]
 
-    /// After this many claims in a row that others interfered with, the group should decide who is the owner.
+    /// After this many claims in a row that others interfered with, the group should decide which worker is the owner.
     private static let mostClaims = 5
-    /// How long transactions of former owners may stay open once they are fenced, in milliseconds.
+    /// How long transactions of fenced owners may stay open, in milliseconds.
     private static let longestDecision: Timestamp = 2_000
 
     /// - Parameters:
     ///   - ids: the ids of producers that have claimed nothing yet; empty if they are still to be made.
     ///   - cached: former states.
     ///   - leftOut: partitions that are not to be taken over now.
-    ///   - mismatches: places at which an input was found to be another log than the one that was read.
-    ///   - isInspection: whether to claim nothing, and restore what the journal says up to its present end.
-    ///   - purpose: who takes them over.
+    ///   - mismatches: places where an input's log was found not to be the one that was read.
+    ///   - isInspection: whether to claim nothing, and to restore from the journal up to its present end.
+    ///   - purpose: why they are taken over.
     init(
         assignment: InputAssignment, ids: [String], cached: PartitionTable = PartitionTable(), leavingOut leftOut: [Int32] = [],
         claimLimit: Int = .max, mismatches: [InputMismatch] = [], isInspection: Bool = false, purpose: Purpose = .work,
@@ -78,27 +78,27 @@ final class Takeover {
         targets = assignment.partitions.filter { !leftOut.contains($0) }.map { partition in
             TakeoverTarget(partition, mismatches: mismatches.filter { $0.input.partition % assignment.partitionCount == partition })
         }
-        // Beside an owner that goes on, the group must not have handled more than is read of the journals.
+        // Reads the group's offsets first: read last, a running owner's could be ahead of the journals as they were read.
         if isInspection { stage = .groupOffsets }
         if targets.isEmpty { stage = .done }
     }
 
     var isDone: Bool { stage == .done }
 
-    /// Whether owners and positions are known, and all else that comes before a claim.
+    /// Whether owners and positions are known, and everything else that precedes a claim.
     var knowsPositions: Bool { ![.groupOffsets, .extents, .tail, .claims].contains(stage) }
 
-    /// What is being read, for people; nil if nothing is.
+    /// A description of what is being read; nil if nothing is.
     var unread: String? {
         reading.unread.first.map { "\($0.topic) [\($0.partition)] is not read up to offset \($0.offsets.upperBound)" }
     }
 
-    /// The restored states.
+    /// The states that were restored or kept.
     var states: [PartitionState] { partitions.compactMap { cached[$0] } }
 
     private var partitions: [Int32] { targets.map(\.partition) }
 
-    /// A partition that is taken over; nil for another one.
+    /// The target of a partition; nil if it is not taken over.
     func target(_ partition: Int32) -> TakeoverTarget? { targets.first { $0.partition == partition } }
 
     private func inputs(of target: TakeoverTarget) -> [InputPartition] { assignment.inputs(of: target.partition) }
@@ -107,12 +107,12 @@ final class Takeover {
 
     /// Makes the next call on the log.
     ///
-    /// - Returns: partitions that cannot be taken over now. It goes on without them.
+    /// - Returns: partitions that cannot be taken over now. The takeover goes on without them.
     func step(on log: some KafkaPort) throws(LogError) -> [PartitionFailure] {
         defer { if targets.isEmpty { stage = .done } }
         switch stage {
         case .membership:
-            // Without offsets, nothing can be committed that would not claim to have read something.
+            // If no position is known, any commit would claim that something was read.
             let offsets = knownOffsets
             if !offsets.isEmpty { try log.confirmMembership(offsets) }
             fence(suspects, at: log.uptime)
@@ -123,15 +123,15 @@ final class Takeover {
         case .fencing(let suspects):
             let undecided = try log.fence(suspects)
             stage = .deciding(since: log.uptime)
-            // One of these may still write.
+            // The owner of an undecided id may still write.
             return leaveOut { target in
                 guard let id = undecided.intersection(target.tail.owners.suspects).min() else { return nil }
                 return PartitionFault(
                     .owner(id: id), "the transaction of its former owner, under the id \(id), cannot be ended now")
             }
         case .deciding(let since):
-            // Brokers end the transactions of former owners within a moment. A partition with another program's cannot be read to
-            // its end, so it is not claimed.
+            // Brokers end the transactions of fenced owners within a moment. A partition with another program's open transaction
+            // cannot be read to its end, so it is not claimed.
             let open = try log.openTransactions(in: targets.compactMap(\.extents))
             guard open.isEmpty || log.uptime - since > Self.longestDecision else { break }
             (unclaimed, stage) = (partitions.filter { partition in !open.contains { $0.partition == partition } }, .beginningClaim)
@@ -163,21 +163,21 @@ final class Takeover {
         return []
     }
 
-    /// The ids that may still write, this worker's former ones included: a journal may have lost its claim.
+    /// The ids that may still write, including this worker's former ones: the journal may have lost their claim.
     private var suspects: Set<String> {
         targets.reduce(into: []) { $0.formUnion($1.tail.owners.suspects.union(cached[$1.partition]?.ids ?? [])) }
     }
 
     private func fence(_ suspects: Set<String>, at uptime: Timestamp) {
         if ids.isEmpty || !suspects.isDisjoint(with: ids) {
-            // Another process of the same name may have claimed after these ids were taken over, and have some of them now.
+            // Another process of the same name may have claimed since these ids were initialized, and may have some of them now.
             (ids, stage) = ([], .producers)
         } else {
             stage = suspects.isEmpty ? .deciding(since: uptime) : .fencing(suspects)
         }
     }
 
-    /// The partitions that are being claimed: together, unless such claims have failed.
+    /// The partitions that are being claimed: all together, unless such a claim has failed.
     var claiming: [Int32] {
         switch stage {
         case .beginningClaim, .writingClaim, .committingClaim: Array(unclaimed.prefix(claimLimit))
@@ -193,7 +193,7 @@ final class Takeover {
         }.sorted { $0.input < $1.input }
     }
 
-    /// What is known before the claim. What the last owner has committed stays until the journal was compared with it.
+    /// The offsets known before the claim. The last owner's commit is kept until the journal was compared with it.
     private var knownOffsets: [InputPartition: GroupOffset] {
         knownPositions.reduce(into: [:]) { offsets, position in
             let committed = groupOffsets[position.input]
@@ -204,7 +204,7 @@ final class Takeover {
 
     // MARK: - Owners that end
 
-    /// Where a partition has something to read, markers aside: the group's offsets pass them.
+    /// A partition's first unread position. Trailing markers do not count: the group's offsets pass them.
     private func firstUnread(of target: TakeoverTarget) -> InputPosition? {
         inputs(of: target).lazy.compactMap { input in
             guard let log = target.extents?.inputs[input] else { return nil }
@@ -213,16 +213,16 @@ final class Takeover {
         }.first
     }
 
-    /// Which process in a row this one is that tries to handle what is unread; 0 if nothing is.
+    /// How many processes in a row, with this one, have tried to handle the unread commands; 0 if there are none.
     private func attempt(of target: TakeoverTarget) -> Int {
         guard purpose == .work, firstUnread(of: target) != nil else { return 0 }
         guard let former = target.tail.attempt else { return 1 }
         return former.attempt + (former.process == context.settings.process ? 0 : 1)
     }
 
-    /// How many processes in a row have ended before they handled anything of a partition, if too many. What ended them, such as a
-    /// batch of records that librdkafka cannot parse, must not end this one before it has served its other partitions. So nothing
-    /// of its inputs is read, and its state is for finding faults only.
+    /// The fault of a partition that too many processes in a row took over without handling anything, and their number. Whatever
+    /// ended them, such as a batch of records that librdkafka cannot parse, must not end this process before it has served its
+    /// other partitions. So the inputs are not read, and the state only serves to find faults.
     func deadlyFault(of partition: Int32) -> (fault: PartitionFault, processes: Int)? {
         guard let target = target(partition), let last = target.tail.attempt, last.attempt >= FailurePolicy.mostDeaths,
             last.process != context.settings.process, let next = firstUnread(of: target)
@@ -283,11 +283,11 @@ final class Takeover {
             let reaches = try log.answerReaches(
                 at: knownPositions.filter { deadlyFault(of: $0.partition % assignment.partitionCount) == nil },
                 handledAt: handledAt, context.settings)
-            // What only repeats ask for is not read by an inspection, unless it may be gone.
+            // An inspection does not read answers that only repeats ask for, unless they may be gone.
             for target in targets where !isInspection || target.isCut { target.reach = reaches[target.partition] }
             readStock(of: targets.filter { state(of: $0) == nil })
         case .confirming:
-            // What was deleted while it was read would look as if it had never been there.
+            // Records deleted during the read would look as if they had never existed.
             let found = try log.extents(of: partitions).extents
             for extents in found where target(extents.partition)?.hasMoved(to: extents) ?? false {
                 throw LogError(.startOver, "the beginning of results or stock [\(extents.partition)] moved while they were read")
@@ -342,7 +342,7 @@ final class Takeover {
         }
     }
 
-    /// All partitions are read as far as this stage needs.
+    /// Goes on once all partitions are read as far as this stage needs.
     private func finishReading(at uptime: Timestamp) throws(LogError) {
         switch stage {
         case .tail:
@@ -360,7 +360,7 @@ final class Takeover {
         }
     }
 
-    /// All partitions are read up to the claims.
+    /// Goes on once all partitions are read up to the claims.
     private func finishBetween(at uptime: Timestamp) throws(LogError) {
         for target in targets { claims[target.partition] = target.claim }
         if let target = targets.first(where: { $0.claim == nil }) {
@@ -380,10 +380,10 @@ final class Takeover {
         beginRestoring()
     }
 
-    /// Goes on with a former state if the journal is as it was, and else drops it.
+    /// Keeps a former state if the journal has not changed since, and drops it otherwise.
     private func resume(_ state: PartitionState, of target: TakeoverTarget) {
         guard let extents = target.extents, let claim = target.claim else { return }
-        // An input may have got partitions.
+        // Partitions may have been added to an input.
         if target.isUnchanged(since: state), Set(state.committed.positions.all.map(\.input)) == Set(inputs(of: target)) {
             let isRewritten = state.resume(claim: claim, ids: ids, lastNote: target.tail.note?.offset, extents)
             if isRewritten { rewritten.append(target.partition) }
@@ -395,7 +395,7 @@ final class Takeover {
             target.refused = (state, .lostEnd(of: extents, missing: lost, anchors: state.positions))
             forgotten.merge(state.groupOffsets()) { $1 }
         } else if state.truncated.contains(.stock) {
-            // No state in memory makes that good.
+            // No state in memory can repair that.
             let fault = PartitionFault(
                 .stock, at: extents.stock.upperBound,
                 "stock [\(state.partition)] holds offsets \(extents.stock.lowerBound) to \(extents.stock.upperBound), and lacks"
@@ -405,7 +405,7 @@ final class Takeover {
         }
     }
 
-    /// The claim of another group that took a partition away from this worker, whose claims stood there.
+    /// Another group's claim to a partition, after this worker's `former` claim to it; nil if there is none.
     func otherOwner(of former: [Int32: Offset]) -> JournalOwners.LastClaim? {
         for (partition, claim) in former {
             guard let last = target(partition)?.tail.owners.lastClaim, last.offset > claim else { continue }
@@ -418,7 +418,7 @@ final class Takeover {
 
     private func beginRestoring() {
         let unknown = targets.filter { state(of: $0) == nil }
-        // An anchor answers no command, but accepts it if the journal does not hold what a worker would look for.
+        // An anchor answers no command, but accepts that the journal may lack answers that a worker would look for.
         if purpose.isAnchor { for target in unknown { target.reach = AnswerReach(offset: 0, firstUnread: nil) } }
         if unknown.isEmpty {
             beginEvidence()
@@ -445,7 +445,7 @@ final class Takeover {
             })
     }
 
-    /// Closes the accounts. Where one does not close, stock and journal are read again from their beginnings.
+    /// Closes the accounts. If one does not close, the partition's stock and journal are read again from their beginnings.
     private func finishRestore() {
         var incomplete: [TakeoverTarget] = []
         for target in targets {
@@ -474,7 +474,7 @@ final class Takeover {
         }
     }
 
-    /// A state that was kept or restored, also one that is not to be read on.
+    /// The state that was kept or restored, even of a partition that will be refused.
     private func state(of target: TakeoverTarget) -> PartitionState? { cached[target.partition] ?? target.refused?.state }
 
     private func beginEvidence() {

@@ -1,7 +1,7 @@
 import JuiceDomain
 import JuiceMessages
 
-/// The progress of one partition's takeover: what was found so far, and which part of a changelog is to be read next.
+/// The progress of one partition's takeover: what it has found so far, and which part of a changelog to read next.
 final class TakeoverTarget {
     let partition: Int32
     var extents: PartitionExtents? {
@@ -13,23 +13,23 @@ final class TakeoverTarget {
     }
     private var firstExtents: PartitionExtents?
     private(set) var tail: JournalTail
-    /// The end of the journal that was read, undecided transactions included.
+    /// The journal's end when it was read, undecided transactions included.
     private(set) var since: Offset = 0
     /// The offset of this worker's claim.
     private(set) var claim: Offset?
-    /// The ids of claims that came between reading the journal and this worker's last claim.
+    /// The ids of other claims that were found after `since`.
     private(set) var between: Set<String> = []
-    /// Whether anything but claims was committed since the tail was read.
+    /// Whether others have claimed, or committed anything but claims, since the tail was read.
     private var hasNewRecords = false
-    /// How far back repeats may ask for answers; nil if no command is to be answered.
+    /// How far back repeats may ask for answers; nil if no command will be answered.
     var reach: AnswerReach?
     var restore: PartitionRestore?
-    /// What is wrong with journal or stock, and the state that was found.
+    /// A fault in the journal or the stock, and the state that was found with it.
     var refused: (state: PartitionState, fault: PartitionFault)?
     /// What to compare the inputs with, and what differs.
     private(set) var evidence: InputFingerprints?
     private(set) var mismatches: [InputMismatch]
-    /// Positions outside of their logs.
+    /// The faults of positions outside their logs.
     private var positionFaults: [PartitionFault] = []
 
     init(_ partition: Int32, mismatches: [InputMismatch]) {
@@ -37,7 +37,7 @@ final class TakeoverTarget {
         tail = JournalTail(partition: partition, from: 0)
     }
 
-    /// Whether the beginning of journal or stock is not where it was at first.
+    /// Whether the journal or the stock no longer begins where it did at the first look.
     func hasMoved(to extents: PartitionExtents) -> Bool {
         guard let first = firstExtents else { return false }
         return (first.results.lowerBound, first.stock.lowerBound) != (extents.results.lowerBound, extents.stock.lowerBound)
@@ -45,7 +45,7 @@ final class TakeoverTarget {
 
     var results: Range<Offset> { extents?.results ?? 0..<0 }
 
-    /// Whether answers are gone that repeats could still ask for when the last position note was written.
+    /// Whether the journal has lost answers that repeats could still ask for when the last position note was written.
     var isCut: Bool { tail.note?.position.account?.oldest ?? .max < results.lowerBound }
 
     private func part(_ topic: ChangelogTopic, _ offsets: Range<Offset>, endsEarly: Bool = false) -> ChangelogReading.Part {
@@ -54,7 +54,7 @@ final class TakeoverTarget {
 
     // MARK: - Before the claim
 
-    /// The journal's end, from further back each time, until the last position note is among it; nil if it is.
+    /// The journal's end, from further back each time; nil once the last position note or the journal's beginning was read.
     func nextTail() -> ChangelogReading.Part? {
         guard tail.note == nil, tail.start > results.lowerBound else { return nil }
         let span = max(4_096, (results.upperBound - tail.start) * 8)
@@ -62,7 +62,7 @@ final class TakeoverTarget {
         return part(.results, tail.start..<results.upperBound, endsEarly: true)
     }
 
-    /// The claims that the last position note's writer may not have known, whatever becomes of them.
+    /// The part of the journal that may have claims unknown to the last position note's writer, undecided ones included.
     func claimsToRead() -> ChangelogReading.Part {
         since = results.upperBound
         return part(.results, (tail.note?.offset ?? results.lowerBound)..<since)
@@ -70,12 +70,12 @@ final class TakeoverTarget {
 
     func add(_ record: JournalRecord, isCommitted: Bool) { tail.add(record, isCommitted: isCommitted) }
 
-    /// Goes on to restoring as if the claim stood at the journal's end.
+    /// Proceeds to the restore as if this worker's claim were at the journal's end.
     func skipClaim() { claim = since }
 
     // MARK: - After the claim
 
-    /// What follows the tail, up to the claim and beyond.
+    /// The part of the journal after the tail, up to the claim and beyond.
     func betweenToRead() -> ChangelogReading.Part {
         (claim, between) = (nil, [])
         let start = max(tail.end, results.lowerBound)
@@ -84,11 +84,11 @@ final class TakeoverTarget {
 
     func addBetween(_ record: JournalRecord, ids: [String]) {
         guard case .claim(let other) = record.note else {
-            // Written by a former owner, and decided since the tail was read.
+            // A former owner wrote this, and it was decided after the tail was read.
             tail.add(record, isCommitted: true)
             return hasNewRecords = true
         }
-        // This worker's own claim does not end what the tail says of the former owner.
+        // This worker's own claim must not replace the former owner in the tail.
         tail.add(record, isCommitted: other.ids != ids)
         guard record.offset >= since else { return }
         // A second process of the same name may have claimed with the same ids.
@@ -96,15 +96,15 @@ final class TakeoverTarget {
         if other.ids == ids { claim = record.offset }
     }
 
-    /// Others claimed in between. The next claim covers all that is known by now.
+    /// Prepares another claim, since others have claimed meanwhile. It covers the journal up to its present end.
     func claimAgain() {
         since = results.upperBound
         hasNewRecords = true
     }
 
-    /// Whether no other worker has written to the journal since a state was the last that it says.
+    /// Whether the journal still ends with this state: no other worker has written to it since.
     func isUnchanged(since state: PartitionState) -> Bool {
-        // In a journal that was recreated, another claim may stand there.
+        // A recreated journal may have another claim at the same offset.
         let isLastOwner = tail.owners.lastClaim.map { ($0.offset, $0.ids) == (state.claim, state.ids) } ?? false
         return !hasNewRecords && isLastOwner && !state.truncated.contains(.results)
             && tail.progress.records == state.committed.records
@@ -113,7 +113,7 @@ final class TakeoverTarget {
 
     // MARK: - Restoring
 
-    /// Whether the claims before this worker's are those that it read before it claimed: it has fenced no others.
+    /// Whether this worker had read, and so fenced, every claim before its own that the restore has found.
     var fencedAllOwners: Bool {
         let first = tail.note?.offset ?? 0
         return (restore?.owners.claims ?? [:]).allSatisfy {
@@ -121,13 +121,13 @@ final class TakeoverTarget {
         }
     }
 
-    /// The journal from where repeats may ask for answers, and from before the changes that the stock may lack; once it was read,
-    /// from further back if that said too little, and else nil.
+    /// The part of the journal to restore from: it has all answers that repeats may ask for, and all changes that the stock may
+    /// lack. After that was read, a longer part if it was not enough, and otherwise nil.
     func nextJournal(_ window: DuplicateWindow, for purpose: Takeover.Purpose) -> ChangelogReading.Part? {
         guard let claim, let restore else { return nil }
-        // All of the stock from before the last note but one is written.
+        // The stock has all changes from before the last note but one.
         let noted = tail.note.map { $0.position.account?.before ?? $0.offset } ?? results.lowerBound
-        // A window that is full by count has large transactions, which leave few markers between the records.
+        // If the window is full by count, transactions are large, with few markers between their records.
         var span = Offset(window.count) + Offset(window.count / 4) + 1
         var needed = noted
         if let former = restore.needed {
@@ -151,12 +151,12 @@ final class TakeoverTarget {
         return part(.results, start..<max(start, claim))
     }
 
-    /// How far to read beyond what is needed: a position note usually lies within this distance, so that all needed records count.
+    /// How far to read back beyond what is needed: usually far enough for a position note, so that all needed records count.
     private static let noteDistance: Offset = 4_096
 
     // MARK: - Another log
 
-    /// Compares a state's positions with the logs, and says what to read again to compare what was answered.
+    /// Compares a state's positions with the logs, and selects the handled records to read again and compare.
     func examine(_ state: PartitionState) {
         guard let extents else { return }
         let evidence = state.applied.evidence.latest(in: extents)
@@ -164,14 +164,14 @@ final class TakeoverTarget {
         positionFaults = state.positions.compactMap { Self.fault(of: $0, in: extents, evidence) }
     }
 
-    /// Compares what was answered with what the inputs have there now, unless that is known to differ.
+    /// Compares the handled records with those now at their offsets, unless the input is already known to differ.
     func compare(with records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader) {
         guard mismatches.isEmpty else { return }
         mismatches = evidence?.mismatches(with: records, damaged: damaged, by: reader) ?? []
     }
 
-    /// The fault of a position outside of its log. If what is left of the log is what was answered, the rest of it was lost. Else
-    /// it is a new log, to be read from its beginning.
+    /// The fault of a position outside its log. If the rest of the log still has the handled records, it lost its end. Otherwise it
+    /// is a new log, to be read from its beginning.
     private static func fault(
         of position: InputPosition, in extents: PartitionExtents, _ evidence: InputFingerprints
     ) -> PartitionFault? {
@@ -187,7 +187,7 @@ final class TakeoverTarget {
             anchors: [InputPosition(input, isSameLog ? log.upperBound : log.lowerBound)])
     }
 
-    /// Why the partition must not be read on; nil if nothing is wrong with it.
+    /// Why the partition must not be read any further; nil if nothing is wrong with it.
     var decisiveFault: PartitionFault? {
         let ofInputs = mismatches.map(fault) + positionFaults
         guard var fault = refused?.fault else { return ofInputs.first }
@@ -199,22 +199,22 @@ final class TakeoverTarget {
         return fault
     }
 
-    /// The fault of an input that is another log than the one that was read.
+    /// The fault of an input whose log is not the one that was read.
     private func fault(of mismatch: InputMismatch) -> PartitionFault {
         let log = extents?.inputs[mismatch.input] ?? 0..<0
         return PartitionFault(
             .input(mismatch.input), at: mismatch.offset,
             "\(mismatch.input.text): the log has \(mismatch.found) at offset \(mismatch.offset), but another record was handled"
                 + " there: the topic was recreated, or lost its end and grew again",
-            // A new log is read from its beginning: what was answered of it is known, and not made again.
+            // A new log is read from its beginning: commands that were answered before are recognized as repeats.
             anchors: [InputPosition(mismatch.input, mismatch.intactUpTo ?? log.lowerBound)])
     }
 }
 
-/// What the end of a partition's journal says up to this worker's claim: where to restore from, the positions of the inputs, and
+/// The end of a partition's journal, up to this worker's claim. It shows where to restore from, the positions of the inputs, and
 /// whose transactions may still be open.
 struct JournalTail {
-    /// Where it begins, and where what was read of it ends.
+    /// Where the tail begins, and how far it was read.
     let start: Offset
     private(set) var end: Offset
     /// The last position note.
@@ -224,7 +224,7 @@ struct JournalTail {
     private(set) var owners = JournalOwners()
     /// The last claim, if its writer had commands to read, and none was handled since.
     private(set) var attempt: JournalClaim?
-    /// The last record that was handled of each input, and when, for people.
+    /// The last handled record of each input, and its time. Only for display.
     private(set) var lastHandled: [InputPartition: (offset: Offset, at: Timestamp?)] = [:]
 
     init(partition: Int32, from start: Offset) {
@@ -249,9 +249,9 @@ struct JournalTail {
     }
 }
 
-/// How far back a restore must read a partition's journal, so that repeats which are not read yet find their first answers.
+/// How far back a restore must read a partition's journal so that unread repeats find their first answers.
 package struct AnswerReach {
-    /// The first record that was written late enough; the journal's end if none was.
+    /// The first record late enough that a repeat may ask for it; the journal's end if there is none.
     let offset: Offset
     /// When the first unread command was sent; nil if there is none.
     let firstUnread: Timestamp?

@@ -2,22 +2,22 @@ import JuiceMessages
 
 /// Reads first answers back from the journals, for repeats that cannot be answered without them.
 ///
-/// The answers that are wanted of a partition are read in order, in parts without long gaps. What lies between and behind them is
-/// kept as long as there is room: the next repeats probably want it.
+/// Reads a partition's wanted answers in offset order, in parts without long gaps. Answers between and after them are kept while
+/// there is room: the next repeats probably want them.
 final class AnswerReadBack {
-    /// The offsets that are still wanted of each partition, from the last to the next.
+    /// The offsets still wanted of each partition, in descending order.
     private var wanted: [Int32: [Offset]]
     /// The parts that are being read.
     private var parts: [ChangelogReading.Part] = []
     private var reading = ChangelogReading()
-    /// How many were read back.
+    /// How many answers were read back.
     private(set) var count = 0
     /// Partitions with damage at the place of an answer.
     private(set) var damages: [Int32: (offset: Offset, reason: String)] = [:]
 
-    /// The most answers that are read back of a partition at a time.
+    /// The most answers that are read back from a partition at a time.
     static let most = 4_096
-    /// Reopening a partition costs about as much as reading over this many records.
+    /// Reopening a partition costs about as much as reading this many records.
     private static let longestGap: Offset = 1_024
     /// How long reading may find nothing, in milliseconds: the other partitions wait for it.
     private static let longestWait: Timestamp = 5_000
@@ -30,7 +30,7 @@ final class AnswerReadBack {
     func step(on log: some KafkaPort, partitions: PartitionTable, reader: JournalReader) throws(LogError) {
         if reading.isDone {
             parts = wanted.sorted { $0.key < $1.key }.map { Self.nextPart(of: $0, $1) }
-            // They are known to be committed, and this reads in smaller pieces.
+            // The answers are known to be committed, and uncommitted reading fetches smaller pieces.
             reading = ChangelogReading(parts, isolation: .uncommitted, closes: true, longestWait: Self.longestWait)
         }
         let damaged = try reading.step(on: log) { run in
@@ -65,7 +65,7 @@ final class AnswerReadBack {
         if isAnswer { count += 1 } else { state.applied.duplicates.lose(at: record.offset) }
     }
 
-    /// What is wanted from before an offset that was read is gone: the journal's beginning was deleted, or it is another log.
+    /// Gives up wanted answers before an offset that was read: the journal's beginning was deleted, or it is another log.
     private func lose(_ partition: Int32, before offset: Offset, _ state: PartitionState?) {
         while let next = wanted[partition]?.last, next < offset {
             wanted[partition]?.removeLast()

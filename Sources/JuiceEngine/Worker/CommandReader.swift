@@ -1,9 +1,9 @@
 import JuiceDomain
 import JuiceMessages
 
-/// A command, without what it asks for.
+/// A command, without its content.
 ///
-/// Together with its content it is smaller than 128 bytes, which the compiler copies inline; it copies more by calls of memcpy.
+/// Together with its content it is smaller than 128 bytes: the compiler copies that inline, but calls memcpy for more.
 struct ReceivedCommand {
     /// The head of its answer.
     private(set) var head: AnswerHead
@@ -32,20 +32,20 @@ struct ReceivedCommand {
 }
 
 extension CommandKind {
-    /// A cancel is looked up, and remembered, in the place of its order.
+    /// A cancel is looked up and remembered in its order's place.
     var ofID: CommandKind { self == .cancel ? .order : self }
 }
 
 extension JournalAnswer {
-    /// The fingerprint under which it is remembered; nil for an answer that repeats another, or that says nothing about repeats.
-    /// Where the first answer is lost, one that says so may take its place.
+    /// The fingerprint under which it is remembered; nil for a repeat of another answer, and for an answer that is not to be
+    /// remembered. If the first answer is lost, one that says so may take its place.
     var remembered: CommandFingerprint? {
         guard !head.isDuplicate || role == .lost, role != .unremembered else { return nil }
         let isRejectedCancel = head.command == .cancel && role == .first
         return CommandFingerprint(isRejectedCancel ? .cancel : head.command.ofID, store: head.store, id: head.id)
     }
 
-    /// The bytes to give repeats again, of the record's value: none if the first answer is lost.
+    /// The bytes of the record's value to give to repeats: none if the first answer is lost.
     func given(_ value: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer { role == .lost ? .init(start: nil, count: 0) : value }
 }
 
@@ -57,7 +57,7 @@ struct CommandReader {
         case command(ReceivedCommand, CommandContent)
         /// A command for a store of another partition.
         case misrouted(owner: Int32)
-        /// No command, and the reason.
+        /// Not a command, for this reason.
         case undecodable(DeadLetterReason)
         /// There is no further record.
         case end

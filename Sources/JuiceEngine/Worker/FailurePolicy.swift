@@ -1,10 +1,10 @@
 import JuiceMessages
 
-/// Decides batch sizes, pauses, and what single records go without, from recent failures.
+/// Decides batch sizes, pauses, and cuts of single records from recent failures.
 ///
 /// A failed batch is halved, down to one record, and doubled again on success. So a backlog larger than what the network carries
-/// within a transaction's timeout still gets through, and a single record that cannot be answered is found. "After a failure" in
-/// docs/JOURNAL.md says what becomes of that, and of a record that the log refuses.
+/// within a transaction's timeout still gets through, and a single record that cannot be answered is isolated. "After a failure" in
+/// docs/JOURNAL.md says what happens to such a record, and to one that the log refuses.
 struct FailurePolicy {
     /// Why a partition is paused.
     enum PauseReason: Equatable {
@@ -18,10 +18,10 @@ struct FailurePolicy {
         case leaderless
         /// Claims to it fail.
         case unclaimable
-        /// Another program's transaction is open in it. It is watched, and ends the pause.
+        /// Another program's transaction is open in it. The pause ends once a check finds that transaction ended.
         case undecided
-        /// So many processes that took it over ended before they handled anything. Each process tries its partitions in other
-        /// turns, from 0 to 15, so that each gets its own before that which ends them.
+        /// This many processes took it over and ended before they handled anything. Each process reads such partitions in another
+        /// order, by a turn from 0 to 15, so that each of them gets ahead of the deadly one in some process.
         case deadly(processes: Int, turn: Int)
     }
 
@@ -32,7 +32,7 @@ struct FailurePolicy {
     }
 
     private let maxBatch: Int
-    /// How many partitions stores live in.
+    /// How many partitions hold stores.
     private let partitionCount: Int32
     /// The most commands in the next transaction.
     private(set) var batchLimit: Int
@@ -40,11 +40,11 @@ struct FailurePolicy {
     private(set) var claimLimit = Int.max
     /// Failures since the last transaction that committed a command.
     private(set) var count = 0
-    /// The open transaction's batch, with the partitions that stores live in. Not itself: the log reuses the memory of its records.
+    /// The open transaction's batch, by partitions that hold stores. The batch itself is not kept: the log reuses its memory.
     private var batch: (partitions: [Int32], count: Int, onlyRecord: InputPosition?) = ([], 0, nil)
-    /// What records go without, since a topic has refused each of them alone.
+    /// The cuts of records that a topic has refused while each was alone in its batch.
     private var cuts: [InputPosition: Cut] = [:]
-    /// How often in a row each partition's single record, or the claim to it, failed, and since when.
+    /// How often in a row a single record of each partition, or the claim to it, has failed, and since when.
     private var failuresAlone: [Int32: (count: Int, since: Timestamp)] = [:]
     private var pauses: [Int32: Pause] = [:]
 
@@ -59,10 +59,10 @@ struct FailurePolicy {
         (self.maxBatch, batchLimit, self.partitionCount) = (maxBatch, maxBatch, partitionCount)
     }
 
-    /// What the open transaction's only record goes without.
+    /// What to cut from the open transaction's only record.
     var cut: Cut { batch.onlyRecord.flatMap { cuts[$0] } ?? [] }
 
-    /// Starts the transaction of a batch; of an empty one for what is owed.
+    /// Starts the transaction of a batch. An empty one is for stock and notes that are due.
     mutating func began(_ batch: Batch) {
         self.batch = (batch.partitions.map { $0 % partitionCount }, batch.count, batch.onlyRecord)
     }
@@ -91,7 +91,7 @@ struct FailurePolicy {
     mutating func failed(_ error: LogError, at now: Timestamp) -> PartitionFailure? {
         count += 1
         let refusal = error.subject.refusal
-        // A smaller batch owes no less.
+        // A smaller batch would not reduce the stock and notes that are due.
         let isOwed = batch.count == 0 || refusal?.topic == .stock
         if !isOwed { batchLimit = max(1, min(batchLimit, batch.count) / 2) }
         guard let refusal else {
@@ -102,7 +102,7 @@ struct FailurePolicy {
         }
         guard isOwed || batch.count == 1 else { return nil }
         var partition = refusal.partition
-        // Only what leaves the partition has what a sender wrote. All else is small, so that its refusal is the topic's fault.
+        // Only forwards and dead letters have what a sender wrote. All else is small, so its refusal is the topic's fault.
         if let record = batch.onlyRecord, refusal.topic != .results, !isOwed {
             if cuts[record, default: []].insert(refusal.cut).inserted { return nil }
             cuts[record] = nil
@@ -112,8 +112,8 @@ struct FailurePolicy {
         return (partition, PartitionFault(.topic(refusal.topic), error.message))
     }
 
-    /// The transaction with the claims to these partitions failed. The next one claims half as many, so that one that cannot be
-    /// written to is found. Returns the partition that is paused for it, if any.
+    /// The transaction with the claims to these partitions failed. The next one claims half as many, to isolate a partition that
+    /// cannot be written to. Returns the partition that is paused for it, if any.
     mutating func claimsFailed(_ partitions: [Int32], _ error: LogError, at now: Timestamp) -> PartitionFailure? {
         count += 1
         cuts = [:]
@@ -124,16 +124,16 @@ struct FailurePolicy {
         return (failing, PartitionFault(.journal, "claims to the partition fail: \(error.message)"))
     }
 
-    /// The partitions are claimed, but for those that are paused. These are tried one by one, so that they fail no others' claims.
-    /// Nor do records that a topic may still refuse fail large batches.
+    /// All partitions but the paused ones are claimed. Those are retried one by one, so that they do not fail the claims of others.
+    /// Likewise, records that a topic may still refuse are retried in batches of one.
     mutating func claimed(at now: Timestamp) {
         claimLimit = pauses.values.contains { $0.reason == .unclaimable } ? 1 : .max
         let isRetrying = pauses.contains { ($1.reason == .refused || $1.reason == .owing) && !isPaused($0, at: now) }
         if isRetrying { batchLimit = 1 }
     }
 
-    /// Something failed that was not the batch's fault, outside a transaction or because a connection broke. Smaller batches would
-    /// only delay what has piled up meanwhile.
+    /// Counts a failure that was not the batch's fault: outside a transaction, or because a connection broke. Smaller batches would
+    /// only delay the backlog.
     mutating func failedElsewhere() { (count, cuts) = (count + 1, [:]) }
 
     /// Counts a failure that only this partition can have caused. Returns whether it has failed often and for long.
@@ -151,7 +151,7 @@ struct FailurePolicy {
         let former = pauses[partition]
         let (shortest, longest): (Timestamp, Timestamp) =
             switch reason {
-            // An operator who has set right what was wrong waits for the answers.
+            // An operator who has fixed the cause waits for the answers.
             case .failing, .unclaimable, .refused, .owing: (5_000, 60_000)
             // A new leader is elected within seconds, and asking for it costs the other partitions only a moment.
             case .leaderless: (1_000, 16_000)
@@ -165,12 +165,12 @@ struct FailurePolicy {
         return former == nil
     }
 
-    /// Whether a partition's pause is not over.
+    /// Whether a partition is still paused.
     func isPaused(_ partition: Int32, at now: Timestamp) -> Bool {
         pauses[partition].map { now < $0.until } ?? false
     }
 
-    /// Whether a partition is not to be claimed now.
+    /// Whether a partition must not be claimed now.
     func isUnclaimable(_ partition: Int32, at now: Timestamp) -> Bool {
         guard let reason = pauses[partition]?.reason, isPaused(partition, at: now) else { return false }
         return if case .deadly = reason { true } else { [.unclaimable, .undecided].contains(reason) }
@@ -179,7 +179,7 @@ struct FailurePolicy {
     /// The partitions that wait for another program's transaction.
     var undecided: [Int32] { pauses.filter { $0.value.reason == .undecided }.keys.sorted() }
 
-    /// Another program's transaction has ended. Its partition is taken over now.
+    /// Another program's transaction has ended, so its partition can be taken over now.
     mutating func decided(_ partition: Int32, at now: Timestamp) {
         if pauses[partition]?.reason == .undecided { pauses[partition]?.until = now }
     }
@@ -194,25 +194,25 @@ struct FailurePolicy {
         return true
     }
 
-    /// A partition is stopped. The end of its pause must not have it taken over again.
+    /// Drops the pause of a stopped partition, so that its end does not cause a takeover.
     mutating func stopped(_ partition: Int32) { (pauses[partition], failuresAlone[partition]) = (nil, nil) }
 
     /// The group took the partitions back.
     mutating func forgetPartitions() { (pauses, failuresAlone, cuts) = ([:], [:], [:]) }
 }
 
-/// What a forwarded command or a dead letter goes without.
+/// What to cut from a forwarded command or a dead letter.
 struct Cut: OptionSet {
     let rawValue: Int
 
-    /// If it is large, the headers of a command but for those of traces, or all but the beginnings of a dead letter.
+    /// If it is large: all headers of a command but those of traces, or all but the beginnings of a dead letter's key and value.
     static let contents = Cut(rawValue: 1)
     /// The time at which a command was sent.
     static let time = Cut(rawValue: 2)
 }
 
 extension LogError.Subject {
-    /// The topic that refused a record, the record's partition, and what the record may go without.
+    /// The topic that refused a record, the record's partition, and what to cut from the record.
     fileprivate var refusal: (topic: Topic, partition: Int32, cut: Cut)? {
         switch self {
         case .record(let topic, let partition): (topic, partition, .contents)

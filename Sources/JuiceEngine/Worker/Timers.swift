@@ -1,4 +1,4 @@
-/// When a worker is to do what it does now and then.
+/// Schedules a worker's periodic tasks.
 struct Timers {
     /// How often positions are published, in milliseconds.
     private static let publishInterval: Timestamp = 1_000
@@ -17,7 +17,7 @@ struct Timers {
         hasUnpublished = hasUnpublished || commands > 0
     }
 
-    /// New positions are known, and the logs have just been looked at.
+    /// A takeover found new positions, and has just looked at the logs.
     mutating func tookOver(at now: Timestamp) {
         checked(at: now)
         (committedAt, hasUnpublished) = (now, true)
@@ -28,7 +28,7 @@ struct Timers {
         postponeCheck(at: now)
     }
 
-    /// The next check is made when it would be after one that succeeded.
+    /// Makes the next check due when it would be after one that succeeded.
     mutating func postponeCheck(at now: Timestamp) { nextCheck = now + Self.checkInterval }
 
     func isCheckDue(at now: Timestamp) -> Bool { now > nextCheck }

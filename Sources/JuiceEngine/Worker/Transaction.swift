@@ -3,22 +3,22 @@ import JuiceMessages
 
 /// The transaction of one batch: answers its commands, changes their stores, and writes the records, one after the other.
 ///
-/// Forwarded commands and dead letters are flushed before the notes about them are written: see "A transaction" in
-/// docs/JOURNAL.md. From the first of them on, the journal's records are deferred until then.
+/// Forwarded commands and dead letters are flushed before the notes about them are written: see "A transaction" in docs/JOURNAL.md.
+/// After the first of them, the journal's records are deferred until that flush.
 ///
-/// In steady state an order allocates nothing: its texts are views into the record, and its answer is written from one content into
-/// one buffer, both of which are used again.
+/// In steady state an order allocates nothing: its texts are views into the record, and its answer is written from one reused
+/// content into one reused buffer.
 struct Transaction: ~Copyable {
     private let context: WorkerContext
     private let log: any KafkaPort
     /// When its batch was read.
     private let time: Timestamp
-    /// What the batch's only record goes without.
+    /// What to cut from the batch's only record.
     private let cut: Cut
     private(set) var summary = TransactionSummary()
     private var answer = AnswerContent()
     private var buffer = OutputBuffer()
-    /// What must be written after a flush; nil unless anything has left the partition.
+    /// Journal records to write after a flush; nil unless a record has left the partition.
     private(set) var deferred: DeferredRecords?
 
     init(on log: any KafkaPort, context: WorkerContext, at time: Timestamp, cut: Cut = [], answersReadBack: Int = 0) {
@@ -28,10 +28,10 @@ struct Transaction: ~Copyable {
 
     // MARK: - Commands
 
-    /// Answers records of one partition and applies them to its state, or hands them on. Records that were applied before are
-    /// skipped. Each is read one ahead, and what it needs is prefetched: among a million stores and ids it is rarely in the caches.
+    /// Answers or forwards the records of one partition, or writes dead letters, and updates its state. Records that were applied
+    /// before are skipped. Each is read one ahead, and its store and id are prefetched: among a million, they are rarely cached.
     ///
-    /// - Returns: how many of the records are done with. The next one is a repeat whose answer is not at hand.
+    /// - Returns: how many records are done. Any next one is a repeat whose answer must be read back first.
     mutating func process(_ records: Span<CommandRecord>, of state: inout StateStore) throws(LogError) -> Int {
         var done = records.count
         var ahead = read(records, at: 0, state)
@@ -70,13 +70,13 @@ struct Transaction: ~Copyable {
         return done
     }
 
-    /// Remembers what the last record of a topic was if it was answered. It is read again for that, but only once a run.
+    /// Remembers the digest of a topic's last record if it was answered. That reads the record again, but only once a run.
     private func rememberLast(_ topic: InputTopic, of records: Span<CommandRecord>, before end: Int, _ state: inout StateStore) {
         var index = end - 1
         while index >= 0, records[index].topic != topic { index -= 1 }
         guard index >= 0 else { return }
         let record = records[index]
-        // The note of a record that was not answered has its digest.
+        // If the record was not answered, its note has the digest.
         guard state.progress.last[topic, record.partition]?.offset != record.offset,
             state.progress.positions[topic, record.partition] == record.offset + 1,
             case .command(let command, _) = context.commandReaders.0.read(record)
@@ -99,7 +99,7 @@ struct Transaction: ~Copyable {
 
     /// Answers a command: a repeat as before, a new one by carrying it out.
     ///
-    /// - Returns: the note of it if it gets no answer, since it is a second copy, or its headers cannot be read.
+    /// - Returns: the command's note if it gets no answer, because it is a second copy or its headers cannot be read.
     @inline(__always)
     private mutating func respond(
         to command: ReceivedCommand, _ content: consuming CommandContent, _ known: RememberedAnswers, _ record: CommandRecord,
@@ -129,7 +129,7 @@ struct Transaction: ~Copyable {
         if command.head.command == .cancel {
             counted = writeCancel(command, known, sentAt: sent, &state)
         } else if let first = known.first, first.isCancelled {
-            // Not remembered: the cancel stays what is known of the id.
+            // Not remembered: for this id, memory keeps the cancel.
             context.answerEncoder.write(Rejection.cancelled, command.head, into: &buffer)
             summary.rejected += 1
         } else if let first = known.first {
@@ -155,7 +155,7 @@ struct Transaction: ~Copyable {
         summary.answersLost += 1
     }
 
-    /// Changes the store, and writes the answer or why the command is rejected.
+    /// Changes the store, and writes the answer or the rejection.
     ///
     /// - Returns: what became of the command; of the order, if its cancel is rejected.
     @discardableResult
@@ -188,8 +188,8 @@ struct Transaction: ~Copyable {
             writeAgain(first, for: command, state)
             return sent
         }
-        // An order that was answered is taken back, although the store may be known no longer. Not remembered: once the store is
-        // known, the order may come, and the cancel again.
+        // An answered order is taken back even if its store is no longer known. Any other cancel is rejected, and not remembered:
+        // once the store is known, the order may come, and the cancel again.
         if known.first == nil, isOfUnknownStore(command) {
             execute(.reject(.unknown(store: command.head.store)), command, &state.stores)
             return sent
@@ -212,7 +212,7 @@ struct Transaction: ~Copyable {
 
     /// Sets the answer's fruits to those that an order took and that are still on the menu.
     ///
-    /// - Returns: whether that is known.
+    /// - Returns: whether it is known what the order took.
     private mutating func setFruits(takenBy order: DuplicateMemory.FirstAnswer, _ duplicates: borrowing DuplicateMemory) -> Bool {
         guard order.was == .made else { return true }
         let read = duplicates.withValue(of: order, { try? context.answerDecoder.decode($0) })
@@ -223,12 +223,12 @@ struct Transaction: ~Copyable {
 
     // MARK: - Commands of other partitions, and dead letters
 
-    /// Forwards a command to the partition that owns its store, with the same bytes and headers, and with the time of sending, from
-    /// which the duplicate window counts. If the topic has refused the time, it has that of forwarding; if it has refused anything
-    /// else of a large record, no headers but those of traces.
+    /// Forwards a command to the partition that owns its store, with the same bytes and headers, and the time of sending, from
+    /// which the duplicate window counts. If the topic has refused the time, the record has that of forwarding; if it has refused a
+    /// large record for any other reason, no headers but those of traces.
     ///
-    /// It does so only once. A command that was forwarded already was misplaced on purpose, or by a process that counts another
-    /// number of partitions.
+    /// A command is forwarded only once. If it was forwarded already, it was misplaced on purpose, or by a process that assumes
+    /// another number of partitions.
     private mutating func forward(
         _ record: CommandRecord, sentAt sent: Timestamp, to owner: Int32
     ) throws(LogError) -> JournalNote {
@@ -239,7 +239,7 @@ struct Transaction: ~Copyable {
             return try writeDeadLetter(record, because: .misplaced)
         }
         let origin = MessageHeader(name: HeaderName.forwardedFrom, value: "\(record.partition)/\(record.offset)")
-        // A topic that refused an old timestamp would fail the transaction, and again with each command that is as old.
+        // A refused old timestamp would fail the transaction, and again with each command that is as old.
         let keepsTime = !cut.contains(.time) && time - sent < context.settings.oldestForward ?? .max
         let isWhole = sizeToCut(record, headers) == nil
         try leave(
@@ -251,17 +251,17 @@ struct Transaction: ~Copyable {
         return .forwarded(place(of: record), to: owner)
     }
 
-    /// The most headers of a record that is copied: librdkafka reads up to 100,000, and copies get some more.
+    /// The most headers of a record that is copied: librdkafka reads up to 100,000, and a copy adds some.
     private static let mostHeaders = 99_990
 
-    /// Writes a dead letter: a record that has no answer, with its bytes and headers, the reason and its position. If a topic has
-    /// refused that, and it is large, it has the beginnings of key and value, and no headers.
+    /// Writes a dead letter: a record without an answer, with its bytes and headers, the reason and its position. If a topic has
+    /// refused a large one, it keeps only the beginnings of key and value, and no headers.
     private mutating func writeDeadLetter(
         _ record: CommandRecord, because known: DeadLetterReason
     ) throws(LogError) -> JournalNote {
         let headers = known == .badHeaders ? nil : log.headers(of: record).flatMap { $0.count > Self.mostHeaders ? nil : $0 }
         let reason = headers == nil ? .badHeaders : known
-        // It would expire at once by a clock that is years behind.
+        // With this clock's time it would expire at once if the clock is years behind.
         let timestamp = context.settings.times.believed(record.timestamp, readAt: time).flatMap { $0 > time ? $0 : nil }
         var letter = OutputRecord(
             topic: .deadLetters, partition: record.partition, key: record.key, value: record.value,
@@ -289,8 +289,8 @@ struct Transaction: ~Copyable {
         return .deadLetter(place(of: record), code: reason.code)
     }
 
-    /// The size of a record that goes without some of its contents; nil if it goes whole. So does one that is no larger than what
-    /// others keep: a topic that refuses it is to blame.
+    /// The size of a record that must be cut; nil if it is written whole. A record no larger than a cut one may be is never cut: if
+    /// a topic refuses it, the topic is to blame.
     private func sizeToCut(_ record: CommandRecord, _ headers: [MessageHeader]) -> Int? {
         guard cut.contains(.contents) else { return nil }
         let size = headers.size + (record.key?.count ?? 0) + (record.value?.count ?? 0)
@@ -312,9 +312,9 @@ struct Transaction: ~Copyable {
 
     // MARK: - Records of the journal and the stock
 
-    /// Writes the journal's record of a command, with the buffer as its value, and with the store that was answered as its key.
+    /// Writes the journal record of a command, with the buffer as its value and the answered store as its key.
     ///
-    /// In a steady state it has the time at which librdkafka takes it, which costs nothing.
+    /// In a steady state librdkafka sets its time, which costs nothing.
     ///
     /// - Parameter counted: the time from which an answer counts for repeats, unless that is when the command was sent.
     @inline(__always)
@@ -337,9 +337,9 @@ struct Transaction: ~Copyable {
         if deferred == nil { try log.produce(record) } else { deferred?.append(record) }
     }
 
-    /// Writes a note into the journal that is about no command.
+    /// Writes a journal note that is not about a command.
     ///
-    /// - Parameter newest: the time of the record before it, which it must not precede: what the note says is older than the note.
+    /// - Parameter newest: the time of the record before it. The note must not be earlier, since what it says is older than it.
     mutating func writeNote(_ note: JournalNote, to partition: Int32, notBefore newest: Timestamp) throws(LogError) {
         buffer.removeAll()
         note.write(into: &buffer)
@@ -361,8 +361,8 @@ struct Transaction: ~Copyable {
 
 /// The commands of one transaction.
 struct Batch {
-    /// Consecutive records of one partition, in order of reading. Each partition's first record comes before all others: so the log
-    /// can add all partitions to the transaction at once.
+    /// Runs of consecutive records of one partition, in order of reading. Each partition's first record comes before all others, so
+    /// that the log can add all partitions to the transaction at once.
     let runs: [ArraySlice<CommandRecord>]
     /// The partitions, in the same order.
     let partitions: [Int32]
@@ -390,7 +390,7 @@ struct Batch {
 
     var count: Int { runs.reduce(0) { $0 + $1.count } }
 
-    /// When the first records of a partition's inputs were sent, at the earliest.
+    /// The earliest time at which the first records of a partition's inputs were sent.
     func firstTime(in storePartition: Int32, of settings: WorkerSettings, readAt now: Timestamp) -> Timestamp? {
         runs.lazy.compactMap(\.first).filter { $0.partition % settings.partitionCount == storePartition }
             .map { settings.times.effective($0.timestamp, readAt: now) }.min()
@@ -400,7 +400,7 @@ struct Batch {
     var onlyRecord: InputPosition? { count == 1 ? runs.first?.first?.position : nil }
 }
 
-/// Records of the journal that are written once what left the partition is flushed.
+/// Journal records to write after a flush of the records that have left the partition.
 struct DeferredRecords {
     private var records: [(record: OutputRecord, key: Range<Int>?, value: Range<Int>?)] = []
     private var bytes: [UInt8] = []

@@ -47,7 +47,7 @@ package struct Worker<Log: KafkaPort> {
         case standingAside(until: Timestamp)
         case ended(Step)
 
-        /// Whether a worker that is to stop may leave now. A batch that was begun is finished first.
+        /// Whether a stopping worker may leave now. A batch that was begun is finished first.
         var allowsLeaving: Bool {
             switch self {
             case .starting, .polling, .takingOver, .checking, .readingBack, .standingAside: true
@@ -60,25 +60,25 @@ package struct Worker<Log: KafkaPort> {
     private let context: WorkerContext
     private let onEvent: (WorkerEvent) -> Void
     private var phase = Phase.starting
-    /// What this worker is to read; nil without an assignment.
+    /// The partitions that this worker must read; nil without an assignment.
     private var assignment: InputAssignment?
     /// The states of the partitions that are taken over and read.
     package private(set) var partitions = PartitionTable()
-    /// The states of partitions that are not read now, as of their last commit. The next takeover uses those again whose journal
-    /// no other worker has written to.
+    /// The states of partitions that are not read now, as of their last commit. The next takeover reuses a state if no other worker
+    /// has written to its journal.
     private var cached = PartitionTable()
     /// The ids of producers that have claimed nothing yet.
     private var unclaimedIDs: [String] = []
-    /// Where this worker's last claims stand.
+    /// The offsets of this worker's last claims.
     private var claims: [Int32: Offset] = [:]
     /// The ends of the journals of stopped partitions, which grow once an operator has repaired them.
     private var stopped: [Int32: Offset] = [:]
     /// Where inputs were read to their ends, past markers that no record shows.
     private var readEnds: [InputPartition: Offset] = [:]
-    /// Places at which an input was found to be another log than the one that was read.
+    /// Places where an input's log was found not to be the one that was read.
     private var mismatches: [InputMismatch] = []
     private var failures: FailurePolicy
-    /// Commands of the last batch that repeat others whose answers must be read back first, and those behind them.
+    /// Repeats in the last batch whose answers must be read back first, and the commands behind them.
     private var waiting = Batch()
     private var timers = Timers()
     private var summary = TransactionSummary()
@@ -90,13 +90,13 @@ package struct Worker<Log: KafkaPort> {
     private var failedCalls = 0
     private var isStopping = false
 
-    /// The attempt after which the pause between retries grows no longer.
+    /// The attempt after which the pause between retries stops growing.
     private static var longestRetryBackoff: Int { 5 }
     /// Whether a stopping worker has tried to write the stock that changed last.
     private var hasWrittenLast = false
-    /// How long others have the partitions, since brokers refuse this machine's time, before it is tried again.
+    /// How long a worker leaves its partitions to others after brokers refused this machine's time, in milliseconds.
     private static var timeAside: Timestamp { 60_000 }
-    /// How often a stopping worker tries to end the transaction it left open.
+    /// How many times a stopping worker tries to end the transaction it left open.
     private static var stopAttempts: Int { 3 }
 
     /// - Parameter onEvent: called from within ``step()``.
@@ -121,7 +121,7 @@ package struct Worker<Log: KafkaPort> {
         do throws(LogError) {
             var step = Step.worked
             switch phase {
-            // A successor may have another menu, by which answers alone do not show what a store holds.
+            // A successor may have another menu, with which answers alone do not show what a store holds.
             case .polling where isStopping && !hasWrittenLast && partitions.contains { !$0.applied.stores.unwritten.isEmpty }:
                 (hasWrittenLast, phase) = (true, .beginning(Batch()))
             case _ where isStopping && phase.allowsLeaving: step = leave()
@@ -145,13 +145,13 @@ package struct Worker<Log: KafkaPort> {
                 try deferred.write(to: log)
                 phase = .committing
             case .committing:
-                // Until then, the log gives records the time of day. Those of a clock that jumped would tell a restore wrong times.
+                // Until the flush, the log stamps records by this clock. If it jumped, a restore would read wrong times.
                 try log.flush()
                 let jump = log.now - log.uptime - clockOffset
                 guard jump.magnitude <= max(100, settings.window.age / 1000) else {
                     throw LogError(.startOver, "the clock jumped by \(jump) ms within a transaction")
                 }
-                // Its claim may have been deleted while it stood still, so that a successor had no id to fence.
+                // If the worker stalled, its claim may have been deleted meanwhile, so that a successor had no id to fence.
                 guard !timers.isCheckOverdue(at: log.uptime, settings) else {
                     throw LogError(.startOver, "the worker stood still, and others may have its partitions")
                 }
@@ -191,7 +191,7 @@ package struct Worker<Log: KafkaPort> {
         case .retry:
             failedCalls += 1
             onEvent(.retrying(error, attempt: failedCalls))
-            // The next check will do, and commands should not wait for it.
+            // This check is left to the next one: commands should not wait for it.
             if case .checking = phase {
                 timers.postponeCheck(at: log.uptime)
                 phase = .polling
@@ -212,7 +212,7 @@ package struct Worker<Log: KafkaPort> {
             }
         case .stop:
             onEvent(.failed(error))
-            // It may be back in a moment, and whatever is wrong here should not go on to the next instance at once.
+            // The process may restart in a moment, and its problem should not move on to the next instance at once.
             log.leave(handsOver: false)
             phase = .ended(.failed(error))
             return .failed(error)
@@ -233,7 +233,7 @@ package struct Worker<Log: KafkaPort> {
         return nil
     }
 
-    /// Whether a broker may have refused the journal's time. Then the next transaction has this machine's, which else is wrong.
+    /// Whether the refused time may be the journal's. If so, the next transaction has this clock's; if not, this clock is wrong.
     private func retriesWithTimeOfClock(_ subject: LogError.Subject) -> Bool {
         guard case .time(.results, let partition) = subject, let state = partitions[partition] else { return false }
         return !exchange(&state.applied.isTimeRefused, with: true)
@@ -249,8 +249,8 @@ package struct Worker<Log: KafkaPort> {
         return .worked
     }
 
-    /// A failed producer is never used again: a transaction that is aborted and followed by another in the same epoch could be
-    /// ended by a late request of the first. The next takeover makes new ones.
+    /// A failed producer is never used again: after an abort, a late request of the aborted transaction could end the next one of
+    /// the same epoch. The next takeover uses new producers.
     private mutating func startOver() throws(LogError) -> Step {
         // Also when stopping: an open transaction would keep its partitions from being restored elsewhere.
         if isStopping, failedCalls >= Self.stopAttempts { return leave() }
@@ -272,7 +272,7 @@ package struct Worker<Log: KafkaPort> {
         onEvent(.partitionStopped(partition, fault))
     }
 
-    /// Stops the partition whose input cannot be read on at this place.
+    /// Stops the partition whose input cannot be read past this place.
     private mutating func stop(at position: InputPosition, _ reason: String) throws(LogError) {
         if let state = state(of: position.partition) {
             let last = max(position.offset, state.applied.progress.positions[position.input] ?? 0)
@@ -309,7 +309,7 @@ package struct Worker<Log: KafkaPort> {
         phase = transaction.deferred.map(Phase.flushing) ?? .committing
     }
 
-    /// Writes stock and position notes, which precede the batch's answers.
+    /// Writes the stock and the position notes that are due, before the batch's answers.
     private mutating func writeWhatIsDue(for batch: Batch, at now: Timestamp, _ transaction: inout Transaction) throws(LogError) {
         let storePartitions = Set(batch.partitions.map { $0 % settings.partitionCount })
         for state in partitions {
@@ -333,7 +333,7 @@ package struct Worker<Log: KafkaPort> {
         for state in partitions { try state.commit(log.writtenResults(of: state.partition)) }
         timers.committed(at: now, commands: summary.commands)
         onEvent(.committed(summary))
-        // A transaction without commands proves nothing; those that failed may fail again.
+        // A transaction without commands proves nothing: failed commands may fail again.
         let working =
             summary.commands > 0 ? failures.committed(after: now - begunAt) : failures.wroteOwed(of: partitions.map(\.partition))
         for partition in working { onEvent(.partitionRecovered(partition)) }
@@ -345,7 +345,7 @@ package struct Worker<Log: KafkaPort> {
     /// Begins to read the answers that the rest of the batch waits for.
     private func readBack() -> AnswerReadBack {
         var wanted: [Int32: Set<Offset>] = [:]
-        // Before it is asked what is missing: a cancel may need two answers at once.
+        // Before the missing answers are looked up: a cancel may need two answers at once.
         for partition in waiting.partitions { state(of: partition)?.applied.duplicates.beginReadBack() }
         for records in waiting.runs {
             guard let partition = records.first?.partition, let state = state(of: partition) else { continue }
@@ -377,7 +377,7 @@ package struct Worker<Log: KafkaPort> {
         let now = log.uptime
         if let assignment {
             if isAnyPauseOver(assignment, at: now) {
-                // This shows whether those that were paused work again.
+                // A takeover shows whether the paused partitions work again.
                 takeOverAgain()
                 return .worked
             }
@@ -407,7 +407,7 @@ package struct Worker<Log: KafkaPort> {
         return .worked
     }
 
-    /// The first record whose offset is not beyond those before it. No checksum covers the offset of a batch of records.
+    /// The first record whose offset does not exceed those before it. No checksum covers the offset of a record batch.
     private func firstStray(in records: [CommandRecord]) -> InputPosition? {
         var next: [InputPartition: Offset] = [:]
         var index = 0
@@ -424,7 +424,7 @@ package struct Worker<Log: KafkaPort> {
         return nil
     }
 
-    /// Positions at an end are published past trailing markers. Otherwise a partition that is read to its end would seem to lag.
+    /// Publishes positions, past the markers at an input's end: otherwise a partition that is read to its end would seem to lag.
     private func publish() {
         let offsets = partitions.reduce(into: [:]) { $0.merge($1.groupOffsets(passing: readEnds)) { $1 } }
         if !offsets.isEmpty { log.publish(offsets) }
@@ -441,7 +441,7 @@ package struct Worker<Log: KafkaPort> {
 
     // MARK: - Assignment
 
-    /// Lets the group change the assignment in the middle of something that can take long. Returns whether it did.
+    /// Handles a rebalance in the middle of something that can take long. Returns whether there was one.
     private mutating func handleRebalance() throws(LogError) -> Bool {
         switch try log.poll(maxRecords: 1, wait: .never) {
         case .assigned(let assignment): assign(assignment)
@@ -455,7 +455,7 @@ package struct Worker<Log: KafkaPort> {
     private mutating func assign(_ assignment: InputAssignment) {
         onEvent(.assigned(assignment.partitions))
         self.assignment = assignment
-        // Starting over takes them over by itself, once it has producers.
+        // Starting over takes the partitions over itself, once it has producers.
         if case .startingOver = phase { return }
         takeOver(assignment)
     }
@@ -471,7 +471,7 @@ package struct Worker<Log: KafkaPort> {
     }
 
     /// Stops reading all partitions, and caches their states as of the last known commit. The next takeover finds out whether
-    /// anybody has committed more.
+    /// another worker has committed more.
     private mutating func cachePartitions() {
         if case .takingOver(let takeover) = phase {
             cached = takeover.cached
@@ -505,7 +505,7 @@ package struct Worker<Log: KafkaPort> {
         (mismatches, readEnds) = ([], [:])
     }
 
-    /// Taking over can take long. So before each part of it the worker handles a rebalance or a request to stop.
+    /// A takeover can take long, so the worker handles rebalances and requests to stop between its parts.
     private mutating func advance(_ takeover: Takeover) throws(LogError) {
         if try handleRebalance() { return }
         if takeover.isDone { return try finish(takeover) }
@@ -548,7 +548,7 @@ package struct Worker<Log: KafkaPort> {
         phase = .polling
     }
 
-    /// The logs were compared with what was read and written.
+    /// Applies the findings of a completed check of the logs.
     private mutating func finish(_ check: LogCheck) {
         timers.checked(at: log.uptime)
         phase = .polling
@@ -557,7 +557,7 @@ package struct Worker<Log: KafkaPort> {
         }
         for partition in check.freed { failures.decided(partition, at: log.uptime) }
         guard assignment != nil, !check.mismatches.isEmpty || check.mustTakeOver else { return }
-        // Another program has written to a journal, or an input has changed. Taking over shows who or what.
+        // Another worker has claimed a partition, or a log has changed. A takeover shows what happened.
         mismatches = check.mismatches
         takeOverAgain()
     }

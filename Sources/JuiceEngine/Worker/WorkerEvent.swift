@@ -8,8 +8,7 @@ package enum WorkerEvent: Sendable {
     case assigned([Int32])
     /// The group revoked its partitions.
     case revoked
-    /// It restored these partitions from so many records of the changelogs, none if the states had been kept, and reads their
-    /// commands.
+    /// It restored these partitions from this many changelog records, 0 if their states were kept, and reads their commands.
     case restored(partitions: [Int32], HeldState, records: Int)
     /// A transaction is committed.
     case committed(TransactionSummary)
@@ -28,7 +27,7 @@ package enum WorkerEvent: Sendable {
     /// A partition's stock topic was recreated or lost records, or another program wrote to it. The worker writes all of it again,
     /// from memory.
     case stockRewritten(Int32)
-    /// Answers were deleted from a partition's journal that repeats may ask for until this time. A worker that started before then
+    /// Answers that repeats may ask for until this time were deleted from a partition's journal. A worker that started before then
     /// would not know them.
     case answersDeleted(Int32, until: Timestamp)
     /// The worker gave up. It takes no further step.
@@ -40,13 +39,13 @@ package enum WorkerEvent: Sendable {
 /// Why a partition is not read.
 package struct PartitionFault: Error, Equatable {
     package enum Kind: Sendable, Equatable {
-        /// The partition of an input: its position is outside of its log, or it is another log than the one that was read.
+        /// An input partition: its position is outside its log, or its log is not the one that was read.
         case input(InputPartition)
-        /// The partition of an input: processes end before they handle anything of it.
+        /// An input partition: processes end before they handle any of its records.
         case deadly(InputPartition)
         /// The results: they are not the journal that was written, or cannot be read.
         case journal
-        /// The results: answers are gone that repeats may ask for. An owner that runs on still knows their commands.
+        /// The results: they lack answers that repeats may ask for. A running owner still knows the commands.
         case answers
         /// The stock: it lacks changes, or cannot be read.
         case stock
@@ -63,11 +62,11 @@ package struct PartitionFault: Error, Equatable {
     }
 
     package let kind: Kind
-    /// The same, for people.
+    /// A description for operators.
     package var reason: String
     /// The offset concerned, if it is a single one.
     package let offset: Offset?
-    /// Positions at which an operator can let reading go on, with an anchor.
+    /// Positions from which an operator can let reading go on, with an anchor.
     package var anchors: [InputPosition]
     /// How many records and changes journal and stock lack. An anchor must repeat this number, to accept the loss.
     package let missing: Int64
@@ -95,8 +94,8 @@ extension PartitionFault {
 /// A partition that cannot be read for now, and why.
 typealias PartitionFailure = (partition: Int32, fault: PartitionFault)
 
-/// What a worker holds in memory: the partitions that it reads, their stores that ever changed, and their commands whose repeats
-/// are known.
+/// What a worker holds in memory: the partitions that it reads, their stores that ever changed, and the commands whose repeats it
+/// recognizes.
 package struct HeldState: Sendable {
     package let partitions: Int
     package let stores: Int
@@ -126,15 +125,15 @@ package struct TransactionSummary: Sendable, Equatable {
     package var duplicates = 0
     /// Repeats, and cancels of orders that were made, whose first answers are lost.
     package var answersLost = 0
-    /// Records that name no command, by reason.
+    /// Records that became dead letters, by reason.
     package var deadLettersByReason: [DeadLetters] = []
     /// Commands forwarded to the partition that owns their store.
     package var forwarded = 0
-    /// Forwarded commands that were here before.
+    /// Second copies of forwarded commands.
     package var copies = 0
     /// Stores whose stock was written.
     package var storesWritten = 0
-    /// Answers that were read back from the journal, before it, for repeats in it.
+    /// Answers that were read back from the journal before this transaction, for repeats in it.
     package var answersReadBack = 0
 
     package var deadLetters: Int { deadLettersByReason.reduce(0) { $0 + $1.count } }

@@ -6,30 +6,30 @@ package struct WorkerSettings {
     package let menu: Menu
     let menuDigest: UInt64
     package let language: Language
-    /// The only stores that commands are carried out in; nil carries them out in any.
+    /// The only stores that commands are carried out in; nil for any store.
     package let stores: ByteKeyTable?
     /// How many partitions the stores are spread over.
     package let partitionCount: Int32
     /// The consumer group and the instance's name in it, for claims.
     package let group: String
     package let instance: String
-    /// The process, a hexadecimal number: another one after each restart.
+    /// A hexadecimal number that identifies the process, and differs after each restart.
     package let process: String
-    /// How long repeats of a command are known.
+    /// How long repeats of a command are recognized.
     package let window: DuplicateWindow
-    /// The most bytes of each partition's latest answers that are kept, so that repeats of them need not be read back, and as many
-    /// of older ones that were. 4 MiB are some 20,000 answers.
+    /// The most bytes to keep of each partition's latest answers, so that repeats of them need not be read back, and as many again
+    /// of older answers that were read back. 4 MiB are some 20,000 answers.
     package let answerBytes: Int
     /// The most commands in one transaction.
     package let maxBatch: Int
     /// After this many milliseconds without one, a position note is written even if nothing happens: the last one must not expire.
     package let noteInterval: Timestamp
-    /// From this age on, in milliseconds, a command is forwarded with the time of forwarding, since the topics may refuse its own;
-    /// nil if they refuse none.
+    /// From this age on, in milliseconds, a command is forwarded with the time of forwarding, because the topics may refuse its
+    /// own; nil if they refuse no age.
     package let oldestForward: Timestamp?
     /// Which timestamps of commands count.
     package let times: CommandTimes
-    /// How long the group keeps the partitions of a member that stands still, in milliseconds.
+    /// The session timeout, in milliseconds: how long a member that stalls keeps its partitions.
     package let session: Timestamp
 
     package init(
@@ -45,11 +45,11 @@ package struct WorkerSettings {
         (self.oldestForward, self.times, self.session) = (oldestForward, times, session)
     }
 
-    /// A worker that has not looked at the logs for so long has stood still. Nobody else has its partitions yet. Brokers take
-    /// sessions from 6 s on (`group.min.session.timeout.ms`), and logs are checked more often than this.
+    /// A worker that has not looked at the logs for this many milliseconds has stalled. No other worker has its partitions yet.
+    /// Brokers accept sessions from 6 s on (`group.min.session.timeout.ms`), and logs are checked more often than this.
     var longestUnchecked: Timestamp { max(4_000, session * 4 / 5) }
 
-    /// A number from 0 to 15 that is another one in each process.
+    /// A number from 0 to 15 that differs between processes.
     func turn(of partition: Int32) -> Int {
         Int(((UInt32(bitPattern: partition) &+ 1) &* ((UInt32(process, radix: 16) ?? 0) | 1)) >> 28)
     }

@@ -1,6 +1,6 @@
 import CProcessor
 
-/// A view of UTF-8 text in memory that it neither owns nor keeps alive. It allows to read a record without an allocation.
+/// A view of UTF-8 text in memory that it neither owns nor keeps alive. It allows reading a record without an allocation.
 ///
 /// A text from a decoder is valid until that decoder decodes again; a text made of a record's key is valid as long as the
 /// record. To keep it for longer, copy it: `String(text)`, or into a ``ByteKeyTable``. It is not `Sendable`, so that it
@@ -44,7 +44,7 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The number from 0 up that these are all the digits of; nil with a sign, a leading zero, or beyond 64 bits.
+    /// The number whose decimal digits these are; nil with a sign, a leading zero, or beyond 64 bits.
     var decimal: Int? {
         guard let first, count == 1 || first != UInt8(ascii: "0") else { return nil }
         var number = 0
@@ -66,9 +66,9 @@ extension UnsafeRawBufferPointer {
 
     private func hasSameBytesOfSameCount(as other: UnsafeRawBufferPointer) -> Bool { hasSameWords(as: other) }
 
-    // Ids are compared several times per record, and `elementsEqual` compares byte by byte. Here the last word overlaps the
-    // one before it, so that only texts of fewer than four bytes are compared that way. Inlined, because beside a literal, whose
-    // length is known, one or two comparisons are left of it.
+    // Ids are compared several times per record, and `elementsEqual` compares byte by byte. Here the last word overlaps the one
+    // before it, so that only texts of fewer than four bytes are compared that way. Inlined, because only one or two comparisons
+    // remain for a literal, whose length is known.
     @inline(__always)
     fileprivate func hasSameWords(as other: UnsafeRawBufferPointer) -> Bool {
         if count >= 8 { return hasSameWords(as: other, UInt64.self) }
@@ -115,7 +115,7 @@ extension UnsafeRawBufferPointer {
     /// Whether all bytes are ASCII that needs no escape in a JSON string.
     var isPlain: Bool {
         guard let baseAddress, count >= 8 else { return allSatisfy(\.isPlain) }
-        // What is looked at last overlaps what comes before it.
+        // The last bytes to be checked overlap those before them.
         var last = count - 16
         if last < 0 {
             var both = (loadUnaligned(as: UInt64.self), loadUnaligned(fromByteOffset: count - 8, as: UInt64.self))

@@ -2,9 +2,9 @@ import CProcessor
 
 /// Gives every distinct key a dense index: the first key gets 0, the next new one 1, and so on.
 ///
-/// Made for a million ids. All keys are in one array, one after the other, and an open-addressing table of 8-byte slots finds
-/// them: a key costs its bytes and some 20 to 40 more, not an allocation. A lookup allocates nothing. Keys are bytes: ids
-/// that differ in a byte are different keys, even if Unicode holds them equal.
+/// Made for a million ids. All keys are in one array, one after the other, and an open-addressing table of 8-byte slots finds them:
+/// a key costs its bytes and some 20 to 40 more, not an allocation. A lookup allocates nothing. Keys are bytes: ids that differ in
+/// a byte are different keys, even if Unicode considers them equal.
 public struct ByteKeyTable: Sendable {
     @usableFromInline internal private(set) var keyBytes: [UInt8] = []
     // The end of each key in `keyBytes`, where the next one begins.
@@ -23,7 +23,7 @@ public struct ByteKeyTable: Sendable {
         }
     }
 
-    /// Reserves room for this many keys of some 16 bytes each, except in the slots: unlike those, unused room costs nothing.
+    /// Reserves room for this many keys of some 16 bytes each, but no slots: unlike slots, unused room costs nothing.
     public mutating func reserveCapacity(_ capacity: Int) {
         keyEnds.reserveCapacity(capacity)
         keyBytes.reserveCapacity(capacity * 16)
@@ -39,10 +39,10 @@ public struct ByteKeyTable: Sendable {
         /// Keyed per process, so that a sender cannot choose ids that collide.
         public let hash: UInt32
 
-        /// A key, which is hashed.
+        /// Makes a key by hashing its bytes.
         public init(_ bytes: UnsafeRawBufferPointer) { self.init(bytes, SipHash(of: bytes)) }
 
-        /// A key that was hashed.
+        /// A key whose bytes were hashed before.
         package init(_ bytes: UnsafeRawBufferPointer, _ hash: SipHash) {
             self.init(bytes, hash: UInt32(truncatingIfNeeded: hash.hash))
         }
@@ -64,8 +64,8 @@ public struct ByteKeyTable: Sendable {
         count <= Self.fewKeys ? search(key) : find(Key(key))
     }
 
-    // Comparing this few keys, such as the juices of most menus, is faster than hashing one. It is inlined, because a call of it
-    // would cost half as much as the search.
+    // Comparing this few keys, such as the juices of most menus, is faster than hashing one. The search is inlined, because a call
+    // would cost half as much as the search itself.
     private static let fewKeys = 8
 
     @inline(__always)
@@ -76,7 +76,7 @@ public struct ByteKeyTable: Sendable {
             for index in keyEnds.indices {
                 let start = end
                 end = Int(keyEnds[index])
-                // Rules out most keys without a look at their bytes.
+                // Rules out most keys without looking at their bytes.
                 guard end - start == length else { continue }
                 if UnsafeRawBufferPointer(rebasing: bytes[start..<end]).hasSameBytes(as: key) { return index }
             }
@@ -116,7 +116,7 @@ public struct ByteKeyTable: Sendable {
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let range = (index == 0 ? 0 : Int(keyEnds[index - 1]))..<Int(keyEnds[index])
-        // The standard library's method forgets the type of what its closure throws.
+        // The standard library's method loses the type of the error that its closure throws.
         let result = keyBytes.withUnsafeBytes { bytes in
             Swift.Result { () throws(Failure) in try body(UnsafeRawBufferPointer(rebasing: bytes[range])) }
         }

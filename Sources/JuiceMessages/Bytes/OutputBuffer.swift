@@ -37,7 +37,7 @@ extension OutputBuffer {
         count += bytes.count
     }
 
-    // Inlined, because a literal's length is known: a few stores are left of it.
+    // Inlined, because a literal's length is known: only a few stores remain.
     @inline(__always)
     mutating func append(_ literal: StaticString) { append(BorrowedText(literal).bytes) }
 
@@ -45,7 +45,7 @@ extension OutputBuffer {
     static var wordSize: Int { MemoryLayout<Word>.size }
     private typealias Word = SIMD16<UInt8>
 
-    /// Appends bytes that are followed by ``wordSize`` others, which may be read: so no copy of a few bytes is a call.
+    /// Appends bytes that are followed by ``wordSize`` others, which may be read, so that copying a few bytes needs no call.
     @inline(__always)
     mutating func append(words bytes: UnsafeRawBufferPointer) {
         guard let source = bytes.baseAddress else { return }
@@ -82,7 +82,7 @@ extension OutputBuffer {
             append(decimal: Int(magnitude / 100_000_000))
             magnitude %= 100_000_000
         }
-        // Eight digits, in a word that is written with one store. After digits of more value the zeros in front count, too.
+        // Eight digits, in a word that is written with one store. After more significant digits, the leading zeros count, too.
         let digits = Self.eightDigits(of: magnitude)
         let unused = hasMore ? 0 : digits.trailingZeroBitCount & ~7
         let word = (digits | 0x3030_3030_3030_3030) >> UInt64(unused)
@@ -90,7 +90,7 @@ extension OutputBuffer {
         count += 8 - unused / 8
     }
 
-    /// The eight decimal digits of a number, the first one in the lowest byte: halves, pairs and digits are divided at once.
+    /// The eight decimal digits of a number, the first one in the lowest byte: halves, pairs and digits are divided in parallel.
     @inline(__always)
     private static func eightDigits(of number: UInt64) -> UInt64 {
         let halves = number / 10_000 | (number % 10_000) << 32

@@ -6,7 +6,7 @@
 ///
 /// Source: https://github.com/veorq/SipHash
 public struct SipHash {
-    /// What the hash depends on: a secret, but for the key of the contract.
+    /// The key of the hash: a secret, except for the key of the contract.
     public struct Key: Sendable {
         let low: UInt64
         let high: UInt64
@@ -32,7 +32,7 @@ public struct SipHash {
     /// The hash of some bytes in 64 bits.
     static func hash(_ bytes: UnsafeRawBufferPointer, key: Key = .ofThisProcess) -> UInt64 { SipHash(of: bytes, key: key).hash }
 
-    /// What is known after a first piece, for its own hash and for that of a pair.
+    /// The state after a first piece, from which its own hash and that of a pair are computed.
     package init(of bytes: UnsafeRawBufferPointer, key: Key = .ofThisProcess) {
         self.init(key)
         combine(bytes)
@@ -54,7 +54,7 @@ public struct SipHash {
         return state.finishWide()
     }
 
-    /// The hash of a pair of byte strings, each of up to 255 bytes, in 128 bits. If the second is empty, it is that of the first.
+    /// The hash of a pair of byte strings, each of up to 255 bytes, in 128 bits. An empty second one does not count.
     public static func wideHash(
         _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, key: Key
     ) -> (low: UInt64, high: UInt64) {

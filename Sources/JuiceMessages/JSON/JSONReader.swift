@@ -85,8 +85,8 @@ struct JSONToken {
 ///
 /// It does not recurse: the open objects and arrays are linked through their tokens.
 struct JSONScanner {
-    /// How many zeros must follow the text: the first ends every loop, and all together allow reads of sixteen bytes behind a last
-    /// backslash.
+    /// How many zeros must follow the text: the first ends every loop, and together they allow a read of sixteen bytes after a
+    /// final backslash.
     static let padding = 32
 
     private var at: UnsafeMutableRawPointer
@@ -99,11 +99,11 @@ struct JSONScanner {
     private var depth = 0
     private var isInObject = false
 
-    /// The most tokens of a text. A token takes at least a byte, and any two of which neither contains the other have a
-    /// separator between them.
+    /// The most tokens that a text can have. A token takes at least a byte, and two tokens have a separator between them unless one
+    /// contains the other.
     static func mostTokens(inBytes count: Int) -> Int { count / 2 + JSONReader.maximumDepth + 2 }
 
-    /// Of a text that is followed by ``padding``, and has its strings unescaped in place; with room for its most tokens.
+    /// A scanner of a text that ``padding`` follows. It unescapes strings in place. `tokens` must have room for the most tokens.
     init(_ text: UnsafeMutableRawPointer, count: Int, tokens: UnsafeMutablePointer<JSONToken>) {
         at = text
         end = text + count
@@ -112,7 +112,7 @@ struct JSONScanner {
     }
 
     /// Writes the tokens of the document, the first of which is the root.
-    // This and all that every document needs is inlined, which keeps the state in registers.
+    // Inlined, like everything that every document needs, to keep the state in registers.
     @inline(__always)
     mutating func scan() throws(JSONError) {
         if BorrowedText("\u{FEFF}").bytes.hasSameBytes(as: UnsafeRawBufferPointer(start: at, count: 3)) {
@@ -125,8 +125,8 @@ struct JSONScanner {
         guard at == end else { throw .notJSON }
     }
 
-    /// Reads members of an object for as long as they are what most are: a name of fewer than sixteen plain bytes, and a plain text
-    /// of fewer than 32 or a number of fewer than 16 digits, without spaces. False if what follows is another member.
+    /// Reads members of an object for as long as they have the most common form: a name of fewer than 16 plain bytes, and a plain
+    /// text of fewer than 32 or a number of fewer than 16 digits, without spaces. False if another kind of member follows.
     @inline(__always)
     private mutating func plainMembers() -> Bool {
         guard isInObject else { return false }
@@ -342,7 +342,7 @@ struct JSONEscapes {
     private var position = 0
     private var count = 0
 
-    /// The text without escapes, at the same address, of the bytes between the quotes.
+    /// Removes the escapes from the bytes between the quotes. The result has the same address.
     static func remove(from text: UnsafeMutableRawBufferPointer) throws(JSONError) -> UnsafeMutableRawBufferPointer {
         var escapes = JSONEscapes(text: text)
         while escapes.position < text.count { try escapes.copyNext() }

@@ -1,6 +1,6 @@
-/// JSON as a literal: what is interpolated is written as JSON, a text with its quotes and escapes.
+/// A JSON literal. Interpolated values are written as JSON, texts with quotes and escapes.
 ///
-/// For what is written seldom, since it allocates. Answers are written by an ``AnswerEncoder``.
+/// For rare use, since it allocates. Answers are written by an ``AnswerEncoder``.
 struct JSONText: ExpressibleByStringInterpolation {
     let bytes: [UInt8]
 
@@ -23,7 +23,7 @@ struct JSONText: ExpressibleByStringInterpolation {
             bytes.append(UInt8(ascii: "\""))
         }
 
-        /// A part of a text.
+        /// A text with escapes, but without quotes.
         mutating func appendInterpolation(escaped text: String) {
             BorrowedText.withText(text) { text in
                 if text.bytes.isPlain { return bytes.append(contentsOf: text.bytes) }

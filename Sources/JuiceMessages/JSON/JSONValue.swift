@@ -75,7 +75,7 @@ struct JSONObject: Sequence, IteratorProtocol {
     enum Member {
         case absent
         case value(JSONValue)
-        /// The name is given twice. JSON does not define its meaning, so no reader here picks one.
+        /// The name is given twice. JSON does not define its meaning, so no reader here picks one of the values.
         case repeated
 
         @inline(__always)
@@ -153,7 +153,7 @@ extension JSONObject.Member {
         return number
     }
 
-    /// Whether it is `true`; the other value is never written.
+    /// Whether it is `true`. `false` is never written: the member is absent instead.
     func isMarked(_ path: @autoclosure () -> String) throws(MalformedMessage) -> Bool {
         isAbsent ? false : try value(path, "true") { $0.boolean == true ? true : nil }
     }
@@ -181,7 +181,7 @@ extension JSONObject {
         try member(name).object("\(path)\(name)")
     }
 
-    /// The members of an object that has an amount for each of some fruits.
+    /// The members of an object that maps fruits to amounts.
     func amounts(_ name: StaticString) throws(MalformedMessage) -> [FruitAmount] {
         try object(name).map { (key, value) throws(MalformedMessage) in
             guard let amount = value.amount else { throw MalformedMessage("\(name).\(key.clipped())", JSONValue.noAmount) }

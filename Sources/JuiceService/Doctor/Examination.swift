@@ -25,13 +25,13 @@ package struct Examination: Sendable, Encodable {
         package var next: Offset?
         /// Where the log begins and ends, undecided transactions included; and where those begin.
         package var start: Offset = 0, end: Offset = 0, decidedEnd: Offset = 0
-        /// How many commands wait at most: markers of transactions count, too.
+        /// The most commands that may wait: markers of transactions count, too.
         package var waiting: Offset = 0
         /// How many offsets were handled between two looks a second apart; nil without a second look.
         package var handled: Offset?
-        /// When the first command that waits was sent, and the first record of an undecided transaction was written.
+        /// When the first waiting command was sent, and when the first record of an undecided transaction was written.
         package var waitingSince, undecidedSince: Date?
-        /// When the last record that was handled was answered.
+        /// When the last handled record was answered.
         package var lastAnswered: Date?
 
         package init(_ place: TopicPartition) { (topic, partition) = (place.topic, place.partition) }
@@ -39,7 +39,7 @@ package struct Examination: Sendable, Encodable {
         var place: TopicPartition { TopicPartition(topic: topic, partition: partition) }
     }
 
-    /// A partition that stores live in.
+    /// A partition that holds stores.
     package struct Partition: Sendable, Encodable {
         package let number: Int32
         /// The group and the instance of the last claim; nil if it has no claim.
@@ -62,12 +62,12 @@ package struct Examination: Sendable, Encodable {
     package var topics: [ClusterMetadata.Topic] = []
     /// What exactly-once processing rests on. The embedded broker has no such properties.
     package var proof: [BrokerProof] = []
-    /// Those of Kafka's that do not exist although they are needed: brokers create them at the first request, if they can.
+    /// Kafka's own topics that are needed but do not exist: brokers create them at the first request, if they can.
     package var missingTopics: [InternalTopic] = []
     package var problems: [TopicCheck.Problem] = []
     package var warnings: [TopicCheck.Problem] = []
     package var group: ConsumerGroup?
-    /// Others that were the last to claim a partition.
+    /// Other groups that were the last to claim a partition.
     package var otherGroups: [String: ConsumerGroup] = [:]
     package var partitions: [Partition] = []
     /// Partitions of the other topics in which a transaction is open.
@@ -90,8 +90,8 @@ package struct Examination: Sendable, Encodable {
         }
     }
 
-    /// What keeps brokers from coordinating groups and transactions: the worst fault, if any; nil if this client sees nothing. For
-    /// those who wait for a coordinator: before it is first asked for, there is none.
+    /// What keeps brokers from coordinating groups and transactions: the worst fault, if any; nil if this client sees nothing. Ask
+    /// this only while waiting for a coordinator: there is none before the first request for one.
     static func hindrances(
         _ configuration: ServiceConfiguration, _ admin: Admin, of topics: [InternalTopic] = InternalTopic.allCases
     ) -> [TopicCheck.Problem]? {
@@ -110,12 +110,12 @@ package struct Examination: Sendable, Encodable {
         missingTopics = metadata.topics.filter { $0.error?.code.isMissing ?? false }.compactMap { InternalTopic(rawValue: $0.name) }
     }
 
-    /// The inputs of the partitions of which something is known.
+    /// The inputs of the partitions that are served.
     var inputs: [Input] { partitions.filter(\.isServed).flatMap(\.inputs) }
 }
 
 extension ClusterMetadata {
-    /// Adds the settings of Kafka's own topics. Many have no right to these, and need none.
+    /// Adds the settings of Kafka's own topics. Many clients have no right to describe these, and need none.
     fileprivate mutating func addInternalSettings(_ admin: Admin, timeout: Duration) {
         let names = Examination.InternalTopic.allCases.map(\.rawValue).filter { self[$0] != nil }
         if let settings = try? admin.configurations(ofTopics: names, timeout: timeout) { add(settings: settings) }
@@ -132,8 +132,8 @@ extension PartitionFault: Encodable {
 
 /// Looks at a cluster, and at the service on it, for `juice doctor`. It joins no group, and commits nothing.
 ///
-/// Each part that cannot be seen is an ``Examination/Failure``, and the others are seen all the same. Its calls block the thread
-/// that makes them, for about as long as the timeout in all.
+/// Each part that cannot be seen becomes an ``Examination/Failure``, and the others are still seen. Calls block the calling thread,
+/// for about as long as the timeout in all.
 package final class Examiner {
     private let configuration: ServiceConfiguration
     private let admin: Admin
@@ -148,8 +148,8 @@ package final class Examiner {
 
     /// - Parameters:
     ///   - admin: has reached a broker.
-    ///   - watch: has learned from it why connections fail.
-    ///   - timeout: for all of it.
+    ///   - watch: has learned from `admin` why connections fail.
+    ///   - timeout: for the whole examination.
     package init(
         configuration: ServiceConfiguration, admin: Admin, watch: BrokerWatch, timeout: Duration, logger: Logger
     ) {
@@ -163,7 +163,6 @@ package final class Examiner {
     /// How long one part may take, so that time is left for the others.
     private var step: Duration { max(.milliseconds(200), min(remaining, timeout / 4)) }
 
-    /// Looks at everything.
     package func examine() -> Examination {
         if let cluster = lookAtCluster() {
             let stores = lookAtTopics(cluster)
@@ -198,7 +197,7 @@ package final class Examiner {
         return seen
     }
 
-    /// Asks, and again while the error is one that passes and the part has time left.
+    /// Asks, and repeats the question while the error may pass and the part has time left.
     private func ask<Answer>(
         _ part: String, _ question: (_ timeout: Duration) throws(KafkaError) -> Answer
     ) -> Answer? {
@@ -244,8 +243,7 @@ package final class Examiner {
         return metadata
     }
 
-    /// - Returns: how many partitions stores live in; nil if the journal's claims were not asked, so that it is not known what
-    ///   belongs where.
+    /// - Returns: the number of partitions that hold stores; nil if no answer came, so that it is unknown what belongs where.
     private func lookAtTopics(_ metadata: ClusterMetadata) -> Int32? {
         var cluster = TopicCheck.Cluster(metadata: metadata)
         let own = topics.all.filter { cluster[$0] != nil }
@@ -274,7 +272,7 @@ package final class Examiner {
 
     private static let probe = #"{"type":"probe"}"#
 
-    /// Tries what the brokers must do, and then what may be written: brokers tell that only a producer.
+    /// Tries what the brokers must be able to do, and then what the service may write: brokers reveal that only to a producer.
     private func tryToWrite() {
         let trial: BrokerTrial
         do throws(KafkaError) {
@@ -284,7 +282,7 @@ package final class Examiner {
                 return trial
             }
         } catch { return addUnusable(.deadLetters, error, use: "written or read") }
-        // Only where aborted records are hidden: in an input, each that is seen is a command or a dead letter.
+        // Only if aborted records are hidden: a visible one in an input is handled as a command or a dead letter.
         guard seen.proof.allSatisfy({ $0.fault == nil }) else { return }
         for topic in InputTopic.allCases.map(\.topic) {
             do throws(KafkaError) { try trial.write(Self.probe, to: topic) } catch { addUnusable(topic, error) }
@@ -299,17 +297,17 @@ package final class Examiner {
         seen.problems.append(.init("\(topics[topic]) cannot be \(use): \(error.advised)", fix: fix))
     }
 
-    /// Sends a topic a record that is larger than it takes, of which nothing is left: brokers check rights before the size.
+    /// Sends a topic a record larger than it accepts, which leaves nothing behind: brokers check rights before the size.
     ///
-    /// An aborted record would expire in a new journal, and one that begins behind offset 0 without a position note has lost its
-    /// beginning. In the stock, an owner takes it for another program's.
+    /// An aborted record would do harm. In a new journal it would expire, and a journal that begins after offset 0 without a
+    /// position note has lost its beginning. In the stock, an owner would take it for another program's record.
     private func sendTooMuch(to topic: Topic) throws(KafkaError) {
         let limit = seen.topics.first { $0.name == topics[topic] }?.number("max.message.bytes")
         guard let limit, limit < 16 << 20 else { return }
         let text = Array(Self.probe.utf8) + [UInt8](repeating: UInt8(ascii: " "), count: limit)
         let producer = try Producer(configuration: configuration.producer.merging(["compression.type": "none"]), hooks: hooks)
         do throws(KafkaError) {
-            // Were it taken, it would be a note of no known type, and the tombstone of no store.
+            // If it is accepted after all, it is a note of unknown type, or the tombstone of a store that does not exist.
             let (key, value) = topic == .stock ? (text, nil) : (nil, text)
             _ = try producer.send(topic: topics[topic], partition: 0, key: key, value: value, timeout: step)
         } catch {
@@ -341,9 +339,9 @@ package final class Examiner {
             seen.warnings.append(.init("stores whose names look alike: \(alike.joined(separator: "; "))", fix: fix))
         }
         var faults = first.partitions.map(\.fault)
-        // An owner that wrote between two calls of the first look makes it see what never was. Only what stays is reported. And
-        // the second look shows whether what waits is worked off: an owner that stopped or froze is a member of its group for
-        // seconds more.
+        // If an owner writes between two calls of the first look, that look sees a state that never existed. So only faults that
+        // remain are reported. The second look also shows whether waiting commands are handled: an owner that stopped or froze
+        // remains a member of its group for some seconds.
         let hasFaults = faults.contains { $0 != nil }
         Thread.sleep(forTimeInterval: min(1, remaining / .seconds(4)))
         let second = Inspection(log: log, settings: settings, assignment: inputs)
@@ -387,7 +385,7 @@ package final class Examiner {
     }
 
     /// Reads the first record that waits in each input, and the first of an undecided transaction. Offsets alone do not show what
-    /// waits, since transaction markers have some. Of the outputs only undecided transactions matter.
+    /// waits, since transaction markers have offsets, too. In the outputs only undecided transactions matter.
     private func lookAtRecords(_ log: LogReader, outputs: [TopicPartition]) {
         let ends = ask("where undecided transactions begin") { timeout throws(KafkaError) in
             let reader = try log.committed
@@ -417,7 +415,7 @@ package final class Examiner {
         for output in seen.outputs.indices { change(&seen.outputs[output]) }
     }
 
-    /// The time of the first record in a range of each input.
+    /// The time of the first record in a range of each input and output.
     private func firstTimes(_ consumer: Consumer, in range: (Examination.Input) -> Range<Offset>) -> [TopicPartition: Date] {
         let ranges = Dictionary(uniqueKeysWithValues: (seen.inputs + seen.outputs).map { ($0.place, range($0)) })
         return ask("the records at hand") { timeout throws(KafkaError) in

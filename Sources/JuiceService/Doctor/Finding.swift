@@ -17,7 +17,6 @@ package struct Finding: Sendable, Encodable {
         /// An operator has to correct topics, settings or a stopped partition.
         case stopped = 78
 
-        /// For people.
         package var word: String { self == .notice ? "notice" : self == .warning ? "warning" : "critical" }
 
         package func encode(to encoder: any Encoder) throws {
@@ -34,7 +33,7 @@ package struct Finding: Sendable, Encodable {
 }
 
 extension Examination {
-    /// What follows from what was seen: the worst first, and of the same severity what explains the others first.
+    /// What follows from the examination: the worst first and, within a severity, causes before consequences.
     ///
     /// - Parameter configuration: for the commands in the findings.
     package func findings(_ configuration: ServiceConfiguration) -> [Finding] {
@@ -64,16 +63,16 @@ extension Examination {
     }
 }
 
-/// Finds what is wrong in what was seen.
+/// Derives findings from an examination.
 private struct Diagnosis {
     let seen: Examination
     let configuration: ServiceConfiguration
     var findings: [Finding] = []
 
-    /// How long a command may wait, in seconds, before an operator should look: less is a rebalance. The second is how long if its
+    /// How long a command may wait, in seconds, before an operator should look (a rebalance takes less), and how long if its
     /// partition answers nothing meanwhile.
     private static let (patience, patienceAtRest): (TimeInterval, TimeInterval) = (10, 2)
-    /// After how long an open transaction is taken for a stuck one: the service's own end after 10 s.
+    /// From this age on, in seconds, an open transaction counts as stuck: the service's own end after 10 s.
     private static let longestTransaction: TimeInterval = 15
 
     mutating func add(_ severity: Finding.Severity, _ fault: String, fix: String) {
@@ -102,7 +101,7 @@ private struct Diagnosis {
             add(.unavailable, "no leader, so nothing is read or written: \(names)", fix: fix)
         }
         let unwritable = names { topic, partition in
-            // Since Kafka 3.7 a setting above the number of replicas counts as that (KAFKA-15583).
+            // Since Kafka 3.7 a setting above the number of replicas counts as that number (KAFKA-15583).
             let least = min(topic.number("min.insync.replicas") ?? 1, partition.replicas.count)
             return partition.leader != nil && partition.inSyncReplicas.count < least
         }
@@ -138,7 +137,7 @@ private struct Diagnosis {
     mutating func lookAtPartitions() {
         for partition in seen.partitions {
             guard let fault = partition.fault else { continue }
-            // It is among those without a leader, unless its topic is gone.
+            // Reported already: its partition has no leader, or its topic is gone.
             if case .leader = fault.kind { continue }
             if fault.kind == .answers, let owner = owner(of: partition) {
                 add(
@@ -172,7 +171,7 @@ private struct Diagnosis {
         }
     }
 
-    /// The instance that runs and serves a partition.
+    /// The running instance that serves a partition.
     private func owner(of partition: Examination.Partition) -> String? {
         let group = partition.group == configuration.group ? seen.group : partition.group.flatMap { seen.otherGroups[$0] }
         let place = TopicPartition(topic: configuration.topics.orders, partition: partition.number)
@@ -228,7 +227,7 @@ private struct Diagnosis {
     mutating func lookAtWaitingCommands() {
         let inputs = seen.partitions.filter { $0.fault == nil && $0.isServed }.flatMap(\.inputs)
         func waits(_ input: Examination.Input, for seconds: TimeInterval) -> Bool {
-            // What was sent in the future says nothing of how long it waits.
+            // A timestamp in the future does not show how long the command has waited.
             input.waitingSince.map { abs(seen.time.timeIntervalSince($0)) >= seconds } ?? false
         }
         let late = inputs.filter { waits($0, for: $0.handled == 0 ? Self.patienceAtRest : Self.patience) }
@@ -265,7 +264,7 @@ private func short(_ items: [String]) -> String {
     return items.prefix(most).joined(separator: ", ") + (items.count > most ? " and \(items.count - most) more" : "")
 }
 
-/// The noun, in the plural if there are several, and what they are.
+/// The noun, in the plural if there are several items, and the items.
 func list(_ noun: String, _ items: [some CustomStringConvertible]) -> String {
     "\(noun)\(items.count > 1 ? "s" : "") \(short(items.map(\.description)))"
 }
@@ -278,7 +277,7 @@ extension ConsumerGroup.Member {
     }
 }
 
-/// A time span for people, in whole units: `90 s`, `45 min`, `26 h`, `12 days`.
+/// A time span in whole units: `90 s`, `45 min`, `26 h`, `12 days`.
 package func spanText(_ seconds: TimeInterval) -> String {
     let units: [(most: TimeInterval, unit: TimeInterval, name: String)] = [
         (119.5, 1, "s"), (7_170, 60, "min"), (171_000, 3_600, "h"),

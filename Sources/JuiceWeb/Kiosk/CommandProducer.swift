@@ -99,7 +99,7 @@ final class CommandProducer: Sendable {
             case .failure(let error):
                 if error.isFatal || error.code == .fatal { state.withLock { $0.isBroken = true } }
                 metrics.commands(command.kind, isConfirmed: false).increment()
-                // Not what is abandoned at the end.
+                // Commands abandoned at the end cause no warning.
                 if !state.withLock(\.isClosed) {
                     unconfirmed.warn("commands are not confirmed: \(error); see docs/OPERATIONS.md#juicekioskunconfirmed")
                 }

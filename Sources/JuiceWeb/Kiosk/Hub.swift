@@ -32,7 +32,7 @@ final class Hub: Sendable {
     ///
     /// - Parameters:
     ///   - store: the store whose stock it shows.
-    ///   - name: the page's own name for itself, which the ids of its commands begin with.
+    ///   - name: the page's own name, with which the ids of its commands begin.
     func subscribe(to store: Name, page name: Name) -> OpenPage? {
         let now = Int(clock())
         return state.withLock { state in

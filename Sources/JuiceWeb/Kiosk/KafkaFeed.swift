@@ -5,8 +5,8 @@ import Logging
 
 /// The kiosk's two threads that read from Kafka.
 struct KafkaFeed {
-    /// How many offsets before each end of the results reading starts: as many as the board counts, at least enough for the list of
-    /// the latest answers, and at most so many that pages are soon live. With more orders than that, the board starts too low.
+    /// How many offsets before each end of the results to begin reading: as many as the board counts, but enough for the list of
+    /// the latest answers, and few enough that pages are soon live. With more orders than that, the board's counts start too low.
     private static let history: ClosedRange<Offset> = 50...100_000
     private static let thread = "the reader of the topics"
     private static let callTimeout = Duration.seconds(2)
@@ -113,7 +113,7 @@ struct KafkaFeed {
             do throws(KafkaError) {
                 if isReached { _ = try consumer.partitions(of: configuration.topics.all, timeout: Self.callTimeout) }
             } catch  where error.code.isMissing {
-                // A reader hears nothing of a topic that was deleted.
+                // A reader gets no error for a deleted topic.
                 failure = error.message
                 hub.update { $0.connection.isRestored = false }
             } catch {}

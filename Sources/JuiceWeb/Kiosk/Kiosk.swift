@@ -109,7 +109,7 @@ package struct Kiosk: Service {
             // How long an order can be cancelled, in seconds.
             "duplicateWindow": configuration.duplicateWindow / .seconds(1),
         ]
-        // The FNV-1a hash of what a page is made of: a restart changes it only if the page would be another one.
+        // The FNV-1a hash of what a page is made of: a restart changes it only if the page changes.
         let parts = [menu, Array(JSONSerialization.bytes(settings))] + PageFile.all.map { Array(buffer: $0.bytes) }
         let hash = parts.joined().reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         let version = String(hash, radix: 16)
@@ -166,10 +166,10 @@ package struct Kiosk: Service {
         return Response(status: .accepted)
     }
 
-    /// The store that the request is about, as a record's key says it.
+    /// The store that the request is about, in the form of a record's key.
     private func store(of request: Request) throws(Refusal) -> String {
         let store = request.uri.queryParameters["store"].map(String.init) ?? StoreID.main
-        // What decodes to no text is not some other store.
+        // Invalid UTF-8 must not be taken for some other store.
         guard (1...StoreID.maximumLength).contains(store.utf8.count), !store.contains("\u{FFFD}") else {
             throw .badRequest("a store's id has from 1 to \(StoreID.maximumLength) bytes of UTF-8")
         }
@@ -189,7 +189,7 @@ package struct Kiosk: Service {
                 // may have taken the last place since the check; then this stream ends at once, and the page reconnects.
                 guard let page = hub.subscribe(to: store, page: name) else { return try await writer.finish(nil) }
                 defer { hub.unsubscribe(page) }
-                // A page that was loaded before the kiosk's restart may be another one.
+                // A page that was loaded before the kiosk's restart may be outdated.
                 try await writer.write(PageEvent.encode("version", ["version": version]))
                 // If the page does not read, the write waits here while the mailbox keeps only the newest events.
                 for await _ in page.wakes { try await writer.write(page.drain()) }
@@ -199,11 +199,11 @@ package struct Kiosk: Service {
 }
 
 extension Request {
-    /// Cookies do not distinguish the ports of a host, and each may have a kiosk. So the name has what is a digit in the address.
+    /// Cookies do not distinguish the ports of a host, and each port may have a kiosk. So the name has the digits of the address.
     private var cookieName: String { "juice-staff-" + (head.authority ?? "").filter { ("0"..."9").contains($0) } }
 
-    /// The cookie of a browser in which staff are signed in. Scripts cannot read it, no other site's page can have it sent, and
-    /// where there is TLS it is not sent without.
+    /// The cookie of a browser in which staff are signed in. Scripts cannot read it, other sites' pages cannot have it sent, and a
+    /// browser that uses TLS never sends it without.
     fileprivate func staffCookie(_ session: String) -> String {
         let isSecure = headers[.origin]?.lowercased().hasPrefix("https:") ?? false
         return Cookie(name: cookieName, value: session, path: "/api", secure: isSecure, httpOnly: true, sameSite: .strict)

@@ -9,13 +9,13 @@ package struct KioskConfiguration: Sendable {
     package var feed: KafkaConfiguration
     /// The properties of the producer of commands: idempotent, and partitioned by store.
     package var orders: KafkaConfiguration
-    /// What both authenticate with. It precedes their own properties.
+    /// What both authenticate with. Overrides their own properties.
     package var credentials = Credentials([:])
     package var topics: TopicNames
     /// The menu on the page; it must be the service's.
     var menu: Menu
 
-    // As the options of `juice kiosk` of these names say. Without stores, it shows `main` and all that have stock.
+    // See the options of `juice kiosk` of these names. Without stores, it shows `main` and all that have stock.
     package var stores: [String]?
     package var takesAnyStore = false
     package var language: Language?

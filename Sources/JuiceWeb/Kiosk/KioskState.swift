@@ -33,7 +33,7 @@ struct KioskState: Sendable {
     var connection = ConnectionState()
     /// The pages' commands that have no answer, and when they were sent.
     private var unanswered: [Name: Int] = [:]
-    /// After so many seconds orders wait; later, no answer is expected any more, since it may have been lost.
+    /// An order waits after the first of these seconds. After the last, its answer may be lost, and is not expected.
     private static let waiting = 10..<3600
     private static let mostUnanswered = 1000
 
@@ -51,7 +51,7 @@ struct KioskState: Sendable {
             // A time in the future counts as now: clocks differ.
             answer.time = min(answer.time, Int64(now) * 1000)
             counts.add(answer, now: now)
-            // By time: after a start, what was answered before is read one partition after the other.
+            // By time: after a start, earlier answers are read one partition after the other.
             answers.insert(answer, at: (answers.lastIndex { $0.time <= answer.time } ?? -1) + 1)
             if answers.count > Self.mostAnswers { answers.removeFirst() }
         }
@@ -94,7 +94,7 @@ struct KioskState: Sendable {
 
 // MARK: - Events of pages
 
-/// The events that a page keeps only the newest of, by their names in the stream.
+/// The events of which a page keeps only the newest, by their names in the stream.
 enum PageEvent: String, CaseIterable {
     case link, stores, stock, board, answers
 
@@ -136,7 +136,7 @@ extension KioskState {
     func event(own answer: ReadAnswer) -> ByteBuffer { PageEvent.encode("own", answer.content(menu)) }
 }
 
-/// An answer and what its record says besides.
+/// An answer, and its record.
 struct ReadAnswer: Sendable {
     let answer: Answer
     /// The record's timestamp, in milliseconds since 1970; 0 if it has none.
@@ -219,8 +219,8 @@ struct ConnectionState: Sendable, Equatable {
     }
 }
 
-/// Counts what came of the commands of the last five minutes, in steps of some seconds. Steps start at multiples of their length,
-/// so that a command stays in its step.
+/// Counts the outcomes of the last five minutes' commands, in steps of some seconds. Steps start at multiples of their length, so
+/// that a command stays in its step.
 struct RecentCounts: Sendable {
     struct Step: Sendable, Equatable {
         var (orders, made, outOfStock, cancelled) = (0, 0, 0, 0)

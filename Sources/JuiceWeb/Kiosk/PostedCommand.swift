@@ -31,8 +31,8 @@ struct PostedCommand: Sendable {
         }
     }
 
-    /// The name of the page that sent the command of this id: all before the last hyphen, such as `kiosk-9f3c` of `kiosk-9f3c-01`.
-    /// Nil if no page did.
+    /// The name of the page that sent the command with this id: all before the last hyphen, such as `kiosk-9f3c` of
+    /// `kiosk-9f3c-01`. Nil if no page did.
     static func page(ofID id: String) -> Name? {
         let prefix = CommandKind.kioskPrefix.utf8
         guard id.utf8.starts(with: prefix), let end = id.utf8.lastIndex(of: UInt8(ascii: "-")) else { return nil }

@@ -4,7 +4,7 @@ import Synchronization
 /// Limits how many orders a second are accepted: a token bucket that holds ten seconds' worth. Resent orders count again.
 ///
 /// The limit bounds how many ids strangers can push out of the service's duplicate memory: by default at most 360,000 an hour, of
-/// 1,000,000 per partition. To share it out among clients is a reverse proxy's part.
+/// 1,000,000 per partition. Only a reverse proxy can share it out among clients.
 final class OrderRateLimiter: Sendable {
     /// How long an empty bucket takes to fill.
     private static let span = Duration.seconds(10)
@@ -49,7 +49,7 @@ final class SpacedWarnings: Sendable {
         (self.logger, self.pause, self.now) = (logger, pause, now)
     }
 
-    /// - Parameter text: one of few, because each is remembered. What differs is in the metadata.
+    /// - Parameter text: one of few texts, because each is remembered. What varies belongs in the metadata.
     func warn(_ text: String, _ metadata: Logger.Metadata = [:]) {
         let now = now()
         let isDue = warnedAt.withLock { warnedAt in
@@ -60,7 +60,7 @@ final class SpacedWarnings: Sendable {
         if isDue { logger.warning("\(text)", metadata: metadata) }
     }
 
-    /// What is still going on, if it repeats within a pause.
+    /// The warnings that still recur, if they do so within a pause.
     var current: [String] {
         let now = now()
         return warnedAt.withLock { $0.filter { now - $0.value < pause * 2 }.keys.sorted() }

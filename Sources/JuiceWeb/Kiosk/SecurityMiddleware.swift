@@ -43,7 +43,7 @@ struct SecurityMiddleware: RouterMiddleware {
             if let refusal = error as? Refusal { metrics.refusals(refusal).increment() }
             response = try error.response(from: request, context: context)
         }
-        // A response without it is a proxy's, whatever its status: the page does not take it for the kiosk's.
+        // A response without this header is a proxy's, whatever its status: the page does not take it for the kiosk's.
         response.headers[named: "Juice-Kiosk"] = "1"
         // nginx, and proxies that follow it, would hold events back until a buffer is full.
         response.headers[named: "X-Accel-Buffering"] = "no"
@@ -54,7 +54,7 @@ struct SecurityMiddleware: RouterMiddleware {
         return response
     }
 
-    /// Logs a refusal, so that an operator learns which setting is missing: a host that is not the origin's is a proxy's own.
+    /// Logs a refusal, so that an operator learns which setting is missing: if the host is not the origin's, it is a proxy's own.
     private func logged(_ refusal: Refusal, _ request: Request, _ context: KioskContext) -> Refusal {
         let (host, origin) = (request.head.authority ?? "", request.headers[.origin] ?? "")
         log.warn(

@@ -120,7 +120,7 @@ final class StaffAuthenticator: Sendable {
         throw refusal
     }
 
-    /// Whether a browser is signed in. It stays so for as long again.
+    /// Whether a browser is signed in. If so, its session is extended.
     func isSignedIn(_ session: String?) -> Bool {
         guard let session else { return false }
         let now = now()

@@ -1,15 +1,15 @@
 import Foundation
 
-/// Why a command failed: one line for people, and what they can do about it.
+/// Why a command failed, in one line, and what the user can do about it.
 struct Failure: Error, Equatable {
     /// The exit status; values from 64 on are those of `sysexits.h`.
     enum Status: Int32 {
-        /// What was asked for is not there.
+        /// The requested item does not exist.
         case notFound = 1
         case outOfStock = 2
         case rejected = 3
         case usage = 64
-        /// No broker answers, or no service behind it.
+        /// No broker answers, or the service does not.
         case unavailable = 69
         case software = 70
         case output = 74
@@ -24,14 +24,14 @@ struct Failure: Error, Equatable {
     let message: String
     /// What to do next, if known; each line is printed indented.
     var hint: String?
-    /// The status with which a start ends that has waited for the cause to pass; nil if it cannot pass by itself.
+    /// The exit status once a start has waited in vain for the cause to pass; nil if the cause cannot pass by itself.
     var overdue: Status?
 
     init(_ status: Status, _ message: String, hint: String? = nil, overdue: Status? = nil) {
         (self.status, self.message, self.hint, self.overdue) = (status, message.printable, hint, overdue)
     }
 
-    /// The same, with one more line of what to do.
+    /// The same failure, with one more line in its hint.
     func with(_ hint: String) -> Failure {
         Failure(status, message, hint: [self.hint, hint].compactMap(\.self).joined(separator: "\n"))
     }
@@ -51,9 +51,9 @@ struct Failure: Error, Equatable {
         return Array(data)
     }
 
-    /// Waits at a start until a file can be read and, unless it may be empty, has been written.
+    /// During a start, waits until a file can be read and, unless it may be empty, has been written.
     ///
-    /// - Parameter what: what is said of the file.
+    /// - Parameter what: how messages name the file.
     static func checkFile(_ path: String, _ what: String, mayBeEmpty: Bool = false) throws(Failure) {
         Patience.reads(path)
         try Patience.waiting { () throws(Failure) in

@@ -18,14 +18,14 @@ struct KafkaClients: Sendable {
     var timeout: Duration
     /// The user's librdkafka properties, which may contain secrets.
     let properties: [String: String]
-    /// Says when no broker answers. Receives librdkafka's log at level debug.
+    /// Logs when no broker answers. Receives librdkafka's log at level debug.
     let logger: Logger
     /// Learns from all clients why no broker answers.
     let watch: BrokerWatch
 
-    /// The address where a broker is tried if none is given.
+    /// The broker address to try if none is given.
     private static let standardAddress = "127.0.0.1:9092"
-    /// What clients are called in brokers' logs and quotas.
+    /// The client id in brokers' logs and quotas.
     private static let standardID = "juice-cli"
 
     init(
@@ -39,7 +39,7 @@ struct KafkaClients: Sendable {
 
     init(_ options: ClientOptions) throws(Failure) { try self.init(options.kafka, timeout: options.timeout) }
 
-    /// - Parameter logger: by default as the options say.
+    /// - Parameter logger: nil creates one from the options.
     init(_ options: KafkaOptions, timeout: Duration = .seconds(10), logger: Logger? = nil) throws(Failure) {
         let (configured, running) = (options.bootstrapServers, RunFiles.ofThisUser().live())
         if configured == nil, options.requireBrokers {
@@ -54,14 +54,14 @@ struct KafkaClients: Sendable {
             logger: logger ?? options.general.logger())
     }
 
-    /// The configuration of a service on these brokers, as far as all commands that need one have it in common.
+    /// The configuration of a service on these brokers, with the settings that all commands share.
     func service(group: String, instanceID: String, menu: Menu) -> ServiceConfiguration {
         ServiceConfiguration(
             bootstrapServers: bootstrapServers, group: group, instanceID: instanceID, topics: topics, menu: menu,
             kafkaProperties: properties, capabilities: capabilities)
     }
 
-    /// When a lookup that begins now has to be done.
+    /// The deadline of a lookup that begins now.
     var deadline: Deadline { Deadline(after: timeout) }
 
     var topicCheck: TopicCheck { TopicCheck(names: topics, bootstrapServers: bootstrapServers, capabilities: capabilities) }
@@ -70,7 +70,7 @@ struct KafkaClients: Sendable {
 // MARK: - Clients
 
 extension KafkaClients {
-    /// Creates an idempotent producer that writes each record to the partition that owns its store, and each at once.
+    /// Creates an idempotent producer. It writes each record at once, to the partition that owns the record's store.
     ///
     /// - Parameter timeout: how long a record may take to be delivered, at least 1 s.
     func producer(timeout: Duration) throws(Failure) -> Producer {
@@ -159,11 +159,11 @@ extension KafkaClients {
         do throws(KafkaError) { return try call() } catch { throw failure(error) }
     }
 
-    /// Looks something up, and again while the error is one that passes: a new topic has no leaders for a moment.
+    /// Looks something up, and retries transient errors: a new topic has no leaders for a moment.
     ///
     /// - Parameters:
-    ///   - client: one that the lookup uses, if it can be asked for metadata.
-    ///   - lookup: is given the time that is left.
+    ///   - client: a client that the lookup uses; nil if it has none that can be asked for metadata.
+    ///   - lookup: receives the time that is left.
     func ask<Answer>(
         _ client: (any MetadataClient)?, _ lookup: (_ timeout: Duration) throws(KafkaError) -> Answer
     ) throws(Failure) -> Answer {
@@ -172,7 +172,7 @@ extension KafkaClients {
             do throws(KafkaError) {
                 return try lookup(deadline.remaining)
             } catch {
-                // Serves the client's hooks: what it reports to the watch says more than a timeout.
+                // Runs the client's hooks: the error that they report to the watch says more than a timeout.
                 _ = try? client?.metadata(topics: [], timeout: .zero)
                 guard error.remedy == .retry, !deadline.isOver else { throw failure(error) }
                 Thread.sleep(forTimeInterval: deadline.step(.milliseconds(50)) / .seconds(1))
@@ -207,7 +207,7 @@ extension KafkaClients {
         }
     }
 
-    /// The failure when a broker answers, but not what it was asked, for example because its address for clients cannot be reached.
+    /// The failure when a broker answers, but not every request, for example because its address for clients cannot be reached.
     private func late(_ error: KafkaError) -> Failure {
         let isReachable = watch.fault == nil || error.code.isFromBroker
         return Failure(

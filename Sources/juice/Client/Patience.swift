@@ -4,18 +4,18 @@ import Kafka
 import Logging
 import Synchronization
 
-/// A command whose start waits: one that supervisors run.
+/// A command that supervisors run, so its start waits.
 protocol PatientCommand: ParsableCommand {}
 
-/// What `serve` and `kiosk` have at their start: files may not be rendered yet, an address not be assigned, a port
-/// not be released. Supervisors do not start a process again whose configuration is wrong, so a start waits for what may still
-/// come by itself, before it contacts a broker. Other commands fail at once.
+/// Lets the start of `serve` and `kiosk` wait: a file may not be rendered yet, an address not assigned, a port not released.
+/// Supervisors do not restart a process whose configuration is wrong, so before it contacts a broker, a start waits for anything
+/// that may still come by itself. Other commands fail at once.
 ///
-/// Nothing has to be finished then, so a signal ends the process at once.
+/// There is nothing to finish yet, so a signal ends the process at once.
 final class Patience: Sendable {
-    /// That of the start that runs now; nil if it does not wait.
+    /// The patience of the current start; nil if it does not wait.
     @TaskLocal private static var current: Patience?
-    /// How long after its last change a file may still be written to.
+    /// How many seconds after its last change a file may still be incomplete.
     private static let settlingTime = 5.0
 
     private let logger: Logger
@@ -30,12 +30,12 @@ final class Patience: Sendable {
         (self.logger, self.stop, deadline) = (logger, stop, Deadline(after: limit))
     }
 
-    /// Makes attempts with this patience: each ``waiting(_:)`` in it waits. What it reads it must be able to read again.
+    /// Runs `body`, in which each ``waiting(_:)`` waits. It may run `body` again, which must be able to reread its input.
     static func having<Value>(_ patience: Patience?, _ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         func attempt() throws(Failure) -> Value {
             do throws(Failure) { return try body() } catch {
                 var error = error
-                // Half a file is no reason to end, nor is a certificate whose key comes a moment later.
+                // A half-written file is no reason to end, nor is a certificate whose key comes a moment later.
                 if error.status == .configuration, patience?.isBeingWritten ?? false { error.overdue = .configuration }
                 throw error
             }
@@ -43,7 +43,7 @@ final class Patience: Sendable {
         return try $current.withValue(patience) { Result { () throws(Failure) in try waiting(attempt) } }.get()
     }
 
-    /// Makes an attempt, and again while its failure may pass. Logs what is waited for once. It blocks.
+    /// Makes an attempt, and repeats it while its failure may pass. Logs each new failure once. It blocks.
     ///
     /// - Throws: the failure, at once if waiting cannot help, otherwise with the status ``Failure/overdue`` once the time is over.
     static func waiting<Value>(_ attempt: () throws(Failure) -> Value) throws(Failure) -> Value {
@@ -60,10 +60,10 @@ final class Patience: Sendable {
         }
     }
 
-    /// A start reads this file.
+    /// Notes that the current start reads this file.
     static func reads(_ path: String) { current?.files.withLock { _ = $0.insert(path) } }
 
-    /// Whether one of the files that were read was changed a moment ago. What came through a pipe cannot be read again.
+    /// Whether one of the files that were read was changed a moment ago. False if one was a pipe, which cannot be read again.
     private var isBeingWritten: Bool {
         let ages = files.withLock(\.self).map { path -> TimeInterval? in
             let file = URL(filePath: path).resolvingSymlinksInPath().path

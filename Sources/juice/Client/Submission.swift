@@ -51,7 +51,7 @@ struct SubmissionOptions: ParsableArguments {
     }
 }
 
-/// The option of commands whose names are looked up on the menu.
+/// The option of commands that look names up on the menu.
 struct NameOptions: ParsableArguments {
     @Flag("Send names that are not on this menu, because the service has another one.") var unchecked = false
 
@@ -63,7 +63,7 @@ extension KafkaClients {
     /// Sends one command, and waits until a broker has stored it.
     ///
     /// - Returns: the place of its record, and its timestamp in milliseconds since 1970.
-    /// - Throws: ``Failure``, which says so if the command may have been written all the same.
+    /// - Throws: ``Failure``, which says so if the command may have been written nevertheless.
     func send(
         _ command: OutgoingCommand, deadline: Deadline
     ) throws(Failure) -> (delivery: Producer.Delivery, timestamp: Int64) {
@@ -78,7 +78,7 @@ extension KafkaClients {
                     timeout: deadline.remaining))
             return (delivery, now)
         } catch {
-            // Whatever failed before, the record was not sent.
+            // After any other failure, the record was not sent.
             guard error.status == .unavailable else { throw error }
             let (id, kind) = (command.id.printable, command.kind)
             let again = kind == .cancel ? "for \(id)" : "with --\(kind)-id \(id)"
@@ -105,7 +105,7 @@ extension TopicReader {
         while !deadline.isOver {
             var found: (Answer, [UInt8])?
             try poll(timeout: deadline.step()) { record in
-                // An order and its cancel have one id.
+                // An order and its cancel share an id.
                 guard found == nil, let entry = filter.entry(record), let answer = entry.answer, answer.command == command.kind,
                     Name(answer.id) == Name(command.id)
                 else { return }

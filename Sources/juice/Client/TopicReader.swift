@@ -5,8 +5,8 @@ import Kafka
 /// Ranges of offsets, by partition.
 typealias Logs = [TopicPartition: Range<Offset>]
 
-/// Reads all partitions of some topics for a command, without a consumer group. It reads committed records only, and passes over
-/// what cannot be read, with a warning on standard error.
+/// Reads all partitions of some topics for a command, without a consumer group. It reads only committed records, and skips
+/// unreadable offsets with a warning on standard error.
 final class TopicReader {
     /// The start and end of each partition's log when the reader was created.
     let watermarks: Logs
@@ -16,15 +16,15 @@ final class TopicReader {
     private var reportedGaps = 0
     private var hasReportedMissing = false
 
-    /// After a silence of this long it asks brokers whether they answer.
+    /// After a silence of this length, it asks brokers whether they answer.
     private static let longestSilence = Duration.seconds(2)
 
     /// Looks up where the topics' partitions start and end.
     ///
     /// - Parameters:
     ///   - store: reads only the partition of the results that holds this store's answers; nil reads all partitions.
-    ///   - waitsForTransactions: whether the ends are those of the logs. To read up to there, the reader has to wait until open
-    ///     transactions have ended. Otherwise the ends are before the first record of an open transaction (KIP-98).
+    ///   - waitsForTransactions: whether the ends are those of the logs: reading up to them waits until open transactions have
+    ///     ended. Otherwise the ends are before the first record of an open transaction (KIP-98).
     init(
         _ clients: KafkaClients, topic topics: String..., of store: String? = nil, waitsForTransactions: Bool = false
     ) throws(Failure) {
@@ -37,10 +37,10 @@ final class TopicReader {
         defer { uncommitted.close() }
         let asker = waitsForTransactions ? uncommitted : consumer
         watermarks = try clients.ask(asker) { timeout throws(KafkaError) in
-            // Otherwise librdkafka looks up the leaders of the first partitions up to a second after they are assigned.
+            // Otherwise librdkafka would look up the leaders of the first partitions as late as a second after their assignment.
             var partitions = try asker.partitions(of: topics, timeout: timeout)
             if let store {
-                // Stores live in the partitions of the stock topic. Other topics may have got more since.
+                // The partitions of the stock topic own the stores. Other topics may have more by now.
                 let count = try asker.partitions(of: [clients.topics.stock], timeout: timeout).count
                 let owner = Array(store.utf8).withUnsafeBytes { Murmur2.partition(of: $0, count: Int32(clamping: max(1, count))) }
                 partitions.removeAll { $0.topic == clients.topics.results && $0.partition != owner }
@@ -50,7 +50,7 @@ final class TopicReader {
         if !waitsForTransactions { try reportOpenTransactions(uncommitted) }
     }
 
-    /// Warns of transactions that hide what was written since. The service's own end in a moment.
+    /// Warns of open transactions, which hide later records. The service's own end in a moment.
     private func reportOpenTransactions(_ uncommitted: Consumer) throws(Failure) {
         let ends = try clients.ask(uncommitted) { timeout throws(KafkaError) in
             try uncommitted.endOffsets(of: Array(watermarks.keys), timeout: timeout)
@@ -69,13 +69,13 @@ final class TopicReader {
         }
     }
 
-    /// What could not be read so far.
+    /// The offsets that could not be read so far.
     var gaps: [PartitionReader.Gap] { reader.gaps }
 
     /// Follows these partitions, and no others, from these offsets on.
     func start(at offsets: [TopicPartition: Offset]) throws(Failure) { try clients.call(try reader.start(at: offsets)) }
 
-    /// Follows what comes after the ends in ``watermarks``.
+    /// Follows the records after the ends in ``watermarks``.
     func startAtEnds() throws(Failure) { try start(at: watermarks.mapValues(\.upperBound)) }
 
     /// Calls `body` with each available record, after waiting up to `timeout` for the first one.
@@ -89,9 +89,9 @@ final class TopicReader {
         return records.ends
     }
 
-    /// Follows what comes after the ends in ``watermarks``, by default until a signal ends the process. Shows what was found among
-    /// the records at hand. While nothing arrives it asks brokers, so that ``KafkaClients/watch`` says when none answers: old data
-    /// must not pass for new.
+    /// Follows the records after the ends in ``watermarks``, by default until a signal ends the process. Shows the matches of each
+    /// poll. While nothing arrives it asks brokers, so that ``KafkaClients/watch`` says when none answers: old data must not pass
+    /// for new.
     func follow<Found>(
         until stop: StopSignal = StopSignal(), _ find: (ConsumedRecord) -> Found?, show: ([Found]) -> Void
     ) throws(Failure) {
@@ -159,11 +159,11 @@ extension TopicReader {
     /// All times that a record can have.
     static let always: Period = 0..<Int64.max
 
-    /// Reads the records of a period in the order of time.
+    /// Reads the records of a period in order of time.
     ///
     /// - Parameters:
-    ///   - find: makes something of a record, or nothing.
-    ///   - body: receives what was found.
+    ///   - find: converts a record; nil skips it.
+    ///   - body: receives each result.
     func read<Found>(
         in period: Period = always, _ find: (ConsumedRecord) -> Found?, _ body: (Found) -> Void
     ) throws(Failure) {
@@ -185,7 +185,7 @@ extension TopicReader {
         return last.suffix(count)
     }
 
-    /// Visits the logs of a period in windows of time. All in one if the broker finds no offsets by time.
+    /// Visits the logs of a period in windows of time, or in one window if the broker finds no offsets by time.
     ///
     /// - Returns: whether all windows were visited.
     @discardableResult
@@ -200,9 +200,9 @@ extension TopicReader {
         return try logs.visit(period, newestFirst: newestFirst, split: split, body)
     }
 
-    /// What is found in a window, in the order of time.
+    /// The results of a window, in order of time.
     private func found<Found>(in window: Logs, of period: Period, _ find: (ConsumedRecord) -> Found?) throws(Failure) -> [Found] {
-        // If the broker finds offsets by time, all of the window is of the period.
+        // If the broker finds offsets by time, the whole window is within the period.
         var timeline = Timeline<Found>(from: clients.capabilities.findsOffsetsByTime ? period.lowerBound : Self.always.lowerBound)
         try read(window) { record in
             timeline.add(record.timestamp ?? 0, record.partition, record.offset) { period.contains($0) ? find(record) : nil }
@@ -210,7 +210,7 @@ extension TopicReader {
         return timeline.sorted
     }
 
-    /// The parts of some logs before each partition's first record at or after a time, and from it on.
+    /// Splits logs at each partition's first record at or after a time.
     private func split(_ logs: Logs, at time: Int64) throws(Failure) -> (before: Logs, after: Logs) {
         let times = logs.filter { !$0.value.isEmpty }.mapValues { _ in time }
         let found = try clients.ask(reader.consumer) { timeout throws(KafkaError) in
@@ -220,7 +220,7 @@ extension TopicReader {
     }
 }
 
-/// Sorts what was found in several partitions by time.
+/// Sorts results from several partitions by time.
 ///
 /// A record counts as no older than those before it in its partition: clocks may differ, but a partition keeps its order.
 struct Timeline<Found> {
@@ -228,10 +228,10 @@ struct Timeline<Found> {
     private var latest: [Int32: Int64] = [:]
     private var all: [(key: (time: Int64, partition: Int32, offset: Offset), found: Found)] = []
 
-    /// - Parameter start: no record counts as older, in milliseconds since 1970.
+    /// - Parameter start: the earliest time that a record counts as, in milliseconds since 1970.
     init(from start: Int64) { self.start = start }
 
-    /// Adds what `find` makes of the partition's next record and of the time that it counts as.
+    /// Adds the result of `find` for the partition's next record, given the time that the record counts as.
     mutating func add(_ timestamp: Int64, _ partition: Int32, _ offset: Offset, _ find: (_ time: Int64) -> Found?) {
         let time = max(timestamp, latest[partition] ?? start)
         latest[partition] = time
@@ -245,13 +245,13 @@ extension Logs {
     /// Later than any record, in milliseconds since 1970. Halving all 64 bits would take twice the lookups.
     private static var end: Int64 { 1 << 43 }
 
-    /// Halves a period until each window holds few enough offsets to be sorted in memory, and visits those that hold any.
+    /// Halves a period until each window holds few enough offsets to be sorted in memory, and visits the windows that hold any.
     ///
     /// A partition's first record at or after a time is also the first that a ``Timeline`` places there. So a later window has
     /// only later records.
     ///
     /// - Parameters:
-    ///   - most: how many offsets a window may hold. Only a single millisecond may have more.
+    ///   - most: the most offsets in a window. Only a window of one millisecond may hold more.
     ///   - split: cuts logs at each partition's first record at or after a time.
     ///   - body: returns whether to go on.
     /// - Returns: whether all windows were visited.
@@ -275,7 +275,7 @@ extension Logs {
     /// How many offsets these ranges have, transaction markers included.
     var offsetCount: Int { values.reduce(0) { $0 + $1.count } }
 
-    /// The parts before these offsets, and from them on. A partition without an offset is all before.
+    /// Splits the ranges at these offsets. A partition without an offset is all before.
     func split(at offsets: [TopicPartition: Offset]) -> (before: Logs, after: Logs) {
         var parts = (before: self, after: self)
         for (partition, range) in self {

@@ -5,7 +5,6 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// `juice anchor`: moves the position at which a partition of the orders or restocks is read.
 struct AnchorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "anchor", abstract: "Move the position at which orders or restocks are read.",
@@ -72,7 +71,7 @@ struct AnchorCommand: ParsableCommand {
         }
         let clients = try KafkaClients(client)
         let configuration = clients.service(group: group.group, instanceID: "anchor", menu: try menu.load())
-        // Reports a broker that cannot be reached the way all commands do.
+        // Reports an unreachable broker the way all commands do.
         _ = try clients.reachedAdmin()
         var (number, count, refused) = (Int32(partition ?? 0), Int32(0), 0)
         repeat {
@@ -99,7 +98,7 @@ struct AnchorCommand: ParsableCommand {
         throw Failure(.configuration, "\(refused.counted("partition")) not moved: the service must not start before they are")
     }
 
-    /// What a move means, after "goes on".
+    /// Describes a move, to be printed after "goes on".
     private func text(_ move: PositionAnchor.Move) -> String {
         let (from, to, end) = (move.from ?? move.to.offset, move.to.offset, move.log.upperBound)
         if copied {

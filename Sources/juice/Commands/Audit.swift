@@ -54,12 +54,12 @@ struct AuditCommand: ParsableCommand {
 
     /// Reads the topics and judges them.
     ///
-    /// - Parameter onProgress: called with how many records were read, of how many, by one thread at a time.
+    /// - Parameter onProgress: called with the number of offsets read and their total, by one thread at a time.
     func report(
         on clients: KafkaClients, onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> AuditReport {
         let source = try KafkaAuditSource(clients, onProgress: onProgress)
-        // Whether the topics limit times, and let forwarded commands keep theirs. Without the right to describe them it is unknown.
+        // Says whether the topics limit times, and let forwarded commands keep theirs. Unknown without the right to describe them.
         let findings = try? clients.topicCheck.findings(clients.admin(), reader: nil, timeout: clients.timeout)
         let rules = AuditRules(
             partitionCount: try source.storePartitionCount(), memoryWindow: repeats.window.age, memoryCount: repeats.window.count,
@@ -86,8 +86,8 @@ private final class KafkaAuditSource: AuditSource {
         defer { consumer.close() }
         try clients.reach(consumer)
         var watermarks: Logs = [:]
-        // The order matters. The stock follows the journal, so its end is looked up before. What the journal names was there
-        // before it, so those ends are looked up after.
+        // The order matters. Stock is written after the journal, so its end is looked up first. Records that the journal names were
+        // there before it, so the ends of their topics are looked up last.
         for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [Topic] {
             let found = try clients.ask(consumer) { timeout throws(KafkaError) in
                 let partitions = try consumer.partitions(of: [clients.topics[topic]], timeout: timeout)
@@ -164,12 +164,12 @@ extension AuditRecord {
 struct AuditReport: Encodable {
     let isClean: Bool
     let missing, doubled, wrong: Int
-    /// The first ones, in the order of topics, partitions and offsets within each kind of check.
+    /// The first violations, in the order of topics, partitions and offsets within each kind of check.
     let violations: [Fault]
     let counts: AuditCounts
     let owners: [AuditOwner]
     let anchors: [AuditAnchor]
-    /// Where the audit begins in partitions whose beginning has expired, or goes by unknown offsets.
+    /// Where the audit begins in partitions whose beginning has expired, or has the offsets of another cluster.
     let judgedFrom: [AuditMoment]
 
     init(_ audit: Audit) {
@@ -178,7 +178,7 @@ struct AuditReport: Encodable {
         (violations, counts, owners, anchors, judgedFrom) = (audit.faults, audit.counts, audit.owners, audit.anchors, audit.starts)
     }
 
-    /// How many lines of a kind people are shown; `--json` has more.
+    /// The most lines of a kind in the text; `--json` has more.
     private static let shown = 100
 
     var lines: [String] {
@@ -213,7 +213,7 @@ struct AuditReport: Encodable {
         return lines + [isClean ? "clean: nothing is missing, doubled or wrong" : violated]
     }
 
-    /// A line for each of the first ones, and how many more there are.
+    /// A line for each of the first items, and one with the number of the others.
     private func list<Item>(_ items: [Item], of count: Int, _ line: (Item) -> String) -> [String] {
         let shown = items.prefix(Self.shown).map { line($0).printable }
         return count > shown.count ? shown + ["… and \(count - shown.count) more: see --json"] : shown

@@ -68,11 +68,11 @@ extension DeadLetter {
 
 // MARK: - Reading
 
-/// Reads the dead letters, and the notes between them that mark some as resent.
+/// Reads the dead letters, and the notes among them that mark some as resent.
 ///
-/// The service may write a letter a second time after a crash, or in place of another instance. It is found where it is first.
+/// After a crash, or in place of another instance, the service may write a letter a second time. Its first copy counts.
 final class DeadLetterReader {
-    /// What both copies of a letter have. In a topic that was recreated, another record may have the same source.
+    /// The properties that both copies of a letter share. In a recreated topic, another record may have the same source.
     private struct Identity: Hashable {
         let source: DeadLetter.Source
         let key, value: Int
@@ -102,7 +102,7 @@ final class DeadLetterReader {
         while true {
             let logs = reader.watermarks
             let window = logs.mapValues { max($0.lowerBound, $0.upperBound - size)..<$0.upperBound }
-            // Whether a letter was resent is known once all is read.
+            // Which letters were resent is known only after the whole window is read.
             let letters = try read(window).letters.filter(matches)
             let isEnough = logs.allSatisfy { place, log in
                 window[place] == log || letters.count { $0.position.partition == place.partition } >= count
@@ -114,7 +114,7 @@ final class DeadLetterReader {
 
     /// The dead letters at these positions, oldest first.
     ///
-    /// - Throws: ``Failure`` of status ``Failure/Status/notFound`` if one of them has none.
+    /// - Throws: ``Failure`` of status ``Failure/Status/notFound`` if there is no letter at one of them.
     func at(_ positions: Set<RecordPosition>) throws(Failure) -> [DeadLetter] {
         let partitions = Set(positions.map(\.partition))
         let (letters, firsts) = try read(reader.watermarks.filter { partitions.contains($0.key.partition) })
@@ -138,8 +138,8 @@ final class DeadLetterReader {
         return Self.letters(in: records)
     }
 
-    /// The letters among records, oldest first, each once, and where the others of the same letter are first. Copies and notes are
-    /// in their letter's partition, behind it.
+    /// The letters among records, oldest first, each once, and the first copy's position for each later copy. Copies and notes
+    /// follow their letter in its partition.
     static func letters(in records: [DeadLetter]) -> (letters: [DeadLetter], firsts: [RecordPosition: RecordPosition]) {
         var (letters, resent): ([DeadLetter], Set<RecordPosition>) = ([], [])
         var (known, firsts): ([Identity: RecordPosition], [RecordPosition: RecordPosition]) = ([:], [:])
@@ -161,7 +161,7 @@ final class DeadLetterReader {
 }
 
 extension DeadLetter {
-    /// Whether it is no note. The sender of a dead letter may have set a note's header.
+    /// Whether it is a letter and not a note. The sender of a dead letter may have set a note's header.
     fileprivate var isLetter: Bool { header(HeaderName.errorCode) != nil || header(HeaderName.resentLetter) == nil }
 
     /// The dead letter that a note is about.
@@ -175,7 +175,7 @@ extension DeadLetter {
 extension DeadLetter {
     var place: RecordPlace { RecordPlace(timestamp: timestamp, partition: position.partition, offset: position.offset) }
 
-    /// What there is besides its place. Bytes that are not UTF-8 are base64.
+    /// Everything but its place. Bytes that are not UTF-8 are base64.
     var members: [(name: String, json: String)] {
         struct Header: Encodable {
             let name: String
@@ -218,7 +218,7 @@ extension DeadLetter {
         value.map { DisplayWidth.clip(String(decoding: $0.prefix(400), as: UTF8.self).printable, to: 40) } ?? "-"
     }
 
-    /// All of it, with a line of JSON for each member.
+    /// The whole letter, with a line of JSON for each member.
     func sheet(paint: Paint) -> String {
         let rows = [("position", position.text), ("when", time)] + members
         return rows.map { paint(.faint, DisplayWidth.pad($0, to: 8)) + "  " + $1 + "\n" }.joined()

@@ -65,7 +65,7 @@ struct DeadLetterResend: ParsableCommand {
         if counts.refused > 0 { throw ExitCode(Failure.Status.rejected.rawValue) }
     }
 
-    /// Sends records for the letters that were asked for and have no note yet.
+    /// Sends the chosen letters that have no note yet.
     ///
     /// - Parameter show: receives a line for each letter once its outcome is certain.
     /// - Throws: ``Failure``, after which some letters may have been sent. The notes say which, so the command can run again.
@@ -190,7 +190,7 @@ struct DeadLetterSender {
     /// Fences any other sender of dead letters.
     init(_ clients: KafkaClients) throws(Failure) {
         topics = clients.topics
-        // The inputs have the indices of their cases.
+        // Inputs come first, so that their raw values are their indices.
         let names = InputTopic.allCases.map { clients.topics[$0.topic] } + [clients.topics.deadLetters]
         let configuration = KafkaConfiguration([
             "transaction.timeout.ms": "10000", "linger.ms": "0",

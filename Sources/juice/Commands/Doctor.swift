@@ -77,9 +77,9 @@ struct DoctorReport: Encodable {
         status = findings.map(\.severity.rawValue).max() ?? 0
     }
 
-    /// Adds what waits for someone to look at it: dead letters that were not sent again.
+    /// Adds the dead letters that were not sent again, which someone has to look at.
     private static func addDeadLetters(to seen: inout Examination, by clients: KafkaClients) {
-        // Each may have a megabyte.
+        // Each letter may take a megabyte.
         let most = 100
         do throws(Failure) {
             let letters = try DeadLetterReader(clients).last(most) { !$0.isResent }
@@ -89,7 +89,7 @@ struct DoctorReport: Encodable {
             let fault = "\(count) not sent again (\(codes.map { "\($1) \($0)" }.joined(separator: ", "))), the last at \(last.time)"
             seen.warnings.append(.init(fault, fix: clients.topics.command("dead-letters list --pending", clients.bootstrapServers)))
         } catch {
-            // Of the errors that do not pass, the only common one is a right that is missing.
+            // The only common permanent error is a missing permission.
             seen.failures.append(.init(part: "the dead letters", reason: error.message, isDenial: error.status == .software))
         }
     }

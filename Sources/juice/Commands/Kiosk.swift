@@ -113,7 +113,7 @@ struct KioskCommand: AsyncParsableCommand, PatientCommand {
     }
 }
 
-/// What a kiosk runs, checked before anything starts.
+/// The configuration of a kiosk and its servers, checked before anything starts.
 struct KioskPlan {
     var configuration: KioskConfiguration
     let address: HTTPAddress

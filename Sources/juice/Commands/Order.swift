@@ -44,7 +44,7 @@ struct OrderCommand: ParsableCommand {
 extension OrderedJuice {
     /// The juices on `juice order`'s command line: each `NAME`, or `NAME:COUNT`.
     ///
-    /// - Parameter menu: has the juices; nil leaves names and counts to the service.
+    /// - Parameter menu: where to look juices up; nil leaves names and counts to the service.
     static func items(_ arguments: [String], on menu: Menu?) throws(Failure) -> [OrderedJuice] {
         if menu != nil, arguments.count > JuiceOrder.mostItems {
             throw Failure(

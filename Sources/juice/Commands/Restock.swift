@@ -39,7 +39,7 @@ struct RestockAmounts {
     let kind: StockEdit.Kind
     private(set) var amounts: [FruitAmount] = []
 
-    /// - Parameter menu: has the fruits; nil leaves the names to the service.
+    /// - Parameter menu: where to look fruits up; nil leaves the names to the service.
     init(_ arguments: [String], on menu: Menu? = nil) throws(Failure) {
         var kinds: Set<StockEdit.Kind> = []
         for argument in arguments {

@@ -65,7 +65,7 @@ struct ResultsCommand: ParsableCommand {
     }
 }
 
-/// Chooses among the records of the results: the answers of all stores, or of one, and the notes if asked to.
+/// Selects records of the results: the answers of all stores, or of one, and the notes if asked to.
 struct AnswerFilter {
     /// A record of the topic. The answer is nil for a note, and if this version cannot read it.
     struct Entry {
@@ -74,7 +74,7 @@ struct AnswerFilter {
         let bytes: [UInt8]
         let place: RecordPlace
 
-        /// Whether it is an answer that changed the stock, the first one to its command.
+        /// Whether it is an answer that changed the stock, not a repeat of one.
         var isChange: Bool { answer?.revision != nil && answer?.isDuplicate == false }
     }
 
@@ -97,7 +97,7 @@ struct AnswerFilter {
     }
 }
 
-/// Prints answers, and before an answer the revisions of its store that are missing.
+/// Prints answers. Before an answer it reports missing revisions of the answer's store.
 final class AnswerPrinter {
     private(set) var isEmpty = true
     private let filter: AnswerFilter
@@ -119,7 +119,7 @@ final class AnswerPrinter {
     func print(_ entry: AnswerFilter.Entry) {
         defer { if buffer.count > 65_536 || rows.count > 500 { flush() } }
         let answer = entry.answer
-        // The revisions of one command have gaps.
+        // Among the answers to one id, gaps in a store's revisions are normal.
         let gap = filter.id == nil ? answer.flatMap { trackers[Name($0.store), default: RevisionTracker()].gap(before: $0) } : nil
         isEmpty = false
         let time = Table.Cell(entry.place.timestamp.map(DateTime.text) ?? "-", .faint)
@@ -146,7 +146,7 @@ final class AnswerPrinter {
         }
     }
 
-    /// Writes what was printed since the last call.
+    /// Writes the output since the last call.
     func flush() {
         buffer += Array(columns.lines(rows).map { $0 + "\n" }.joined().utf8)
         rows = []
@@ -156,7 +156,7 @@ final class AnswerPrinter {
 }
 
 extension Answer {
-    /// What a juice used, and what is left of the fruits that the command changed.
+    /// The fruits that a juice used, and the levels left of those that the command changed.
     fileprivate var amounts: String {
         let used = if case .juiceMade(_, let used, _) = outcome { "  used \(used.text)" } else { "" }
         return "\(used)  left \(outcome.left.text)".printable

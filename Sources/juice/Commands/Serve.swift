@@ -7,7 +7,6 @@ import JuiceWeb
 import Logging
 import ServiceLifecycle
 
-/// All options of the service.
 struct ServeOptions: ParsableArguments {
     @OptionGroup var kafka: KafkaOptions
     @OptionGroup var group: GroupOptions
@@ -30,7 +29,6 @@ struct ServeOptions: ParsableArguments {
     @Flag("Start although another group's instances serve these topics; they end.") var takeOver = false
 }
 
-/// `juice serve`: the service.
 struct ServeCommand: AsyncParsableCommand, PatientCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run the service: read orders and restocks, answer each exactly once.",
@@ -69,7 +67,7 @@ struct ServeCommand: AsyncParsableCommand, PatientCommand {
         configuration.isRehearsal = dryRun
         do { try configuration.validate() } catch { throw Failure(error) }
         if dryRun { return try rehearse(configuration) }
-        // What joins the group can be asked for its health, so nothing does before the address is there.
+        // An instance in the group can be asked for its health, so it does not join before the address is there.
         try Patience.having(patience) { () throws(Failure) in try options.http?.check() }
         var embedded: EmbeddedKafka?
         defer { embedded?.stop() }
@@ -116,7 +114,7 @@ struct ServeCommand: AsyncParsableCommand, PatientCommand {
         if !isFit { throw ExitCode(report.status) }
     }
 
-    /// What is printed when an embedded broker starts.
+    /// Printed when an embedded broker starts.
     private static func welcome(_ servers: String, topics: TopicNames) -> String {
         """
         Embedded Kafka broker at \(servers)
@@ -136,7 +134,7 @@ struct ServeCommand: AsyncParsableCommand, PatientCommand {
 }
 
 extension ServeOptions {
-    /// What the service runs with. Without brokers it is to start an embedded one, and name it there.
+    /// The service's configuration. Without brokers `bootstrapServers` is empty, and the caller starts an embedded broker.
     func configuration() throws(Failure) -> ServiceConfiguration {
         // Creating a client reports invalid librdkafka properties before the welcome text is printed.
         // The service itself says when no broker answers.

@@ -55,21 +55,21 @@ struct ShowCommand: ParsableCommand {
 struct CommandEvent {
     let topic, store: String
     let place: RecordPlace
-    /// What it is, for programs: `answer`, `deadLetter`, `forwarded` or the kind of a command.
+    /// The kind of event, for programs: `answer`, `deadLetter`, `forwarded` or the kind of a command.
     let event: String
     let word: String
     var colour: Paint.Colour?
     let text: String
     var members: [(name: String, json: String)] = []
-    /// Its value; nil if it is among the members.
+    /// The record's value; nil if it is among the members.
     var record: [UInt8]?
 
-    /// By time. A forwarded command and its answer may have the time of the command.
+    /// Sorts by time, then by event: a forwarded command and its answer may have the time of the command.
     var order: (Int64, Int, Offset) {
         (place.timestamp ?? 0, ["forwarded": 1, "answer": 2, "deadLetter": 3][event] ?? 0, place.offset)
     }
 
-    /// One line, with what all lines of `--json` have, and what the record is.
+    /// One line of `--json`: place, topic, event and store, and then the record or its members.
     var json: [UInt8] {
         let head = [("topic", topic), ("event", event), ("store", store)].map { ($0, JSONText.line($1)) }
         return RecordLine.json(place, head + members, record: record)
@@ -86,8 +86,8 @@ struct CommandEvent {
     }
 }
 
-/// Searches the topics for all records about the command with an id, from the newest back, until it has all that can belong
-/// together.
+/// Searches the topics, from the newest records back, for all records about the command with an id, until it has all that can
+/// belong together.
 final class CommandSearch {
     private let clients: KafkaClients
     private let id: [UInt8]
@@ -99,14 +99,14 @@ final class CommandSearch {
     private let commandDecoder = CommandDecoder(menu: .standard)
 
     private var found: [CommandEvent] = []
-    /// Where the commands are that were found, and those that the records found name.
+    /// The places of the commands that were found, and the places of commands that found records name.
     private var commands: Set<InputPlace> = [], named: Set<InputPlace> = []
-    /// The stores whose first answer was found, not that to a cancel, or to an order that was cancelled before it came.
+    /// The stores whose first answer was found, not counting one to a cancel, or to an order that was cancelled before it came.
     private var answered: Set<Name> = []
-    /// The time since which all was read.
+    /// All records since this time were read, in milliseconds since 1970.
     private var searchedSince = Int64.max
 
-    /// More than these are too many to show.
+    /// The search ends after this many: more are too many to show.
     private static let most = 1000
     /// How much later than the duplicate window a repeat is still recognized, in milliseconds.
     private static let grace: Int64 = 5 * 60_000
@@ -164,8 +164,8 @@ final class CommandSearch {
                 + (store == nil ? "" : "\nwithout --store, all stores are searched"))
     }
 
-    /// Whether older records cannot belong to what was found: each store's first answer and all commands are there; or all is so
-    /// old that a repeat would not have been recognized.
+    /// Whether the search can end: each store's first answer and all commands were found, no older command could have a repeat
+    /// among the records found, or there are too many to show.
     private var isComplete: Bool {
         guard let oldest = found.map({ $0.place.timestamp ?? 0 }).min() else { return false }
         // A sender's clock may be ahead.
@@ -229,13 +229,13 @@ final class CommandSearch {
 }
 
 extension CommandDecoder {
-    /// The kind and the id of the command in a record of an input, whether it is to be rejected or not; nil for a dead letter.
+    /// The kind and the id of the command in a record of an input, even if it is to be rejected; nil for a dead letter.
     fileprivate func command(in value: UnsafeRawBufferPointer, of topic: InputTopic) -> (kind: CommandKind, id: BorrowedText)? {
         if case .command(let kind, let id, _) = decode(value, of: topic) { (kind, id) } else { nil }
     }
 }
 
 extension TopicNames {
-    /// The input of this name; nil if it is another topic.
+    /// The input with this name; nil if it is another topic.
     func input(named name: String) -> InputTopic? { InputTopic.allCases.first { self[$0.topic] == name } }
 }

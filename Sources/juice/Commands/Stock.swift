@@ -56,7 +56,7 @@ struct StockCommand: ParsableCommand {
     }
 }
 
-/// The stock of all stores, or of one, by the stock topic.
+/// The stock of all stores, or of one, from the stock topic.
 final class StockReader {
     /// A store's latest record, its bytes and its place.
     struct Entry {
@@ -79,7 +79,7 @@ final class StockReader {
         try reader.read(reader.watermarks) { record in apply(record) }
     }
 
-    /// The latest entry of each store, by name. Spellings of one name, which are equal as texts, differ in length.
+    /// The latest entry of each store, by name. Unicode spellings of one name are equal as texts, but differ in length.
     var latest: [Entry] {
         entries.values.sorted { ($0.record.store, $0.record.store.utf8.count) < ($1.record.store, $1.record.store.utf8.count) }
     }

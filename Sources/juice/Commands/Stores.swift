@@ -72,7 +72,7 @@ struct StoreRows {
 
 // MARK: - Lists of stores
 
-/// Stores that a setting names, or the file that does.
+/// The stores that a setting lists, or the file that lists them.
 struct StoreList: Sendable, CustomStringConvertible {
     /// As it was given: ids separated by commas, or `@` and a path.
     let description: String
@@ -81,7 +81,7 @@ struct StoreList: Sendable, CustomStringConvertible {
 
     private var isFile: Bool { description.hasPrefix("@") && description.count > 1 }
 
-    /// Returns nil if an id is invalid, is there twice, or has what cannot be seen.
+    /// Returns nil if an id is invalid, is listed twice, or would be shown in quotes: see ``StoreID/visible(_:)``.
     init?(_ text: String) {
         description = text
         let areVisible = names.allSatisfy { StoreID.isValid($0) && StoreID.visible($0) == $0 }
@@ -97,7 +97,7 @@ struct StoreList: Sendable, CustomStringConvertible {
         return names
     }
 
-    /// Reads a file of ids, one a line. A line in quotes is a JSON string.
+    /// Reads a file of ids, one per line. A line in quotes is a JSON string.
     private static func read(_ path: String) throws(Failure) -> [String] {
         func fault(_ problem: String, hint: String? = nil) -> Failure {
             Failure(.configuration, "the list of stores \(path) \(problem)", hint: hint)

@@ -41,7 +41,7 @@ struct TrafficOptions: ParsableArguments {
     func storeIDs() throws(Failure) -> [String] { try stores?.ids() ?? ["gangnam", "hongdae", "jamsil"] }
 }
 
-/// Generates the orders and cancels of simulated points of sale, always the same with the same seed, and restocks.
+/// Generates the orders, cancels and restocks of simulated points of sale. The same seed gives the same orders and cancels.
 struct Traffic {
     /// A juice that is on no menu, to provoke rejections.
     static let unknownJuice = "durian"
@@ -62,7 +62,7 @@ struct Traffic {
         random = SeededGenerator(seed: seed)
     }
 
-    /// The next order, and once in 25 times its cancel. One in eight is a basket, one juice in 40 is on no menu.
+    /// The next order, and one time in 25 its cancel. One in eight is a basket, one juice in 40 is on no menu.
     mutating func next() -> [OutgoingCommand] {
         orderCount += 1
         let till = Int.random(in: stores.indices, using: &random)
@@ -78,7 +78,7 @@ struct Traffic {
     }
 
     /// The restock to send after an answer; nil if none is needed. Its id follows from the order's, so a repeated answer causes no
-    /// second one. Several orders that lack a fruit restock it several times: `Examples/restock_bot.py` does so once a shortage.
+    /// second one. Several orders that lack a fruit restock it several times: `Examples/restock_bot.py` does so once per shortage.
     func restock(after answer: Answer) -> OutgoingCommand? {
         guard case .outOfStock(_, let missing) = answer.outcome else { return nil }
         let amounts = missing.map { FruitAmount(fruit: $0.fruit, amount: $0.needed - $0.inStock + extra) }
@@ -91,14 +91,14 @@ struct Traffic {
     private mutating func happens(onceIn count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
 }
 
-/// Simulated traffic: points of sale that send orders and cancels, and read the answers, after which they restock what was short.
+/// Simulated traffic: points of sale that send orders and cancels, read the answers, and restock fruits that were short.
 final class TrafficSession {
     /// The most orders and cancels in flight, far below the number of records at which the embedded broker trims partitions.
     private static let mostInFlight = 200
     private static let answerTimeout = Duration.seconds(30)
 
     private(set) var tally = Tally()
-    /// The orders and cancels without an answer, each its kind and id.
+    /// The orders and cancels without an answer, each as its kind and id.
     private var inFlight: Set<String> = []
 
     private let clients: KafkaClients
@@ -106,7 +106,7 @@ final class TrafficSession {
     private let results: TopicReader
     private let decoder = AnswerDecoder()
     private var traffic: Traffic
-    /// Without a limit the traffic is for people to watch, so it has their pace; otherwise it is as fast as answers arrive.
+    /// Without a limit the traffic has a human pace, so that people can watch it; otherwise it is as fast as answers arrive.
     private let orderLimit: Int?
     private var orderCount = 0
     private var (nextOrderAt, lastAnswerAt) = (ContinuousClock.now, ContinuousClock.now)
@@ -153,7 +153,7 @@ final class TrafficSession {
 
         var answers: [Answer] = []
         let wait = Duration.milliseconds(20)
-        // Not beyond the time of the next order.
+        // Do not wait beyond the time of the next order.
         let timeout = orderLimit == nil ? min(wait, max(.zero, nextOrderAt - .now)) : wait
         try results.poll(timeout: timeout) { record throws(Failure) in
             guard let value = record.value, let answer = try? decoder.decode(value) else { return }

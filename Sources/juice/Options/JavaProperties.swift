@@ -2,14 +2,14 @@ import Kafka
 
 /// Properties of Kafka's Java client that librdkafka does not have, and what to write instead.
 enum JavaProperties {
-    /// The same here under another name.
+    /// librdkafka's name for the same property.
     private static let names = [
         "ssl.truststore.certificates": "ssl.ca.pem", "ssl.keystore.certificate.chain": "ssl.certificate.pem",
         "ssl.keystore.key": "ssl.key.pem", "fetch.max.wait.ms": "fetch.wait.max.ms", "max.request.size": "message.max.bytes",
         "send.buffer.bytes": "socket.send.buffer.bytes", "receive.buffer.bytes": "socket.receive.buffer.bytes",
     ]
 
-    /// The same here with another value; nil is what librdkafka does anyway.
+    /// librdkafka's value for a Java `name=value`; nil if librdkafka does the same anyway.
     private static let values: [String: String?] = [
         // The empty text is Java's way to accept any host name in a broker's certificate.
         "ssl.endpoint.identification.algorithm=": "none",
@@ -70,7 +70,7 @@ enum JavaProperties {
         ),
     ]
 
-    /// The properties in librdkafka's terms, as far as they have the same meaning there.
+    /// Translates the properties that have an equivalent in librdkafka, and keeps the others.
     static func translated(_ properties: [String: String]) -> [String: String] {
         var translated: [String: String] = [:]
         for (name, value) in properties.sorted(by: { $0.key < $1.key }) {

@@ -6,7 +6,7 @@ import Kafka
 ///
 /// No error message quotes a value, because it may be a password.
 enum KafkaProperties {
-    /// All configured properties, those of the property file last.
+    /// All configured properties. Those of the property file have the lowest precedence.
     static func read(_ options: KafkaOptions) throws(Failure) -> [String: String] {
         let file = try options.kafkaPropertyFile.map { path throws(Failure) in try read(file: path) } ?? [:]
         let given = try parse(options.kafkaProperty.joined(separator: "\n")) { _ in
@@ -44,7 +44,7 @@ enum KafkaProperties {
         }
         if let unknown = properties.keys.sorted().first(where: { !KafkaConfiguration.isKnown($0) }) {
             let names = NearestNames.of(unknown, among: KafkaConfiguration.knownNames)
-            // What does not even look like a property's name may be part of a value that was split into lines, so it is not quoted.
+            // A name that does not look like a property's may be part of a value that was split into lines, so it is not quoted.
             let looksLikeName = unknown.contains(".") && unknown.wholeMatch(of: /[a-z0-9._-]+/) != nil
             let name = names.isEmpty && !looksLikeName ? " of a name that was given" : " \"\(unknown)\""
             throw Failure(.configuration, "there is no Kafka property\(name)\(NearestNames.question(names))")
@@ -55,7 +55,7 @@ enum KafkaProperties {
             throw Failure(.configuration, message, hint: "\(location) names a file")
         }
         for (name, path) in properties.sorted(by: { $0.key < $1.key }) {
-            // librdkafka looks for the system's certificates where ssl.ca.location is "probe".
+            // librdkafka looks for the system's certificates if ssl.ca.location is "probe".
             guard name.hasPrefix("ssl."), name.hasSuffix(".location"), path != "probe" else { continue }
             try Failure.checkFile(path, "the file that \(name) names")
         }
@@ -67,8 +67,8 @@ enum KafkaProperties {
         }
     }
 
-    /// Parses `name=value` lines, with a colon as well, as in Java's property files; empty lines and lines starting with # or ! are
-    /// skipped. Values may contain commas and equals signs. The text of a PEM file goes on over as many lines as it has.
+    /// Parses lines of `name=value` or, as in Java's property files, `name:value`. Skips empty lines and lines that start with # or
+    /// !. Values may contain commas and equals signs. The text of a PEM file may span several lines.
     ///
     /// - Parameter fault: the failure to throw for the line with this number.
     static func parse(_ text: String, orThrow fault: (Int) -> Failure) throws(Failure) -> [String: String] {
@@ -92,15 +92,15 @@ enum KafkaProperties {
     }
 }
 
-/// Certificates and keys as texts, instead of the files that have them.
+/// Certificates and keys given as PEM text instead of as files.
 enum PEM {
-    /// The properties that name a file, and those that take its text.
+    /// The properties that name a file, each with the property that takes the file's text.
     static let properties = [
         "ssl.ca.location": "ssl.ca.pem", "ssl.certificate.location": "ssl.certificate.pem", "ssl.key.location": "ssl.key.pem",
     ]
     fileprivate static let beginning = "-----BEGIN "
 
-    /// Whether a value is one or more such texts, and whole.
+    /// Whether a value consists of one or more complete PEM texts.
     static func isText(_ value: String) -> Bool {
         var open: Int?
         for line in lines(of: value) {
@@ -110,12 +110,12 @@ enum PEM {
         return open == 0
     }
 
-    /// How many texts begin in a line, less those that end there.
+    /// The number of PEM texts that begin in a line, minus the number that end there.
     fileprivate static func balance(_ line: String) -> Int {
         line.ranges(of: beginning).count - line.ranges(of: "-----END ").count
     }
 
-    /// The lines, also where they are written as in Java's property files: with `\n`, or a backslash before a line that goes on.
+    /// The lines of a value. As in Java's property files, `\n` ends a line, and a line that continues may end with a backslash.
     fileprivate static func lines(of value: String) -> [String] {
         value.replacing("\\n", with: "\n").split(whereSeparator: \.isNewline)
             .map { $0.trimmingCharacters(in: .whitespaces.union(["\\"])) }.filter { !$0.isEmpty }

@@ -5,7 +5,7 @@ import JuiceMessages
 extension Menu {
     /// The id of the juice with this id, name or alias: in any language and case, with or without spaces.
     ///
-    /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if the text means no juice or several.
+    /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if no juice or several match.
     func juiceID(for text: String) throws(Failure) -> String {
         let names = juices.map { (id: $0.id, names: [$0.id] + $0.name.all + $0.aliases) }
         return try find(text, "juice", juices(called: text).map(\.id), among: names)
@@ -17,8 +17,8 @@ extension Menu {
         return try find(text, "fruit", fruits(called: text).map(\.id), among: names)
     }
 
-    /// The only id of those found, or a failure with the names to choose from. A similar name is suggested as the menu has it, so
-    /// that a name in Korean is suggested for one in Korean.
+    /// Returns the only match, or throws a failure that suggests names. It suggests them as the menu has them, so that a mistyped
+    /// Korean name gets a Korean suggestion.
     private func find(
         _ text: String, _ kind: String, _ found: [String], among entries: [(id: String, names: [String])]
     ) throws(Failure) -> String {
@@ -48,7 +48,7 @@ enum NearestNames {
         let limit = max(2, typed.count / 2)
         let near = names.enumerated().compactMap { position, name -> (distance: Int, position: Int)? in
             let candidate = parts(of: name)
-            // A letter that is replaced or moved counts as two: one that is missing, and another one too many.
+            // A replaced or moved letter counts as two: one removal and one insertion.
             let distance = typed.difference(from: candidate).count
             if distance <= limit { return (distance, position) }
             return typed.count >= 3 && candidate.starts(with: typed) ? (limit, position) : nil

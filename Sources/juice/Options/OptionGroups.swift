@@ -35,11 +35,11 @@ struct KafkaOptions: ParsableArguments {
     }
 }
 
-/// The options of commands that ask brokers something and end.
+/// The options of commands that contact brokers and then end.
 struct ClientOptions: ParsableArguments {
     @Option("How long to wait for brokers and answers.", .duration(in: .milliseconds(1) ... .seconds(86_400)))
     var timeout = Duration.seconds(10)
-    /// ``JuiceCommand`` looks at it before it parses the others, which may be times.
+    /// ``JuiceCommand`` reads this flag before it parses the other options, which may be times.
     @Flag("Show and read times in UTC, not in this machine's zone.") var utc = false
     @OptionGroup var kafka: KafkaOptions
 }

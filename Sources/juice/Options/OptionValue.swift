@@ -3,17 +3,17 @@ import Foundation
 import JuiceMessages
 import JuiceWeb
 
-/// What an option takes: how a text becomes a value, and what help and errors say of it.
+/// A kind of value: how text is parsed, and how help and errors describe it.
 ///
-/// An option is declared once, in its command: `@Option("Workers in this process.", .count(in: 1...1000)) var workers = 1`. The
-/// property gives it its name, on the command line, in the environment and in the configuration file: see ``Settings``.
+/// An option is declared once, in its command: `@Option("Workers in this process.", .count(in: 1...1000)) var workers = 1`. Its
+/// name on the command line, in the environment and in the configuration file comes from the property: see ``Settings``.
 struct OptionValue<Value: Sendable>: Sendable {
     /// What the help calls the value.
     let placeholder: String
     /// Completes "must be …".
     let expectation: String
     let parse: @Sendable (String) -> Value?
-    /// A value as it is given, for the default in the help.
+    /// Formats a value as a user would write it, for the default in the help.
     let text: @Sendable (Value) -> String
 
     init(
@@ -29,7 +29,7 @@ struct OptionValue<Value: Sendable>: Sendable {
         return value
     }
 
-    /// The placeholder is `file`, or has the words to choose from.
+    /// Derived from the placeholder: `file`, or the words to choose from.
     fileprivate var completion: CompletionKind? {
         let words = placeholder.split(separator: "|").map(String.init)
         return placeholder == "file" ? .file() : words.count > 1 && !placeholder.contains("@") ? .list(words) : nil
@@ -37,7 +37,7 @@ struct OptionValue<Value: Sendable>: Sendable {
 }
 
 extension Option where Value: Sendable {
-    /// An option with a default, which ends its help: ``Settings`` reads it there.
+    /// An option with a default. Its help ends with the default: ``Settings`` reads it there.
     init(wrappedValue: Value, _ help: String, _ kind: OptionValue<Value>) {
         let help = ArgumentHelp("\(help) (default: \(kind.text(wrappedValue)))", valueName: kind.placeholder)
         self.init(wrappedValue: wrappedValue, help: help, completion: kind.completion) { try kind.value(of: $0) }
@@ -50,7 +50,7 @@ extension Option where Value: Sendable {
 }
 
 extension Flag where Value == Bool {
-    /// A flag, which `--no-…` takes back where the environment or the configuration file sets it.
+    /// A flag. If the environment or the configuration file sets it, `--no-…` unsets it.
     init(wrappedValue: Bool, _ help: String) {
         self.init(wrappedValue: wrappedValue, inversion: .prefixedNo, help: ArgumentHelp(help))
     }
@@ -82,7 +82,7 @@ extension OptionValue<Duration> {
             parse: { DurationText.parse($0).flatMap { range.contains($0) ? $0 : nil } })
     }
 
-    /// The age to which commands are remembered.
+    /// How long commands are remembered.
     static var duplicateWindow: Self { duration(in: .zero ... .seconds(365 * 86_400)) }
 }
 
@@ -100,7 +100,7 @@ extension OptionValue<String> {
 
     static var commandID: Self { .text("id", ofAtMost: CommandKind.maximumIDLength) }
 
-    /// The id of one that is yet to be sent.
+    /// The id of a command that is yet to be sent.
     static var newCommandID: Self {
         Self("id", "\(commandID.expectation), and not begin with \(CommandKind.kioskPrefix), as the kiosk's do") {
             $0.utf8.starts(with: CommandKind.kioskPrefix.utf8) ? nil : commandID.parse($0)
@@ -109,7 +109,7 @@ extension OptionValue<String> {
 
     static var time: Self { Self("time", TimeText.kinds) { TimeText.milliseconds($0) == nil ? nil : $0 } }
 
-    /// The addresses of brokers, as librdkafka takes them. A port is optional there, and one that is too large becomes another.
+    /// Broker addresses in librdkafka's format, where a port is optional. librdkafka would change a port that is too large.
     static var brokers: Self {
         Self("host:port,…", "the addresses of brokers, such as kafka1:9092,kafka2:9092") { text in
             let address = /(?:[A-Za-z_]+:\/\/)?(?:[^\s:\[\]]+|\[[^\s\[\]]+\])(?::([0-9]+))?/

@@ -2,11 +2,11 @@ import ArgumentParser
 import Foundation
 import Kafka
 
-/// A command line, completed with what the environment and the configuration file give. In order of precedence: the command line,
-/// the environment, the file.
+/// A command line, completed from the environment and the configuration file. Precedence: the command line, the environment, the
+/// file.
 ///
-/// An option that is not on the command line is added to it, as if the user had typed it. So commands know nothing of the other
-/// places, and ArgumentParser reads all values.
+/// An option that is not on the command line is added to it, as if the user had typed it. So commands need not know the other
+/// sources, and ArgumentParser parses all values.
 struct Settings {
     /// Where an option was given.
     enum Source: Equatable {
@@ -14,7 +14,7 @@ struct Settings {
         case environment
         case file(String)
 
-        /// The option there, for people.
+        /// How messages name the option.
         func name(of option: String) -> String {
             switch self {
             case .commandLine: "--\(option)"
@@ -38,7 +38,7 @@ struct Settings {
     private(set) var kafkaProperties: [String: (value: String, source: Source)] = [:]
     /// The options of the command, by name.
     private var options: [String: OptionInfo] = [:]
-    /// What was given for the options of the command, by name.
+    /// The values given for the command's options, by name.
     private var given: [String: (value: String, source: Source)] = [:]
 
     /// The variable that names the configuration file.
@@ -63,7 +63,7 @@ struct Settings {
         let variables = environment.filter { $0.key.hasPrefix("JUICE_") && !$0.value.isEmpty }
         var texts: [String: String] = [:]
         for (variable, text) in variables.sorted(by: { $0.key < $1.key }) where variable != Self.fileVariable {
-            // Describing all commands takes a while, and most settings are those of this one.
+            // Describing all commands takes a while, and most settings belong to this one.
             if let name = options.keys.first(where: { Self.variable(of: $0) == variable }) {
                 texts[name] = text
             } else if !OptionInfo.allNames.contains(where: { Self.variable(of: $0) == variable }), !Self.isServiceLink(variable) {
@@ -76,7 +76,7 @@ struct Settings {
         }
         var added = try add(texts, from: .environment)
         if let path = given["config"]?.value ?? variables[Self.fileVariable] {
-            // The log's format may be in the file, so these lines are text unless it was given before.
+            // The file may set the log format. Until it is read, only the command line and the environment can.
             let format = given["log-format"].flatMap { LogFormat(rawValue: $0.value.lowercased()) } ?? .text
             let isPatient = command is any PatientCommand.Type && given["dry-run"]?.value != "true"
             let patience = isPatient ? Patience(.lines(level: .notice, format: format)) : nil
@@ -86,7 +86,7 @@ struct Settings {
         self.arguments.insert(contentsOf: added, at: depth)
     }
 
-    /// Notes which options are on the command line. A value never begins with a dash there, so what does is an option.
+    /// Records the options on the command line. A value never begins with a dash there, so an argument that does is an option.
     private mutating func readCommandLine(_ arguments: ArraySlice<String>) throws(Failure) {
         for (index, argument) in zip(arguments.indices, arguments).prefix(while: { $0.1 != "--" }) where argument.hasPrefix("--") {
             let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -126,7 +126,7 @@ struct Settings {
         return added
     }
 
-    /// The arguments to add for these librdkafka properties, each of which may be given in a different place.
+    /// The arguments to add for these librdkafka properties. Each property may come from a different source.
     private mutating func addProperties(_ text: String, from source: Source) throws(Failure) -> [String] {
         let name = source.name(of: Self.kafkaProperty)
         let properties = try KafkaProperties.parse(text) { line in
@@ -151,14 +151,14 @@ struct Settings {
         name.wholeMatch(of: /.*_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_.*)?)?)/) != nil
     }
 
-    /// Reads the JSON file of settings, one object with members named like the options. Every value becomes a text, as on the
+    /// Reads the JSON file of settings: one object, with members named like the options. Every value becomes text, as on the
     /// command line.
     private func texts(ofFile path: String) throws(Failure) -> [String: String] {
         let data = Data(try Failure.bytes(of: path, "the configuration file"))
         guard let file = try? JSONDecoder().decode([String: FileValue].self, from: data) else {
             throw Failure(.configuration, "the configuration file \(path) is not a JSON object")
         }
-        // A string before a colon is a name, and of two that are the same the decoder would take one.
+        // A string before a colon is a member's name. The decoder would keep one of two equal names.
         var names: Set<Substring> = []
         for match in String(decoding: data, as: UTF8.self).matches(of: /"([^"\\]+)"\s*:/) where !names.insert(match.1).inserted {
             throw Failure(.configuration, "\(path) sets \"\(match.1)\" twice")
@@ -189,7 +189,7 @@ struct Settings {
 
     // MARK: - What was given
 
-    /// The options of the command, by name: what was given for each, or its default.
+    /// The command's options in order of name, each with the given value or its default.
     var entries: [Entry] {
         options.values.sorted { $0.name < $1.name }.map { option in
             let given = given[option.name]
@@ -199,8 +199,8 @@ struct Settings {
         }
     }
 
-    /// The failure for ArgumentParser's message. An invalid value is a usage error on the command line, elsewhere a configuration
-    /// error that says where the value was given.
+    /// The failure for ArgumentParser's message. An invalid value is a usage error on the command line. Elsewhere it is a
+    /// configuration error that names the source.
     func failure(_ message: String, hint: String?) -> Failure {
         for (name, (_, source)) in given where source != .commandLine {
             let option = "'--\(name) <\(options[name]?.valueName ?? "")>'"
@@ -216,7 +216,7 @@ struct Settings {
 private struct FileValue: Decodable {
     /// A text, a number, true or false, as it is written on the command line.
     let text: String?
-    /// A list of texts, none of which has a comma.
+    /// A list of texts without commas.
     let list: [String]?
     let members: [String: FileValue]?
 
@@ -245,12 +245,12 @@ struct OptionInfo: Decodable {
 
     var name: String { names?.first { $0.kind == "long" }?.name ?? "" }
 
-    /// The default, which ends the help.
+    /// The default, read from the end of the help.
     var defaultText: String? {
         kind == "flag" ? "false" : abstract?.firstMatch(of: /\(default: (.*)\)$/).map { String($0.1) }
     }
 
-    /// The options of a command, by name. A flag is there once, without its other name that begins with `no-`.
+    /// The options of a command, by name. A flag is listed once, without its `no-` form.
     static func all(of command: any ParsableCommand.Type) -> [String: OptionInfo] {
         let tool = try? JSONDecoder().decode(Tool.self, from: Data(command._dumpHelp().utf8))
         let options = (tool?.command.arguments ?? []).filter { $0.kind != "positional" && !["help", "version"].contains($0.name) }
@@ -258,10 +258,10 @@ struct OptionInfo: Decodable {
         return named.filter { !$0.key.hasPrefix("no-") || named[String($0.key.dropFirst(3))] == nil }
     }
 
-    /// The names of all commands' options. The file of settings cannot name itself.
+    /// The names of all commands' options, without `config`: the settings file cannot name itself.
     static let allNames: Set<String> = {
         func names(_ command: any ParsableCommand.Type) -> Set<String> {
-            // The description of a command with subcommands has all of theirs, and it has no options of its own.
+            // The description of a command with subcommands includes theirs, and such a command has no options of its own.
             let subcommands = command.configuration.subcommands
             return subcommands.isEmpty ? Set(all(of: command).keys) : subcommands.reduce(into: []) { $0.formUnion(names($1)) }
         }

@@ -31,7 +31,7 @@ enum DurationText {
 
 /// A point in time as people write it: how long ago, a time of day, or a date with or without one.
 enum TimeText {
-    /// What the help of a command says of its times.
+    /// The help text about times.
     static let help = """
         A time is \(kinds). Without a zone it is of this machine's, or with --utc of UTC. Times are shown so that they can be \
         given. A record counts as no older than those before it in its partition.
@@ -48,14 +48,14 @@ enum TimeText {
     /// - Parameters:
     ///   - text: such as `90s`, `1h30m`, `12:34`, `2026-01-31`, `2026-01-31T12:34` or `2026-01-31 12:34:56.789+09:00`.
     ///   - now: what the text counts back from.
-    ///   - after: a time of day that is not after this one is the next.
+    ///   - after: milliseconds since 1970. If the last such time of day is not later than this, the next one is meant.
     ///   - offset: how far local time is ahead of UTC, in seconds, at a time in seconds since 1970.
     /// - Returns: milliseconds since 1970; nil if the text is no time.
     static func milliseconds(
         _ text: String, now: Date = .now, after: Int64 = .min, offset: (Double) -> Int = localOffset
     ) -> Int64? {
         let present = now.timeIntervalSince1970
-        // A day may have 23 hours, and be another one where the text's own zone is.
+        // A day may have only 23 hours, and the text's own zone may be on another date.
         let days = stride(from: 86_400.0, through: -129_600, by: -43_200).map { distance in
             (now + distance + Double(offset(present))).formatted(.iso8601.year().month().day())
         }
@@ -65,8 +65,8 @@ enum TimeText {
         return seconds.map { Int64(($0 * 1000).rounded()) }
     }
 
-    /// How far this machine's time is ahead of UTC, in seconds. The C library's, as in `date`: Foundation understands neither each
-    /// `TZ` (`:Asia/Seoul`, `KST-9`, a path) nor an `/etc/localtime` that is no link, and then takes UTC.
+    /// How far this machine's time is ahead of UTC, in seconds. Asks the C library, as `date` does: Foundation does not understand
+    /// every `TZ` (`:Asia/Seoul`, `KST-9`, a path), nor an `/etc/localtime` that is no link, and then takes UTC.
     static func localOffset(at seconds: Double) -> Int {
         var (time, parts) = (time_t(seconds), tm())
         return localtime_r(&time, &parts) == nil ? 0 : parts.tm_gmtoff
@@ -88,7 +88,7 @@ enum TimeText {
             let zone = TimeZone(identifier: name == "Z" ? "GMT" : "GMT\(name)")
             return zone.map { clock - Double($0.secondsFromGMT()) + fraction }
         }
-        // Where clocks are put back it is the first of two times, and where they are put forward none.
+        // When clocks are put back, a local time occurs twice: take the first. When they are put forward, some do not occur.
         let times = [-86_400, 86_400].map { clock - Double(offset(clock + $0)) }
         return times.first { $0 + Double(offset($0)) == clock }.map { $0 + fraction }
     }

@@ -3,11 +3,11 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// The signals that end a command: the only place that reacts to them.
+/// Handles the signals that end a command. Nothing else reacts to them.
 ///
-/// A handler may do next to nothing, and the main thread is in a call to librdkafka most of the time. So the handler writes the
-/// signal's number into a pipe, for a thread that waits there. By default that ends the process at once, between two writes. A
-/// command that has something to finish, such as the service, is asked to stop; a second signal ends it at once.
+/// A signal handler may do next to nothing, and the main thread is mostly in a call to librdkafka. So the handler writes the
+/// signal's number into a pipe, for a thread that waits there. By default that thread ends the process at once, between two writes.
+/// If a command has something to finish, as the service does, the first signal asks it to stop; a second one ends it at once.
 enum EndingSignals {
     private static let stop = Mutex<StopSignal?>(nil)
     private static let pipe = Pipe()
@@ -15,12 +15,12 @@ enum EndingSignals {
 
     /// Handles the signals from now on.
     static func handle() {
-        // A closed output pipe is detected where it is written. A broker that closes its connection must not end the process.
+        // Writes detect a closed output pipe. A broker that closes its connection must not end the process.
         signal(SIGPIPE, SIG_IGN)
-        // On a terminal, Swift's runtime would take this for a crash, and ask what to show of it.
+        // On a terminal, Swift's runtime would treat this as a crash, and ask what to show.
         signal(SIGQUIT, SIG_DFL)
-        // librdkafka's failed assertions name their place. Swift's runtime would look at all threads first, which takes long, and
-        // its helper keeps the ports.
+        // A failed assertion in librdkafka names its place. Swift's runtime would first examine all threads, which takes long, and
+        // its helper process keeps the ports.
         signal(SIGABRT, SIG_DFL)
         Thread.detachNewThread { [reader] in
             var number: UInt8 = 0
@@ -46,11 +46,11 @@ enum EndingSignals {
                 signal(number, SIG_IGN)
             }
         }
-        // The thread of another program that started this one may have blocked them.
+        // The thread that started this program may have blocked them.
         pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
     }
 
-    /// The request to stop that the first signal makes, instead of ending the process.
+    /// Makes the first signal request a stop, instead of ending the process, and returns that request.
     static func stopSignal() -> StopSignal {
         let request = StopSignal()
         stop.withLock { $0 = request }
@@ -58,7 +58,7 @@ enum EndingSignals {
     }
 
     private static func end(by number: Int32) -> Never {
-        // Lets the last write of whole lines be done, unless nobody reads them.
+        // Let a write in progress finish, so that no line is cut. Do not wait for long: the reader may be stuck.
         var attempts = 25
         while attempts > 0, StandardOutput.turn.wait(timeout: .now()) == .timedOut {
             Thread.sleep(forTimeInterval: 0.01)
@@ -66,10 +66,10 @@ enum EndingSignals {
         }
         // The shell's prompt must not follow a line of progress.
         if isatty(STDERR_FILENO) == 1 { _ = writeAll([UInt8(ascii: "\n")], to: STDERR_FILENO) }
-        // By the signal itself, and not just with its status: so a loop in a shell script ends, too.
+        // End by the signal itself, not just with its status, so that a loop in a shell script ends, too.
         signal(number, SIG_DFL)
         raise(number)
-        // The first process of a container ignores it.
+        // The first process of a container ignores the signal.
         _exit(128 + number)
     }
 }

@@ -18,7 +18,7 @@ extension Logger {
         return logger
     }
 
-    /// Logs the first line of a command that runs until it is stopped: what runs, and what it works on.
+    /// Logs the first line of a command that runs until it is stopped: its version, brokers and topics.
     func started(_ command: String, brokers: String, _ options: KafkaOptions, _ own: Logger.Metadata) {
         let common: Logger.Metadata = [
             "version": "\(JuiceCommand.currentVersion)", "librdkafka": "\(KafkaLibrary.version)", "brokers": "\(brokers)",
@@ -47,7 +47,7 @@ struct LineLogHandler: LogHandler {
     /// `2026-03-01T12:34:56.789Z notice ready partitions=0,1`, or as JSON
     /// `{"time":"2026-03-01T12:34:56.789Z","level":"notice","message":"ready","partitions":"0,1"}`.
     ///
-    /// Of JSON, metadata with the name of one of the first three members is dropped, so that programs can rely on those.
+    /// In JSON, metadata with the name of one of the first three members is dropped, so that programs can rely on those.
     static func line(
         _ format: LogFormat, time: Date, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata
     ) -> String {

@@ -4,11 +4,11 @@ import JuiceMessages
 
 /// Standard output, unbuffered.
 enum StandardOutput {
-    /// Held while something is written, so that a signal does not end the process within a line.
+    /// Held during a write, so that a signal does not end the process in the middle of a line.
     static let turn = DispatchSemaphore(value: 1)
 
-    /// Puts something that cannot be used in the place of each standard stream that is closed. Otherwise a connection to a broker
-    /// would take its number, and get what is written.
+    /// Opens an unusable placeholder for each standard stream that is closed. Otherwise a broker connection would get its number,
+    /// and all that is written to the stream.
     static func reserveStandardStreams() {
         for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) < 0 {
             _ = open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY)
@@ -21,7 +21,7 @@ enum StandardOutput {
 
     static func line(_ text: String) { write(text + "\n") }
 
-    /// Writes a line that a service can do without, and does not wait for it.
+    /// Writes a line that a service can do without. It does not wait if the output queue has been started.
     static func serviceLine(_ text: String) { if !OutputQueue.output.write(text + "\n") { line(text) } }
 
     /// A JSON record as a line: unchanged for programs, and without control characters for a terminal.
@@ -41,11 +41,11 @@ enum StandardOutput {
         guard code != 0 else { return }
         if code == EPIPE { endUnread() }
         StandardError.write(Failure(.output, "standard output cannot be written: \(String(cString: strerror(code)))").report)
-        // Without the library's handlers, which other threads may be in need of.
+        // Skip exit handlers: they may release what other threads still use.
         _exit(Failure.Status.output.rawValue)
     }
 
-    /// Ends the process if the reader has closed the pipe, which without this shows at the next write.
+    /// Ends the process if the reader has closed the pipe. Otherwise only the next write would detect that.
     static func endIfUnread() {
         var stream = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
         if poll(&stream, 1, 0) > 0, stream.revents & Int16(POLLERR) != 0 { endUnread() }
@@ -101,19 +101,19 @@ enum JSONText {
 }
 
 extension String {
-    /// The text for people. What cannot be seen is shown as its escape in JSON, such as `\u200b`, so that data from a topic neither
-    /// controls the terminal nor looks like other data.
+    /// The text with invisible characters as JSON escapes, such as `\u200b`, so that data from a topic can neither control the
+    /// terminal nor pass for other data.
     var printable: String { escaping { $0.isInvisible } }
 
-    /// JSON with the same escapes. The meaning does not change: JSON allows control characters only as whitespace, which is kept,
-    /// and the others only in strings.
+    /// JSON with the same escapes. Its meaning does not change: JSON allows control characters only as whitespace, which is kept,
+    /// and the other characters only in strings.
     var printableJSON: String { escaping { $0.value >= 0x7F && $0.isInvisible } }
 
     private func escaping(_ isEscaped: (Unicode.Scalar) -> Bool) -> String {
         guard unicodeScalars.contains(where: isEscaped) else { return self }
         var previous = Unicode.Scalar(0x20 as UInt8)
         return unicodeScalars.reduce(into: "") { text, scalar in
-            // These shape an emoji, and are seen by that.
+            // These shape an emoji, so they are visible.
             let shapes =
                 ["\u{200D}", "\u{FE0F}"].contains(scalar) && previous.value > 0xFF
                 && (previous.properties.isEmoji || previous == "\u{FE0F}")

@@ -4,16 +4,16 @@ import Kafka
 import Logging
 import Synchronization
 
-/// Text for standard output or standard error, written by a dispatch queue of its own. A write to a pipe blocks while it is not
-/// read, and a service must not wait for its log collector. Text beyond a megabyte, or that cannot be written, is dropped and
-/// counted.
+/// Writes text to standard output or standard error on a dispatch queue of its own. A write to a pipe that is not read blocks, and
+/// a service must not wait for its log collector. Text is dropped and counted if more than a megabyte waits, or if it cannot be
+/// written.
 final class OutputQueue: Sendable {
     private struct State {
-        /// Reports what was dropped, once text can be written again. Nil before the start.
+        /// Reports dropped text once text can be written again; nil before the start.
         var logger: Logger?
-        /// Bytes that are not written yet, with some for each text.
+        /// Bytes that are not written yet, plus a constant for each text.
         var size = 0
-        /// Dropped since the queue was last empty, and since ``takeDropped()``.
+        /// Texts dropped since the queue was last empty, and since ``takeDropped()``.
         var dropped = 0, uncounted = 0
 
         mutating func drop() { (dropped, uncounted) = (dropped + 1, uncounted + 1) }
@@ -26,13 +26,13 @@ final class OutputQueue: Sendable {
 
     private let descriptor: Int32
     private let state = Mutex(State())
-    /// Has the stream's name.
+    /// Labelled with the stream's name.
     private let writer: DispatchQueue
 
     init(_ descriptor: Int32, _ name: String) { (self.descriptor, writer) = (descriptor, DispatchQueue(label: name)) }
 
-    /// Starts both queues, for a command that runs until it is stopped. When the process exits, it waits for them for at most half
-    /// a second, since the last line says why it ended.
+    /// Starts both queues, for a command that runs until it is stopped. At its exit the process waits up to half a second for them,
+    /// since the last line says why it ended.
     static func startAll(_ format: LogFormat) {
         for queue in all { queue.start(.lines(level: .warning, format: format)) }
         atexit { for queue in OutputQueue.all { queue.flush(within: 0.25) } }
@@ -40,7 +40,7 @@ final class OutputQueue: Sendable {
 
     func start(_ logger: Logger) { state.withLock { $0.logger = logger } }
 
-    /// A sentence while text is being dropped.
+    /// A sentence while text is being dropped; nil otherwise.
     var warning: String? {
         let dropped = state.withLock(\.dropped)
         return dropped == 0 ? nil : "\(writer.label) is not read or cannot be written: \(dropped.counted("line")) dropped"

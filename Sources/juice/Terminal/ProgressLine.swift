@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Shows progress on standard error while it is a terminal.
+/// Shows progress on standard error if it is a terminal.
 final class ProgressLine: Sendable {
     private let isTerminal = isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
     /// When it was last drawn; nil while it is not shown.

@@ -19,9 +19,9 @@ extension RecordPlace {
 /// line ends.
 enum RecordLine {
     /// - Parameters:
-    ///   - place: nil for a record that is not in its topic.
-    ///   - members: others, before the record, as name and JSON.
-    ///   - record: the record's value; nil if it is unknown.
+    ///   - place: nil if it is unknown, or if there is no record.
+    ///   - members: further members before the record, as name and JSON.
+    ///   - record: the record's value; nil leaves it out.
     ///   - isJSON: whether the value is known to be JSON.
     static func json(
         _ place: RecordPlace?, _ members: [(name: String, json: String)] = [], record: [UInt8]?, isJSON: Bool = true
@@ -36,7 +36,7 @@ enum RecordLine {
         return line + [UInt8(ascii: "}")]
     }
 
-    /// The member with the record. One that is not JSON is text or base64.
+    /// The member that holds the record: JSON, or else text or base64.
     private static func value(_ bytes: [UInt8], _ isJSON: Bool) -> [UInt8] {
         if isJSON || (try? JSONSerialization.jsonObject(with: Data(bytes))) != nil {
             // JSON has line ends only where it may have spaces.
@@ -59,7 +59,7 @@ struct BytesText {
     }
 }
 
-/// A point in time, from milliseconds since 1970.
+/// Formats a point in time, given in milliseconds since 1970.
 enum DateTime {
     /// The local date and time with its zone, as `2026-01-31 12:34:56+09:00`, or in UTC with `--utc`.
     static func text(milliseconds: Int64) -> String { local(milliseconds, isExact: false) }
@@ -79,6 +79,6 @@ enum DateTime {
         date(milliseconds).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
-    /// Half a millisecond more, because the format truncates, and binary fractions are not exact.
+    /// Adds half a millisecond, because the format truncates, and binary fractions are not exact.
     private static func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: (Double(milliseconds) + 0.5) / 1000) }
 }

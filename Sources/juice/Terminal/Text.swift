@@ -59,10 +59,10 @@ struct Table {
     let titles: [String]
     let rows: [[Cell]]
 
-    /// - Parameter rows: as many cells as titles each.
+    /// - Parameter rows: each with one cell per title.
     init(_ titles: [String], _ rows: [[Cell]]) { (self.titles, self.rows) = (titles, rows) }
 
-    /// No column is wider than this, so that a single long text does not move the others out of sight: its own line is longer.
+    /// The maximum width of a column, so that a single long text does not push the others out of sight: its own line is longer.
     static let widest = 48
 
     /// A line with the titles and one per row, without trailing spaces. Columns of numbers are aligned right.
@@ -90,7 +90,6 @@ struct Paint: Sendable {
 
     let isEnabled: Bool
 
-    /// Without colours.
     static let none = Paint(isEnabled: false)
 
     /// With colours on a terminal, unless the environment disables them (https://no-color.org).
@@ -108,22 +107,21 @@ struct Paint: Sendable {
     }
 }
 
-/// Columns of a table that are as wide as what they hold. Lines that are written before the next ones are known widen the columns
-/// for those.
+/// Columns of a table that grow with their contents. A table may be written in parts: columns stay as wide as in earlier parts.
 struct TableColumns {
     let paint: Paint
-    /// How wide a column is at least.
+    /// The minimum width of a column.
     let narrowest: Int
-    /// Those that are aligned right.
+    /// The columns that are aligned right.
     var numbers: [Int] = []
     private var widths: [Int: Int] = [:]
 
     init(paint: Paint, narrowest: Int = 12) { (self.paint, self.narrowest) = (paint, narrowest) }
 
-    /// A line for each row, which ends with its last cell that is not empty.
+    /// A line for each row, up to its last cell that is not empty.
     mutating func lines(_ rows: [[Table.Cell]]) -> [String] {
         for row in rows {
-            // What ends a line needs no width.
+            // The last cell of a line needs no width.
             for (column, cell) in row.enumerated() where column < row.count - 1 || numbers.contains(column) {
                 widths[column] = max(widths[column] ?? narrowest, min(DisplayWidth.of(cell.text), Table.widest))
             }
@@ -141,13 +139,13 @@ struct TableColumns {
 
 /// Formats an answer as cells of a table.
 enum AnswerCells {
-    /// The store, what became of the command, its id and what the answer says.
+    /// The store, the outcome, the command's id and the message.
     static func of(_ answer: Answer) -> [Table.Cell] {
         let (word, colour) = outcome(answer)
         return [.init(StoreID.visible(answer.store)), .init(word, colour), .init(answer.id.printable), .init(message(answer))]
     }
 
-    /// What the answer says, and whether it was given before.
+    /// The answer's message, marked if it was given before.
     static func message(_ answer: Answer) -> String { answer.message.printable + (answer.isDuplicate ? "  (repeated)" : "") }
 
     /// Prints answers, one per line, with one write.

@@ -5,8 +5,8 @@ import Testing
 
 /// One log line each time the cluster stops or resumes answering, with the reason as soon as it is known.
 @Suite struct BrokerWatchTests {
-    /// A client noticed that brokers are down, that a connection broke, was refused or not accepted; a request was not answered in
-    /// time, or was answered.
+    /// A client noticed that brokers are down, or that a connection broke, was closed or was not authenticated; a request was not
+    /// answered in time, or was answered.
     enum Event {
         case down, broken, closed, refused, slow, reached
     }

@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    /// librdkafka queues them for every client, whether or not it has a callback, until the client is polled: some 5 MB an hour.
+    /// librdkafka queues statistics for every client, even without a callback, until the client is polled: some 5 MB an hour.
     @Test func statisticsAreNotCollected() throws {
         let client = try ClientHandle(
             RD_KAFKA_CONSUMER, configuration: KafkaConfiguration(["statistics.interval.ms": "10"]),
@@ -120,7 +120,7 @@ import Testing
     }
 }
 
-/// Clients end within a bounded time, whatever librdkafka waits for. These tests share what is known of ends that hang.
+/// Clients end within a bounded time, whatever librdkafka waits for. These tests share the time of the last end that hung.
 @Suite(.serialized) struct ClientEndTests {
     @Test func anEndIsWaitedForAndFreesWhatItHolds() async throws {
         try await onThread {
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    /// librdkafka's threads go on calling back, so what they call stays until they have ended.
+    /// librdkafka's threads go on calling back, so their callbacks' objects stay until the threads have ended.
     @Test(arguments: [true, false])
     func aClientThatDoesNotEndIsLeftBehind(isConsumer: Bool) async throws {
         try await withBroker { broker throws in

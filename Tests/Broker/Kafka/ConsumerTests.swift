@@ -91,8 +91,8 @@ import Testing
 
 /// Records whose bytes have changed in the log are never taken for data, and nothing after them is read by accident.
 @Suite(.concurrencyLimited) struct DamageTests {
-    /// What librdkafka does after the error depends on the size of the batch: it reads it again and again, or from a place that it
-    /// takes out of the damaged bytes.
+    /// What librdkafka does after the error depends on the batch's size: it rereads the batch for ever, or goes on at an offset
+    /// that it takes from the damaged bytes.
     @Test(
         arguments: [(EmbeddedBroker.Damage.bit, KafkaError.Code.badMessage), (.compression, .badCompression)], [10, 5_000])
     func damageIsReportedBeforeAnythingElse(_ damage: (kind: EmbeddedBroker.Damage, code: KafkaError.Code), size: Int) async throws
@@ -117,7 +117,7 @@ import Testing
             #expect(failure?.code.isDamage == true)
             #expect(failure?.offset == 1)
 
-            // The owner may go on behind it.
+            // The owner may go on after the damaged batch.
             try consumer.assign([place: 2])
             try poll(consumer, until: { values.count > 1 }) { element in
                 if case .record(let record) = element { values.append(record.value?.text ?? "") }
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    /// Where the damaged batch ends that begins at offset 1, in a log of batches of these sizes, some of which are damaged.
+    /// The last offset of the damage that begins at offset 1, in a log of batches of these sizes, some of which are damaged.
     @Test(
         arguments: [
             ([1, 1, 1], [1], 1), ([1, 3, 1], [1], 3), ([1, 300, 5], [1], 300), ([1, 300, 7], [1, 2], 307),
@@ -166,7 +166,7 @@ import Testing
             }
             #expect(try isRead("before"))
 
-            // What a broker that is shutting down answers: nothing new, and no hint. Twice a second, for longer than the test.
+            // What a broker answers that is shutting down: nothing new, and no hint. At two a second, these outlast the test.
             broker.fail(next: .fetch, with: Array(repeating: KafkaError.Code(rawValue: 78), count: 1000))
             broker.setLeader(2, of: place)
             #expect(try isRead("after"))

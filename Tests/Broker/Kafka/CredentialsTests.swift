@@ -9,7 +9,7 @@ import Testing
 
     private func write(_ text: String) throws { try text.write(toFile: file, atomically: true, encoding: .utf8) }
 
-    /// The password is what the file holds.
+    /// Credentials whose password is the file's content.
     private func credentials() throws -> Credentials {
         try Credentials(["sasl.password": String(contentsOfFile: file, encoding: .utf8)]) { [file] in
             ["sasl.password": try String(contentsOfFile: file, encoding: .utf8)]
@@ -29,7 +29,7 @@ import Testing
         #expect(credentials.properties == ["sasl.password": "new"])
     }
 
-    /// It is the end that differs.
+    /// The contents differ only at the end.
     @Test func aFileThatAPropertyNamesCounts() throws {
         let (start, name) = (String(repeating: "-", count: 1000), "ssl.ca.location")
         try write(start + "old")
@@ -41,7 +41,7 @@ import Testing
         try FileManager.default.removeItem(atPath: file)
     }
 
-    /// An elliptic curve's, made by OpenSSL 3.
+    /// An elliptic-curve certificate, made by OpenSSL 3.
     private static let certificate = """
         -----BEGIN CERTIFICATE-----
         MIIBbTCCAROgAwIBAgIURKROhLpsJ5nuqTbesodht1rko+AwCgYIKoZIzj0EAwIw
@@ -60,7 +60,7 @@ import Testing
         let configuration = KafkaConfiguration(["ssl.certificate.pem": Self.certificate])
         #expect(ClientCertificate.end(for: configuration) != nil)
         #expect(ClientCertificate.end(for: KafkaConfiguration()) == nil)
-        // Whatever else a file holds, or if it is cut off.
+        // With other text in the file, or if it is cut off.
         let lines = Self.certificate.split(separator: "\n")
         #expect(ClientCertificate.end(ofPEM: "x\n\(Self.certificate)\n\(Self.certificate)") != nil)
         #expect(ClientCertificate.end(ofPEM: [lines[0], lines[1], lines[9]].joined(separator: "\n")) == nil)

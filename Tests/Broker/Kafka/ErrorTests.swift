@@ -101,7 +101,7 @@ import Testing
         #expect(code.isHopeless == isHopeless)
     }
 
-    /// Kafka 3.9 and librdkafka 2.0.2: the one says nothing of the limit, the other names a property of brokers that there is not.
+    /// Kafka 3.9 does not name the limit, and librdkafka 2.0.2 names a broker property that does not exist.
     @Test func aLimitOfTheBrokersIsNamedWithThePropertyThatExceedsIt() {
         let session = KafkaError(code: .invalidSessionTimeout).description
         #expect(session.contains("session.timeout.ms") && session.contains("group.max.session.timeout.ms"))
@@ -116,7 +116,7 @@ import Testing
 @Suite struct ErrorExplainerTests {
     private let explainer = ErrorExplainer()
 
-    /// What OpenSSL says of a certificate, 0 for a good one, and what becomes of librdkafka's message.
+    /// OpenSSL's verdict on a certificate, 0 for a good one, and how the message that replaces librdkafka's begins.
     @Test(arguments: [
         (0, "SSL handshake failed"), (10, "the broker's certificate has expired"), (9, "the broker's certificate is not valid yet"),
         (19, "the broker's certificate is of no authority that is trusted here"),
@@ -215,7 +215,7 @@ import Testing
         #expect(error.broker == nil)
     }
 
-    /// The log has it seconds before the client is polled for errors.
+    /// The log has the error seconds before the client is polled for errors.
     @Test(
         arguments: [
             ("FAIL", "Connect to ipv4#127.0.0.1:1 failed: Connection refused (after 0ms in state CONNECT)", "connection refused"),

@@ -105,7 +105,7 @@ struct RealBrokerFenceTests {
             try owner.write("lost")
             if isFlushed { try owner.flush(timeout: minute) }
             try fence(Set(ids), with: fixture.fence())
-            // What was open is aborted by now: nothing is undecided.
+            // The open transaction is aborted by now: nothing is undecided.
             #expect(try fixture.committed() == ["a", "b", "c", "d"])
             let error = #expect(throws: KafkaError.self) { try owner.commit(timeout: minute) }
             #expect(error?.remedy == .startOver)
@@ -118,14 +118,14 @@ struct RealBrokerFenceTests {
         }
     }
 
-    /// Each of the owner's producers is kept out, also those that have nothing open.
+    /// Each of the owner's producers is kept out, even those without an open transaction.
     @Test func everyIDOfASetIsFenced() async throws {
         try await onThread {
             let fixture = try Fixture()
             for index in 0...2 {
                 let owner = fixture.session(index)
                 let ids = try ready(owner)
-                // The one whose turn it is next.
+                // Makes it the turn of the next producer.
                 for _ in 0..<index { try owner.transact("a") }
                 try fence(Set(ids), with: fixture.fence())
                 let error = #expect(throws: KafkaError.self) { try owner.transact("lost") }
@@ -135,7 +135,7 @@ struct RealBrokerFenceTests {
         }
     }
 
-    /// The next set says nothing about the former one, which its owner has to fence like any other.
+    /// Taking the next set does not end the former set's transaction: the owner has to fence it like any other.
     @Test func aDroppedTransactionIsEndedByAFence() async throws {
         try await onThread {
             let fixture = try Fixture()

@@ -6,7 +6,7 @@ import Testing
 let quietHooks = ClientHooks(logger: .quiet)
 let minute = Duration.seconds(60)
 
-/// The first partition of the topic that brokers of tests have.
+/// The first partition of the test brokers' topic.
 let place = TopicPartition(topic: "t", partition: 0)
 
 /// Runs a test on a thread of its own, with an embedded broker that has the topic `t`.
@@ -14,7 +14,7 @@ func withBroker(partitions: Int = 1, _ test: @escaping @Sendable (EmbeddedBroker
     try await onThread { try test(EmbeddedBroker.start(partitions: partitions)) }
 }
 
-/// Repeats `step` until a condition is true. It has to be within a minute.
+/// Repeats `step` until a condition is true, and records an issue if it is not within a minute.
 func repeating(
     until isMet: () throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation, _ step: () throws -> Void = {}
 ) rethrows {
@@ -72,8 +72,8 @@ extension EmbeddedBroker {
         return values
     }
 
-    /// A session with a producer `NAME/SET` of each name, which writes to the topic `t`. A session begins with any set; here that
-    /// counts as number 0.
+    /// A session with a producer `NAME/SET` for each name, which writes to the topic `t`. A session begins with a random set, which
+    /// counts as number 0 here.
     func session(
         _ properties: [String: String] = [:], names: [String] = ["one"], setCount: Int = 1, inactivityTimeout: Duration? = nil,
         hooks: ClientHooks = quietHooks

@@ -8,7 +8,7 @@ import Testing
 @Suite(.concurrencyLimited) struct PartitionReaderTests {
     private static let others = TopicPartition(topic: place.topic, partition: 1)
 
-    /// A broker whose topic has records at offsets 0, 2 and 3 of the first partition, with a damaged one at 1, and two of another.
+    /// A broker whose topic has records at offsets 0, 2 and 3 of the first partition, a damaged one at 1, and two in the second.
     private func withDamage(_ test: @escaping @Sendable (EmbeddedBroker) throws -> Void) async throws {
         try await withBroker(partitions: 2) { broker throws in
             for (value, damage) in [("a", nil), ("b", .bit), ("c", nil), ("d", nil)] as [(String, EmbeddedBroker.Damage?)] {
@@ -97,7 +97,7 @@ import Testing
             #expect(try readAll(reader) == [place: ["a", "c", "d"], Self.others: ["x", "y"]])
             #expect(reader.gaps.map(\.offsets) == [1..<2])
             #expect(reader.gaps.first?.error.code.isDamage == true)
-            // Beyond the end of the log. It goes on where the log begins, as after a topic was recreated.
+            // Beyond the end of the log, reading resumes at its beginning, as after a topic was recreated.
             reader.gaps = []
             try reader.start(at: [Self.others: 100])
             var values: [String] = []

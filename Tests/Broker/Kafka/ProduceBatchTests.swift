@@ -15,9 +15,9 @@ import Testing
         var timestamp: Int64?
     }
 
-    /// More than one batch, with changes of partition. Records with headers and large ones take another way than the others, and
-    /// must not overtake them. Values have many sizes, so that some end at the end of a page: whether a record has headers is read
-    /// from the byte after its value.
+    /// Several batches, with changes of partition. Records with headers and large records take another path than the rest, and must
+    /// not overtake them. Values have many sizes, so some end at a page boundary: the byte after a value shows whether its record
+    /// has headers.
     private static let records: [Written] = (0..<2_500).map { number in
         let headers = number < 1_000 ? headers[number % headers.count] : number % 97 == 0 ? headers[1] : []
         return Written(
@@ -50,11 +50,11 @@ import Testing
             #expect(read.count == Self.records.count)
             for partition in Int32(0)..<3 {
                 let pairs = zip(read.filter { $0.partition == partition }, Self.records.filter { $0.partition == partition })
-                // Not all of them at once: a failure would print more than anybody reads.
+                // One by one: a failure of all at once would print too much to read.
                 for (read, written) in pairs where read != written { #expect(read.key == written.key) }
                 #expect(pairs.allSatisfy { $0 == $1 })
             }
-            // librdkafka is asked for the others only if there is no value, or if it ends with its page.
+            // For records without headers, librdkafka is asked only if there is no value, or if it ends at a page boundary.
             let certain = Self.records.count { !$0.headers.isEmpty || $0.value?.isEmpty ?? true }
             #expect((certain...certain + 20).contains(asked))
         }
@@ -101,7 +101,7 @@ import Testing
 
     // MARK: - Copied headers
 
-    /// Every call that returns a name returns it cut at NUL, and a name may be no UTF-8.
+    /// librdkafka's calls return names cut off at NUL, and a name may be invalid UTF-8.
     @Test func copiedHeadersKeepTheirBytes() async throws {
         let name: [UInt8] = [UInt8(ascii: "a"), 0, 0xFF, UInt8(ascii: "b")]
         try await withBroker { broker throws in

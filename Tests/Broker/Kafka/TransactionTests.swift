@@ -36,9 +36,9 @@ import Testing
         }
     }
 
-    /// An error that a broker returns to the next request of a kind, and what becomes of the commit. What is produced after a flush
-    /// must never be written without what was produced before, though librdkafka says that a flush succeeded if nothing is left to
-    /// send. A producer that failed is never used again: a late request could count in its next transaction.
+    /// A broker's error in response to the next request of a kind, and what becomes of the commit. Records produced after a flush
+    /// must never be written without those before it, although librdkafka reports a flush as successful if nothing is left to send.
+    /// A producer that failed is never used again: a late request could count in its next transaction.
     @Test(
         arguments: [
             // Retried inside librdkafka 2.0.2: COORDINATOR_LOAD_IN_PROGRESS is 14.
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// librdkafka's own call is made once, however often its caller looks.
+    /// librdkafka's own commit is called once, however often the caller asks for its outcome.
     @Test func aCommitIsWaitedForInPieces() async throws {
         try await withBroker { broker throws in
             let recorder = LogRecorder()
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    /// A request that was on its way when a connection broke is sent again.
+    /// A request that was in flight when a connection broke is sent again.
     @Test func aLostConnectionIsTold() async throws {
         try await withBroker { broker throws in
             let session = try broker.readySession()
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    /// What is in flight is purged, and an abort begins, before the client is destroyed: see ``ClientHandle``.
+    /// Records in flight are purged, and an abort begins, before the client is destroyed: see ``ClientHandle``.
     @Test func aProducerGoesWithoutRequestsInFlight() async throws {
         try await withBroker { broker throws in
             let recorder = LogRecorder()
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    /// The sets that a former process left behind are unknown.
+    /// A session does not know which sets a former process left behind.
     @Test func aSessionBeginsWithAnySet() throws {
         let broker = try EmbeddedBroker.start()
         let first = try (0..<12).map { _ in
@@ -248,7 +248,7 @@ import Testing
         }
     }
 
-    /// librdkafka alone asks a busy coordinator only twice a second.
+    /// By itself, librdkafka asks a busy coordinator only twice a second.
     @Test func aBusyCoordinatorIsAskedAgainSoon() async throws {
         try await withBroker { broker throws in
             broker.fail(next: .initProducerID, with: Array(repeating: .concurrentTransactions, count: 10))
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    /// What was asked for early needs no broker any more.
+    /// Ids that were initialized early need no broker any more.
     @Test func aPreparedSetIsReadyAtOnce() async throws {
         try await withBroker { broker throws in
             let recorder = LogRecorder()
@@ -319,7 +319,7 @@ import Testing
         }
     }
 
-    /// It could write nothing any more.
+    /// The set could no longer write anything.
     @Test(arguments: [(["two/0"], 1), (["two/1", "another"], 0)])
     func aPreparedSetIsDroppedIfSomebodyElseHasOneOfItsIDs(taken: [String], set: Int) async throws {
         try await withBroker { broker throws in
@@ -331,7 +331,7 @@ import Testing
     }
 }
 
-/// A fence on the embedded broker: which ids it asks for, and how long. That it keeps out is shown on a real broker.
+/// A fence on the embedded broker: which ids it asks for, and how long. A real broker shows that it keeps producers out.
 @Suite(.concurrencyLimited) struct ProducerFenceTests {
     @Test func eachIDIsAskedForOnce() async throws {
         try await withBroker { broker throws in
@@ -368,7 +368,7 @@ import Testing
 }
 
 extension EmbeddedBroker {
-    /// Two brokers, of which the second coordinates this id alone.
+    /// Two brokers, of which the second coordinates only this id.
     fileprivate static func refusing(_ id: String) throws -> EmbeddedBroker {
         let broker = try start(brokerCount: 2)
         for other in ["one", "two", "one/0", "one/1"] { broker.setCoordinator(1, ofTransactionalID: other) }
@@ -376,7 +376,7 @@ extension EmbeddedBroker {
         return broker
     }
 
-    /// Lets the second broker be busy with the last transaction of its id, for more requests than a client makes in 50 ms.
+    /// Keeps the second broker busy with the last transaction of its id, for more requests than a client makes in 50 ms.
     fileprivate func refuseID() {
         guard pendingFailures(of: .initProducerID, broker: 2) < 10 else { return }
         fail(next: .initProducerID, with: Array(repeating: .concurrentTransactions, count: 10), broker: 2)
@@ -405,7 +405,7 @@ extension EmbeddedBroker {
         ("each that is given up doubles the next", doubling),
         ("over sound connections it may last longer", [.began(0), .goesOn(9_900, broke: false), .isGivenUp(10_000, broke: false)]),
         ("and doubles nothing", [.began(0), .isGivenUp(10_000, broke: false), .began(0), .goesOn(0), .isGivenUp(2_000)]),
-        // A broker that is stopped in order may keep a request for as long as it takes, and close the connection then.
+        // During a controlled shutdown, a broker may hold a request until it closes the connection at the end.
         ("it is counted from when a connection broke", breaking),
         ("but never lasts longer than over sound ones", [.began(0), .goesOn(9_900), .isGivenUp(10_000)]),
         (
@@ -518,7 +518,7 @@ extension EmbeddedBroker {
         #expect(!takeLoss(endingAt: 10))
     }
 
-    /// Records come to lower offsets, or the log ends before what was written.
+    /// Records get lower offsets than earlier ones, or the log ends before what was written.
     @Test(arguments: [(ClosedRange<Offset>?.some(3...5), Offset(6)), (nil, 4)])
     func aLossIsToldOnce(overwritten: ClosedRange<Offset>?, end: Offset) {
         #expect(add([(place, 0...4), (TopicPartition(topic: "t", partition: 1), 0...9)]) == nil)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import JuiceService
 
-/// What heals by itself within a minute ends no service: it makes its clients anew, in the same process.
+/// A problem that passes within a minute does not end a service: it makes new clients in the same process.
 @Suite(.concurrencyLimited) struct ClientRenewalTests {
     // MARK: - A right that is missing
 
@@ -23,7 +23,7 @@ import Testing
         #expect(now - start >= .seconds(60) && now - start <= .seconds(70))
     }
 
-    /// A denial long after the last one is another case.
+    /// A denial long after the last one counts as a new one.
     @Test func aRightThatWasThereInBetweenIsWaitedForAgain() {
         var patience = DenialPatience()
         let start = ContinuousClock.now
@@ -35,7 +35,7 @@ import Testing
         #expect(patience.pause(at: start + .seconds(83)) == .milliseconds(500))
     }
 
-    /// Of what a service does, and of the errors with which brokers deny it.
+    /// Some requests of a service, and the errors with which brokers deny them.
     private static let denials: [(EmbeddedBroker.Request, KafkaError.Code)] = [
         (.initProducerID, .transactionalIDAuthorizationFailed), (.joinGroup, .groupAuthorizationFailed),
         (.addPartitionsToTransaction, .topicAuthorizationFailed),

@@ -17,7 +17,7 @@ import Testing
 
     private static let agreement = "notice the times of most commands agree with this machine's clock again"
 
-    /// The ages of commands that are read one after the other, and what is logged of them.
+    /// The ages of commands that are read one after the other, and the lines that are logged.
     private static let rules: [(String, ages: [Timestamp], lines: [String])] = [
         ("clocks agree", Array(repeating: 200, count: 9) + Array(repeating: -59_000, count: 9), []),
         ("senders are behind", Array(repeating: day, count: 20), [warning("24 h behind")]),
@@ -36,7 +36,7 @@ import Testing
 
     init() { watch = ClockWatch(metrics: metrics, logger: recorder.makeLogger()) }
 
-    /// Reads commands of these ages, this many a second. The end of their log was looked up a second before each.
+    /// Reads commands of these ages at an interval in milliseconds. The end of the log was looked up a second before each.
     ///
     /// - Parameter lag: how many records of the log are not read yet.
     private func read(_ ages: [Timestamp], every interval: Timestamp = 1_000, lag: Offset = 0, headers: [MessageHeader] = []) {
@@ -74,7 +74,7 @@ import Testing
         #expect(recorder.all.isEmpty && metrics.gauge(.clockDifference, []) == 0)
     }
 
-    /// When the clock is looked at, by itself and by the uptime, and what is logged.
+    /// When the watch looks, by the clock and by the uptime, and the lines that are logged.
     @Test(
         arguments: [
             ([(0, 0), (3_000, 3_000), (6_500, 6_000)], []),

@@ -42,7 +42,7 @@ private final class Connections: Sendable {
         port = String(format: ":%04X", try #require(address.split(separator: ":").last.flatMap { Int($0) }))
     }
 
-    /// The established ones.
+    /// The number of established connections.
     var count: Int {
         // The file has no length.
         guard let file = FileHandle(forReadingAtPath: Self.list), let data = try? file.readToEnd() else { return 0 }
@@ -53,7 +53,7 @@ private final class Connections: Sendable {
         }
     }
 
-    /// Begins to look how many there are at most.
+    /// Begins to record the highest count.
     func watch() {
         watched.withLock { $0 = (true, 0) }
         Thread { [self] in
@@ -65,7 +65,7 @@ private final class Connections: Sendable {
         }.start()
     }
 
-    /// How many there were at most since ``watch()``.
+    /// Ends the recording, and returns the highest count since ``watch()``.
     func endWatch() -> Int {
         watched.withLock { watched in
             watched.isOn = false

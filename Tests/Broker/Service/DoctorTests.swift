@@ -6,7 +6,7 @@ import Testing
 @testable import JuiceService
 @testable import Kafka
 
-/// What follows from what was seen.
+/// The findings that follow from an examination.
 @Suite struct DoctorTests {
     typealias Change = @Sendable (inout Examination) -> Void
 
@@ -47,7 +47,7 @@ import Testing
             })
     }
 
-    /// What is seen otherwise, and the findings: how bad each is and how it begins.
+    /// A change to the healthy examination, and the expected findings: how severe each is and how it begins.
     struct Case: CustomTestStringConvertible {
         let testDescription: String
         let expected: [(Int32, String)]
@@ -270,7 +270,7 @@ extension Examination {
         }
     }
 
-    /// Says who was the last to claim all partitions.
+    /// Sets the last instance that claimed all partitions.
     fileprivate mutating func setOwner(group: String, instance: String) {
         for index in partitions.indices { (partitions[index].group, partitions[index].instance) = (group, instance) }
     }
@@ -283,7 +283,7 @@ extension Examination {
     }
 }
 
-/// Spans are rounded, so that none seems shorter by nearly a unit.
+/// Spans are rounded, so none appears nearly a unit too short.
 @Suite struct SpanTests {
     @Test(
         arguments: [

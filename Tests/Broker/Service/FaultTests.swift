@@ -7,7 +7,7 @@ import Testing
 
 @testable import JuiceService
 
-/// Errors of one kind of request, which a broker answers one after the other.
+/// Errors with which a broker answers requests of one kind, one after the other.
 struct Fault: CustomTestStringConvertible {
     typealias Trigger = (request: EmbeddedBroker.Request, code: KafkaError.Code)
 
@@ -31,8 +31,8 @@ struct Fault: CustomTestStringConvertible {
     }
 }
 
-/// Errors in response to every kind of request that the service makes. It recovers from transient ones by itself, and ends by any
-/// other with a clear message.
+/// Errors in response to every kind of request that the service makes. It recovers from transient ones by itself, and ends with
+/// a clear message on any other.
 ///
 /// The embedded broker has limits. It answers metadata requests with errors of topics only, and API version requests in a form
 /// that librdkafka mistakes for an old broker's. The error of a produce, fetch or transaction request applies to all its
@@ -40,7 +40,7 @@ struct Fault: CustomTestStringConvertible {
 @Suite(.concurrencyLimited) struct FaultTests {
     // MARK: - Transient errors
 
-    /// To join again takes seconds, so these errors occur twice.
+    /// Rejoining takes seconds, so these errors occur only twice.
     private static let rejoining: Fault.Trigger = (.heartbeat, .rebalanceInProgress)
 
     private static let transient = [
@@ -97,8 +97,7 @@ struct Fault: CustomTestStringConvertible {
         .invalidTransactionState,
     ]
 
-    /// An error that lasts is retried, but not in a loop that burns CPU and floods
-    /// the broker and the log.
+    /// An error that lasts is retried, but not in a loop that burns CPU and floods the broker and the log.
     @Test(arguments: transient) func itGoesOnWhileOrdersFlow(fault: Fault) async throws {
         let cluster = try await TestCluster.split()
         let recorder = LogRecorder()
@@ -214,7 +213,7 @@ struct Fault: CustomTestStringConvertible {
         arguments: [Topic.orders, .restocks, .results, .stock]
     ) func damageStopsItsPartitionOnce(topic: Topic) async throws {
         let order = #"{"orderId":"order-1.","juice":"kiwi","note":"\#(String(repeating: "n", count: 300))"}"#
-        // An input goes on behind the whole batch.
+        // Reading an input resumes after the whole batch.
         try await expectOneStop(at: topic == .orders || topic == .restocks ? 3 : 1) { cluster in
             let place = cluster.topics[topic, 1]
             try cluster.broker.append([(["{}"], nil), ([order, order, order], .bit)], at: 0, to: place)
@@ -287,7 +286,7 @@ struct Fault: CustomTestStringConvertible {
         #expect(reason?.contains("GROUP_AUTHORIZATION_FAILED") == true, "\(reason ?? "it did not end")")
     }
 
-    /// As from clients without the right to describe a topic: they get an error and no partitions.
+    /// Clients without the right to describe a topic get such an error and no partitions.
     @Test func topicsThatMayNotBeSeenEndTheService() async throws {
         let cluster = try await TestCluster.embedded([.stock: 0]) { cluster in
             cluster.broker.setError(.topicAuthorizationFailed, ofTopic: cluster.topics.stock)

@@ -9,9 +9,9 @@ import Testing
 
 @testable import JuiceService
 
-/// The log under a worker, and its parts.
+/// A worker's port to Kafka, and its parts.
 @Suite(.concurrencyLimited) struct LibrdkafkaPortTests {
-    /// A log of one partition, by default no member of the group.
+    /// A port for one partition, by default not a member of the group.
     private static func makeLog(
         _ configuration: ServiceConfiguration, isMember: Bool = false, logger: Logger
     ) throws -> LibrdkafkaPort {
@@ -27,8 +27,8 @@ import Testing
             watch: BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: quietLogger), hooks: hooks)
     }
 
-    /// Two processes of the same name have the same ids. The next set may have been asked for before the other one claimed with it,
-    /// and fencing the other one then fences that set as well.
+    /// Two processes of the same name have the same ids. A worker may have initialized its next set before the other process
+    /// claimed with it. Fencing the other process then fences that set as well.
     @Test func aSetThatIsFencedIsNotUsed() async throws {
         let cluster = try await TestCluster.embedded()
         try await onThread {
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    /// Every topic counts, also the one that is only written to now and then.
+    /// Every topic counts, even one that is rarely written to.
     @Test func aTopicThatIsGoneIsNoticed() async throws {
         let cluster = try await TestCluster.embedded()
         try await onThread {
@@ -104,7 +104,7 @@ import Testing
 
     private static let journal = ChangelogPosition(topic: .results, partition: 0, offset: 0)
 
-    /// A worker looks for a rebalance before each step of a takeover. What it took away from the journal would be missing.
+    /// A worker polls for rebalances before each step of a takeover. Journal records that this poll took would be missing.
     @Test(arguments: [Isolation.committed, .uncommitted])
     func servingTheReadersClientsTakesNothingAway(isolation: Isolation) async throws {
         let cluster = try await TestCluster.embedded { try $0.leaveSomeStock() }
@@ -116,7 +116,7 @@ import Testing
             reader.watermarks = [cluster.topics[.results, 0]: 0..<2]
             try reader.openChangelog([Self.journal], isolation: isolation)
             #expect(reader.remaining == 2)
-            // Both records are at hand once the one that follows is asked for.
+            // Both records have arrived once the one after them is requested.
             #expect(wait { recorder.all.contains { $0.contains("juice.results [0] at offset 2") } })
             for _ in 0..<3 { reader.serve() }
             var (offsets, ends): ([Int64], [Int64]) = ([], [])
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    /// These are the last records of their log.
+    /// The damaged records are the last ones of their log.
     @Test func damageIsMeasuredAndSkipped() async throws {
         let cluster = try await TestCluster.embedded { cluster in
             for id in ["a", "b", "c"] { try cluster.order(id) }

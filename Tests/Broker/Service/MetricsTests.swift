@@ -146,7 +146,7 @@ extension TestMetrics {
     @Test func anAbandonedTransactionHasFailed() {
         for _ in 0..<2 {
             begin([Self.now - 1])
-            // New producers, then new positions.
+            // Once for new producers, once for new positions.
             metrics.abandoned()
             metrics.abandoned()
             begin([Self.now - 2])

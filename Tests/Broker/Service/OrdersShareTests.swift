@@ -2,7 +2,7 @@ import Testing
 
 @testable import JuiceService
 
-/// What a member does that was assigned no orders.
+/// What a member without assigned orders does.
 @Suite struct OrdersShareTests {
     private let start = ContinuousClock.now
     private var share = OrdersShare()

@@ -11,7 +11,7 @@ import Testing
 @Suite(.concurrencyLimited) struct OutageTests {
     // MARK: - Slow brokers
 
-    /// One shorter and one just longer than a single call of the service waits, which is shorter than usual: a start takes some
+    /// One shorter and one slightly longer than the service's call timeout, which is lower here than usual: a start takes some
     /// forty round trips.
     private static let roundTrips: [Duration] = [.milliseconds(20), .milliseconds(220)]
 
@@ -52,7 +52,7 @@ import Testing
 
     // MARK: - Away for a while
 
-    /// Shorter and longer than the service's calls wait; the second is also longer than a transaction may last.
+    /// Shorter and longer than the service's call timeout; the second also exceeds the transaction timeout.
     @Test(arguments: [Duration.seconds(1), .seconds(3)]) func aBrokerThatIsAwayIsOutlasted(outage: Duration) async throws {
         let cluster = try await TestCluster.embedded { cluster in
             try cluster.leaveSomeStock()
@@ -123,13 +123,13 @@ import Testing
         #expect(lines.filter { $0.contains("Kafka answers at") }.count == 1, "\(lines)")
     }
 
-    /// Its connections are intact, and an idle worker asks for nothing that would be missed soon.
+    /// Connections stay intact, and an idle worker makes no request whose missing answer would be noticed soon.
     @Test func aBrokerThatHangsIsNoticedWithinSeconds() async throws {
         let cluster = try await TestCluster.embedded()
         try await withRunningService(cluster.serviceConfiguration()) { events in
             #expect(events.becomesReady())
             cluster.broker.setRoundTrip(.seconds(60))
-            // Twice 1.5 s, and a second between two probes. By itself a client waits for 10 s or more.
+            // Two probes of 1.5 s with a second in between. By itself, a client waits 10 s or more.
             let isNoticed = wait(upTo: .seconds(8)) {
                 events.health.readiness.contains { $0.hasPrefix("no Kafka broker answers") }
             }
@@ -148,8 +148,8 @@ import Testing
             for topic in [cluster.topics.orders, cluster.topics.restocks] {
                 broker.setLeader(1, of: TopicPartition(topic: topic, partition: 0))
             }
-            // An answer proves nothing: the embedded broker shows those of aborted transactions, too. So does the journal
-            // there, and the service takes the second order for answered.
+            // An answer proves nothing: the embedded broker also shows those of aborted transactions. The service finds them in
+            // the journal, too, and takes the second order for answered.
             let till = try Till(cluster)
             _ = try till.order()
             #expect(wait { events.committed.count == 1 })
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    /// The client that looks for open transactions reads nothing meanwhile, which would show it that a leader is gone.
+    /// The client that looks for open transactions reads nothing meanwhile, so no failed read shows it that a leader is gone.
     @Test func aTakeoverFindsTheNewLeadersOfResultsAndStock() async throws {
         let cluster = try await TestCluster.split()
         let broker = cluster.broker

@@ -10,8 +10,8 @@ import Testing
 @Suite(.concurrencyLimited) struct PositionAnchorTests {
     private static let success = KafkaError.Code(rawValue: 0)
 
-    /// A service that runs takes the partition back, and fences the anchor while it claims, or while it writes the note. Then
-    /// nothing is written, or the note is there although its commit seemed to fail.
+    /// A running service takes the partition back, and fences the anchor while it claims or writes the note. Then nothing is
+    /// written, or the note is there although its commit seemed to fail.
     static let fences = [
         Fault("claim", .endTransaction, [.producerFenced]), Fault("note", .produce, [success, .producerFenced]),
         Fault("note that is there", .endTransaction, [success, .producerFenced]),
@@ -33,7 +33,7 @@ import Testing
             let broker = cluster.broker
             var configuration = cluster.serviceConfiguration()
             configuration.group = "former"
-            // To look takes no transactional ids over: another anchor may be writing under them.
+            // A look takes over no transactional ids: another anchor may be writing under them.
             broker.fail(next: .initProducerID, with: [Self.success])
             let anchor = try Self.anchor(configuration)
             let moves = try anchor.look(.latest).moves
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    /// Its answer to a lookup by time would be the log's end, so that commands would be skipped.
+    /// It would answer a lookup by time with the log's end, so commands would be skipped.
     @Test func anEmbeddedBrokerFindsNoTimes() async throws {
         let cluster = try await TestCluster.embedded { _ = try Till($0).order() }
         let error = try await onThread {
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// A service that is busy finds itself fenced at once.
+    /// A busy service notices at once that it is fenced.
     @Test(.onRealBroker)
     func itMovesThePositionBesideAServiceOnARealBroker() async throws {
         let cluster = try await TestCluster.real(partitionCount: 1)

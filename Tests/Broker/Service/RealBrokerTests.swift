@@ -33,7 +33,7 @@ struct RealBrokerTests {
         #expect(try await reasonToEnd(configuration)?.contains("juice topics create") == true)
     }
 
-    /// It would throw the first group's instances out. Once they have ended, it goes on.
+    /// Its start would throw out the first group's instances. Once they have ended, the second group may take over.
     @Test func aSecondGroupIsRefusedWhileTheFirstRuns() async throws {
         let cluster = try await TestCluster.real()
         let second = { @Sendable (takesOver: Bool) in
@@ -91,7 +91,7 @@ struct RealBrokerTests {
             #expect(try worst(missing) == .stopped)
             missing.createsTopics = true
             #expect(try worst(missing) == .notice)
-            // It has one replica.
+            // The topics have one replica.
             #expect(try worst(configuration) == .notice)
             #expect(try examine(configuration).proof.map(\.proven) == BrokerProof.Property.allCases.map { _ in .now })
             for topic in Topic.allCases { #expect(try cluster.read(topic, partitionCount: 1) { _ in true }.isEmpty) }
@@ -110,7 +110,7 @@ struct RealBrokerTests {
         }
     }
 
-    /// As a monitor makes them that starts before the topics are created.
+    /// Brokers create such a topic for a monitor that starts before the topics are created.
     @Test(arguments: [Topic.stock, .results]) func aTopicThatAMonitorMadeIsNamed(topic: Topic) async throws {
         let cluster = TestCluster(
             bootstrapServers: try #require(realBroker), embedded: nil,
@@ -126,7 +126,7 @@ struct RealBrokerTests {
         #expect(reason?.contains("--delete --topic \(cluster.topics[topic]), which is empty") == true)
     }
 
-    /// The orders are enlarged while the service runs, the others, with the stock topic, before it starts again.
+    /// The orders are enlarged while the service runs; restocks, results and stock before it starts again.
     @Test func storesStayWhereTheyLive() async throws {
         let cluster = try await TestCluster.real(partitionCount: Shop.partitionCount)
         let topics = cluster.topics
@@ -290,7 +290,7 @@ struct RealBrokerTests {
     }
 }
 
-/// An open transaction of another program. Its calls come one after the other, so that the unchecked `Sendable` is safe.
+/// An open transaction of another program. Its calls come one after the other, which makes the unchecked `Sendable` safe.
 private final class OpenTransaction: @unchecked Sendable {
     let session: TransactionSession
 
@@ -313,7 +313,7 @@ private final class OpenTransaction: @unchecked Sendable {
         try session.flush(timeout: .seconds(20))
     }
 
-    /// Taking the id over aborts what is open under it.
+    /// Aborts the transaction by taking its id over.
     func abort() throws {
         session.drop()
         try session.initTransactions(timeout: .seconds(20))

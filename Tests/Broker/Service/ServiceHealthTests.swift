@@ -70,7 +70,7 @@ import Testing
         #expect(health.readiness == ["the service is stopping"])
     }
 
-    /// It is ready: to restart it would be the harm.
+    /// The service is ready: restarting it would do the harm.
     @Test func itNamesTheTimeUntilWhichOnlyItKnowsWhatWasAnswered() {
         let health = ServiceHealth()
         health.started(workers: 1)
@@ -84,7 +84,7 @@ import Testing
         #expect(health.warnings.isEmpty)
     }
 
-    /// What a worker waits for longest, by events and seconds after the start.
+    /// The longest wait of a worker, by events and seconds after the start.
     @Test func aSilenceIsMeasuredWhileBrokersAnswer() {
         let health = ServiceHealth()
         let start = ContinuousClock.now

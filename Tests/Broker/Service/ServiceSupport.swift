@@ -18,8 +18,8 @@ struct TestCluster: Sendable {
     let embedded: EmbeddedBroker?
     var topics = TopicNames()
 
-    /// An embedded broker with the service's topics, which have this many partitions each, or as many as a topic's own number
-    /// says. It is created on a thread of its own, since configuring it blocks.
+    /// An embedded broker with the service's topics, which have `partitionCount` partitions unless `counts` has another number. It
+    /// is created on a thread of its own, since configuring it blocks.
     static func embedded(
         brokerCount: Int = 1, partitionCount: Int = 1, _ counts: [Topic: Int] = [:],
         _ prepare: @escaping @Sendable (TestCluster) throws -> Void = { _ in }
@@ -110,7 +110,7 @@ struct TestCluster: Sendable {
             timeout: .seconds(60))
     }
 
-    /// Reads the committed records of a topic from its start until `isComplete` or the deadline; of the results, the answers.
+    /// Reads the committed records of a topic from its start until `isComplete` or the deadline; of the results, only the answers.
     ///
     /// The deadline is generous: on a busy machine a service may take a minute to start.
     func read(

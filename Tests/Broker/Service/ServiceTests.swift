@@ -6,8 +6,8 @@ import Testing
 
 @testable import JuiceService
 
-/// What clients see of the service, over a real TCP connection. On the embedded broker, which shows aborted records: no rebalance
-/// may come in the middle of a transaction, so these tests wait until the service is ready.
+/// What clients see of the service, over a real TCP connection. The embedded broker shows aborted records, so no rebalance may
+/// come in the middle of a transaction: these tests wait until the service is ready.
 @Suite(.concurrencyLimited) struct ServiceTests {
     /// A store is one store and an order is one order, whichever clients send it and however often.
     @Test(arguments: [1, 2]) func clientsWithAnyPartitionerReachTheSameStore(workers: Int) async throws {
@@ -18,7 +18,7 @@ import Testing
     @Test(arguments: [1, 2]) func whateverTheirNumbersAreTheStockTopicsCounts(workers: Int) async throws {
         let counts: [Topic: Int] = [.orders: 8, .restocks: 5, .results: 6, .stock: Shop.partitionCount, .deadLetters: 2]
         let cluster = try await TestCluster.embedded(counts) { cluster in
-            // A journal that begins on topics which differ is refused. This one has begun before.
+            // A new journal on topics that differ is refused, so this one has already begun.
             let claim = #"{"type":"claim","ids":[],"since":0,"group":"g","instance":"i","partitions":\#(Shop.partitionCount)}"#
             _ = try cluster.makeProducer().send(
                 topic: cluster.topics.results, partition: 0, key: nil, value: Array(claim.utf8), timeout: .seconds(10))

@@ -63,7 +63,7 @@ extension TopicCheck.Cluster {
 @Suite struct TopicCheckTests {
     typealias Change = @Sendable (inout TopicCheck.Cluster) -> Void
 
-    /// Topics that differ from those without problems, and how what is found begins or ends.
+    /// A change to topics without problems, how the resulting fault begins, and how its fix begins or ends.
     struct Case: CustomTestStringConvertible {
         let fault, fix: String
         let change: Change
@@ -109,7 +109,7 @@ extension TopicCheck.Cluster {
             for name in ["juice.results", "juice.stock"] { $0.set("message.timestamp.type=LogAppendTime", of: name) }
         },
         "of any size": { $0.set("retention.bytes=-1") },
-        // Nothing is deleted by size of a topic that is compacted only.
+        // A topic that is only compacted deletes nothing by size.
         "stock of a limited size": { $0.set("retention.bytes=1048576", of: "juice.stock") },
         "answers kept for ever": { $0.set("retention.ms=-1", of: "juice.results") },
         "answers kept for a week": { $0.set("retention.ms=604800000", of: "juice.results") },
@@ -122,7 +122,7 @@ extension TopicCheck.Cluster {
         #expect(found.noteInterval == 86_400_000)
     }
 
-    /// A note must be there for longer than the window when the one before expires.
+    /// When a note expires, the next one must have been there for longer than the window.
     @Test func notesAreWrittenInTimeWhereAnswersExpireSoon() {
         let found = findings { $0.set("retention.ms=7500000", of: "juice.results") }
         #expect(found.problems.isEmpty)
@@ -132,14 +132,14 @@ extension TopicCheck.Cluster {
         #expect(findings { $0.set("retention.ms=1", of: "juice.results") }.noteInterval == 1_000)
     }
 
-    /// What is wrong is said once for each change, and once more when it is right again.
+    /// A wrong setting is logged once, and once more when it is right again.
     @Test func settingsAreWatched() {
         let check = TopicCheck(names: TopicNames(), bootstrapServers: "broker:9092")
         let recorder = LogRecorder()
         var watch = FaultLog(logger: recorder.makeLogger(level: .notice), level: .critical)
         func lines(_ changes: [(String, String)]) -> [String] {
             var cluster = TopicCheck.Cluster.fit
-            // Topics whose partitions were added to are as fit as before.
+            // A topic with added partitions is as fit as before.
             cluster.resize(["juice.stock"])
             for (topic, setting) in changes { cluster.set(setting, of: topic) }
             let before = recorder.all.count
@@ -164,7 +164,7 @@ extension TopicCheck.Cluster {
         Case("missing topics: juice.stock", "juice topics create --bootstrap-servers broker:9092 --partitions 4") {
             $0.metadata.topics.removeAll { $0.name == "juice.stock" }
         },
-        // Those of Kafka's own topics, and of inputs that were enlarged, say nothing.
+        // The partition counts of Kafka's own topics and of enlarged inputs do not matter.
         Case("missing topics: juice.results", "juice topics create --bootstrap-servers broker:9092 --partitions 4") {
             $0.metadata.topics.removeAll { $0.name == "juice.results" }
             $0.metadata.topics.append(ClusterMetadata.Topic("__consumer_offsets", partitions: 50, copies: 3))
@@ -189,8 +189,7 @@ extension TopicCheck.Cluster {
             $0.split = "store gangnam is in juice.stock [1], but of 8 partitions it belongs to 5"
             $0.resize(["juice.stock"])
         },
-        // Adding the missing partitions to the others would split the stores in two.
-        // A monitor was there first, and made one that nothing is in.
+        // A monitor created the topic first, and nothing is in it.
         Case(
             "topic juice.stock has 1 partition, not 4",
             "--delete --topic juice.stock, which is empty, then juice topics create "
@@ -202,6 +201,7 @@ extension TopicCheck.Cluster {
             $0.begin(with: "juice.orders", of: 1)
             $0.empty.remove("juice.orders")
         },
+        // Enlarging the others to the stock topic's 8 partitions would split the stores in two.
         Case("topic juice.orders has 2", "--topic juice.orders --partitions 4") {
             $0.claimedPartitions = 4
             $0.resize(["juice.stock"])
@@ -209,7 +209,7 @@ extension TopicCheck.Cluster {
         },
     ]
 
-    /// What `juice topics create --partitions` says of topics that are there.
+    /// What `juice topics create --partitions` says about existing topics.
     @Test(
         arguments: [
             (4, true, 4, nil), (4, false, 4, nil), (nil, true, 8, nil), (4, false, 8, nil),
@@ -233,7 +233,7 @@ extension TopicCheck.Cluster {
         ("juice.dead-letters", "cleanup.policy=compact", "cleanup.policy=delete"),
         // Answers must be kept as long as repeats are known.
         ("juice.results", "retention.ms=7499999", "retention.ms=7500000"),
-        // Topics must take whole batches, and dead letters hold what they quote.
+        // Topics must accept whole batches, and dead letters also the records that they quote.
         ("juice.orders", "max.message.bytes=20000", "max.message.bytes=1048588"),
         ("juice.restocks", "max.message.bytes=20000", "max.message.bytes=1048588"),
         ("juice.results", "max.message.bytes=20000", "max.message.bytes=1048588"),
@@ -258,7 +258,7 @@ extension TopicCheck.Cluster {
         Case("stores live in 4 partitions, but juice.orders has 8, juice.restocks has 8", move) {
             $0.resize(["juice.orders", "juice.restocks"])
         }, Case("stores live in 4 partitions, but juice.results has 8", move) { $0.resize(["juice.results"]) },
-        // The claims decide, not the stock topic: enlarging that one moves no store.
+        // The claims decide, not the stock topic: enlarging it moves no store.
         Case(
             "stores live in 4 partitions, but juice.orders has 8, juice.restocks has 8, juice.results has 8, juice.stock has 8",
             move
@@ -307,7 +307,7 @@ extension TopicCheck.Cluster {
         }
     }
 
-    /// Up to which age a forwarded command keeps its time: less than the topic accepts, by a minute.
+    /// The age up to which a forwarded command keeps its time: a minute less than the topic accepts.
     @Test(
         arguments: [
             ("message.timestamp.before.max.ms=3600000", 3_540_000), ("message.timestamp.difference.max.ms=3600000", 3_540_000),

@@ -71,7 +71,7 @@ import Testing
         .edit(#""before":10"#, #""before":9"#, #"it has "before":9, should be "before":10"#),
         .edit(#""before":10"#, #""before":13"#, #"should be "before":10"#),
         .edit(#""before":10,"#, "", #"it has "records":9, should be "before":10,"records":9"#),
-        // An older answer than must be is right.
+        // The oldest answer may be older than necessary.
         .edit(#""oldest":7"#, #""oldest":0"#), .edit(#""oldest":7"#, #""oldest":8"#, #"it has "oldest":8, should be "oldest":7"#),
         .edit(#""oldest":7,"#, "", #"should be "oldest":7"#), .edit(#""oldest":7"#, #""oldest":13"#, #"should be "oldest":7"#),
         // A note has one fault, whatever is wrong with it.
@@ -112,11 +112,11 @@ import Testing
             $0.replace("results 0@13", #""records":9"#, #""records":10"#)
         },
         Change("an unknown note") { $0.add("results 0@12", #"{"type":"weather"}"#) },
-        // A stranger's record, which the owner has not counted.
+        // Another program's record, which the owner has not counted.
         Change("no record of the contract", "results 0@12: \(unread)") { $0.add("results 0@12", "junk") },
     ]
 
-    /// What the notes say of handled records.
+    /// What the notes say about handled records.
     private static let digests: [Change] = [
         Change("no last records", #"results 0@10: it has "menu":"0aa3d1b74f877d1a"}, should be "menu""#) {
             $0.replace("results 0@10", menu, #"\#(menu),"last":{}"#)
@@ -127,7 +127,7 @@ import Testing
         Change("another digest", "results 0@8: its digest is not that of orders 0@5") {
             $0.replace("results 0@8", "}", #","digest":"\#(nope)"}"#)
         },
-        // An anchor clears it for its input alone.
+        // An anchor clears the last record, but only of its own input.
         Change("an anchor leaves it", #"results 0@13: it has "last":{"orders/0""#) {
             let noted = $0.completed(withAccounts: false)["results 0@10"]?.text ?? ""
             $0.add("results 0@12", Line.anchored(7))
@@ -140,14 +140,14 @@ import Testing
     private static let nope = "367026dc90519f37e788e7705d3de2b4"
 
     private static let anchors: [Change] = [
-        // What is missing before an anchor was accepted.
+        // The operator has accepted whatever is missing before an anchor.
         Change("anchored") {
             $0.add("results 0@12", Line.anchored(7))
             $0.replace("results 0@13", #""before":10,"records":9,"changes":4"#, #""records":7,"changes":2"#)
             $0.add(
                 "results 0@14", position(#","before":13,"records":7,"changes":2,"sum":"16127208202196969700","oldest":7\#(menu)"#))
         },
-        // Nothing is known of the stores then, but what their next answers say.
+        // After that, only the next answers show what the stores hold.
         Change("anchored, and a change was lost") {
             let sum = 16_127_208_202_196_969_700 &+ Array(Story.first.utf8).withUnsafeBytes(StockChanges.weight)
             $0.add("results 0@14", Line.anchored(7))

@@ -4,8 +4,8 @@ import Testing
 @testable import JuiceAudit
 @testable import simulate
 
-/// Topics that were copied from another cluster: the story without markers, which take offsets, and with the anchors with which an
-/// operator goes on. What is before the anchors counts as expired.
+/// Topics that were copied from another cluster: the story without transaction markers, so with other offsets, and with an
+/// operator's anchors. Everything before the anchors counts as expired.
 @Suite struct CopiedTests {
     /// A copy of the story and how it goes on.
     private struct Copy {
@@ -15,7 +15,7 @@ import Testing
         init(_ changes: (inout AuditTopics) -> Void = { _ in }) {
             topics = Story.topics.completed()
             changes(&topics)
-            // A claim of a log with markers, which take offsets.
+            // The claim's offset in the original log, where markers take offsets, too.
             topics.replace("results 0@10", #""claim":0"#, #""claim":40"#)
             for topic in Topic.allCases {
                 topics[topic] = topics[topic].map { $0.enumerated().map { $1.with(offset: Int64($0)) } }
@@ -32,7 +32,7 @@ import Testing
                     "results \(partition)@\(end + 3)",
                     Line.position(isFirst ? next : orders, restocks, claim: end, ids: Line.ids("anchor")))
             }
-            // The service goes on by the offsets of the copy.
+            // The service goes on with the copy's offsets.
             let end = end(0)
             topics.add("results 0@\(end)", Line.claim("till-2", since: end, fenced: Line.ids("anchor"), partitions: 2))
             topics.add("results 0@\(end + 1)", Line.position(6, 3, claim: end, ids: Line.ids("till-2")))
@@ -54,13 +54,13 @@ import Testing
     @Test func theServiceGoesOn() throws {
         let audit = try Copy().audit()
         expect(audit, [])
-        // Also of partition 1, whose inputs have the same offsets in both clusters: its journal lacks markers all the same.
+        // Even in partition 1, whose inputs have the same offsets in both clusters: its journal lacks markers, too.
         #expect(audit.starts.map(\.partition) == [0, 1])
         #expect((audit.counts.commands, audit.counts.duplicates) == (3, 1))
         #expect(audit.anchors.map(\.copied) == [7, 3, 4, 1])
     }
 
-    /// Changes before the topics are copied, which `juice anchor` checks, and of what comes after the anchors.
+    /// Faults before the anchors are not reported, since `juice anchor` checks for them. Faults after them are.
     @Test func theAuditBeginsAtTheAnchors() throws {
         expect(try Copy { $0["results 0@3"] = nil }.audit(), [])
         var copy = Copy()

@@ -73,7 +73,7 @@ import Testing
         #expect(audit.owners == (first[.results] ?? 0 > 13 ? [] : [owner]))
     }
 
-    /// Senders were ahead of the clock of the claim that comes first.
+    /// The senders' clocks were ahead of the clock that wrote the first remaining claim.
     @Test func aRepeatOfWhatHasExpiredIsNoFaultWhateverTheClaimsClock() throws {
         let made = Line.made("a", "kiwi", #""kiwi":3"#, #""kiwi":7"#, 1)
         let lines = [
@@ -83,7 +83,7 @@ import Testing
         expect(try audit(lines, without: [.results: 2]), [])
     }
 
-    /// Topics of which records become unreadable when the audit comes near them: they expire, or their batch is damaged.
+    /// Topics with records that become unreadable just before the audit reads them: they expire, or their batch is damaged.
     private struct FailingSource: AuditSource {
         let topics: AuditTopics
         let gaps: [Topic: AuditGap]
@@ -132,7 +132,7 @@ import Testing
         expect(audit, problem == nil ? [] : named)
         if ranges[.results] == 5..<10 { #expect(audit.starts.map(\.offset) == [10]) }
 
-        // What is around it is judged, and the same records must not be missing for another reason.
+        // The records around it are judged, and it is a fault if the same records are missing for another reason.
         var lacking = topics
         for (topic, range) in ranges { lacking[topic][0].removeAll { range.contains($0.offset) } }
         let silent = try Audit(of: Source(lacking, without: [:]), by: Line.rules)
@@ -170,7 +170,7 @@ import Testing
         expect(try self.audit(open), ["orders 0@23: order \"x\"", "orders 0@24: order \"y\""])
     }
 
-    /// A forwarded copy or a dead letter may have expired before the note of it.
+    /// A forwarded copy or a dead letter may have expired before its note.
     @Test(
         arguments: [
             (.orders, ["orders 0@4"], "partition 0, which has no such copy"),
@@ -188,8 +188,8 @@ import Testing
         }
     }
 
-    /// Of partition 0, the first orders or the first notes have expired, and with them the copy of orders 1@0. Three further orders
-    /// were forwarded. Their order tells whether a copy may have expired, whatever the clock of the owner of partition 1 says.
+    /// The first orders or notes of partition 0 have expired, and with them the copy of orders 1@0. Three more orders were
+    /// forwarded. Their sequence decides whether a copy may have expired, whatever the clock of partition 1's owner says.
     @Test(
         arguments: [([4, 5, 6], []), ([4, 6], ["missing: orders 1@5"]), ([6], []), ([], [])] as [([Int], [String])],
         [

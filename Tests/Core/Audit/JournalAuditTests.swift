@@ -5,13 +5,13 @@ import Testing
 @testable import JuiceAudit
 @testable import simulate
 
-/// The places that the journal names, its notes, and whose it is.
+/// The places that the journal names, its notes, and its owners.
 @Suite struct JournalTests {
     private static func made(_ id: String, _ left: Int, _ revision: Int) -> String {
         Line.made(id, "mango", #""mango":3"#, #""mango":\#(left)"#, revision)
     }
 
-    /// Three orders, the last of which is out of stock, with position notes between them.
+    /// Three orders that are made, and two position notes.
     private static let lines = [
         Line.position(0, 0),
         Line.order("a", "mango"), made("a", 7, 1),
@@ -26,7 +26,7 @@ import Testing
     @Test(arguments: places + anchors + positions + claims + notes)
     func theJournalIsJudged(change: Case) throws { try change.check() }
 
-    /// Lines replaced, or removed by nil; and others added at the end.
+    /// The lines with some replaced, or removed if nil, and others added at the end.
     private static func change(
         _ name: String, _ changed: [Int: String?], adding added: [String] = [], _ expected: String...
     ) -> Case {
@@ -69,14 +69,14 @@ import Testing
         change("moved back behind a command passed over", [4: Line.anchored(1), 5: made("b", 4, 2), 7: made("c", 1, 3)]),
         change("moved on", [4: Line.anchored(2), 7: made("c", 4, 2), 8: Line.stock(2, [10, 10, 10, 10, 4])]),
         change("moved beyond the end", [7: Line.anchored(9), 8: nil]),
-        // The topic was recreated: what was answered of the former one is nowhere.
+        // The topic was recreated, so the commands that were answered before are gone.
         change(
             "moved to the beginning of another log", otherLog,
             adding: [
                 Line.anchored(0), Line.set("r", #""mango":10"#), Line.restocked("r", #""mango":10"#, 4), made("x", 7, 5).at(0),
                 made("y", 4, 6).at(1),
             ]),
-        // One of the new commands is like the former at its place, but not the same.
+        // One of the new commands has the id of the former one at its offset, but is not the same.
         change(
             "moved to the beginning of a similar log", [1: Line.order("x", "mango"), 3: Line.order("b", "durian")],
             adding: [Line.anchored(0), Line.short("x", "mango", "mango", 3, 1).at(0), again[1], again[2]]),
@@ -99,7 +99,7 @@ import Testing
         noting(Line.position(2, 0, ids: "[]"), expected: #"it has "ids":[]"#),
         noting(Line.position(2, 0, #","forwarded":{"orders/3":4}"#), expected: #"it has "forwarded":{"orders/3":4}"#),
         noting("- orders", Line.position(3, 0)),
-        // The group said how far the input was read.
+        // The group's committed offset said how far the input had been read.
         Case([Line.order("a", "mango"), Line.order("b", "mango"), Line.position(2, 0), Line.order("c", "mango"), made("c", 7, 1)]),
     ]
 
@@ -108,7 +108,7 @@ import Testing
         noting(
             Line.claim("till-2", since: 4), Line.position(2, 0),
             expected: #"it has "claim":0,"ids":["juice-maker/till-1"#),
-        // Whoever finds another claim in between writes nothing and claims again.
+        // A worker that finds another claim in between writes nothing, and claims again.
         noting(
             Line.claim("till-2", since: 4), Line.claim("till-3", since: 4), Line.position(2, 0, claim: 4, ids: Line.ids("till-2"))),
         noting(
@@ -118,7 +118,7 @@ import Testing
             Line.claim("till-2", since: 4), Line.claim("till-3", since: 4),
             Line.claim("till-3", since: 6, fenced: Line.ids("till-2")), Line.position(2, 0, claim: 6, ids: Line.ids("till-3"))),
         noting(Line.claim("till-1", set: 1, since: 3), Line.position(2, 0, claim: 4, ids: Line.ids("till-1", set: 1))),
-        // It was on its way while the journal was recreated, and has fenced an owner of the other one.
+        // The claim was in flight while the journal was recreated. Its writer has fenced an owner of the old journal.
         noting(Line.claim("till-2", since: 4, fenced: Line.ids("till-3")), Line.position(2, 0)),
         noting(
             Line.claim("till-2", since: 4, fenced: Line.ids("till-3")), Line.claim("till-3", since: 5),

@@ -82,7 +82,7 @@ import Testing
         return Case(lines, name, expected)
     }
 
-    /// A text of a line replaced, and of the line that repeats it.
+    /// A text replaced in a line, and in the line that repeats it.
     private static func edit(_ line: Int, again: Int? = nil, _ text: String, _ other: String, _ expected: String...) -> Case {
         var lines = lines
         lines[line] = lines[line].replacing(text, with: other)
@@ -90,11 +90,10 @@ import Testing
         return Case(lines, "\(line): \(text) -> \(other)", expected)
     }
 
-    /// Lines added.
     private static func adding(_ added: String..., expected: String...) -> Case { Case(lines + added, "\(added)", expected) }
 
     private static let cancels = [
-        // Such an answer is not the service's, and its cancel must not stop the audit.
+        // The service writes no such answer. Its cancel must not stop the audit.
         adding(
             Line.order("d", "mango"), Line.made("d", "mango", #""mango":3,"mango":3"#, #""mango":7"#, 5),
             Line.cancel("d"), Line.cancelled("d", #""mango":6"#, #""mango":13"#, 6),
@@ -193,7 +192,7 @@ import Testing
             juices: [JuiceSpec(id: "kiwi", name: name, recipe: [("kiwi", 2)])])
     }
 
-    /// The former menu's owner, and then one with the built-in menu.
+    /// The lines of an owner with the former menu, then of one with the built-in menu.
     private static func menus(_ former: UInt64) -> [String] {
         [
             Line.position(0, 0, menu: former),
@@ -201,7 +200,7 @@ import Testing
             #"{"store":"m","revision":1,"stock":{"kiwi":18}}"#,
             Line.order("b", "mango"), Line.rejected("b", "unknownJuice"),
             Line.claim("till-2", since: 4),
-            // A kiwi juice is as it is now, and mangos are new.
+            // A kiwi juice follows the current recipe, and mangos are new.
             Line.order("c", "kiwi"), Line.made("c", "kiwi", #""kiwi":3"#, #""kiwi":15"#, 2),
             Line.order("d", "mango"), Line.made("d", "mango", #""mango":3"#, #""mango":7"#, 3),
             Line.stock(3, [10, 10, 10, 15, 7]),
@@ -212,7 +211,7 @@ import Testing
         let former = try Self.formerMenu()
         let topics = AuditTopics(Self.menus(JournalAccount.digest(of: former))).completed()
         var rules = Line.rules
-        // With the present menu alone, the former owner's answers are not judged. Its stock was.
+        // With the current menu alone, the former owner's answers are not judged, but its stock is.
         rules.menus = [.standard, former]
         let audit = try Audit(of: topics, by: rules)
         expect(audit, [])
@@ -250,7 +249,7 @@ import Testing
         Line.stock(2, [10, 10, 10, 10, 10]),
     ]
 
-    /// The stores that the service knows, and what is wrong then; nil if they are not known.
+    /// The stores that the service knows, nil if they are not given, and the faults that are then found.
     @Test(
         arguments: [
             (nil, []), ([], ["wrong: results 0@1"]), (["x"], [#"should be rejected,"reason":"unknownStore""#]),
@@ -262,7 +261,7 @@ import Testing
         expect(try Audit(of: AuditTopics(Self.unknown), by: rules), expected)
     }
 
-    /// What an unknown store is no excuse for.
+    /// Faults that an unknown store does not excuse.
     @Test(arguments: [
         (13, Line.rejected("a", "unknownStore", isCancel: true), #"should be cancelled,"returned":{"mango":3}"#),
         (15, Line.rejected("d", "unknownStore"), "doubled"), (9, Line.again(unknown[9]), "was not answered before"),

@@ -158,7 +158,7 @@ import Testing
         Case(name, expected, other) { $0["dead-letters 0@0"] = $0["dead-letters 0@0"]?.with(headers: headers) }
     }
 
-    /// A record that came compressed, and is too large for the dead letters, and its letter.
+    /// A record that arrived compressed and is too large for the dead-letter topic, and its dead letter.
     private static func huge(_ name: String, kept: Int, _ expected: String...) -> Case {
         let value = String(repeating: "x", count: 300_000)
         let size = MessageHeader(name: "juice.truncated.from", value: "\(300_001 + "traceparent".utf8.count + 9)")

@@ -6,7 +6,7 @@ import Testing
 @testable import JuiceAudit
 @testable import simulate
 
-/// Values of the records of a store. An answer has no offset before ``Swift/String/at(_:from:store:)``.
+/// Values of a store's records. An answer has no offset until ``Swift/String/at(_:from:store:)`` adds it.
 enum Line {
     static let rules = AuditRules(partitionCount: 1, memoryWindow: 1_000, memoryCount: 100)
     static let claim = claim("till-1")
@@ -36,7 +36,7 @@ enum Line {
         return #"{"type":"position",\#(positions.joined())"claim":\#(claim),"ids":\#(ids)\#(menu)\#(more)}"#
     }
 
-    /// A note of a record of an input.
+    /// A note about an input record.
     static func note(_ type: String, _ offset: Int, topic: String = "orders", _ more: String = "") -> String {
         #"{"type":"\#(type)","topic":"\#(topic)","offset":\#(offset)\#(more)}"#
     }
@@ -110,7 +110,7 @@ enum Line {
 }
 
 extension String {
-    /// An answer, to the command at an offset.
+    /// The answer with its command's offset.
     func at(_ offset: Int, from: String? = nil, store: String = "m") -> String {
         let from = from.map { #","from":"\#($0)""# } ?? ""
         return replacing(#""store":"m""#, with: #""store":"\#(store)","offset":\#(offset)\#(from)"#, maxReplacements: 1)
@@ -124,11 +124,11 @@ extension AuditTopics {
         self.init(Dictionary(uniqueKeysWithValues: Topic.allCases.map { ($0, none) }))
     }
 
-    /// One partition of the store `m`, record by record; what a record says decides its topic, and `- orders` is an offset of
-    /// the orders without a record.
+    /// One partition with the store `m`, record by record. A record's content decides its topic; `- orders` is an offset of the
+    /// orders without a record.
     ///
     /// The records are a millisecond apart, unless one begins with a time, such as `@5000`. The journal begins with a claim. An
-    /// answer that names no offset is that of the last command of its topic.
+    /// answer without an offset answers the last command of its topic.
     init(_ lines: [String]) {
         self.init(partitionCount: 1)
         var time: Int64 = 1_000
@@ -174,7 +174,7 @@ extension AuditTopics {
         return (Topic(String(parts[0])) ?? .orders, Int(parts[1]) ?? 0, Int64(parts[2]) ?? 0)
     }
 
-    /// Writes a record at a time that its offset tells. Unless a key is given, it is that of a note or of the partition's store.
+    /// Writes a record with a time derived from its offset. By default its key is nil for a note, else the partition's store.
     mutating func add(_ place: String, _ value: String?, key: String?? = .none, _ headers: [MessageHeader] = []) {
         let (_, partition, offset) = Self.parse(place)
         let isNote = value?.hasPrefix(#"{"type""#) == true && value?.contains(#""store""#) == false
@@ -193,8 +193,7 @@ extension AuditTopics {
 // MARK: - Accounts
 
 extension AuditTopics {
-    /// The topics with the right digest in each note that has none, and the right last records and account in each position note
-    /// without.
+    /// The topics, with digests added to notes without one, and last records and accounts to position notes without them.
     ///
     /// - Parameter withAccounts: whether to add accounts, too.
     func completed(withAccounts: Bool = true) -> AuditTopics {
@@ -221,7 +220,7 @@ extension AuditTopics {
                         note.account = account
                         let menu = record.text.firstMatch(of: /"menu":"([0-9a-f]+)"/).flatMap { UInt64($0.1, radix: 16) }
                         note.account?.menu = menu ?? account.menu
-                        // An older answer than must be is right.
+                        // The oldest answer may be older than necessary.
                         note.account?.oldest = record.offset > 0 ? 0 : nil
                     }
                     add(JournalNote.position(note).text)
@@ -346,7 +345,7 @@ extension Audit {
     init(_ lines: [String]) throws { try self.init(of: AuditTopics(lines).completed(), by: Line.rules) }
 }
 
-/// Topics, and the faults that must be found in them: each fault contains its text. None if the contract is kept.
+/// Topics, and a part of the text of each fault that must be found in them; none if they keep the contract.
 struct Case: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let expected: [String]
@@ -364,7 +363,7 @@ struct Case: CustomTestStringConvertible, Sendable {
         (testDescription, self.expected, topics, rules) = (name, expected, story, Story.rules)
     }
 
-    /// The story with a change, where copies need not have the times of what was forwarded.
+    /// The story with a change, if forwarded copies need not keep their times.
     static func timedByBrokers(_ name: String, _ expected: String..., change: (inout AuditTopics) -> Void) -> Case {
         var topics = Story.topics
         change(&topics)
@@ -385,7 +384,7 @@ struct Case: CustomTestStringConvertible, Sendable {
         (testDescription, self.expected, topics) = (name, expected, AuditTopics(lines))
     }
 
-    /// Whether the faults are found, each once, and no others.
+    /// Expects exactly these faults, each once.
     func check(sourceLocation: SourceLocation = #_sourceLocation) throws {
         expect(try Audit(of: topics.completed(), by: rules), expected, sourceLocation: sourceLocation)
     }

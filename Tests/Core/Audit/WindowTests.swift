@@ -11,7 +11,7 @@ import Testing
     private static let again = Line.again(
         Line.made("o1", "strawberryBanana", #""strawberry":10,"banana":1"#, #""strawberry":0,"banana":9"#, 1).at(8))
 
-    /// The story with `o1`, first sent at 1,000 and answered at 1,002, once more: sent and answered at these times.
+    /// The number of faults if `o1`, first sent at 1,000 and answered at 1,002, is sent and answered again at these times.
     private func faults(
         _ answer: String = madeAgain, window: Int64 = 1_000, count: Int = 3, sent: Int64 = 1_008, answered: Int64
     ) throws -> Int {
@@ -47,7 +47,7 @@ import Testing
         // Without a time, the moment of reading counts.
         #expect(try faults(window: 100, count: 7, sent: -1, answered: 1_100) == 1)
         #expect(try faults(window: 100, count: 7, sent: -1, answered: 700_000_000) == 0)
-        // Where another time counts, the journal says which.
+        // If another time counts, the journal names it.
         for nonsense in [0, 9_000_001, Int64.min, .max, -10_000_000_000_000] {
             for (told, count) in [("1100", 1), ("1101", 0)] {
                 var topics = Self.story(sent: nonsense, answered: 9_000_000)
@@ -58,13 +58,13 @@ import Testing
         }
     }
 
-    /// A restore may add the delay to the window, and to a cancel's order, too.
+    /// A restore may extend the window by the delay, and for a cancel once more, for its order.
     @Test(arguments: [(4_110, 0), (4_111, 1)] as [(Int64, Int)]) func whatIsSentMuchLaterIsNoRepeat(sent: Int64, count: Int) throws
     {
         #expect(try faults(Self.again, sent: sent, answered: sent) == count)
     }
 
-    /// The clock of the service was behind when it answered first, and was set right.
+    /// The service's clock was behind at the first answer, and was then set right.
     @Test func aWrongClockHidesNoSecondAnswer() throws {
         let lines = [
             "@9000000 " + Line.order("a", "mango"), "@100 " + Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 1),
@@ -75,8 +75,8 @@ import Testing
         #expect(try Audit(lines).faults.map(\.category) == [.doubled])
     }
 
-    /// A cancel is remembered as long as its order, which the service may still know although others have come since, or although
-    /// the input does not have it any more.
+    /// A cancel is remembered as long as its order. The service may still know that order after many others, or after it has left
+    /// the input.
     @Test(arguments: [0, 1] as [Int64]) func aCancelIsRememberedWithAnOrderThatOnlyTheServiceKnows(firstOrder: Int64) throws {
         let lines = [
             "@9000000 " + Line.order("a", "durian"), "@9000001 " + Line.rejected("a", "unknownJuice"),
@@ -92,8 +92,8 @@ import Testing
         expect(audit, [])
     }
 
-    /// What the journal has between the two, at an offset of its own: with 13 it is in the transaction of the repeat, since only
-    /// transactions have gaps between their offsets.
+    /// A journal record between the first answer and the repeat's. At offset 13 it is in the repeat's transaction, since offsets
+    /// have gaps only between transactions.
     private struct Between: Sendable {
         let value: String
         var offset = 12
@@ -103,8 +103,8 @@ import Testing
 
     private static let other = Line.deadLetter(7, "notJSON")
 
-    /// The service may restart before the repeat's transaction. It restores what was answered in the 200 ms before the last record
-    /// that was handled: an outage, in which none is, does not count.
+    /// The service may restart before the repeat's transaction. It restores the answers of the 200 ms before the last handled
+    /// record. So an outage, in which no record is handled, does not count.
     @Test(arguments: [
         Between(value: other, time: 1_202, faults: 1), Between(value: other, time: 1_203, faults: 0),
         Between(value: other, offset: 13, time: 9_000, faults: 1),
@@ -128,7 +128,7 @@ import Testing
         expect(try Audit(of: topics.completed(), by: rules), between.faults == 0 ? [] : [#"doubled: results 0@14: order "o1""#])
     }
 
-    /// Answers whose commands are lost count all the same, where the service need not remember many.
+    /// Answers whose commands are lost still count towards the number that the service must remember.
     @Test func whatIsLostCounts() throws {
         var lines = [Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 1)]
         for number in 0..<100 { lines += [Line.order("b\(number)", "durian"), Line.rejected("b\(number)", "unknownJuice")] }

@@ -44,7 +44,7 @@ private func edit(_ kind: StockEdit.Kind, _ entries: [(fruit: Int, amount: Int)]
 }
 
 @Suite struct StockEditTests {
-    /// The edit of one fruit of which there are 10, and its level afterwards; nil if that is too low, or too high.
+    /// The edit of one fruit of which there are 10, and its level afterwards, or the error if that is too low or too high.
     @Test(
         arguments: [
             (.add, 5, .success(15)), (.add, -10, .success(0)), (.add, 0, .success(10)),
@@ -88,7 +88,7 @@ private func edit(_ kind: StockEdit.Kind, _ entries: [(fruit: Int, amount: Int)]
         arguments: [
             ([(3, 6), (0, 10)], [10, 10, 10, 4, 10], nil), ([(0, 999_999_990)], [10, 0, 0, 0, 0], nil),
             ([], [10, 10, 10, 10, 10], nil),
-            // Named is the first such fruit in menu order.
+            // The error names the first such fruit in menu order.
             ([(0, 1), (4, 3), (2, 2)], [0, 0, 999_999_999, 0, 999_999_998], 2),
             ([(4, 100), (0, 1)], [0, 0, 0, 0, 1_000_000_000], 4),
         ] as [([(fruit: Int, amount: Int)], [Int], Int?)]

@@ -57,7 +57,7 @@ import Testing
     /// What a basket needs, as `fruit: amount`, in the order of its recipes, and what is left.
     @Test(
         arguments: [
-            // As much as the fruits of all its items together, and a fruit in the place where it is first named.
+            // The fruits of all items are added up, and each fruit is listed where it is first named.
             ([(2, 2), (4, 1)], ["3: 6", "0: 10", "1: 1"], [0, 9, 10, 4, 10]),
             ([(4, 1), (2, 2)], ["0: 10", "1: 1", "3: 6"], [0, 9, 10, 4, 10]),
             ([(6, 2), (2, 2)], ["4: 4", "3: 8"], [10, 10, 10, 2, 6]),
@@ -100,7 +100,7 @@ import Testing
         #expect(items == [OrderItem(juice: 2, quantity: 6), OrderItem(juice: 4, quantity: 200), OrderItem(juice: 6, quantity: 1)])
     }
 
-    /// Orders and cancels of them, against sums of their own in which no tally has a part.
+    /// Random orders and cancels, compared with sums that use no tally.
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func randomOrdersTakeAndReturnWhatAModelSays(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)

@@ -4,14 +4,14 @@ import Testing
 
 @testable import simulate
 
-/// What journal and stock have lost, at the beginning, in the middle or in a single record: it is restored, or the partition stops
+/// Losses of journal and stock, at the beginning, in the middle or of a single record: they are restored, or the partition stops
 /// and says how much is missing.
 @Suite struct AccountTests {
     private static let window = DuplicateWindow(age: 60_000, count: 10_000)
     private static let retention: Timestamp = 60_000 + 60_000
     private let cluster = SimulatedCluster(partitionCount: 1)
 
-    /// Answers a change of the store `quiet`, then as many orders of another as make notes follow.
+    /// Answers an order of the store `quiet`, then `count` orders of another store, enough by default for position notes.
     private func serve(_ count: Int = 3_000, interval: Timestamp = 0, by member: String = "first") {
         let harness = Harness(cluster, member: member, window: Self.window)
         cluster.order("quiet", "banana", store: "quiet")
@@ -24,7 +24,7 @@ import Testing
         harness.runAndLeave()
     }
 
-    /// What a worker stops for that takes the partition over now.
+    /// Why a worker that takes the partition over now stops it; nil if it does not.
     private func takeOver(_ member: String = "second", window: DuplicateWindow = window) -> PartitionFault? {
         let harness = Harness(cluster, member: member, window: window)
         harness.run(limit: 10_000)
@@ -40,7 +40,7 @@ import Testing
         { $0[.stock, 0].deleteRecords(before: $0[.stock, 0].end) },
     ]
 
-    /// A lost stock record is made from the answers, if they are there.
+    /// A lost stock record is rebuilt from the answers, if they are still there.
     @Test(arguments: losses.indices, [true, false]) func aStoreThatTheStockLacksIsRestoredOrStopsThePartition(
         loss: Int, hasAnswers: Bool
     ) throws {
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    /// A running owner has all of it in memory.
+    /// A running owner has all stock in memory.
     @Test func aTrimmedStockIsWrittenAgainByItsOwner() {
         let harness = Harness(cluster, window: Self.window)
         cluster.order("quiet", "banana", store: "quiet")
@@ -73,7 +73,7 @@ import Testing
         #expect(cluster.values(.stock).contains { $0.contains(#""store":"quiet""#) })
     }
 
-    /// A stranger's record does not survive in the topic: the stock is written again, but not all the time.
+    /// The owner overwrites another program's record, but at most once in three minutes.
     @Test func aRunningOwnerWritesTheStockAgainThatAStrangerWroteTo() {
         let harness = Harness(cluster, window: Self.window)
         harness.order("a", "banana")
@@ -90,7 +90,7 @@ import Testing
         harness.log.leave(handsOver: true)
     }
 
-    /// The owner's own records and markers are no stranger's.
+    /// The owner must not take its own records and markers for another program's.
     @Test func ownStockIsNotWrittenTwice() {
         let harness = Harness(cluster, window: Self.window)
         for number in 0..<50 {
@@ -100,7 +100,7 @@ import Testing
         #expect(!harness.events.contains { if case .stockRewritten = $0 { true } else { false } })
     }
 
-    /// A coordinator that has moved writes the markers of its last transactions again. A stranger's record is noticed beside them.
+    /// A coordinator that has moved may write its last markers again. Another program's record is still noticed beside them.
     @Test func aMarkerThatIsWrittenTwiceIsNoStrangersRecord() {
         let harness = Harness(cluster, window: Self.window)
         func rewritten() -> Int { harness.events.count { if case .stockRewritten = $0 { true } else { false } } }
@@ -155,7 +155,7 @@ import Testing
         cluster[.results, 0].compact(upTo: end)
         let fault = try #require(takeOver("third"))
         #expect(fault.kind == .journal && fault.reason.contains("is gone"), "\(fault.reason)")
-        // Reading began behind what is gone, but the number is of the whole journal.
+        // Reading began after the gap, but the count covers the whole journal.
         #expect(fault.reason.contains("records are missing up to offset"), "\(fault.reason)")
         try cluster.anchor(try #require(fault.anchors.first), accepting: fault.missing)
         #expect(takeOver("fourth") == nil)
@@ -171,7 +171,7 @@ import Testing
         #expect(fault.reason.contains("repeats may still ask for answers"), "\(fault.reason)")
     }
 
-    /// It seems to be from before what repeats may ask for, but the answers are from after it.
+    /// By its time, the claim is older than anything repeats may ask for. The deleted answers have later times.
     @Test func aClaimOfAClockThatWasBehindHidesNoLoss() throws {
         serve(500)
         let end = cluster[.results, 0].end
@@ -189,7 +189,7 @@ import Testing
         #expect(fault.kind == .answers, "\(fault.reason)")
     }
 
-    /// A successor could not tell such a journal from one that has lost what it said.
+    /// A successor could not distinguish a journal without notes from one that lost its content.
     @Test func aDeletedNoteIsReplacedByItsOwner() {
         let harness = Harness(cluster, member: "first", window: Self.window)
         for number in 0..<10 { harness.order("\(number)", "kiwi") }
@@ -225,7 +225,7 @@ import Testing
         #expect(fault.reason.contains("1 records are missing"), "\(fault.reason)")
     }
 
-    /// The owner's memory says what there must be, also while it goes on after a loss.
+    /// A note's `oldest` comes from the owner's memory, even while the owner goes on after a loss.
     @Test func aLossIsNotBlessedByTheNextNote() throws {
         let harness = Harness(cluster, member: "first", window: Self.window)
         for number in 0..<200 { cluster.order("\(number)", "kiwi") }
@@ -238,7 +238,7 @@ import Testing
         #expect(fault.reason.contains("repeats may still ask for answers"), "\(fault.reason)")
     }
 
-    /// Only the owner knows by then which commands were answered, and says until when it is needed.
+    /// Only the owner still knows which commands were answered. It says until when it must not be restarted.
     @Test func theOwnerTellsOfAnswersThatWereDeletedTooEarly() throws {
         let harness = Harness(cluster, window: Self.window)
         for number in 0..<10 { harness.order("\(number)", "kiwi") }
@@ -253,7 +253,7 @@ import Testing
         #expect((cluster.now - 60_000...cluster.now + Self.retention).contains(until))
     }
 
-    /// A look beside the owner sees that a successor would not know them.
+    /// An inspection beside the owner finds that a successor would not know these commands.
     @Test(arguments: [true, false]) func aLookFindsAnswersThatWereDeletedTooEarly(isEarly: Bool) throws {
         let owner = Harness(cluster, member: "owner", window: Self.window)
         for number in 0..<2_500 { cluster.order("\(number)", "kiwi") }
@@ -268,11 +268,11 @@ import Testing
 
     // MARK: - No false alarm
 
-    /// What retention, time and operators do, in turn with workers.
+    /// Records expire and time passes between workers.
     @Test(arguments: [0, 1, 10, 100] as [Timestamp]) func retentionStopsNothing(interval: Timestamp) {
         for round in 0..<8 {
             serve(700, interval: interval, by: "member-\(round)")
-            // Twice the window and the delay that is allowed.
+            // Twice the sum of the window and the allowed delay.
             cluster[.results, 0].expire(before: cluster.now - 2 * Self.retention)
             if round % 3 == 2 { cluster.now += Self.retention / 2 }
             #expect(takeOver("look-\(round)") == nil)
@@ -297,14 +297,14 @@ import Testing
         #expect(takeOver("third") == nil)
     }
 
-    /// An operator accepts what is there. From then on it is the account.
+    /// Once an operator has accepted a loss, the account begins with what is there.
     @Test func anAnchorAcceptsALoss() throws {
         serve(1_200)
         Self.losses[1](cluster)
         cluster[.results, 0].deleteRecords(before: 10)
         let fault = try #require(takeOver())
         #expect(fault.missing > 0)
-        // Only who has read how much is missing may go on.
+        // Going on requires the exact number of missing records.
         let anchor = try #require(fault.anchors.first)
         for wrong in [0, fault.missing - 1, fault.missing + 1] {
             #expect(throws: LogError.self) { try cluster.anchor(anchor, accepting: wrong) }
@@ -317,7 +317,7 @@ import Testing
         #expect(cluster.answers().last == "juiceMade next")
     }
 
-    /// Its owner answers and commits for its group between any two calls of the look.
+    /// The owner answers and commits group offsets between any two steps of the inspection.
     @Test(arguments: 0..<16) func aLookBesideAnOwnerFindsNoLoss(steps: Int) throws {
         let owner = Harness(cluster, member: "owner")
         owner.order("a", "banana")

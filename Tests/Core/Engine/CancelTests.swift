@@ -4,7 +4,7 @@ import Testing
 
 @testable import simulate
 
-/// Orders that are taken back: the contract's table, and what becomes of the id.
+/// Cancelled orders: the contract's table, and what becomes of their ids.
 @Suite struct CancelTests {
     private let harness = Harness()
     private var cluster: SimulatedCluster { harness.cluster }
@@ -76,13 +76,13 @@ import Testing
         #expect(stock.contains(#""revision":3"#))
     }
 
-    /// A minute of window: when the order, the cancel and the order's repeat were sent, in seconds, what the cancel returned, and
-    /// what the repeat was answered.
+    /// With a window of a minute: when order, cancel and repeated order were sent, in seconds, what the cancel returned, and the
+    /// answer to the repeat.
     @Test(
         arguments: [
             // Within both windows.
             (0, 30, 50, #"{"kiwi":3}"#, "rejected a"),
-            // The order's window is over when it is cancelled, the cancel's is not when the order is repeated.
+            // The order's window is over at the cancel, but the cancel's is not at the repeat.
             (0, 70, 120, "{}", "rejected a"),
             // The cancel's window is over, too.
             (0, 30, 95, #"{"kiwi":3}"#, "juiceMade a"),
@@ -102,7 +102,7 @@ import Testing
         #expect(cluster.answerValues()[1].contains(#""returned":\#(returned),"#))
     }
 
-    /// Its answers are known by their templates.
+    /// A cancel returns what the order used, whatever the language and menu of the answer.
     @Test(arguments: [
         (#""juice":"kiwi","quantity":2,"used":{"kiwi":6},"left":{"kiwi":4},"#, "키위쥬스 2잔 나왔습니다! 맛있게 드세요!"),
         (
@@ -138,8 +138,8 @@ import Testing
     private let harness = Harness()
     private var cluster: SimulatedCluster { harness.cluster }
 
-    /// A mango kiwi juice takes a kiwi, a kiwi juice three: of ten kiwis, three kiwi juices and a mango kiwi juice are made only
-    /// if each item is judged alone.
+    /// A mango kiwi juice takes one kiwi, a kiwi juice three. Three kiwi juices and two mango kiwi juices exceed ten kiwis only
+    /// together.
     @Test(arguments: [(3, 1, "juiceMade a"), (3, 2, "outOfStock a"), (2, 4, "juiceMade a")])
     func itemsAreJudgedTogether(kiwi: Int, mangoKiwi: Int, answer: String) {
         cluster.basket("a", #"{"juice":"kiwi","quantity":\#(kiwi)},{"juice":"mangoKiwi","quantity":\#(mangoKiwi)}"#)

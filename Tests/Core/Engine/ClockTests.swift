@@ -4,7 +4,7 @@ import Testing
 
 @testable import simulate
 
-/// Instances whose clocks are wrong, on brokers that judge the clocks of senders.
+/// Instances with wrong clocks, on brokers that limit timestamps.
 @Suite struct ClockTests {
     private let cluster = SimulatedCluster(partitionCount: 1)
     private static let (hour, day): (Timestamp, Timestamp) = (3_600_000, 86_400_000)
@@ -54,7 +54,7 @@ import Testing
             cluster.answers() == ["juiceMade a", "juiceMade bfalse", "juiceMade a again", "juiceMade btrue", "juiceMade a again"])
     }
 
-    /// Without limits a clock may be days ahead. Neither its own answers nor its present time may hide earlier ones.
+    /// Without limits a clock may be days ahead. Neither its answers nor its current time may hide earlier answers.
     @Test func answersFromBeforeAClockRanAheadAreRestored() {
         cluster.limitsTimes = false
         var harness = Harness(cluster)
@@ -68,7 +68,7 @@ import Testing
         #expect(headers == [nil, cluster.records(.orders)[1].timestamp, cluster.records(.orders)[2].timestamp])
     }
 
-    /// An id that is used again later than the window.
+    /// The id is used again after the window.
     @Test func anOrderIsNewHoweverFarAheadTheClockWas() {
         setClock(2 * Self.hour - 60_000)
         var harness = Harness(cluster)
@@ -104,7 +104,7 @@ import Testing
         #expect(cluster.answerRecords().allSatisfy { $0.timestamp >= cluster.now - 1_000 })
     }
 
-    /// The order is dead for an hour from when it was sent, by a till that is ahead.
+    /// The cancelled id stays dead for an hour from the order's timestamp, even if the till's clock was ahead.
     @Test func aCancelCountsFromItsOrderAlsoAfterARestart() {
         var harness = Harness(cluster)
         let ordered = cluster.now + 59 * 60_000
@@ -116,7 +116,7 @@ import Testing
         #expect(cluster.answers() == ["juiceMade a", "cancelled a", "rejected a"])
     }
 
-    /// The log gives the records of a transaction the time of day, while the engine believes the one of when it read the commands.
+    /// The log stamps records when they are written, but the engine assumes the time at which it read the commands.
     @Test(arguments: [-3 * day, hour]) func aClockThatIsSetWithinATransactionVoidsIt(jump: Timestamp) {
         let cluster = SimulatedCluster(partitionCount: 2)
         cluster.limitsTimes = true
@@ -142,14 +142,14 @@ import Testing
         #expect(isRefused && cluster.group.members.count == 1)
         other.order("a", "kiwi")
         other.runAndLeave()
-        // It tries again, and its clock is right by then.
+        // By the time it tries again, its clock is right.
         setClock(0)
         cluster.now += 60_000
         harness.order("b", "kiwi")
         #expect(cluster.answers() == ["juiceMade a", "juiceMade b"])
     }
 
-    /// A journal that is days ahead, since nobody refused that, and then a limit.
+    /// The journal ran days ahead before the topic had a limit.
     @Test func anAnswerWhoseTimeIsRefusedGetsTheTimeOfTheClock() {
         cluster.limitsTimes = false
         setClock(3 * Self.day)

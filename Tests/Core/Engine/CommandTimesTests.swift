@@ -9,7 +9,7 @@ import Testing
     @Test(
         arguments: [
             (now, now), (now - 1, now - 1), (now - week, now - week),
-            // In the future, and further back than any command lies unread.
+            // In the future, or older than any unread command can be.
             (now + 1, now), (now + 3_600_000, now), (.max, now), (now - week - 1, now), (0, now),
             (-10_000_000_000_000, now), (.min, now), (nil, now),
         ] as [(Timestamp?, Timestamp)]
@@ -18,7 +18,7 @@ import Testing
         #expect(CommandTimes().effective(timestamp, readAt: Self.now) == time)
     }
 
-    /// On the side where brokers judge the clocks of senders, the reader's clock has no say. It may be decades wrong.
+    /// Where brokers limit timestamps, the reader's clock is ignored: it may be wrong by decades.
     @Test(
         arguments: [
             (now + 3_600_000, now + 3_600_000, now), (now - 3 * week, now, now - 3 * week), (now - week, now - week, now - week),
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// When the last record was handled and the first unread one sent, and from when on answers are needed, all before now.
+    /// The ages of the last handled record and of the first unread one, and how far before now the restore starts.
     @Test(
         arguments: [
             (nil, nil, 1_000), (0, nil, 1_000), (900, nil, 1_900), (10, 800, 1_800), (900, 10, 1_900), (-5, nil, 1_000),

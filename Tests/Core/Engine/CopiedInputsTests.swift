@@ -4,16 +4,16 @@ import Testing
 @testable import JuiceEngine
 @testable import JuiceMessages
 
-/// Where a copy of an input goes on, by what its records are.
+/// Where reading resumes in a copy of an input, found by comparing records.
 @Suite struct CopiedInputsTests {
     struct Case: CustomTestStringConvertible {
-        /// The journal, such as `a5 x6 *7`: the answer to order a at offset 5, a dead letter, a type of a newer service.
-        /// `C5` is a claim that was written at offset 5, `p7` a position, `@1<9` an anchor at 1, which was 9. `pa7` is a position
-        /// after order a, the last that was handled, at offset 6, and `pa7-4` one that was handled at 4.
+        /// The journal, such as `a5 x6 *7`: the answer to order a at offset 5, a dead letter, a record type of a newer service.
+        /// `C5` is a claim whose `since` is 5, `p7` a position note, `@1<9` an anchor at offset 1, which was 9 in the original.
+        /// `pa7` is a position note whose last handled record is order a at offset 6, and `pa7-4` has it at offset 4.
         let journal: String
         /// The input, such as `a x b`: orders, and a record that is no command. `.` is an offset without a record.
         let input: String
-        /// The next offsets at which it may go on; nil if the journal does not say what was handled last.
+        /// The offsets at which reading may resume; nil if the journal does not say what was handled last.
         let expected: [Offset]?
 
         init(_ journal: String, _ input: String, _ expected: Offset...) {
@@ -34,11 +34,11 @@ import Testing
         // The journal's beginning has expired.
         Case("c72", "a b c d", 3), Case("pa7 b8", "x a b c", 3), Case("pa7", "x a b c", 2), Case("px7", "a x c", 2),
         Case("pa7 b8 pb9 c9", "a b c d", 3), Case("pa7 c8", "x a b c"),
-        // All of it has, or the journal is not copied, or not from its beginning. An empty input has nothing to compare.
+        // The whole journal has expired, or is not copied, or not from its beginning. An empty input has nothing to compare.
         Case(nothingToCompare: "C5 p7", ""), Case(nothingToCompare: "", ""), Case(nothingToCompare: "", "a b"),
         Case(nothingToCompare: "C5", "a b"), Case(nothingToCompare: "C0 p7", "a b"), Case("pa7", ""),
         Case("C5 p0", "a b", 0), Case("C5 p0", "", 0),
-        // What was handled behind the last record that is known is not known: a newer service wrote it.
+        // A newer service wrote what follows the last known record, so the last handled record is not known.
         Case(nothingToCompare: "pa7-4", "a b c"), Case(nothingToCompare: "a0 *1", "a b c"),
         Case(nothingToCompare: "*1", "a b"), Case("z0 a1 *2 b3", "z a x b c", 4), Case("a0 *1 pa2-0 b2", "a x b", 3),
         // Only what was handled last is still there.
@@ -46,18 +46,18 @@ import Testing
         // A record of the journal was copied twice, or one of the input.
         Case("a1 pa2 a1 b2 x3", "a b x", 3), Case("a1 b2 x3", "x a b x", 1, 4), Case("a1 b2 x3", "a b b x"),
         Case("a0 b1", "a b b", 2),
-        // A dead letter is journaled from another, and from a command.
+        // Dead letters are distinguished from each other and from commands.
         Case("a0 x1 b2", "a x b c", 3), Case("x4 y5 x7", "x y y x y x z", 1, 6), Case("a0 x1", "a b"), Case("a0 x1", "a y"),
         // The input ends before the journal.
         Case("a0 b1 c2 d3", "a b"), Case("a0 b1 c2 d3", "x b"),
-        // Repeats: the records before them tell which it is, unless these have expired.
+        // Repeats: earlier records show which one it is, unless they have expired.
         Case("z0 a1 b2 a3", "z a b a c", 4), Case("z0 a1 b2 a3", "z a b a c a", 4), Case("a0 b1 a2", "a b a c", 1, 3),
         Case("a0 a1", "a a a", 1, 2, 3), Case("a7 a8", "b a a", 3), Case("pa7", "a b a c", 1, 3),
         // Another log.
         Case("a0 b1", "c d"), Case("a0 b1 c2", "a x c"), Case("a0", ""),
-        // Anchors: of the same log, whose earlier records say nothing, and of a copy.
+        // Anchors in the same log, where records before them prove nothing, and in a copy.
         Case("a0 @9 b9", "a b c", 2), Case(nothingToCompare: "a0 @9", "a b"), Case("a8 @1<9", "a b", 1),
-        // Copied again: its oldest record has expired, or it lacks what it had.
+        // Copied again: the oldest record has expired, or a record is missing.
         Case("a7 b8 @2<9", "b c", 1), Case("a7 b8 @2<9", "a"), Case("a7 b8 @1<8", "a c", 1), Case("a7 b8 @2<9 @2<2", "a b c", 2),
         Case("pa7 b8 @2<9 p2", "a b c", 2), Case("a8 @1<9 b1", "a b c", 2), Case("a8 @1<9 b1", "b c", 1),
         Case(nothingToCompare: "p7", "a b"), Case("C0 p0", "a b", 0),
@@ -92,7 +92,7 @@ import Testing
         #expect(try Self.places(journal: sample.journal, input: sample.input.split(separator: " ")) == sample.expected)
     }
 
-    /// Only the last few records are kept of either.
+    /// Only the last few records of the journal and of the input are kept.
     @Test func thePlaceIsFoundAmongMany() throws {
         let ids = (0..<1000).map { "\(UnicodeScalar(UInt8(97 + $0 % 15)))" }
         let journal = ids.prefix(700).enumerated().map { "\($1)\($0)" }.joined(separator: " ")

@@ -4,8 +4,8 @@ import Testing
 
 @testable import simulate
 
-/// Commands that end each process that reads them. A partition whose owners end one after the other is read last, and ever later,
-/// so that the others are served.
+/// Commands that end every process that reads them. A partition whose owners keep ending is read last, and ever later, so the
+/// other partitions are served.
 @Suite struct DeadlyPartitionTests {
     private let cluster = SimulatedCluster(partitionCount: 2)
 
@@ -33,7 +33,7 @@ import Testing
     private static let reason =
         "orders [0]: the last 4 processes that took the partition over ended before they handled anything from offset 0 on"
 
-    /// Runs until partition 0 or 1 has its answer, and returns how long that took.
+    /// Runs until the partition has an answer, and returns how many milliseconds that took.
     private func time(of partition: Int32, by harness: Harness) -> Timestamp {
         let begun = cluster.now
         while cluster.answers(partition: partition).isEmpty, cluster.now < begun + 1_000_000 {
@@ -43,7 +43,7 @@ import Testing
         return cluster.now - begun
     }
 
-    /// These two processes begin with either partition.
+    /// Each of these processes begins with another partition.
     @Test(arguments: [("30000000", 0), ("b0000000", 1)] as [(String, Int32)])
     func eachPartitionIsReadInItsTurn(process: String, first: Int32) {
         order("a")
@@ -69,7 +69,7 @@ import Testing
         #expect(abs(time(of: 0, by: process(8)) - 80_000) < 2_000)
     }
 
-    /// A takeover finds it, and ends no process.
+    /// The takeover finds the fault, which ends no process.
     @Test func aPartitionWithAFaultIsStoppedAtOnce() throws {
         cluster.order("a", "kiwi")
         process(0).run()
@@ -103,7 +103,7 @@ import Testing
         #expect(attempts.suffix(2) == [0, 1])
     }
 
-    /// It has shown that it lives on.
+    /// The process has shown that it survives.
     @Test func theSameProcessIsNotCountedAgain() {
         order("a")
         for _ in 1...6 { end(1) }

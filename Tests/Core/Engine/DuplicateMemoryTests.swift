@@ -4,7 +4,7 @@ import Testing
 
 @testable import JuiceEngine
 
-/// A memory with the journal that its answers stand in.
+/// A duplicate memory, and the journal that holds its answers.
 private final class JournalledMemory {
     var memory: DuplicateMemory
     /// What is in the journal, and what the open transaction adds to it.
@@ -16,7 +16,7 @@ private final class JournalledMemory {
         memory = DuplicateMemory(window: window, valueLimit: valueLimit)
     }
 
-    /// What became of the command of an answer.
+    /// The outcome that belongs to an answer.
     private static func was(_ answer: Int) -> FormerOutcome { FormerOutcome.allCases[answer % 4] }
 
     func remember(_ answer: Int, to command: CommandFingerprint, at time: Timestamp) {
@@ -38,7 +38,7 @@ private final class JournalledMemory {
     func commit() {
         memory.finishRestore()
         var records: [Range<Offset>] = []
-        // Before the first and between the others: a note, a marker, or somebody else's record.
+        // Before each half: a note, a marker, or another program's record.
         for half in [open.prefix(open.count / 2), open.dropFirst(open.count / 2)] where !half.isEmpty {
             journal += ["-"]
             records.append(Offset(journal.count)..<Offset(journal.count + half.count))
@@ -53,7 +53,7 @@ private final class JournalledMemory {
         open = []
     }
 
-    /// What a repeat that was sent at this time is answered.
+    /// The answer to a repeat that was sent at this time; nil if there is none, -1 if its outcome is wrong.
     func answer(to command: CommandFingerprint, at time: Timestamp = 0) -> Int? {
         guard let answer = memory.firstAnswer(to: command, sentAt: time) else { return nil }
         if !memory.hasValue(of: answer) {
@@ -97,8 +97,8 @@ private final class JournalledMemory {
         #expect(joined != other)
     }
 
-    /// The window's age, when the repeat was sent after the first, and whether it is known. Times are rounded to 16 ms here,
-    /// so that up to 32 ms more are within the window.
+    /// The window's age, how long after the first the repeat was sent, and whether it is known. Times are rounded to 16 ms, so
+    /// the window may be up to 32 ms longer.
     @Test(
         arguments: [
             (1000, 0, true), (1000, 999, true), (1000, 1000, true), (1000, 1032, false),
@@ -126,7 +126,7 @@ private final class JournalledMemory {
         #expect(memory.answer(to: command(2), at: 0) == 2)
     }
 
-    /// Answers are found some restores later, also those that a small window has forgotten by then.
+    /// A restored answer is indexed a few restores later, when a small window may already have evicted it.
     @Test(arguments: [0, 1, 3, 7, 8, 9, 100]) func whatWasRestoredIsFoundAsFarAsTheWindowReaches(count: Int) {
         var generator = SeededGenerator(seed: UInt64(count))
         for length in [1, 5, 8, 9, 40, 300] {
@@ -151,7 +151,7 @@ private final class JournalledMemory {
     @Test func aMillionCommandsTakeThirtyBytesEach() {
         var memory = DuplicateMemory(window: .standard, valueLimit: 0)
         let value = UnsafeRawBufferPointer(start: nil, count: 0)
-        // As many as there are, and a batch that is not committed yet.
+        // As many as the window holds, and an uncommitted batch.
         for id in 0..<1_010_000 { memory.remember(.order, command(id), value, at: id, was: .made, sentAt: 0) }
         memory.commit([1 << 40..<1 << 40 + 1_010_000])
         #expect(memory.count == 1_000_000)
@@ -161,7 +161,7 @@ private final class JournalledMemory {
         #expect(memory.footprint <= 30 * memory.count)
     }
 
-    /// Places take 4 bytes. So an answer is forgotten rather than looked for in the wrong place.
+    /// Offsets are kept in 4 bytes, so a distant answer is forgotten rather than looked up at the wrong place.
     @Test func answersTooFarApartAreForgotten() {
         var memory = DuplicateMemory(window: .standard, valueLimit: 0)
         let value = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -213,8 +213,8 @@ private final class JournalledMemory {
         }
     }
 
-    /// Thousands of remembered, committed, undone and forgotten commands, through several growths of the ring, with some of the
-    /// answers at hand, nearly none or all.
+    /// Thousands of commands are remembered, committed, undone and evicted, while the ring grows several times, with nearly none,
+    /// some or all of the answers in memory.
     @Test(arguments: 0..<20) func itDoesWhatAPlainModelDoes(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let window = DuplicateWindow(age: 1 << 20, count: [5, 50, 700][Int(seed % 3)])
@@ -243,7 +243,7 @@ private final class JournalledMemory {
             }
             let (probe, time) = (Int.random(in: 0..<2000, using: &random), time())
             let answer = memory.answer(to: command(probe), at: time)
-            // One of the open transaction is read back once that is committed.
+            // An answer of the open transaction can be read back only after the commit.
             let isOpen = first(probe, time).map { text in model[committed...].contains { $0.text == text } } ?? false
             #expect(answer == first(probe, time) || isOpen && answer == nil)
             #expect(memory.memory.count == model.count)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import JuiceEngine
 
-/// What follows from a failure: smaller batches, less written for single records, partitions that are paused.
+/// What follows from failures: smaller batches, cut records, paused partitions.
 @Suite struct FailurePolicyTests {
     private let error = LogError(.startOver, "a test")
 
@@ -68,7 +68,7 @@ import Testing
         return failures.failed(LogError(.startOver, "refused", subject: subject), at: 0)
     }
 
-    /// Stores live in 4 partitions, so that a record of partition 6 belongs to 2.
+    /// Stores live in 4 partitions, so a record of partition 6 belongs to partition 2.
     @Test(arguments: [Topic.orders, .restocks, .deadLetters])
     func whatLeavesItsPartitionIsCutOnceBeforeThatIsPaused(topic: Topic) {
         var failures = FailurePolicy(maxBatch: 1, partitionCount: 4)
@@ -140,7 +140,7 @@ import Testing
         #expect(failures.batchLimit == 1)
     }
 
-    /// Stock is not written for the commands of its transaction, which may be of other partitions.
+    /// Due stock stems from earlier transactions, so its transaction may have commands of other partitions only.
     @Test(arguments: [(0, Topic.stock), (0, .results), (1, .stock), (4, .stock)])
     func whatIsOwedPausesItsOwnPartitionAtOnce(count: Int, topic: Topic) {
         var failures = FailurePolicy(maxBatch: 4, partitionCount: 4)
@@ -158,7 +158,7 @@ import Testing
             failures.began(batch(1, partition: 3))
             return failures.failed(error, at: now)?.fault
         }
-        // Neither a few failures nor a short while are enough.
+        // Neither a few failures nor a short time is enough.
         #expect([0, 10, 20, 30].compactMap(fail).isEmpty)
         let fault = try #require(fail(at: 10_000))
         #expect(fault == PartitionFault(.record(.orders), at: 0, "a test"))

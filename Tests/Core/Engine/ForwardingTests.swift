@@ -10,10 +10,10 @@ import Testing
     private var cluster: SimulatedCluster { harness.cluster }
     private static let value = #"{"orderId":"a","juice":"banana"}"#
 
-    /// The store's name, if it lives in partition 1.
+    /// A store that lives in partition 1.
     private var store: String { cluster.store(in: 1) }
 
-    /// Sends an order to partition 1 whose header says that it was read first at a place.
+    /// Sends an order to partition 1, with a header that names where it was first read.
     private func order(_ id: String, from place: String, timestamp: Timestamp? = nil) {
         let header = MessageHeader(name: "juice.forwarded.from", value: place)
         cluster.send(
@@ -56,7 +56,7 @@ import Testing
         #expect(copy.timestamp == sent)
     }
 
-    /// As where the service may not read the topic's settings.
+    /// Without the right to read the topic's settings, the service does not know the limit.
     @Test func aCommandWhoseTimeIsRefusedIsForwardedWithAnother() throws {
         let now = cluster.now
         harness.log.refusal = {
@@ -72,7 +72,7 @@ import Testing
         #expect(!harness.hasFailing)
     }
 
-    /// Its owner, and its dead letter's reader, must be able to read the copy.
+    /// The store's owner must be able to read the forwarded copy, and consumers the dead letter.
     @Test func aCommandWithTooManyHeadersForACopyIsADeadLetterWithoutThem() {
         let header = MessageHeader(name: "h", value: nil)
         for (id, count) in [("a", 99_989), ("b", 99_990)] {
@@ -94,7 +94,7 @@ import Testing
         #expect(cluster.records(.orders, partition: 1).map(\.timestamp) == [now - 5_000, now, now, now, now, now])
     }
 
-    /// Otherwise the topic would refuse the copy, and with it the transaction.
+    /// With the command's own time, the topic would refuse the copy, and the transaction would fail.
     @Test func aCopyOfAnOldCommandHasTheTimeOfForwarding() {
         let cluster = SimulatedCluster(partitionCount: 2)
         let harness = Harness(cluster, oldestForward: 60_000)
@@ -111,7 +111,7 @@ import Testing
         #expect(!harness.hasStartedOver)
     }
 
-    /// Nothing is missed that was sent to an added partition before the worker knew of it.
+    /// Commands that were sent to an added partition before the worker knew of it are not missed.
     @Test(arguments: [
         (InputTopic.orders, value, "juiceMade a"), (.restocks, #"{"restockId":"a","add":{"kiwi":1}}"#, "restocked a"),
     ])
@@ -143,7 +143,7 @@ import Testing
         #expect(cluster.isDrained())
     }
 
-    /// A transaction may be torn between the forward and the note of it. Then the command is forwarded again.
+    /// A forward may be committed without its note. Then the command is forwarded again.
     @Test func aCommandThatWasForwardedTwiceIsAnsweredOnce() {
         for _ in 0..<2 { order("a", from: "0/0") }
         harness.run()
@@ -152,14 +152,14 @@ import Testing
         #expect(cluster.values(.results, partition: 1).contains { $0.hasPrefix(copy) })
     }
 
-    /// An anchor may move the partition that it comes from back, to before a command that was never forwarded.
+    /// An anchor may move the source partition back, to before a command that was never forwarded.
     @Test func aSecondCopyIsKnownAlsoBehindACommandFromAnEarlierPlace() {
         for (id, source) in [("a", "0/5"), ("b", "0/3"), ("a", "0/5")] { order(id, from: source) }
         harness.run()
         #expect(cluster.answers(partition: 1) == ["juiceMade a", "juiceMade b"])
     }
 
-    /// An order that was cancelled before it came has an answer that nothing remembers, once the cancel is forgotten.
+    /// An order that arrives after its cancel is rejected. Once the cancel is evicted, nothing remembers that answer.
     @Test func aSecondCopyIsToldByItsPlaceWhenItsAnswerIsForgotten() {
         let harness = Harness(cluster, member: "two", window: DuplicateWindow(age: 60_000, count: 1))
         cluster.cancel("a", partition: 1, timestamp: cluster.now - 1_000)
@@ -171,7 +171,7 @@ import Testing
         #expect(cluster.answers(partition: 1) == ["cancelled a", "rejected a", "juiceMade other 0", "juiceMade other 1"])
     }
 
-    /// The partition that it comes from may be down for longer than the window, while the owner starts again.
+    /// The source partition may be down for longer than the window, while the owner restarts.
     @Test func aSecondCopyIsToldByItsPlaceWhenItsAnswerIsNotRestored() {
         let sent = cluster.now
         order("a", from: "0/0", timestamp: sent)
@@ -186,7 +186,7 @@ import Testing
         #expect(cluster.answers(partition: 1) == ["juiceMade a"] + (0..<5).map { "juiceMade other \($0)" })
     }
 
-    /// Anybody can write the header. A forged one must not keep others' commands from being answered.
+    /// Any client can write the header. A forged one must not suppress the answers to other commands.
     @Test func aForgedSourceSuppressesNoOtherCommand() {
         order("x", from: "0/1000000")
         harness.run()

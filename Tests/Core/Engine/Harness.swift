@@ -65,13 +65,13 @@ final class Harness {
         run()
     }
 
-    /// Answers what was sent, and leaves.
+    /// Answers what was sent, then leaves the group.
     func runAndLeave() {
         run()
         log.leave(handsOver: true)
     }
 
-    /// Steps until the worker has nothing to do, even after a moment, and writes markers as they fall due.
+    /// Steps until the worker is idle twice, 20 ms apart. Writes transaction markers before each step.
     ///
     /// - Returns: the last step, idle unless the worker ended or the limit was reached.
     @discardableResult func run(limit: Int = 1000) -> Worker<SimulatedPort>.Step {
@@ -107,7 +107,7 @@ final class Harness {
         }
     }
 
-    /// Refuses some records for what they are.
+    /// Refuses the records that match, with an error that names the record.
     func refuse(_ isRefused: @escaping (OutputRecord) -> Bool) {
         log.refusal = { record in
             guard isRefused(record) else { return nil }
@@ -123,7 +123,7 @@ extension LogError {
 }
 
 extension OutputRecord {
-    /// The bytes of its value and of its headers.
+    /// The bytes of the value and of the headers' values.
     var size: Int { headers.reduce(value?.count ?? 0) { $0 + ($1.value?.count ?? 0) } }
 }
 
@@ -136,12 +136,12 @@ extension SimulatedCluster {
         } ?? ""
     }
 
-    /// Sends the claim of a worker that is gone, which must precede what else it has written.
+    /// Writes the claim of a former worker. It must come before that worker's other records.
     func claim(since: Offset = 0) {
         note(#"{"type":"claim","ids":["gone/0/0/0/0"],"since":\#(since),"group":"gone","instance":"0","partitions":1}"#)
     }
 
-    /// Sends a record to the journal that is no answer.
+    /// Writes a record without a key to the journal, such as a note.
     func note(_ value: String) { send(.results, key: nil, value) }
 
     /// Sends an order, by default for a store of the partition.
@@ -179,7 +179,6 @@ extension SimulatedCluster {
         self[topic, partition].read().records.map(\.record)
     }
 
-    /// Their values.
     func values(_ topic: Topic, partition: Int32 = 0) -> [String] { records(topic, partition: partition).map(\.text) }
 
     /// The committed answers, without the notes in between.
@@ -190,10 +189,9 @@ extension SimulatedCluster {
         }
     }
 
-    /// Their values.
     func answerValues(partition: Int32 = 0) -> [String] { answerRecords(partition: partition).map(\.text) }
 
-    /// `type id` of each of them, repeats marked.
+    /// `type id` of each committed answer; repeats end in `again`.
     func answers(partition: Int32 = 0) -> [String] {
         answerRecords(partition: partition).map { $0.answer?.summary ?? "malformed: \($0.text)" }
     }

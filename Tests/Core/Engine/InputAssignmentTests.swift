@@ -1,7 +1,7 @@
 import JuiceEngine
 import Testing
 
-/// Which input partitions a worker reads, where stores live in four.
+/// Which input partitions a worker reads if stores live in four partitions.
 @Suite struct InputShareTests {
     private struct Case: Sendable {
         let given: [Int32]

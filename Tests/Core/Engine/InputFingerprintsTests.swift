@@ -4,7 +4,7 @@ import Testing
 @testable import JuiceEngine
 
 @Suite struct InputFingerprintsTests {
-    /// A topic that was recreated may be read on at the old position for a while. Then only records from before tell.
+    /// A recreated topic may be read on at the old position for a while. Then only earlier records reveal it.
     @Test func aTakeoverComparesEachOfTheLatestRecords() {
         let input = InputPartition(topic: .orders, partition: 0)
         var evidence = InputFingerprints()

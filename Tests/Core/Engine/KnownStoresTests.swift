@@ -4,11 +4,11 @@ import Testing
 
 @testable import simulate
 
-/// Workers that know their stores, one after another with other lists.
+/// Workers with a list of known stores, which differs from one worker to the next.
 @Suite struct KnownStoresTests {
     private let cluster = SimulatedCluster(partitionCount: 1)
 
-    /// Answers what was sent, by a worker that knows these stores; nil knows all.
+    /// Answers what was sent, by a worker that knows these stores; nil for all.
     private func run(_ stores: [String]?) { Harness(cluster, stores: stores).runAndLeave() }
 
     private var stock: String { cluster.values(.stock).last ?? "" }
@@ -43,7 +43,7 @@ import Testing
         #expect(stock.contains(#""revision":2"#) && stock.contains(#""kiwi":10"#))
     }
 
-    /// A rejected order is not made for as long as its sender may repeat it. A rejected cancel leaves nothing behind.
+    /// A rejected order stays rejected as long as its sender may repeat it. A rejected cancel leaves no trace.
     @Test func aStoreThatIsKnownAgainGoesOn() {
         cluster.order("a", "kiwi")
         run(nil)

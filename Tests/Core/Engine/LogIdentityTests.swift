@@ -4,7 +4,7 @@ import Testing
 
 @testable import simulate
 
-/// What is done to the topics: the right answers follow, or a partition that stops, with the reason.
+/// Topics that are recreated, cut or written to: the right answers follow, or the partition stops and names the reason.
 @Suite struct LogIdentityTests {
     private let cluster = SimulatedCluster(partitionCount: 1)
 
@@ -15,7 +15,7 @@ import Testing
         harness.runAndLeave()
     }
 
-    /// What a worker stops for that takes the partition over now.
+    /// Why a worker that takes the partition over now stops it; nil if it does not.
     private func stop(of member: String = "second", window: DuplicateWindow = .standard) -> PartitionFault? {
         let harness = Harness(cluster, member: member, window: window)
         harness.run(limit: 10_000)
@@ -25,8 +25,8 @@ import Testing
 
     // MARK: - Inputs
 
-    /// Something that happens to the orders once some are answered, what the service says of it, the offset at which an operator
-    /// goes on, and the answers after that.
+    /// A change to the orders topic after some orders were answered, the reasons that the service names, the offset of the anchor
+    /// that it advises, and the answers that follow.
     private struct Change: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var served = ["a", "b", "c"]
@@ -44,7 +44,7 @@ import Testing
                 for id in ["x", "y", "z", "a"] { cluster.order(id, "kiwi") }
             }, reasons: [#"order "x" of store "gangnam" at offset 0"#], anchor: 0,
             answers: ["outOfStock x", "outOfStock y", "outOfStock z", "juiceMade a again"]),
-        // An order and its cancel share their id, and are two commands all the same.
+        // An order and its cancel share an id, but are two commands.
         Change(
             testDescription: "recreated with the cancels of its orders", served: ["a", "b"],
             change: { cluster in
@@ -80,7 +80,7 @@ import Testing
         #expect(cluster.answers().suffix(test.answers.count) == test.answers)
     }
 
-    /// Also a shorter log: the check must not wait for records that will never come.
+    /// Even if the log is shorter: the check must not wait for records that will never come.
     @Test(arguments: [true, false]) func anInputThatIsAnotherLogIsNoticedWhileItIsServed(isAnew: Bool) {
         let harness = Harness(cluster)
         for id in ["a", "b"] { cluster.order(id, "kiwi") }
@@ -97,7 +97,7 @@ import Testing
         #expect(!cluster.answers().contains("juiceMade z"))
     }
 
-    /// Commands do not wait for a check that waits for brokers. The next one will do.
+    /// Commands do not wait for a check that waits for brokers. The next check will do.
     @Test func aCheckThatMustWaitIsLeft() {
         let harness = Harness(cluster)
         harness.order("a", "kiwi")
@@ -125,7 +125,7 @@ import Testing
         }
         send(["a", "b", "c"])
         serve([])
-        // The next owner notes what it found, and there is nothing to answer.
+        // The next owner writes a note of what it found. There is nothing to answer.
         let second = Harness(cluster, member: "second")
         second.runAndLeave()
         let note = try #require(
@@ -141,7 +141,7 @@ import Testing
         #expect(fault.anchors.map(\.offset) == [0])
     }
 
-    /// What was read of an input before an anchor may be of another log.
+    /// Records that were read before an anchor may be of another log.
     @Test func anAnchorForgetsTheLastRecord() throws {
         serve(["a", "b"])
         cluster[.orders, 0].clear()
@@ -151,7 +151,7 @@ import Testing
         #expect(stop() == nil)
     }
 
-    /// A transaction that fails takes back what it handled last.
+    /// No note may name a record whose transaction failed.
     @Test func theLastRecordIsRolledBack() throws {
         let harness = Harness(cluster)
         harness.order("a", "kiwi")
@@ -182,7 +182,7 @@ import Testing
         #expect(stop(of: "third") == nil)
     }
 
-    /// After a restart nothing else says how far the inputs were handled.
+    /// After a restart, only the group's offsets say how far the inputs were handled.
     @Test func theGroupIsToldWhatALostJournalSaid() {
         let harness = Harness(cluster)
         harness.order("a", "kiwi")
@@ -195,7 +195,7 @@ import Testing
         #expect(cluster.committedOrders == 2)
     }
 
-    /// Somebody else wrote on in the new log before anybody looked, without a claim.
+    /// Another program wrote to the new log before the next check, and its claim is missing.
     @Test(arguments: [
         #"{"type":"position","orders":1,"restocks":0,"stock":0,"claim":5,"ids":["gone/0/0/0/0"]}"#,
         #"{"type":"deadLetter","topic":"orders","offset":0,"code":"notJSON","digest":"367026dc90519f37e788e7705d3de2b4"}"#,
@@ -208,7 +208,7 @@ import Testing
         #expect(fault.kind == .journal)
         let claim = record.contains("position") ? 5 : 0
         #expect(fault.reason.contains("the claim at offset \(claim)"), "\(fault.reason)")
-        // The letter is of another record than the one that is there.
+        // The note's digest is of another record than the one that is there.
         #expect(fault.anchors.map(\.offset) == (claim == 5 ? [1] : [0, 0]))
         for anchor in fault.anchors { try cluster.anchor(anchor) }
         cluster.order("b", "kiwi")
@@ -216,7 +216,7 @@ import Testing
         #expect(cluster.answers() == (claim == 5 ? ["juiceMade b"] : ["juiceMade a", "juiceMade b"]))
     }
 
-    /// What was answered behind the journal's end must not be answered again: the second answer could be another.
+    /// Commands whose answers were lost must not be answered again: the second answer could differ.
     @Test(arguments: [true, false]) func aJournalThatLostItsEndStopsThePartition(isIdle: Bool) {
         let harness = Harness(cluster)
         harness.order("a", "kiwi")
@@ -228,7 +228,7 @@ import Testing
         #expect(cluster.answers() == ["juiceMade a"])
     }
 
-    /// The owner is gone. But it committed for its group how many records there were.
+    /// The owner is gone, but it has committed the record count for its group.
     @Test func aJournalThatLostItsEndStopsASuccessor() throws {
         let harness = Harness(cluster, member: "first")
         for id in ["a", "b"] { harness.order(id, "kiwi", quantity: 100) }
@@ -273,7 +273,7 @@ import Testing
         #expect(cluster.answers() == remaining + ["juiceMade next"])
     }
 
-    /// Its offsets prove nothing of a log that is another one.
+    /// Offsets of the old log prove nothing about a recreated one.
     @Test func theAdviceBeginsAtANewLogsFirstRecord() throws {
         let harness = Harness(cluster)
         for id in ["a", "b", "c"] { harness.order(id, "kiwi") }
@@ -286,7 +286,7 @@ import Testing
         #expect(fault.anchors.map(\.offset) == [0])
     }
 
-    /// Memory makes good what a stock topic has lost, also for the next worker, and before a state that was kept is used again.
+    /// The owner rewrites lost stock from memory, even before it resumes a kept state. The next worker then finds it.
     @Test(arguments: ["restock", "idle", "rebalance"]) func aStockThatLostItsEndIsWrittenAgain(next: String) {
         let harness = Harness(cluster, member: "first")
         for id in ["a", "b"] { cluster.order(id, "banana") }
@@ -304,7 +304,7 @@ import Testing
         #expect(stop() == nil)
     }
 
-    /// Also if it was written just before the partition is taken over again, with the state in memory.
+    /// Even if it was written just before a takeover that resumes the state in memory.
     @Test func anotherProgramsStockRecordIsNoticedAcrossATakeover() {
         let harness = Harness(cluster)
         harness.order("a", "kiwi")
@@ -317,7 +317,7 @@ import Testing
         #expect(cluster.values(.stock).last?.contains(#""revision":1"#) == true)
     }
 
-    /// Compaction drops this worker's records, so their number shows nothing.
+    /// Compaction drops the worker's own records, so their count shows nothing.
     @Test(arguments: [true, false]) func anotherProgramsStockRecordIsNoticedAfterCompaction(isOldState: Bool) {
         let harness = Harness(cluster)
         for id in ["a", "b", "c"] { harness.order(id, "kiwi") }
@@ -330,7 +330,7 @@ import Testing
         #expect(cluster.values(.stock).last?.contains(#""revision":3"#) == true)
     }
 
-    /// All of it is made from the answers, as long as none has expired. Otherwise only the last of them would be read.
+    /// If no answer has expired, the stock is rebuilt from all of them, not just from the latest, which a restore usually reads.
     @Test(arguments: [true, false]) func aStockThatNobodyHasInMemoryIsMadeFromTheAnswers(hasExpired: Bool) {
         let window = DuplicateWindow(age: 3_600_000, count: 100)
         let harness = Harness(cluster, member: "first", window: window)
@@ -354,7 +354,7 @@ import Testing
         }
     }
 
-    /// What was read of a log is gone before the rest of it: it was recreated in between.
+    /// The log was recreated while it was being read, so the rest never comes.
     @Test func aTakeoverThatReadsNothingForLongStartsOver() {
         serve(["a"])
         let harness = Harness(cluster, member: "second")
@@ -368,7 +368,7 @@ import Testing
         #expect(harness.held.partitions == 1)
     }
 
-    /// In a new journal, somebody else's claim may stand where the state's claim stood.
+    /// In a recreated journal, another worker's claim may be at the offset of the state's claim.
     @Test func aStateIsNotResumedInANewJournal() {
         let harness = Harness(cluster)
         for id in ["a", "b"] { cluster.order(id, "banana") }
@@ -381,7 +381,7 @@ import Testing
         #expect(harness.fault?.kind == .journal)
     }
 
-    /// Its claim has been deleted, and its open transaction begins with the only record that names it.
+    /// The former owner's claim was deleted. Only the first record of its open transaction names its ids.
     @Test func whomAnUndecidedNoteNamesIsFenced() {
         let former = Harness(cluster, member: "former")
         var isOpen = false
@@ -403,7 +403,7 @@ import Testing
 
     // MARK: - Two groups
 
-    /// Also if neither can serve what is stopped.
+    /// Even if the partition is stopped, so that neither can serve it.
     @Test(arguments: [true, false]) func onlyOneOfTwoGroupsGoesOn(isStopped: Bool) {
         if isStopped { cluster.send(.stock, key: "gangnam", "{") } else { cluster.order("a", "kiwi") }
         let first = Harness(cluster, member: "first")
@@ -419,7 +419,7 @@ import Testing
         #expect(cluster.answers() == (isStopped ? [] : ["juiceMade a", "juiceMade b"]))
     }
 
-    /// The other group's claim comes while this worker, which was fenced by it, is about to claim again.
+    /// The other group has fenced this worker, and claims just before this worker claims again.
     @Test func aGroupThatClaimsAtTheSameTimeIsNamed() {
         let harness = Harness(cluster)
         harness.order("a", "kiwi")
@@ -457,7 +457,7 @@ import Testing
         #expect(cluster.answers() == ["juiceMade a"])
     }
 
-    /// Claims of its own, made in vain before the last one, are not another worker's.
+    /// Unsuccessful claims before its last one must not look like another worker's.
     @Test func aWorkersEarlierClaimsAreItsOwn() {
         let harness = Harness(cluster)
         harness.loseReply(of: .commit, with: .startOver())

@@ -41,7 +41,7 @@ import Testing
         #expect(cluster.answers(partition: 1) == ["juiceMade 1"] && harness.hasRecovered)
     }
 
-    /// Nothing is committed in it by then, so only the takeover shows that it is free.
+    /// Nothing is committed there meanwhile, so only the takeover shows the recovery.
     @Test func aPartitionWithoutCommandsRecovers() {
         cluster.beginForeignTransaction(in: Place(topic: .results, partition: 1))
         let harness = Harness(cluster)
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// Once the transaction has ended, the takeover finds that the orders were recreated. It stops the partition once, and does not
-    /// take over the other one for ever.
+    /// keep taking over the other one.
     @Test func aPartitionThatIsStoppedAfterAForeignTransactionIsLeftAlone() {
         let harness = Harness(cluster)
         for partition in 0..<2 as Range<Int32> { cluster.order("\(partition)", "kiwi", partition: partition) }
@@ -88,7 +88,7 @@ import Testing
         #expect(cluster.answers().count == 60)
     }
 
-    /// An anchor looks first: a healthy owner is not fenced for nothing.
+    /// An anchor checks first, so a healthy owner is not fenced in vain.
     @Test func anAnchorFencesNobodyIfItCannotFinish() {
         let harness = Harness(cluster)
         cluster.order("0", "kiwi", partition: 0)
@@ -103,7 +103,7 @@ import Testing
 }
 
 extension Harness {
-    /// Runs the worker for some milliseconds.
+    /// Runs the worker for this many milliseconds.
     fileprivate func wait(_ time: Timestamp) {
         let end = cluster.now + time
         while cluster.now < end {

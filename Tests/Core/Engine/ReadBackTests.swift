@@ -7,7 +7,7 @@ import Testing
 /// Repeats whose first answers are no longer in memory.
 @Suite struct ReadBackTests {
     private let cluster = SimulatedCluster(partitionCount: 2)
-    /// A worker with room for the last answer of each partition alone.
+    /// A worker that keeps only the last answer of each partition in memory.
     private let harness: Harness
 
     init() { harness = Harness(cluster, answerBytes: 0) }
@@ -27,13 +27,13 @@ import Testing
         harness.run()
         #expect(cluster.answerValues().dropFirst(4) == [again(first[1], at: 3), again(first[0], at: 4)])
         #expect(readBackCount == 2)
-        // They are at hand now.
+        // Now both are in memory.
         sendAndRun("a", "b")
         #expect(cluster.answers().suffix(2) == ["juiceMade a again", "juiceMade b again"])
         #expect(readBackCount == 2)
     }
 
-    /// What was read before the repeat is committed first, other partitions go on, and what comes after it waits its turn.
+    /// Commands before the repeat are committed first, later ones wait their turn, and other partitions go on.
     @Test func commandsKeepTheirOrder() {
         sendAndRun("a", "b")
         cluster.order("other", "kiwi", partition: 1)
@@ -62,7 +62,7 @@ import Testing
         #expect(cluster.answerValues()[3].contains(#""returned":{"kiwi":6,"banana":2}"#))
     }
 
-    /// Its order's answer, and that of the first cancel.
+    /// The order's answer, and the first cancel's.
     @Test func aCancelThatNeedsTwoAnswersGetsBoth() {
         harness.order("a", "kiwi")
         harness.restock("full", #""set":{"kiwi":1000000000}"#)
@@ -100,7 +100,7 @@ import Testing
         cluster[.results, 0].deleteRecords(before: last.offset)
     }
 
-    /// A second, different answer would be worse than none. The others of the batch get theirs.
+    /// A second, different answer would be worse than none. The batch's other commands get their answers.
     @Test func aRepeatWhoseAnswerWasDeletedIsToldSo() throws {
         sendAndRun("a", "b")
         try trim()
@@ -115,7 +115,7 @@ import Testing
         #expect(harness.transactions.reduce(0) { $0 + $1.answersLost } == 2)
     }
 
-    /// Several that are lost cost one reading, and those after them are read back.
+    /// Several lost answers cost one read, and the answers after them are read back.
     @Test func whatIsLeftIsReadBack() throws {
         sendAndRun("a", "b", "c", "d")
         let answers = cluster[.results, 0].read().records.filter { $0.record.key != nil }
@@ -175,7 +175,7 @@ import Testing
         #expect(cluster.values(.stock) == stock)
     }
 
-    /// Its order stays made, so that is what the repeat of the cancel says, too.
+    /// The order stays made, and the answer to the repeated cancel says so.
     @Test func aRejectedCancelWhoseAnswerIsLost() throws {
         harness.order("a", "kiwi")
         harness.restock("full", #""set":{"kiwi":1000000000}"#)
@@ -187,7 +187,7 @@ import Testing
         #expect(cluster.answers().dropFirst() == ["answerLost (made) a again", "answerLost (made) a again"])
     }
 
-    /// Once an operator has accepted the loss, the answers that say so take the place of those that are lost.
+    /// Once an operator has accepted the loss, `answerLost` records take the place of the lost answers.
     @Test func aRestoreStillKnowsWhatWasLost() throws {
         harness.order("made", "kiwi")
         harness.order("short", "kiwi", quantity: 100)
@@ -219,7 +219,7 @@ import Testing
             ])
     }
 
-    /// Usually the marker of an earlier transaction, which brokers write after they have confirmed its commit.
+    /// Usually such a record is the marker of an earlier transaction: brokers write it after confirming the commit.
     @Test func othersRecordsMayStandBetweenAnswers() {
         sendAndRun("a")
         var count = 0

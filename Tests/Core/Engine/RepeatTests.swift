@@ -14,7 +14,7 @@ import Testing
         #expect(harness.cluster.values(.stock).count == 1)
     }
 
-    /// Whatever came of it the first time, also when it would be something else by now.
+    /// Whatever the first outcome was, and even if the command would have another one now.
     @Test func everyKindOfAnswerIsGivenAgain() {
         let harness = Harness()
         for _ in 0..<2 {
@@ -28,8 +28,8 @@ import Testing
         #expect(harness.cluster.values(.stock).count == 1)
     }
 
-    /// Each order is a transaction of its own, so that markers take as many offsets as answers, and repeats and aborted
-    /// records take more.
+    /// Each order is a transaction of its own: markers take as many offsets as answers do, and repeats and aborted records take
+    /// more.
     @Test func theLatestAreReadBackHoweverManyOffsetsTheyTake() {
         let cluster = SimulatedCluster(partitionCount: 1)
         let window = DuplicateWindow(age: 3_600_000, count: 40)
@@ -55,7 +55,7 @@ import Testing
     }
 }
 
-/// The answer to a repeat at this offset, whose first answer is to the command at another one.
+/// The expected answer to a repeat at this offset: the first answer, marked as a duplicate.
 func again(_ answer: String, at offset: Int) -> String {
     answer.replacing(#","orderId""#, with: #","duplicate":true,"orderId""#)
         .replacing(/"offset":[0-9]+/, with: #""offset":\#(offset)"#)
@@ -71,7 +71,7 @@ func again(_ answer: String, at offset: Int) -> String {
         Harness(cluster, member: member, maxBatch: maxBatch, window: Self.window)
     }
 
-    /// Lets time pass in which other commands come and are answered.
+    /// Lets time pass while other commands arrive and are answered.
     private func pass(_ duration: Timestamp, with worker: Harness) {
         let end = cluster.now + duration
         while cluster.now < end {
@@ -84,7 +84,7 @@ func again(_ answer: String, at offset: Int) -> String {
         cluster.answers().filter { $0.hasSuffix(" \(id)") || $0.hasSuffix(" \(id) again") }
     }
 
-    /// Answered, killed, sent again a second later, and started eight seconds later.
+    /// The worker ends after its answer. The repeat is sent a second later, and read another eight seconds later.
     @Test func aRepeatIsKnownHoweverLateItIsRead() {
         worker().order("a", "banana")
         cluster.now += 1_000
@@ -101,7 +101,7 @@ func again(_ answer: String, at offset: Int) -> String {
             cluster.now += 3_000
             worker.order("a", "banana")
         }
-        // The window of the second begins with it.
+        // The order that is made again begins a window of its own.
         #expect(cluster.answers() == ["juiceMade a", "juiceMade a again", "juiceMade a", "juiceMade a again"])
     }
 
@@ -116,7 +116,7 @@ func again(_ answer: String, at offset: Int) -> String {
         #expect(cluster.answers() == ["juiceMade a", "juiceMade a again", "juiceMade a"])
     }
 
-    /// No broker answered for hours, and clients deliver what they sent meanwhile among what is new.
+    /// After hours without a broker, clients deliver their buffered commands among new ones.
     @Test(arguments: [false, true]) func anOutageDoesNotCount(isRestarted: Bool) {
         var worker = worker()
         worker.order("a", "banana")
@@ -132,7 +132,7 @@ func again(_ answer: String, at offset: Int) -> String {
         #expect(answers(to: "a") == ["juiceMade a", "juiceMade a again"])
     }
 
-    /// It takes ten times as long to be read as it took to grow.
+    /// Reading the backlog takes ten times as long as it took to grow.
     @Test(arguments: [false, true]) func aBacklogDoesNotCount(isRestarted: Bool) {
         let start = cluster.now
         for number in 0..<50 {
@@ -152,7 +152,7 @@ func again(_ answer: String, at offset: Int) -> String {
         #expect(answers(to: "a").count == 50)
     }
 
-    /// Each counts as the moment at which it is read.
+    /// An invalid timestamp counts as the moment of reading.
     @Test(arguments: [0, -1, -10_000_000_000_000, Int64.min, .max, 1_800_000_000_000] as [Timestamp])
     func nonsenseNeitherStretchesNorEmptiesIt(nonsense: Timestamp) {
         let worker = worker()

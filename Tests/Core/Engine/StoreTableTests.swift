@@ -51,7 +51,7 @@ import Testing
         #expect([bananas("a", in: table), bananas("b", in: table), bananas("c", in: table)] == [9, 9, 9])
     }
 
-    /// What is to be written is what was committed.
+    /// Only committed changes are due to be written.
     @Test func eachChangedStoreIsUnwrittenUntilTheNextCommit() {
         var table = StoreTable(menu: .standard)
         take(1, "a", from: &table)

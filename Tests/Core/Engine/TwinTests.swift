@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Perhaps each of the two has got some of these ids.
+    /// Each of the two processes may own some of these ids.
     @Test func idsThatAnotherClaimedAreLeft() {
         claim(first)
         harness.run()
@@ -44,8 +44,7 @@ import Testing
         #expect(!harness.hasStartedOver, "it fenced itself")
     }
 
-    /// What was claimed before the ids were taken over is fenced by that. Otherwise a worker whose claims fail one after the other
-    /// would have no set left.
+    /// Taking ids over fences their earlier claims. Otherwise a worker whose claims keep failing would run out of sets.
     @Test func allSetsMayBeClaimed() {
         let sets = (0..<8).map { set in ["a", "b"].map { "group-0/one/0/\(set)/\($0)" } }
         sets.forEach(claim)
@@ -55,7 +54,7 @@ import Testing
         #expect(cluster.answers() == ["juiceMade a"])
     }
 
-    /// Its writer has fenced the owner of the journal that it had read, and no one in the new one.
+    /// The claim's writer has fenced the owner of the old journal, but nobody in the new one.
     @Test func aClaimThatArrivesInARecreatedJournalIsRepeated() {
         var isDue = true
         claim(["former/0/0/0/0"])
@@ -73,7 +72,7 @@ import Testing
         #expect(cluster.answers() == ["juiceMade a"])
     }
 
-    /// Whoever claims while this worker does is fenced, whatever else is found there.
+    /// Every id that was claimed meanwhile is fenced, even if this worker's own ids are among them.
     @Test func whatCameInBetweenIsFencedBeforeTheNextClaim() {
         var isDue = true
         harness.log.fault = { [unowned self] call in

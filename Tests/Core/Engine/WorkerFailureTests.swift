@@ -76,7 +76,7 @@ import Testing
         #expect(cluster.answers() == (1...40).map { "rejected \($0)" })
     }
 
-    /// After a broker was lost, what has piled up meanwhile must not go out in small portions.
+    /// After an outage, the backlog must not be processed in small batches.
     @Test func aLostConnectionMakesNoBatchSmaller() {
         harness.run()
         harness.fail(.commit, with: LogError(.startOver, "no broker confirms anything", subject: .connection))
@@ -87,7 +87,7 @@ import Testing
         #expect(harness.transactions.map(\.commands) == [41])
     }
 
-    /// Its answer is bounded, so the topic is to blame. Others' commands do not wait for it.
+    /// Answers are bounded in size, so the topic is to blame. Other partitions do not wait.
     @Test func aCommandWhoseAnswerTheLogRefusesWaits() {
         let harness = Harness(partitions: 2)
         let cluster = harness.cluster
@@ -121,7 +121,7 @@ import Testing
         #expect(harness.cluster.answers(partition: 1) == ["juiceMade a"])
     }
 
-    /// Refuses all records of a topic that are larger than this, runs for half a minute, and takes them again.
+    /// Refuses all records of a topic that are larger than this, runs for half a minute, and then accepts them again.
     private func refuseForAWhile(_ topic: Topic, moreThan size: Int = 100, on harness: Harness) {
         harness.refuse { $0.topic == topic && $0.size > size }
         for _ in 0..<30 {
@@ -133,7 +133,7 @@ import Testing
         harness.run()
     }
 
-    /// The topics that kept partitions from working.
+    /// The topics that the worker blames for failing partitions.
     private func blamed(_ harness: Harness) -> Set<String> {
         Set(harness.events.compactMap { if case .partitionFailing(_, let fault) = $0 { "\(fault.kind)" } else { nil } })
     }
@@ -153,7 +153,7 @@ import Testing
         #expect(harness.hasRecovered)
     }
 
-    /// The stock that is owed is refused while no client sends anything, which must not become a loop without pauses.
+    /// If due stock is refused while no client sends anything, the worker must not retry without pauses.
     @Test func stockThatIsRefusedIsTriedAgainAtIntervals() {
         harness.run()
         harness.refuse { $0.topic == .stock }
@@ -177,7 +177,7 @@ import Testing
         harness.run()
         cluster.send(.orders, key: "gangnam", #"{"orderId":"\#(first)","juice":"kiwi"}"#, headers: [trace])
         cluster.order(second, "kiwi")
-        // More than a claim, less than these answers.
+        // Larger than a claim, smaller than these answers.
         refuseForAWhile(.results, moreThan: 260, on: harness)
         #expect(cluster.answers() == ["juiceMade \(first)", "juiceMade \(second)"])
         #expect(cluster.answerRecords().first?.headers == [trace])
@@ -185,7 +185,7 @@ import Testing
         #expect(blamed(harness) == ["topic(JuiceMessages.Topic.results)"])
     }
 
-    /// Its claim may be gone, and a successor had no id to fence. No pause is as long as a session.
+    /// Its claim may have been deleted meanwhile, so that a successor had no id to fence. The pauses are shorter than a session.
     @Test(arguments: [SimulatedPort.Call.begin, .produce, .flush])
     func whoStoodStillLooksBeforeItCommits(paused: SimulatedPort.Call) {
         harness.order("a", "kiwi")
@@ -202,7 +202,7 @@ import Testing
         #expect(cluster.answers() == ["juiceMade a", "juiceMade a again"])
     }
 
-    /// Nor does a check that fails show where the claim is.
+    /// A failed check does not show whether the claim is still there.
     @Test func aFailedCheckIsNoLook() {
         harness.order("a", "kiwi")
         cluster.now += 14_000
@@ -331,7 +331,7 @@ import Testing
         #expect(letter.headers.contains { $0.name == "juice.error.code" })
     }
 
-    /// A topic that is set right would take it, so it keeps its headers.
+    /// A correctly configured topic would accept it, so it keeps its headers.
     @Test func aDeadLetterOfOrdinarySizeIsNeverCut() {
         let header = MessageHeader(name: "x-till", value: String(repeating: "7", count: 100_000))
         cluster.send(.orders, key: "gangnam", "juice, please", headers: [header])

@@ -9,8 +9,8 @@ import Testing
     private let harness = Harness()
     private var cluster: SimulatedCluster { harness.cluster }
 
-    /// The stock topic is written after the answers are committed. A successor may have another menu, by which answers alone do not
-    /// show what a store holds.
+    /// Stock is written after its answers are committed. A successor with another menu cannot derive the levels from the answers
+    /// alone.
     @Test func whoStopsWritesTheStockThatChangedLast() {
         let harness = Harness()
         harness.run()
@@ -35,7 +35,7 @@ import Testing
         #expect(cluster.values(.stock) == [stock])
     }
 
-    /// For tools that show the lag. Nothing else reads it.
+    /// For tools that show the lag, and for a successor that checks whether the journal lost its end.
     @Test func positionsArePublishedToTheGroup() {
         harness.order("a", "banana")
         cluster.now += 1_500
@@ -43,7 +43,7 @@ import Testing
         #expect(cluster.committedOrders == 1)
     }
 
-    /// What a till has aborted needs no answer. It would count as lag until the next order.
+    /// Records of an aborted transaction need no answer, but would count as lag until the next order.
     @Test func positionsArePublishedPastWhatWasAborted() {
         harness.order("a", "banana")
         cluster.now += 1_500
@@ -56,7 +56,7 @@ import Testing
         #expect(cluster.committedOrders == 3)
     }
 
-    /// A reader of the journal must not have to read far.
+    /// The notes bound how far back a takeover has to read.
     @Test func aPositionNoteStandsOnceInAThousandRecords() {
         let harness = Harness(maxBatch: 500)
         for number in 0..<5_000 { harness.cluster.order("\(number)", "durian") }
@@ -105,7 +105,7 @@ import Testing
         #expect(answer.key.map { String(decoding: $0.view, as: UTF8.self) } == "main")
     }
 
-    /// What is written from then on is the worker's own, and would be fetched for nothing.
+    /// All later records are the worker's own: fetching them would be wasted.
     @Test func aCheckOfTheLogsStopsReadingTheJournal() {
         harness.order("a", "kiwi")
         var opened: [String] = []

@@ -71,7 +71,7 @@ import Testing
         let (inEnglish, inKorean) = (try decode(golden[.english]), try decode(golden[.korean]))
         #expect(inKorean.message(in: .english, menu: .standard) == english)
         #expect(inEnglish.message(in: .korean, menu: .standard) == korean)
-        // What the service says itself may be more.
+        // In its own language an answer shows the service's message, which may say more.
         for (answer, language) in [(inEnglish, Language.english), (inKorean, .korean)] {
             #expect(answer.message(in: language, menu: .standard) == answer.message)
         }
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// Whatever the shop answers to random commands, all readers read alike.
+    /// All readers agree on the answers to random commands.
     @Test(arguments: [20_240_902, 20_261_201] as [UInt64])
     func randomAnswersAreReadBack(seed: UInt64) throws {
         var commands = RandomCommands(seed: seed)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    /// An order and its cancel have one id.
+    /// An order and its cancel share an id.
     @Test(
         arguments: [
             (#""type":"cancelled","orderId":"o""#, .cancel), (#""type":"rejected","orderId":"o","cancel":true"#, .cancel),
@@ -210,7 +210,7 @@ import Testing
         #expect(error?.description == problem)
     }
 
-    /// Readers add and multiply what answers say.
+    /// Readers calculate with these numbers, so they must be within bounds.
     @Test(
         arguments: [
             (1, 0, 1, 0, true), (100, 1_000_000_000, 2_000_000_000_000, 1_000_000_000, true),
@@ -263,7 +263,7 @@ struct RevisionTrackerTests {
     enum Event {
         /// A change with a revision.
         case change(Int)
-        /// The answer of such a change, given again.
+        /// The repeated answer to such a change.
         case duplicate(Int)
         /// An answer that changed nothing.
         case unchanged

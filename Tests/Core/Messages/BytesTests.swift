@@ -98,7 +98,7 @@ import Testing
         var table = ByteKeyTable()
         var model: [[UInt8]: Int] = [:]
         for _ in 0..<20_000 {
-            // Short keys of few different bytes, so that about as many are old as are new.
+            // Short keys of few different bytes, so about half of them repeat.
             let length = Int.random(in: 0...12, using: &generator)
             let key = (0..<length).map { _ in UInt8.random(in: 0...3, using: &generator) }
             #expect(key.withUnsafeBytes { table.find($0) } == model[key])
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    /// Bytes are looked at eight or sixteen at a time, wherever one is that is not plain.
+    /// Bytes are checked eight or sixteen at a time. One that is not plain must be found at any position.
     @Test(arguments: 0...40) func oneByteThatIsNotPlainIsFound(length: Int) throws {
         let reader = JSONReader(capacity: 64)
         var text = [UInt8](repeating: UInt8(ascii: "~"), count: length)
@@ -145,7 +145,7 @@ import Testing
             for byte in [0, 0x1F, UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x80, 0xFF] {
                 text[position] = byte
                 #expect(!text.withUnsafeBytes { $0.isPlain })
-                // A quote ends the string too early, and a backslash escapes nothing that JSON knows.
+                // A quote ends the string too early, and a backslash makes an invalid escape.
                 let json = Array("\"".utf8) + text + Array("~\"".utf8)
                 #expect(throws: JSONError.notJSON) { try json.withUnsafeBytes { _ = try reader.read($0) } }
             }

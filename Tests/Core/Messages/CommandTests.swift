@@ -181,7 +181,7 @@ import Testing
         key.withUnsafeBytes { #expect(StoreID.read(key: $0).map(String.init) == store) }
     }
 
-    /// Every two ids that differ look different, and what looks alike otherwise is found.
+    /// Different ids are shown differently, and ids that are easily confused have the same look.
     @Test(
         arguments: [
             ("gangnam", "gangnam", "gangnam"), ("강남점 2🍓", "강남점 2🍓", "강남점 2🍓"), ("a  b", "a  b", "a b"),

@@ -13,8 +13,8 @@ import Testing
         #"{"restockId":"bot","add":{"strawberry":16,"kiwi":-2,"mango":1.5e3},"x":"딸기"}"#,
     ].map { [UInt8]($0) }
 
-    /// The messages of the tests, the inputs by which the fuzzer reached every part of the decoders, and all that ever made one
-    /// fail (`make fuzz` starts from them). Every beginning of each is tried, and some mutations.
+    /// Checks the messages of the tests, the inputs with which the fuzzer reached every part of the decoders, and all that ever
+    /// made one fail (`make fuzz` starts from them), with every prefix of each and some mutations.
     private func run(_ check: some InvariantCheck, on folder: String, _ golden: [String] = []) throws {
         let corpus = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Tools/Fuzz/Corpus/\(folder)")
         let files = try FileManager.default.contentsOfDirectory(at: corpus, includingPropertiesForKeys: nil)
@@ -49,7 +49,7 @@ import Testing
             let bytes = Self.mutated(Self.commands[round % 3], &generator)
             let results = bytes.withUnsafeBytes { [summary(used.decodeOrder($0)), summary(used.decodeRestock($0))] }
             seen.formUnion(results)
-            // What came before must have left no trace. A new decoder takes its time, so now and then only.
+            // Earlier input must leave no trace. A new decoder takes time to make, so this is checked only now and then.
             if round.isMultiple(of: 500) {
                 let fresh = CommandDecoder(menu: .standard)
                 #expect(bytes.withUnsafeBytes { [summary(fresh.decodeOrder($0)), summary(fresh.decodeRestock($0))] } == results)

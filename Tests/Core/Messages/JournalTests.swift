@@ -12,11 +12,11 @@ import Testing
         let (note, value) = GoldenNotes.all[index]
         #expect(written { note.write(into: &$0) } == value)
         #expect(self.note(value) == note)
-        // No client takes it for its answer.
+        // No client may take it for an answer.
         #expect(throws: MalformedMessage.self) { try value.asValue { _ = try AnswerDecoder().decode($0) } }
     }
 
-    /// Neither the order of members nor those of a newer service matter.
+    /// Neither the order of members nor members of a newer service matter.
     @Test func otherMembersAreIgnored() {
         #expect(
             note(
@@ -28,7 +28,7 @@ import Testing
         )
     }
 
-    /// Other programs compute them.
+    /// Other programs compute these digests, too.
     @Test(arguments: GoldenNotes.commands.indices) func aCommandHasTheDigestOfTheContract(index: Int) {
         let (kind, store, id, digest) = GoldenNotes.commands[index]
         let head = AnswerHead(kind, id: BorrowedText(id), store: BorrowedText(store), offset: 1)
@@ -79,7 +79,7 @@ import Testing
         #expect(note(value) == nil)
     }
 
-    /// So that its reader can say that it has none.
+    /// The reader can then report that the account is missing.
     @Test func aPositionMayLackItsAccount() {
         guard case .position(let position) = note(#"{"type":"position","restocks":3,"claim":0,"ids":[]}"#) else {
             return #expect(Bool(false), "no position")
@@ -87,7 +87,7 @@ import Testing
         #expect(position.account == nil && position.next == [.restocks: 3])
     }
 
-    /// The values that docs/CONTRACT.md has, which other programs compute, too.
+    /// The values in docs/CONTRACT.md, which other programs compute, too.
     @Test func theAccountsFunctionsAreTheContract() {
         #expect(BorrowedText.withText("gangnam") { StockChanges.weight(of: $0.bytes) } == 5_519_111_618_608_782_329)
         #expect(JournalAccount.digest(of: .standard) == 0x0AA3_D1B7_4F87_7D1A)
@@ -120,12 +120,12 @@ import Testing
         return try withExtendedLifetime(reader) { try value.asValue { try body(try reader.answer($0)) } }
     }
 
-    /// What restores the stock: whatever the language, and whether the command was a repeat or not.
+    /// A restore takes the stock from these levels, whatever the language, and whether or not the command was a repeat.
     @Test func theLevelsOfTheAnswerReadLastAreAtHand() throws {
         func levels(_ value: String, _ menu: Menu = .standard) throws -> [String] {
             let reader = JournalReader(menu: menu)
             var levels: [String] = []
-            // An answer without levels does not keep those of the one before.
+            // An answer without levels does not keep the previous answer's.
             for value in [GoldenAnswers.restocked[.english], value] {
                 levels = []
                 try value.asValue { bytes in
@@ -187,7 +187,7 @@ import Testing
         for value in answers.texts { #expect(try read(value) { $0.was } == was) }
     }
 
-    /// Whoever wrote it, an answer is given again as it is, but for the place.
+    /// Whatever wrote the first answer, it is repeated byte for byte, except for its place.
     @Test(
         arguments: [
             ("", ""), (#","from":"3/42""#, ""), ("", #","from":"0/7""#),
@@ -243,7 +243,7 @@ import Testing
         #expect(error?.description == problem)
     }
 
-    /// The answer to a repeat would have its place elsewhere, or a member twice.
+    /// Otherwise the answer to a repeat would have its place elsewhere, or a member twice.
     @Test(
         arguments: [
             #"{"orderId":"o","type":"rejected","store":"s","offset":1}"#,

@@ -4,10 +4,10 @@ import JuiceMessages
 import MessageSamples
 import Testing
 
-/// The service's decoder, juice maker and encoder beside a second implementation of the contract, on random commands. `juice audit`
-/// replays commands with the service's own code, so what that does is checked here.
+/// Compares the service's decoder, juice maker and encoder with a second implementation of the contract, on random commands.
+/// `juice audit` replays commands with the service's own code, so that code is checked here.
 @Suite struct OracleTests {
-    /// What a sender may get wrong, at most one thing each; and the largest values that are right.
+    /// Commands with one fault each, and commands with the largest valid values.
     private static let faulty = [
         "nope", "[]", "{}", #"{"orderId":null,"juice":"kiwi"}"#, #"{"orderId":"","juice":"kiwi"}"#, #"{"orderId":7}"#,
         #"{"orderId":"\#(String(repeating: "가", count: 43))"}"#, #"{"orderId":"a"}"#, #"{"orderId":"a","juice":7}"#,
@@ -74,7 +74,7 @@ private enum JSONTree: Decodable {
         }
     }
 
-    /// A member that is given: not null.
+    /// A member that is present and not null.
     subscript(name: String) -> JSONTree? {
         guard case .object(let members) = self, let member = members[name] else { return nil }
         if case .null = member { return nil }
@@ -82,7 +82,7 @@ private enum JSONTree: Decodable {
     }
 }
 
-/// One store of the contract: what it answers to each command, up to the message.
+/// A store as the contract describes it: its answer to each command, up to the message.
 private struct Oracle {
     private struct Rejected: Error { let reason: String }
 
@@ -90,7 +90,7 @@ private struct Oracle {
     private let store: String
     private var levels: [Int]
     private var revision = 0
-    /// What each order used that was made.
+    /// The fruits that each made order used.
     private var made: [String: [(fruit: Int, amount: Int)]] = [:]
     private var cancelled: Set<String> = []
 

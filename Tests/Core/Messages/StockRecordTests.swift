@@ -64,10 +64,10 @@ import Testing
     }
 
     @Test func theMenuOfTodayDecides() throws {
-        // Durian has left the menu, pineapple and mango have come to it.
+        // Durian has left the menu; pineapple and mango are new.
         let restored = try restore(#"{"stock":{"durian":-5,"kiwi":3,"banana":2,"strawberry":1},"revision":0,"store":"s","x":[]}"#)
         #expect(restored == ("s", 0, [1, 2, 10, 3, 10]))
-        // And the levels of one record are not those of the next.
+        // The levels of one record must not carry over to the next.
         #expect(try restore(#"{"store":"t","revision":1,"stock":{}}"#) == ("t", 1, [10, 10, 10, 10, 10]))
     }
 

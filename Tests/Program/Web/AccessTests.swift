@@ -77,7 +77,7 @@ struct StaffAuthenticatorTests {
         #expect(enter(staff, token) == "in")
         #expect((try? staff.admit(inUse)) != nil)
         #expect(enter(staff, pin, session: signedOut) == "in")
-        // A cookie that the kiosk did not give is a stranger's.
+        // A cookie that the kiosk did not issue does not help.
         #expect(enter(staff, pin, session: "guess") == "tooManyTries 1")
     }
 
@@ -118,7 +118,7 @@ struct StaffAuthenticatorTests {
 
     @Test func refusedSignInsAreLoggedOnceASecondWithoutTheirSecrets() {
         let staff = staff()
-        // Those that have to wait, too.
+        // Including those that have to wait.
         for number in 0..<1000 { _ = enter(staff, "secret-\(number)", from: "192.0.2.\(number % 256)") }
         #expect(recorder.all == ["warning a staff sign-in was refused address=192.0.2.0"])
         clock.advance(.seconds(1))
@@ -221,7 +221,7 @@ struct PostedCommandTests {
         } catch let refusal as Refusal where refusal.status == .badRequest { return nil }
     }
 
-    /// Those with other faults are answered by the service.
+    /// The service answers commands with other faults.
     @Test(arguments: [
         (#"{"orderId":"kiosk-<b>\"1\"","store":"t","juice":"kiwi","quantity":2,"more":1}"#, InputTopic.orders, CommandKind.order),
         (#"{"orderId":"kiosk-1","items":[{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}]}"#, .orders, .order),

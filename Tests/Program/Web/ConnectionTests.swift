@@ -46,8 +46,8 @@ struct ConnectionTests {
         return connection
     }
 
-    /// A connection at `/stream`, which writes "begun" first, and how many it took. On a busy machine the server may close one
-    /// before it has read the request.
+    /// A connection at `/stream`, which writes "begun" first, and how many tries it took. On a busy machine the server may close
+    /// one before it has read the request.
     private static func begun(_ address: HTTPAddress) throws -> (RawConnection, tries: Int) {
         for tries in 1...100 {
             let connection = try connect(address, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -94,7 +94,7 @@ struct ConnectionTests {
         }
     }
 
-    /// The start of the request, and what is then sent byte by byte, endlessly.
+    /// The start of the request. More bytes follow one by one, endlessly.
     @Test(arguments: [
         "GET / HTTP/1.1\r\nHost: a\r\nX: ", "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n", "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /",

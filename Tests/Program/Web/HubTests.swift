@@ -178,7 +178,7 @@ struct HubTests {
         hub.expectAnswer(to: Name("kiosk-p-3"))
         hub.expectNoAnswer(to: Name("kiosk-p-3"))
         #expect(try state(after: 100) == live)
-        // An answer that was lost is not waited for for ever, however many were.
+        // Lost answers are not awaited for ever, however many there are.
         for number in 0..<2000 { hub.expectAnswer(to: Name("kiosk-lost-\(number)")) }
         #expect(try state(after: 3599) == unanswered)
         #expect(try state(after: 2) == live)

@@ -125,7 +125,7 @@ struct KioskRoutesTests {
             for store in ["", "%FF", "a%C3"] { try site.expect(400, "/api/orders?store=\(store)", order) }
             try site.expect(404, "/api/orders/o-1", order)
         }
-        // Which of them are logged depends on the seconds; the others never are.
+        // Which foreign requests are logged depends on timing; the other refusals never are.
         let logged = recorder.all.filter { $0.hasPrefix("warning a request was refused: only the kiosk's own page may send this") }
         #expect(logged.contains { $0.contains(" host=127.0.0.1:") && $0.hasSuffix(" origin=http://evil.example") }, "\(logged)")
         #expect(logged.count == recorder.all.count { $0.hasPrefix("warning") })
@@ -153,7 +153,7 @@ struct KioskRoutesTests {
             #expect(Set(attributes.dropFirst()) == ["Path=/api", "HttpOnly", "SameSite=Strict"])
             let overTLS = try site.signIn(token.merging(["Origin": "https://\(site.address)"]) { $1 })
             #expect(overTLS.components(separatedBy: "; ").contains("Secure"))
-            // The restock is refused as no restock, so its sender was let in.
+            // The body is refused as no restock, so its sender was let in.
             try site.expect(400, "/api/restocks", "{}", ["Cookie": "other=1; " + first])
             try site.expect(403, "/api/restocks", "{}", ["Cookie": first, "Origin": "http://foreign.test"])
             for header in [token, ["Cookie": "juice-staff-\(digits)=0"], [:]] {

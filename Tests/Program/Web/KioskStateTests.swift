@@ -73,7 +73,7 @@ struct KioskStateTests {
         #expect(state.answers.map(\.answer.id) == (10..<40).map(String.init))
     }
 
-    /// After a start the partitions are read one after the other. The clock of who wrote `future` is fast.
+    /// After a start the partitions are read one after the other. The writer of `future` has a fast clock.
     @Test mutating func answersAreListedByTheirTime() throws {
         for (id, time) in [("a", 10), ("c", 30), ("future", Int64.max / 1000), ("b", 20), ("c2", 30), ("now", 100)] {
             state.apply(.answer(try Sample.answer(id, time: time * 1000)), now: 100)

@@ -46,10 +46,10 @@ struct KioskTests {
     @Test func anOrderIsAnsweredToItsPage() async throws {
         try await withKiosk { site, _ in
             let page = try site.open("store=s&page=kiosk-p", holding: #""state":"live""#)
-            // A resent order is no second one.
+            // A resent order does not count as a second one.
             for _ in 0..<2 { try site.expect(202, "/api/orders?store=s", Self.order("1")) }
             try page.expect("event: own", "juiceMade", #""orderId":"kiosk-p-1""#)
-            // The two of them left 7.
+            // One juice of 3 kiwis was made, so 7 of 10 are left.
             try site.open("store=s&page=kiosk-q", holding: "event: stock", #"{"amount":7,"fruit":"kiwi"}"#)
         }
     }

@@ -15,7 +15,7 @@ final class TestClock: Sendable {
     private let elapsed = Mutex(Duration.zero)
 
     var now: ContinuousClock.Instant { start + elapsed.withLock { $0 } }
-    /// Seconds since 1970, of which the first thousand are over at the start.
+    /// Seconds since 1970, which start at 1,000.
     var seconds: Double { 1000 + elapsed.withLock { $0 } / .seconds(1) }
 
     func advance(_ duration: Duration) { elapsed.withLock { $0 += duration } }
@@ -81,7 +81,7 @@ struct Site: Sendable {
         return connection
     }
 
-    /// The response to a request of the kiosk's own page, with other headers than it has.
+    /// The response to a request like those of the kiosk's own page, with some headers replaced.
     func post(_ path: String, _ body: String, _ headers: [String: String?] = [:]) throws -> String {
         let own: [String: String?] = [
             "Content-Type": "application/json", "Origin": "http://\(address)", "Connection": "close",

@@ -144,7 +144,7 @@ struct TimeTextTests {
             ("1970-01-02", 54000), ("1970-01-02T12:34", 99240),
             ("1970-01-02 00:00:05", 54005), ("1970-01-02T00:00:05Z", 86405),
             ("2024-02-29T00:00Z", 1_709_164_800), ("12:34", 963_240), ("12:34Z", 995_640),
-            // A time of day is the last one that has been, also just after midnight and in another zone.
+            // A time of day means its last occurrence, even just after midnight and in another zone.
             ("23:59:58", 917_998), ("22:46:40", 1_000_000), ("22:46:41", 913_601), ("13:47Z", 913_620), ("08:46-05:00", 999_960),
             ("1970-01-02T00:00:05+09:00", 54005),
         ] as [(String, Int64)]
@@ -153,7 +153,7 @@ struct TimeTextTests {
         #expect(TimeText.milliseconds(text, now: Self.now, offset: Self.seoul) == seconds * 1000)
     }
 
-    /// An hour ahead of UTC, from a million seconds since 1970 two, and from two million one again.
+    /// The zone is an hour ahead of UTC, two hours from a million seconds since 1970, and one again from two million.
     @Test(
         arguments: [
             ("1970-01-12T14:46:39", 999_999), ("1970-01-12T14:46:40", nil), ("1970-01-12T15:46:39", nil),
@@ -166,7 +166,7 @@ struct TimeTextTests {
         #expect(time == seconds.map { $0 * 1000 })
     }
 
-    /// At 22:46:40. The end of a period comes after its beginning, and may be to come.
+    /// It is 22:46:40. The end of a period comes after its beginning, and may be in the future.
     @Test(
         arguments: [
             ("22:00", nil, 997_200), ("23:00", nil, 914_400), ("23:00", "22:00", 1_000_800), ("23:00", "20:00", 1_000_800),

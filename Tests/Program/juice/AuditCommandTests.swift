@@ -11,7 +11,7 @@ import Testing
 /// `juice audit` over an embedded broker: what it reads, and what it finds in topics that were damaged by hand.
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct AuditCommandTests {
-    /// Records that keep the contract, each its key, or - for none, and its value.
+    /// Records that keep the contract, each with its key, or - for none, and its value.
     private static let records: [Topic: [String]] = [
         .orders: [
             #"g {"orderId":"a","juice":"kiwi"}"#, #"g {"orderId":"b","items":[{"juice":"kiwi"},{"juice":"mango"}]}"#,
@@ -40,13 +40,13 @@ struct AuditCommandTests {
         ("juice.source.partition", "0"), ("juice.source.offset", "3"),
     ].map { RecordHeader(name: $0, value: $1) }
 
-    /// A record, a part of it and what that becomes, or nil for a record that is missing; and the places of the violations.
+    /// A record, a part of it and its replacement, or nil if the record is removed; and the places of the violations.
     @Test(
         arguments: [
             (.orders, 0, ("", ""), []),
-            // The ledger goes on with what the next answer tells.
+            // The ledger goes on from the next answer.
             (.results, 2, nil, ["missing orders 0@1", "wrong results 0@2", "wrong results 0@3"]),
-            // It may not be written yet.
+            // This note may not be written yet.
             (.results, 5, nil, []),
             (.results, 1, (#""quantity":1"#, #""quantity":2"#), ["wrong results 0@1"]),
             (.results, 1, ("g {", "h {"), ["wrong results 0@1"]),

@@ -7,8 +7,8 @@ import Testing
 
 @testable import juice
 
-/// The loss of a cluster whose topics were copied to a second one. Both are embedded, and before librdkafka 2.15 have no
-/// transaction markers. So the copy lacks the oldest orders instead, as if they had expired: either makes offsets differ.
+/// A cluster is lost after its topics were copied to a second one. Both are embedded, and have no transaction markers before
+/// librdkafka 2.15. Instead, the copy lacks the oldest orders, as if they had expired: either makes offsets differ.
 /// docs/OPERATIONS.md says how to try it on real brokers.
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct CopiedClusterTests {
@@ -31,7 +31,7 @@ struct CopiedClusterTests {
         }
     }
 
-    /// Copies all records, but for the first orders of each partition.
+    /// Copies all records except the first two orders of each partition.
     private static func copy(_ first: KafkaClients, to second: KafkaClients) throws {
         let producer = try second.producer(timeout: minute)
         for topic in first.topics.all {

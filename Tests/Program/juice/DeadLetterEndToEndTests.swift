@@ -8,7 +8,7 @@ import Testing
 
 @testable import juice
 
-/// The service puts a record aside, and it is listed, corrected and resent.
+/// The service writes a dead letter, which is listed, corrected and resent.
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct DeadLetterEndToEndTests {
     @Test func aDeadLetterIsListedCorrectedAndSentOnce() async throws {
@@ -46,7 +46,7 @@ struct DeadLetterEndToEndTests {
         #expect(throws: Failure.self) { try resend("0@999", position) }
     }
 
-    /// Each run takes the oldest of those that are left.
+    /// Each run sends the oldest letters that are left.
     @Test func aReplayGoesOnInParts() async throws {
         try await onThread {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)

@@ -51,11 +51,11 @@ struct DeadLetterTests {
         }
         let records = [
             letter(0, "a", source: "7"), letter(1, "b", source: "8"), letter(2, "a", source: "7"),
-            // In a topic that was recreated, and of another sender.
+            // From a recreated topic, and written by another program.
             letter(3, "c", source: "7"), record(4, "a"), record(5, "a"), note(6, of: 2), letter(7, "a", source: "7"),
-            // No notes of letters before them.
+            // A note does not count for a later letter.
             note(8, of: 9), letter(9, "d", source: "9"),
-            // What has a code is a letter, whatever headers its sender set.
+            // A record with an error code is a letter, whatever headers its sender set.
             record(10, "e", (HeaderName.resentLetter, "1/1"), (HeaderName.errorCode, "notJSON")),
         ]
         let (letters, firsts) = DeadLetterReader.letters(in: records)

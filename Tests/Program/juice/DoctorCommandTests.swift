@@ -64,7 +64,7 @@ struct DoctorCommandTests {
     private static let stock =
         #"{"store":"g","revision":1,"stock":{"strawberry":10,"banana":10,"pineapple":10,"kiwi":7,"mango":10}}"#
 
-    /// Topics that somebody has damaged, the exit status, and how the worst finding begins.
+    /// The records of the topics, the exit status, and how the worst finding begins.
     @Test(
         arguments: [
             ([.orders: [order], .results: [claim, answer], .stock: [stock]], 0, nil),
@@ -120,7 +120,7 @@ struct DoctorCommandTests {
             #expect(report.status == 78)
             let faults = report.findings.map(\.fault)
             #expect(faults.contains { $0.contains("they show an aborted record to readers of committed records") }, "\(faults)")
-            // None that anyone could take for a command. And what is shown there is no dead letter.
+            // It wrote only where nothing is taken for a command. And what it wrote is not listed as a dead letter.
             #expect(try Self.ends(clients).filter { $0.value > 0 }.map(\.key.topic) == [clients.topics.deadLetters])
             #expect(try DeadLetterReader(clients).all().isEmpty)
         }

@@ -50,7 +50,7 @@ struct EndToEndTests {
             try topic.read(results.entry) { all.append($0.answer?.id ?? "") }
             #expect(all == ["o-1", "o-2", "r-1", "o-3"])
 
-            // Those of all stores are in the order of time.
+            // The answers of all stores are ordered by time.
             for (number, store) in ["a", "b", "c", "d", "a", "b"].enumerated() {
                 _ = try client.answer(.order(id: "t-\(number)", store: store, juice: "kiwi"))
             }
@@ -77,7 +77,7 @@ struct EndToEndTests {
                 stores = reader.latest.map(\.record)
             }
             #expect(stores.map(\.revision).sorted() == revisions)
-            // Always in one order, although both are equal as texts.
+            // Always in the same order, although both are equal as strings.
             #expect(stores.map(\.store).filter { $0 == "강남" }.map(\.utf8.count) == [6, 18])
             let reader = try StockReader(clients, store: "강남")
             #expect(reader.latest.map(\.record.revision) == [2])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import juice
 
-/// No number of an option ends the process by a trap: the test runs in one of its own.
+/// No number in an option may end the process by a trap. The test runs in a process of its own.
 @Suite(.concurrencyLimited, .timeLimit(.minutes(10)))
 struct ExtremeValueTests {
     private static let values = ["9223372036854775807", "-9223372036854775808", "365d", "9999-12-31"]

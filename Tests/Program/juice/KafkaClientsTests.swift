@@ -9,19 +9,19 @@ import Testing
 
 @testable import juice
 
-/// What a user reads of brokers that do not answer, or not as they should.
+/// What a user reads about brokers that do not answer, or answer wrongly.
 @Suite(.concurrencyLimited, .timeLimit(.minutes(10)))
 struct KafkaClientsTests {
     private static func clients(_ servers: String) -> KafkaClients {
         KafkaClients(bootstrapServers: servers, timeout: .seconds(1), logger: EmbeddedService.quiet)
     }
 
-    /// An error of a moment, such as that of a topic just created, whose partitions have no leaders yet.
+    /// Transient errors, such as that of a new topic, whose partitions have no leaders yet.
     private static let passing = [
         KafkaError(code: .init(rawValue: 5), isRetriable: true), KafkaError(code: .timedOut, isRetriable: true),
     ]
 
-    /// What can be read around it is read. The batch is named with all of its offsets.
+    /// The records around the batch are read. The gap has all of the batch's offsets.
     @Test func aDamagedBatchIsNamedAndPassedOver() async throws {
         try await onThread {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)

@@ -34,7 +34,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func writingNeverWaitsAndDroppedLinesAreCounted() {
         let reader = Reader()
         let queue = reader.queue
-        // A megabyte is kept, and no more, besides what the pipe holds.
+        // At most a megabyte is kept, besides what the pipe holds.
         for _ in 0..<3000 { #expect(queue.write(Self.line)) }
         let dropped = queue.takeDropped()
         #expect(queue.warning == "a pipe is not read or cannot be written: \(dropped) lines dropped")

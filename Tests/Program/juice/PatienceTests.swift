@@ -28,7 +28,7 @@ struct PatienceTests {
         return nil
     }
 
-    /// The status without patience is that of a setting to be fixed: what a user gets who runs a command.
+    /// Without patience, as in a command that a user runs, the status is that of a setting to be fixed.
     @Test(
         arguments: [
             (.file("/no/such/file"), .temporary, "the file /no/such/file cannot be read: No such file"),
@@ -52,7 +52,7 @@ struct PatienceTests {
         let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
         try await onThread {
-            // What renders it creates it first, and then writes it.
+            // A program that renders the file creates it first, and then writes it.
             let (lines, patience) = Self.patience { line in
                 try? Data(line.contains("is empty") ? "x".utf8 : "".utf8).write(to: URL(filePath: path))
             }
@@ -98,7 +98,7 @@ struct PatienceTests {
         }
     }
 
-    /// With what happens at each line of the log.
+    /// A patience, and the lines that it logs. `react` is called with each line.
     private static func patience(
         limit: Duration = .seconds(60), _ react: @escaping @Sendable (String) -> Void = { _ in }
     ) -> (LogLines, Patience) {

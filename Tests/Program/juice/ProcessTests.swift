@@ -4,7 +4,7 @@ import Testing
 
 @testable import juice
 
-/// The program itself, in processes of its own: what the shell sees of it.
+/// The program itself, in processes of its own, as a shell sees it.
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(5)))
 struct ProcessTests {
     /// The program, which is built beside the tests.
@@ -24,7 +24,7 @@ struct ProcessTests {
         return process
     }
 
-    /// A status as a shell has it.
+    /// The exit status as a shell reports it.
     private static func status(_ process: Process) -> Int32 {
         process.waitUntilExit()
         return process.terminationStatus + (process.terminationReason == .uncaughtSignal ? 128 : 0)
@@ -53,7 +53,7 @@ struct ProcessTests {
             withUnsafeMutablePointer(to: &name) {
                 _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) }
             }
-            // A command that never connects fails a test, instead of stopping it.
+            // A command that never connects fails the test instead of blocking it.
             var limit = timeval(tv_sec: 60, tv_usec: 0)
             setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
             socket = listener
@@ -65,7 +65,7 @@ struct ProcessTests {
         func waitForConnection() { #expect(accept(socket, nil, nil) >= 0) }
     }
 
-    /// Each waits for a broker, the first ones for a day unless a signal ends it.
+    /// Each waits for a broker, for a day unless a signal ends it.
     @Test(
         arguments: [
             ("results --follow", SIGINT, 130), ("results --follow", SIGTERM, 143), ("results --follow", SIGHUP, 129),
@@ -103,7 +103,7 @@ struct ProcessTests {
         #expect(ended == status)
     }
 
-    /// The lines of a start that waits, and what then comes of it.
+    /// The log line of a start that waits, and how the start then ends.
     @Test(
         arguments: [
             ("serve --config FILE", "the configuration file FILE cannot be read", #"{"workers":"many"}"#, nil, 78),
@@ -132,7 +132,7 @@ struct ProcessTests {
 
     // MARK: - Output
 
-    /// One that is refused in words of this machine's zone.
+    /// An invalid period. The error shows it in this machine's time zone.
     private static let period = "--since 2026-01-02T00:00Z --until 2026-01-01T00:00Z"
 
     @Test(
@@ -175,7 +175,7 @@ struct ProcessTests {
         let (text, ended) = try await onThread {
             let pipe = Pipe()
             let writer = pipe.fileHandleForWriting.fileDescriptor
-            // Linux's F_SETPIPE_SZ, so that a help text fills it.
+            // Linux's F_SETPIPE_SZ: the completion script fills a pipe of this size.
             _ = fcntl(writer, 1031, 4096)
             _ = fcntl(writer, F_SETFL, fcntl(writer, F_GETFL) | O_NONBLOCK)
             let process = try Self.shell("juice --generate-completion-script bash", output: pipe)

@@ -218,7 +218,7 @@ struct SettingsTests {
                 ["sesion.timeout.ms": "1", "linger.ms": "1"],
                 #"there is no Kafka property "sesion.timeout.ms"; did you mean session.timeout.ms"#, false
             ),
-            // A name of the Java client, one that is like no other, and what may be a line of a password.
+            // A name of the Java client, one unlike any other, and one that may be a line of a password.
             (["key.deserializer": "1"], #"Kafka property "key.deserializer" exists only in Kafka's Java client"#, true),
             (["zzz.yyyyyyyyyyyyyyyyyyy": "1"], #"there is no Kafka property "zzz.yyyyyyyyyyyyyyyyyyy""#, false),
             (["MIIEv+/x=.": "1"], "there is no Kafka property of a name that was given", false),
@@ -241,7 +241,7 @@ struct SettingsTests {
         #expect((failure?.hint != nil) == hasHint)
     }
 
-    /// What the Java client calls otherwise, and what becomes of it: another property, none, or an advice that names one.
+    /// Properties that the Java client names differently, and what they become: another property, none, or advice that names one.
     @Test(
         arguments: [
             (["ssl.endpoint.identification.algorithm": ""], ["ssl.endpoint.identification.algorithm": "none"], nil),
@@ -268,7 +268,7 @@ struct SettingsTests {
 
     private static let certificate = "-----BEGIN CERTIFICATE-----\nMIIB+w==\nAAAA=\n-----END CERTIFICATE-----"
 
-    /// In a property file, the environment and JSON, over several lines or in the one of a Java property file.
+    /// In a property file, the environment and JSON, over several lines or in the single line of a Java property file.
     @Test(
         arguments: [
             certificate, certificate + "\n\n" + certificate + "\n",

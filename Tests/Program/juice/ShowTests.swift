@@ -6,7 +6,7 @@ import Testing
 
 @testable import juice
 
-/// Tests what `juice show` finds, and what all lines of `--json` have.
+/// Tests what `juice show` finds, and what all lines of `--json` have in common.
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct ShowTests {
     /// What a search shows, such as `made results/0`.
@@ -48,7 +48,7 @@ struct ShowTests {
             let forwarded = ["order orders/2", "forwarded orders/0", "made results/0"]
             #expect(try Self.events(clients, "misplaced") == forwarded)
 
-            // As after a crash: once more from the same place.
+            // As after a crash: it is forwarded once more from the same place.
             let first = try #require(try ShowCommand.parse(["misplaced"]).search(clients).run().first?.place)
             let source = Array("2/\(first.offset)".utf8)
             try send(misplaced.value, to: 0, [RecordHeader(name: HeaderName.forwardedFrom, value: source)])

@@ -55,7 +55,7 @@ struct TerminalTests {
             #expect("a\(scalar)b".printable == "a\\u\(escape)b")
             #expect(Table.Cell("a\(scalar)b").text == "a\\u\(escape)b")
         }
-        // What shapes an emoji is kept.
+        // Characters that shape an emoji are kept.
         for text in ["딸기 👩‍👩‍👧 é ❤️", "\u{5D0}\u{5D1}"] { #expect(text.printable == text) }
     }
 

@@ -4,9 +4,9 @@ import Testing
 
 @testable import juice
 
-/// Tests how the records of several partitions are put in the order of time, without Kafka.
+/// Tests how the records of several partitions are ordered by time, without Kafka.
 struct TimelineTests {
-    /// Partitions of records with these times. Their clocks differ, and sometimes go back.
+    /// Partitions, with the times of their records. Their clocks differ, and sometimes go back.
     private static func logs(seed: UInt64, isBusy: Bool) -> [Int32: [Int64]] {
         var random = SeededGenerator(seed: seed)
         return Dictionary(

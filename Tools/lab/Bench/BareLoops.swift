@@ -45,7 +45,7 @@ struct BareRead: ParsableCommand {
 }
 
 extension BenchCluster {
-    /// The cluster as the loops take it. Its memory is never released.
+    /// The cluster for the C loops. Its memory is never released.
     fileprivate var forC: bare_cluster {
         let pairs = UnsafeMutableBufferPointer<bare_property>.allocate(capacity: properties.count)
         _ = pairs.initialize(from: properties.map { bare_property(name: cString($0), value: cString($1)) })

@@ -33,7 +33,7 @@ struct Bench: ParsableCommand {
 /// A measurement that needs a broker.
 protocol BrokerMeasurement: ParsableCommand {
     var broker: BrokerOptions { get }
-    /// Measures. It blocks the calling thread, on which the measured processes depend.
+    /// Blocks the calling thread, on which the measured processes depend.
     func measure(at site: Site) throws -> Report
 }
 
@@ -48,7 +48,7 @@ extension BrokerMeasurement {
 
 // MARK: - Options
 
-/// What all measurements have in common.
+/// The options of all measurements.
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON, documented in docs/PERFORMANCE.md.") var json = false
     @Flag(help: "Exit with status 1 if a goal is missed.") var check = false
@@ -62,7 +62,7 @@ struct OutputOptions: ParsableArguments {
     }
 }
 
-/// How clients find the brokers, the C loops' too.
+/// How all clients find the brokers, including the C loops.
 struct ClusterOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The Kafka brokers, separated by commas.", valueName: "host:port,…"))
     var bootstrapServers = "127.0.0.1:9092"
@@ -102,7 +102,7 @@ struct ClusterOptions: ParsableArguments {
     }
 }
 
-/// What all measurements on a broker have in common.
+/// The options of all measurements on a broker.
 struct BrokerOptions: ParsableArguments {
     @OptionGroup var cluster: ClusterOptions
 

@@ -1,7 +1,7 @@
 import Foundation
 import Kafka
 
-/// The brokers, and the clients that the benchmark itself uses. They are alike for all contenders.
+/// The brokers, and the clients of the benchmark itself, which are the same for all contenders.
 struct BenchCluster: Sendable {
     let bootstrapServers: String
     let properties: [String: String]
@@ -32,9 +32,9 @@ struct BenchCluster: Sendable {
     }
 }
 
-/// How many records a topic has: the same view from outside of whoever writes them.
+/// How many records a topic has, seen from outside in the same way for all writers.
 ///
-/// It counts offsets. Transaction markers and the notes in the journal take some too: about 1 in 500. Use it on one thread.
+/// It counts offsets. Transaction markers and notes in the journal take about 1 in 500 of them. Use it on one thread.
 final class RecordCount {
     private let consumer: Consumer
     private let partitions: [TopicPartition]

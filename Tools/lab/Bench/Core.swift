@@ -43,7 +43,7 @@ struct Core: ParsableCommand {
     }
 }
 
-/// `lab bench heap`: how often an order asks for memory. The number is the same on every machine.
+/// `lab bench heap`: how often an order allocates memory. The number is the same on every machine.
 struct Heap: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "The heap allocations of each piece of an order's work, without Kafka.",

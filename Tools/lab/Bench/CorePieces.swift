@@ -10,9 +10,9 @@ final class CorePiece {
     private let work: (Range<Int>) -> Int
     private var next = 0
 
-    /// A piece that does its work for the orders of some numbers. The result keeps the compiler from eliminating the work.
+    /// A piece whose work handles the orders in a range of numbers. The result keeps the compiler from eliminating the work.
     ///
-    /// What the work changes is passed to it: each access to a variable that a closure captures is checked for exclusivity, which
+    /// The work gets the state that it changes as a parameter: accesses to captured variables are checked for exclusivity, which
     /// would be a third of the measurement.
     private init<State>(
         _ name: String, allocations: Int = 0, _ state: State, _ work: @escaping (inout State, Range<Int>) -> Int
@@ -21,13 +21,13 @@ final class CorePiece {
         (self.name, self.allocations, self.work) = (name, allocations, { work(&state, $0) })
     }
 
-    /// Does the piece for the next orders.
+    /// Runs the piece for the next orders.
     func run(_ count: Int) {
         keep(work(next..<next + count))
         next += count
     }
 
-    /// All pieces, smallest first. After this many distinct orders, a power of two, they repeat under new ids.
+    /// All pieces, smallest first. Orders repeat under new ids after this many distinct ones, a power of two.
     static func all(stores: Int, distinctOrders: Int = 1 << 20) -> [CorePiece] {
         let workload = OrderWorkload(count: distinctOrders, storeCount: stores)
         let baskets = OrderWorkload(count: min(distinctOrders, 1 << 16), storeCount: stores, items: 5)

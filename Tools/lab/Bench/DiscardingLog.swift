@@ -20,10 +20,10 @@ final class DiscardingLog: KafkaPort {
     private var isAssigned = false
     private var next = 0
     private(set) var journalBytes = 0
-    /// The worker's claim of the partition, which it reads back.
+    /// The worker's claim of the partition, for the worker to read.
     private var claim: UnsafeRawBufferPointer?
     private var isClaimed = false
-    /// Where the last transaction's answers stand.
+    /// The offsets of the last transaction's answers.
     private var journalled: Range<Offset> = 0..<0
     private let assignment = InputAssignment(
         orders: [0], partitionCount: partitionCount, orderCount: partitionCount, restockCount: partitionCount)

@@ -97,7 +97,7 @@ struct ThroughputSample {
     let processorTime: Duration?
 }
 
-/// How fast a process handled orders, and what that cost. What the system does not report is nil.
+/// How fast a process handled orders, and at what cost. Values that the system does not report are nil.
 struct Throughput {
     let ordersPerSecond: Double
     /// Processor time of the process.
@@ -120,7 +120,7 @@ struct Throughput {
     var text: String { "\(Figure.text(ordersPerSecond)) orders/s, \(Figure.text(microsecondsPerOrder)) µs each" }
 }
 
-/// Calls `body` for each thing, beginning with another one each round, so that the effects of being first or last even out.
+/// Calls `body` for each thing, starting with a different one each round, so that the effects of being first or last even out.
 func inTurns<Thing: Hashable, Result>(
     _ round: Int, _ things: [Thing], _ body: (Thing) throws -> Result
 ) rethrows -> [Thing: Result] {

@@ -62,7 +62,7 @@ struct Latency: BrokerMeasurement {
     }
 
     func add(_ times: [Contender: AnswerTimes], to report: inout Report) {
-        // At a low rate an order has a transaction of its own, and the offsets that the service does not send weigh most.
+        // At a low rate each order has its own transaction, so the offsets that the service does not send weigh most.
         let goals = rate <= 300 ? (bare: 0.80, least: 1.15) : (bare: 0.85, least: 1.3)
         report.compare(
             "p50 ms", times.mapValues { $0.latency(50) }, toBare: .atMost(goals.bare), toLeast: .atMost(goals.least))
@@ -183,7 +183,7 @@ final class OpenLoopSender: Sendable {
 
     func stop() { state.withLock { $0.isStopped = true } }
 
-    /// When the first order is due; nil before the thread has connected. Throws why the thread has failed.
+    /// When the first order is due; nil before the thread has connected. Throws the error of a failed thread.
     func firstDue() throws(KafkaError) -> ContinuousClock.Instant? {
         let (start, failure) = state.withLock { ($0.start, $0.failure) }
         if let failure { throw failure }

@@ -3,21 +3,21 @@ import JuiceMessages
 
 /// Generates orders of about 110 bytes, as POS systems might send them. The same seed gives the same orders.
 struct OrderGenerator {
-    /// Their ids have seven digits.
+    /// Store ids have seven digits.
     static let mostStores = 9_999_999
     /// The digits of an order's number, which end its id.
     static let digits = 11
 
     private static let head = #"{"orderId":"pos-7-"#
-    /// Where in an order its number is.
+    /// The byte position of the number in an order.
     static let numberStart = head.utf8.count
 
-    /// An order that begins with each juice of the menu, with fields unknown to the service.
+    /// One order for each juice of the menu, with that juice first and with fields unknown to the service.
     private let templates: [[UInt8]]
     private let stores: Int
     private var random: SeededGenerator
 
-    /// Orders for this many stores, of this many juices each; more than one make baskets.
+    /// Orders for this many stores, of this many juices each. Several juices make a basket.
     init(stores: Int, items: Int = 1, seed: UInt64 = 1) {
         (self.stores, random) = (stores, SeededGenerator(seed: seed))
         let (all, plenty) = (Menu.standard.juices.map(\.id), Menu.withScarceFruit.plentyJuices)
@@ -47,7 +47,7 @@ struct OrderGenerator {
         return (Int.random(in: 0..<stores, using: &random), value)
     }
 
-    /// An order that is the same whenever its number is asked for.
+    /// The order with this number, which is the same on each call.
     mutating func again(number: Int) -> (key: [UInt8], value: [UInt8]) {
         random = SeededGenerator(seed: UInt64(number))
         return next(number: number)
@@ -83,9 +83,9 @@ struct OrderGenerator {
     }
 }
 
-/// Generated orders in contiguous memory, to take one after the other at no cost.
+/// Generated orders in contiguous memory, which are taken in turn at no cost.
 final class OrderWorkload {
-    /// How many orders there are, a power of two. Further ones repeat them under new ids.
+    /// The number of distinct orders, a power of two. Later orders repeat them under new ids.
     let count: Int
     let storeCount: Int
     /// The index of each order's store, and the size of its value.
@@ -123,7 +123,6 @@ final class OrderWorkload {
     /// The index of an order's store, from 0.
     func store(of number: Int) -> Int { orders[number & (count - 1)].store }
 
-    /// The key of an order.
     func key(of number: Int) -> UnsafeRawBufferPointer { bytes(at: (number & (count - 1)) * stride, Self.keySize) }
 
     /// The value of an order, with an id that is unique to the number among the last 10,000 laps. It is valid until the value of a

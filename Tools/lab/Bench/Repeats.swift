@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import JuiceDomain
 
-/// `lab bench repeats`: what repeats of old orders cost.
+/// `lab bench repeats`: the cost of repeats of old orders.
 struct Repeats: BrokerMeasurement {
     static let configuration = CommandConfiguration(
         abstract: "What repeats of old orders cost, whose answers are read back from the results.",
@@ -16,7 +16,7 @@ struct Repeats: BrokerMeasurement {
               lab bench repeats --bootstrap-servers kafka:9092 --partitions 4 --orders 400000
             """)
 
-    // All of them must still be remembered.
+    // The service must still remember all of them.
     @Option(help: "Orders in each round.", transform: whole(100_000...1_000_000)) var orders = 1_000_000
 
     @Option(help: "The number of stores that the orders are for.", transform: whole(1...OrderGenerator.mostStores))
@@ -61,7 +61,7 @@ struct Repeats: BrokerMeasurement {
             return result
         }
         let new = try send(Array(0..<orders), "new")
-        // Those whose answers the service has not had at hand for longest.
+        // The orders whose answers left the service's memory first.
         let inOrder = try send(Array(0..<orders / 10), "in order")
         var random = SeededGenerator(seed: UInt64(number))
         let scattered = try send((0..<orders / 100).map { _ in Int.random(in: 0..<orders, using: &random) }, "scattered")

@@ -2,11 +2,11 @@ import Foundation
 import JuiceDomain
 import Kafka
 
-/// What a measurement found: a list of figures, each with its value in every round.
+/// The result of a measurement: figures, each with its value in every round.
 struct Report: Encodable {
     let benchmark: String
     let machine: Machine
-    /// The options of the run, and what else the figures depend on.
+    /// The options of the run, and other conditions of the figures.
     let settings: [String: Int]
     private(set) var figures: [Figure] = []
 
@@ -16,7 +16,7 @@ struct Report: Encodable {
 
     /// Adds a round's value of a figure, nil if it is not known, and the goal for its median.
     mutating func add(_ name: String, _ value: Double?, _ goal: Goal? = nil) {
-        // JSON knows no infinity.
+        // JSON cannot express infinity.
         let value = value.flatMap { $0.isFinite ? $0 : nil }
         let index = figures.firstIndex { $0.name == name } ?? figures.endIndex
         if index == figures.endIndex { figures.append(Figure(name: name, goal: goal)) }
@@ -25,7 +25,7 @@ struct Report: Encodable {
 
     /// Adds a round's values of all contenders, and the ratios for which there are goals.
     ///
-    /// A ratio is taken in each round, since what slows a round down slows all contenders.
+    /// A ratio is taken in each round, since a slow round affects all contenders.
     mutating func compare(_ quantity: String, _ values: [Contender: Double?], toBare: Goal? = nil, toLeast: Goal? = nil) {
         for contender in Contender.allCases { add("\(quantity), \(contender.rawValue)", values[contender] ?? nil) }
         for (other, goal) in [(Contender.bare, toBare), (.least, toLeast)] {
@@ -40,7 +40,7 @@ func ratio(_ figure: Double?, _ other: Double?) -> Double? { figure.flatMap { fi
 
 /// A figure of a report.
 struct Figure: Encodable {
-    /// What is measured, and in which unit.
+    /// The measured quantity and its unit.
     let name: String
     let goal: Goal?
     fileprivate(set) var rounds: [Double?] = [] {
@@ -73,7 +73,7 @@ struct Figure: Encodable {
 
     static let locale = Locale(identifier: "en_US")
 
-    /// A number for people, with three significant digits in most cases: `1,234,567`, `123`, `12.3`, `1.23`, `0.012`.
+    /// A number with three significant digits in most cases: `1,234,567`, `123`, `12.3`, `1.23`, `0.012`.
     static func text(_ value: Double?) -> String {
         guard let value else { return "-" }
         let size = abs(value)
@@ -82,7 +82,7 @@ struct Figure: Encodable {
     }
 }
 
-/// What a figure should be.
+/// The limit for a figure's median.
 struct Goal: Encodable {
     private enum Bound: String, Encodable { case atLeast, atMost }
 
@@ -104,12 +104,11 @@ struct Machine: Encodable {
     var librdkafka = KafkaLibrary.version
     /// `host:port` of each broker; Kafka's protocol does not report their version.
     var brokers: [String] = []
-    /// What `juice --version` says; nil if the measurement runs no service.
+    /// The output of `juice --version`; nil if the measurement runs no service.
     var juice: String?
 }
 
 extension Report {
-    /// For programs: JSON.
     var json: String {
         get throws {
             let encoder = JSONEncoder()
@@ -118,7 +117,7 @@ extension Report {
         }
     }
 
-    /// For people: what was measured and where, and a table of the figures.
+    /// The settings and the machine, and a table of the figures.
     var text: String {
         let options = settings.sorted { $0.key < $1.key }.map { "\($0) \($1.formatted(.number.locale(Figure.locale)))" }
         let place =

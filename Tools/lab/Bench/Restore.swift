@@ -31,7 +31,7 @@ struct Restore: BrokerMeasurement {
         let full = try site.makeTopics("full", partitions: partitions)
         try fill(full, at: site)
         for number in 1...rounds {
-            // By whether there are stores.
+            // Keyed by whether there are stores.
             let starts = try inTurns(number, [false, true]) { isFull in try start(isFull ? full : empty, number, at: site) }
             let reads = try inTurns(number, [false, true]) { isFull in
                 try read(isFull ? full.stock : empty.stock, records: isFull ? stores : 0, at: site)
@@ -42,9 +42,9 @@ struct Restore: BrokerMeasurement {
         return report
     }
 
-    /// Adds what a round has measured, starts and reads by whether there were stores.
+    /// Adds the measurements of a round. Starts and reads are keyed by whether there were stores.
     func add(_ starts: [Bool: Start], _ reads: [Bool: Double], firstAnswer: Double, to report: inout Report) {
-        /// What the stores alone took; nil if it is not positive.
+        /// The share of the stores alone; nil if it is not positive.
         func difference(_ values: [Bool: Double]) -> Double? {
             guard let full = values[true], let empty = values[false], full > empty else { return nil }
             return full - empty
@@ -66,7 +66,7 @@ struct Restore: BrokerMeasurement {
 
     // MARK: The topics
 
-    /// Writes the stock, and what the service that wrote it would have left in the journal: it refuses stock without one.
+    /// Writes the stock, and the journal that its service would have left: the service refuses stock without a journal.
     private func fill(_ topics: TopicNames, at site: Site) throws {
         let encoder = AnswerEncoder(menu: .standard)
         var buffer = OutputBuffer()

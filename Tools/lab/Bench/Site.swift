@@ -3,7 +3,7 @@ import JuiceDomain
 import JuiceMessages
 import Kafka
 
-/// A program that a measurement compares. The raw value is its name for people.
+/// A program that a measurement compares. The raw value is its name in reports.
 enum Contender: String, CaseIterable {
     /// `juice serve`.
     case service
@@ -24,10 +24,10 @@ final class Site {
     private let options: BrokerOptions
     private let brokers: [String]
     private let admin: Admin
-    /// The measured service.
+    /// The path of the measured service.
     private let juice: String
     private let folder: URL
-    /// Of the names of all topics and groups of this run.
+    /// The prefix of all topic and group names of this run.
     private let prefix: String
     private var fileCount = 0
 
@@ -58,7 +58,7 @@ final class Site {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// A report without figures of a measurement here.
+    /// An empty report on a measurement at this site.
     func report(_ benchmark: String, _ settings: [String: Int]) throws -> Report {
         let version = try runJuice(["--version"]).trimmingCharacters(in: .whitespacesAndNewlines)
         return Report(benchmark, on: Machine(brokers: brokers, juice: version), settings)
@@ -78,7 +78,7 @@ final class Site {
 
     // MARK: Topics
 
-    /// Creates the topics of a service, with this name in each of theirs.
+    /// Creates the topics of a service, with `name` in their prefix.
     func makeTopics(_ name: String, partitions: Int) throws -> TopicNames {
         let names = TopicNames(prefix: "\(prefix)\(name).")
         topics.formUnion(names.all)
@@ -107,8 +107,8 @@ final class Site {
         } catch { note("bench: topics are left behind, \(names[0]) among them: \(error.message)") }
     }
 
-    /// Writes `count` records, each made by its number, and waits until all are acknowledged. Without a partition a record goes to
-    /// the one that owns its store.
+    /// Writes `count` records, each made from its number, and waits until all are acknowledged. Without a given partition, a record
+    /// goes to the one that owns its store.
     func fill(_ topic: String, partition: Int32? = nil, count: Int, _ record: (Int) -> (key: [UInt8], value: [UInt8])) throws {
         let producer = try cluster.producer([
             "message.timeout.ms": "300000", "linger.ms": "50", "queue.buffering.max.messages": "200000",
@@ -117,7 +117,7 @@ final class Site {
         var next = 0
         var written = 0
         var failure: KafkaError?
-        // The record for which there was no room in the producer's queue.
+        // The record that did not fit into the producer's queue.
         var left: (key: [UInt8], value: [UInt8])?
         try follow("records of \(topic)", to: count) {
             var isFull = false
@@ -193,8 +193,8 @@ extension Child {
     }
 }
 
-/// Repeats `step`, which returns how far a child, or this process, has come, until that is `goal`. Throws ``ToolError`` if nothing
-/// moves any more.
+/// Repeats `step`, which returns the progress of a child or of this process, until it reaches `goal`. Throws ``ToolError`` if there
+/// is no more progress.
 func follow(_ what: String, of child: Child? = nil, to goal: Int, _ step: () throws -> Int) throws {
     var (last, deadline) = (0, ContinuousClock.now + Site.patience)
     while true {

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What checks outside of Swift run.
+/// Commands for checks outside of Swift.
 struct Fixtures: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "What `make contract` and `make test-browser` check against.",

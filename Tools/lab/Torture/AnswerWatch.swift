@@ -2,7 +2,7 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// Reads the journal as it is committed, to detect when the service is working again and who it is.
+/// Reads the journal as it is committed, to detect when the service works again.
 final class AnswerWatch: Sendable {
     /// The awaited answers: one from each of these partitions, written after a given time.
     struct Expectation: Sendable {
@@ -59,7 +59,6 @@ final class AnswerWatch: Sendable {
         current.withLock { $0.expectation = Expectation(partitions: partitions, madeAfter: madeAfter) }
     }
 
-    /// What was read so far.
     var state: State { current.withLock { $0 } }
 
     /// Returns the longest gaps in the answers since the last call.

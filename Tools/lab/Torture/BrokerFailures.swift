@@ -18,7 +18,7 @@ final class BrokerFailures {
             }
         }
 
-        /// The longest acceptable gap in a partition's answers, by the longest gap in what brokers confirm to the clients.
+        /// The longest acceptable gap in a partition's answers, given the longest gap in the clients' acknowledgements.
         func limit(clients: Duration) -> Duration { .seconds(2) + (self == .kill ? clients : .zero) }
     }
 
@@ -40,7 +40,7 @@ final class BrokerFailures {
 
     /// Stops or kills a broker, and starts it again.
     func run(_ kind: Kind, _ broker: Int32) throws {
-        // With replicas that are not in sync, writes would be refused with one broker fewer.
+        // If replicas were out of sync, the loss of one broker would make the others refuse writes.
         try waitUntilInSync()
         try measure(kind, broker) {
             try wait(for: bed.plan.recoveryTimeout) {

@@ -3,7 +3,7 @@ import Foundation
 import JuiceDomain
 import Kafka
 
-/// The topics and the consumer group of a run, and what an operator can do to them.
+/// The topics and the consumer group of a run, and an operator's actions on them.
 struct Cluster {
     let admin: Admin
     private let plan: Plan
@@ -16,7 +16,7 @@ struct Cluster {
         admin = try Admin(configuration: plan.client, hooks: .silent)
     }
 
-    /// Runs a command of the service on its topics.
+    /// Runs a `juice` command on the topics of the run.
     func juice(_ arguments: [String]) throws -> (status: Int32, output: String) {
         let place = ["--bootstrap-servers", plan.bootstrapServers, "--topic-prefix", plan.prefix]
         return try Child.run(plan.juice, arguments + place)
@@ -28,13 +28,13 @@ struct Cluster {
 // MARK: - Topics
 
 extension Cluster {
-    /// The partitions of the topics, and of the brokers' own.
+    /// The partitions of the run's topics and of the brokers' internal ones.
     func allPartitions() throws(KafkaError) -> [ClusterMetadata.Partition] {
         let names = Self.topics.map(plan.topic) + ["__consumer_offsets", "__transaction_state"]
         return try admin.metadata(topics: names, timeout: .seconds(5)).topics.flatMap(\.partitions)
     }
 
-    /// `host:port` of each broker that is named to this process or by the brokers, separated by commas.
+    /// `host:port` of each broker that the options or the brokers name, separated by commas.
     func brokers() throws -> String {
         let named = plan.bootstrapServers.split(separator: ",").map { $0.filter { !$0.isWhitespace } }
         let known = try admin.metadata(topics: [], timeout: Self.timeout).brokers.map(\.address)
@@ -60,7 +60,7 @@ extension Cluster {
             return names.count { metadata[$0] != nil }
         }
         try wait(for: Self.timeout) { try count() == 0 }
-        // Brokers may be deleting still.
+        // Brokers may still be deleting the old ones.
         try wait(for: Self.timeout) { try (try? createTopics()) != nil && count() == names.count }
     }
 }
@@ -70,8 +70,8 @@ extension Cluster {
 extension Cluster {
     private var inputs: [TopicPartition] { plan.partitions(of: "orders") + plan.partitions(of: "restocks") }
 
-    /// Whether the group has processed all commands, by its committed offsets: no record follows them. Nothing in the service
-    /// depends on these, but after a reset they must become right by themselves.
+    /// Whether the group has processed all commands, by its committed offsets: no record follows them. The service does not depend
+    /// on these offsets, but after a reset they must become right by themselves.
     func isDrained() throws -> Bool {
         let consumer = try consumer()
         defer { consumer.close() }
@@ -88,11 +88,11 @@ extension Cluster {
         return isDrained
     }
 
-    /// Whether the group has no members: nobody else may delete it, or commit offsets from outside.
+    /// Whether the group has no members. Only then can others delete it or commit offsets for it.
     var isGroupEmpty: Bool { group?.members.isEmpty ?? false }
 
-    /// The group; nil if no broker describes it. A client keeps asking the broker that was the coordinator once, so if that is
-    /// another one now, a new client asks.
+    /// The group; nil if no broker describes it. A client keeps asking the broker that was the coordinator, so after a move a new
+    /// client asks.
     var group: ConsumerGroup? {
         do throws(KafkaError) {
             return try admin.describe(group: plan.group, timeout: .seconds(2))
@@ -125,7 +125,7 @@ extension Cluster {
         }
     }
 
-    /// Commits wrong offsets for the group, as a client that is no member.
+    /// Commits wrong offsets for the group, as a client outside of it.
     func resetOffsets(using random: inout SeededGenerator) throws(KafkaError) {
         let consumer = try consumer()
         defer { consumer.close() }

@@ -23,7 +23,7 @@ final class Fleet {
         return instance
     }
 
-    /// An instance of any group, which is not of this fleet.
+    /// An instance of any group, outside of this fleet.
     func instance(_ id: String, of group: String, workers: Int) -> Instance {
         Instance(id: id, group: group, workers: workers, bootstrapServers: bootstrapServers, plan: plan)
     }
@@ -90,7 +90,7 @@ final class Instance {
                 "--kafka-property", "session.timeout.ms=\(plan.session.milliseconds)",
                 "--log-level", "debug",
             ] + plan.windowArguments
-            // A second group would be refused.
+            // Without it, a second group would be refused.
             + (group == plan.group ? [] : ["--take-over"])
     }
 
@@ -112,7 +112,7 @@ final class Instance {
         isFrozen = false
     }
 
-    /// What it has logged since its last start.
+    /// The lines that it has logged since its last start.
     var logged: [Substring] {
         guard let file = try? FileHandle(forReadingFrom: log), (try? file.seek(toOffset: logStart)) != nil,
             let data = try? file.readToEnd()
@@ -120,7 +120,7 @@ final class Instance {
         return String(decoding: data, as: UTF8.self).split(separator: "\n")
     }
 
-    /// The partitions that it says it has stopped reading since its last start.
+    /// The partitions that it has reported as stopped since its last start.
     var stoppedPartitions: Set<Int32> { Self.stoppedPartitions(in: logged) }
 
     static func stoppedPartitions(in log: [Substring]) -> Set<Int32> {

@@ -7,7 +7,7 @@ import Synchronization
 /// The clients and their shared state.
 final class Load: Sendable {
     fileprivate struct State {
-        /// The commands to repeat, and the number of the client that does.
+        /// The commands to repeat, with the numbers of the clients that repeat them.
         var repeats: [(due: ContinuousClock.Instant, client: Int, command: Command)] = []
         var gaps = ArrivalGaps()
         var sent = 0

@@ -3,7 +3,7 @@ import FaultyNetwork
 import Foundation
 import Kafka
 
-/// The options of a run, and what follows from them.
+/// The options of a run, and values derived from them.
 struct Plan: ParsableArguments, Sendable {
     @Option(help: ArgumentHelp("The Kafka brokers, separated by commas.", valueName: "host:port")) var bootstrapServers: String
     @Option(help: "The number of rounds.") var rounds = 100
@@ -114,7 +114,7 @@ extension Plan {
 
     var session: Duration { .seconds(sessionSeconds) }
 
-    /// For the logs.
+    /// The folder of the logs.
     var folder: URL { FileManager.default.temporaryDirectory.appendingPathComponent(String(prefix.dropLast())) }
 
     var juice: String { juicePath ?? product("juice") }
@@ -143,7 +143,7 @@ extension Plan {
     var client: KafkaConfiguration {
         KafkaConfiguration([
             "bootstrap.servers": bootstrapServers, "client.id": "torture",
-            // What is measured is the service, not how these clients find a new leader.
+            // The run measures the service, not how fast these clients find a new leader.
             "reconnect.backoff.max.ms": "250", "topic.metadata.refresh.fast.interval.ms": "50",
         ])
     }

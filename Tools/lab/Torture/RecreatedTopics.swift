@@ -1,15 +1,15 @@
 import JuiceDomain
 
-/// Deletes the topics of orders and restocks and makes others of their names, under the running instances: every partition must
-/// stop, and go on once an operator says where. Then a second group serves the same topics, which the first must notice.
+/// Deletes and recreates the topics of orders and restocks under the running instances: every partition must stop, and go on once
+/// an operator says where. Then a second group serves the same topics, which the first must notice.
 ///
-/// It comes after the audit, which cannot judge answers to commands that are gone.
+/// It runs after the audit, which cannot judge answers to deleted commands.
 final class RecreatedTopics {
     private let bed: TestBed
 
     init(_ bed: TestBed) { self.bed = bed }
 
-    /// - Returns: whether the service did all that.
+    /// - Returns: whether the service passed.
     func run() throws -> Bool {
         let before = bed.problems.count
         bed.label = "recreated topics: "
@@ -42,7 +42,7 @@ final class RecreatedTopics {
         if answers > 0 { bed.report(problem: "\(answers.counted("answer")) from partitions that are stopped") }
     }
 
-    /// Lets every partition go on at the oldest record of the new topics.
+    /// Anchors every partition at the oldest record of the new topics.
     private func goOn() throws {
         for topic in ["orders", "restocks"] {
             for partition in bed.plan.allPartitions {

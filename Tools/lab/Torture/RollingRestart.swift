@@ -11,11 +11,11 @@ final class RollingRestart {
         brokers = try BrokerFailures(bed)
     }
 
-    /// - Returns: how long things took, in lines.
+    /// - Returns: lines about the longest gaps.
     func run() throws -> [String] {
         guard try bed.fleet.settle(within: bed.plan.recoveryTimeout) != nil else { throw ToolError("the group does not settle") }
         try answerEverywhere("before anything is done")
-        // What came while the instances were starting is not what is asked.
+        // Gaps during the start of the instances do not count.
         _ = bed.watch.drainGaps()
         try step("nothing") {}
         for instance in bed.fleet.instances { try restart(instance) }

@@ -15,7 +15,7 @@ final class Rounds {
         brokers = try BrokerFailures(bed)
     }
 
-    /// The disturbances that are possible, with how often each is drawn compared with others.
+    /// The possible disturbances, with the relative frequency of each.
     private var deeds: [(weight: Int, run: () throws -> Void)] {
         var deeds: [(weight: Int, run: () throws -> Void)] = [
             (35, { try self.restart(count: 1) }), (15, { try self.restart(count: 2) }), (15, takeOver),
@@ -28,7 +28,7 @@ final class Rounds {
         return deeds
     }
 
-    /// - Returns: how long things took, in lines.
+    /// - Returns: lines about the recovery times and gaps.
     func run() throws -> [String] {
         for number in 1...bed.plan.rounds {
             round = number
@@ -81,8 +81,8 @@ final class Rounds {
         instances.map(\.id).joined(separator: " and ")
     }
 
-    /// An instance that a late request has just harmed and that is held up to be killed: the next transaction often repairs the
-    /// harm, so that is worst now. Usually waits for one if there is a proxy; nil if none is harmed in time.
+    /// An instance that a late request has just harmed, held up so that it can be killed: the next transaction often repairs the
+    /// harm, so a kill does most harm now. Usually waits for one if there is a proxy; nil if none is harmed in time.
     private func instanceAtRisk() throws -> Instance? {
         guard let network = bed.network, random.chance(75) else { return nil }
         network.awaitHarm()
@@ -113,9 +113,9 @@ final class Rounds {
         victim.thaw()
     }
 
-    /// Freezes and kills all instances, deletes the group or resets its offsets, and starts the killed ones again. The frozen ones
-    /// are thawed before that, or when the others own everything: they still believe that they own their partitions, in a group
-    /// that does not know them.
+    /// Freezes and kills instances, deletes the group or resets its offsets, and starts the killed ones again. The frozen ones are
+    /// thawed before that, or when the others own everything. They still believe that they own their partitions, in a group that
+    /// does not know them.
     private func loseGroup() throws {
         let instances = bed.fleet.running.shuffled(using: &random)
         let frozen = Array(instances.prefix(random.number(0...max(0, instances.count - 1))))
@@ -189,7 +189,7 @@ final class Rounds {
         Console.status(bed.label + text)
         let start = beginning ?? .now
         try deed()
-        // What was made until now and a moment longer may be on its way still.
+        // Answers that were written until now, or a moment later, may still be in flight.
         bed.watch.expect(from: partitions, madeAfter: wallClock() + (victims.isEmpty ? 0 : 20))
         try afterwards()
         let answers = try bed.awaitExpected()
@@ -199,7 +199,7 @@ final class Rounds {
         }
         // A victim without partitions gives no recovery time.
         if !known.isEmpty || victims.isEmpty {
-            // Brokers look only every 10 s, by default, for transactions that were left open. So at times it takes longer.
+            // By default, brokers look for abandoned transactions only every 10 s. So at times it takes longer.
             let limit = cause.waitsForSession ? bed.plan.session + .seconds(1) : nil
             recoveries.append(Timing(cause: cause.rawValue, time: first - start, limit: limit, other: last - start))
         }

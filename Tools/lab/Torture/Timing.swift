@@ -2,13 +2,13 @@
 struct Timing {
     let cause: String
     let time: Duration
-    /// How long it should take at most; nil if that is not known.
+    /// The longest acceptable time; nil if it is not known.
     let limit: Duration?
-    /// The time that is shown beside it.
+    /// Another time, shown beside it.
     let other: Duration
 
-    /// A table by cause: how often it was, the median and the longest time, how many were over their limits, and the longest of the
-    /// other times. Empty without timings.
+    /// A table by cause: the count, the median and the longest time, how many exceeded their limits, and the longest of the other
+    /// times. Empty without timings.
     static func table(of timings: [Timing], _ what: String, other: String) -> [String] {
         guard !timings.isEmpty else { return [] }
         var causes: [String] = []

@@ -83,7 +83,7 @@ struct Torture: ParsableCommand {
     }
 }
 
-/// What the service is tortured with, and what went wrong besides the contract.
+/// The parts of a torture run, and its problems other than violations of the contract.
 final class TestBed {
     let plan: Plan
     let cluster: Cluster
@@ -93,7 +93,7 @@ final class TestBed {
     /// The proxy between instances and brokers, if there is one.
     let network: FaultyNetwork?
     private(set) var problems: [String] = []
-    /// What each line of output and each problem begins with: the round.
+    /// The beginning of each line of output and of each problem: the round.
     var label = ""
 
     init(plan: Plan, cluster: Cluster, fleet: Fleet, watch: AnswerWatch, load: Load, network: FaultyNetwork?) {
@@ -103,13 +103,13 @@ final class TestBed {
 
     func print(_ text: String) { Console.line(label + text) }
 
-    /// Notes something that went wrong, such as a service that never answered again.
+    /// Records a problem, such as a service that never answered again.
     func report(problem: String) {
         problems.append(label + problem)
         print(problem)
     }
 
-    /// Reports the instances that fell, and throws if the torture itself no longer works.
+    /// Reports crashed instances, and throws if the torture itself no longer works.
     func check() throws {
         fleet.collectCrashes().forEach(report)
         if let failure = load.failure ?? watch.state.failure { throw ToolError(failure) }
@@ -121,7 +121,7 @@ final class TestBed {
         return try awaitExpected()
     }
 
-    /// Waits for the answers that the watch expects, and returns what came in time.
+    /// Waits for the answers that the watch expects, and returns those that came in time.
     func awaitExpected() throws -> AnswerWatch.Expectation {
         try wait(for: plan.recoveryTimeout, through: network) { watch.state.expectation.all != nil }
         return watch.state.expectation
@@ -132,7 +132,7 @@ final class TestBed {
         label = ""
         Console.status("waiting for the last answers")
         try load.stop()
-        // Before those that rest are started: one that fell would be among them.
+        // Crashed instances then count as resting, and are started with the others.
         try check()
         for instance in fleet.resting { try instance.start() }
         let isDrained = try wait(for: plan.recoveryTimeout * 2) { (try? cluster.isDrained()) ?? false }
@@ -147,7 +147,7 @@ final class TestBed {
     /// Further faults are counted but not shown: one cause often leads to many.
     private static let mostShown = 50
 
-    /// Audits the topics, prints what was found below the summary, and returns whether all is well.
+    /// Audits the topics, prints the findings below the summary, and returns whether all is well.
     func judge(_ summary: [String], as title: String) throws -> Bool {
         Console.status("auditing")
         let audited = try cluster.juice(["audit", "--json"] + plan.windowArguments)
@@ -160,7 +160,7 @@ final class TestBed {
         for violation in audit.violations.prefix(Self.mostShown) { Console.line(violation.description) }
         if audit.violations.count > Self.mostShown { Console.line("and \(audit.violations.count - Self.mostShown) more") }
         problems.forEach(Console.line)
-        // All instances have stopped, so what an audit takes for open is never answered.
+        // All instances have stopped, so commands that the audit counts as open are never answered.
         let missing = audit.missing + audit.counts["open", default: 0]
         Console.line(
             "\(title), \(audit.counts["commands", default: 0].counted("command")), \(missing) missing, "
@@ -170,7 +170,7 @@ final class TestBed {
     }
 }
 
-/// What `juice audit --json` reports.
+/// The output of `juice audit --json`.
 private struct AuditReport: Decodable {
     struct Violation: Decodable, CustomStringConvertible {
         struct Place: Decodable {

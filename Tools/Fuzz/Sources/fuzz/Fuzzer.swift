@@ -1,10 +1,10 @@
 import Foundation
 import MessageSamples
 
-// libFuzzer brings the main function and its arguments: https://llvm.org/docs/LibFuzzer.html. The environment variable
-// FUZZ says what the inputs are taken for.
+// libFuzzer provides the main function and its arguments: https://llvm.org/docs/LibFuzzer.html. The environment variable FUZZ
+// selects the check.
 
-/// Calls the check that the environment asks for, on libFuzzer's one thread.
+/// The selected check, which libFuzzer calls on its one thread.
 nonisolated(unsafe) private let subject: any InvariantCheck =
     switch ProcessInfo.processInfo.environment["FUZZ"] {
     case "commands": CommandCheck()
@@ -13,13 +13,13 @@ nonisolated(unsafe) private let subject: any InvariantCheck =
     default: fatalError("FUZZ must be commands, answers or stock")
     }
 
-/// Judges one input of libFuzzer's, which keeps it if this ends the process.
+/// Checks one input. libFuzzer keeps the input if this ends the process.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func judge(_ bytes: UnsafePointer<UInt8>?, count: Int) -> CInt {
     do throws(InvariantViolation) {
         try subject.check(UnsafeRawBufferPointer(start: bytes, count: count))
     } catch {
-        // Unlike a failed precondition it says why in a release build.
+        // Unlike a failed precondition, this gives the reason in a release build.
         fatalError("\(error)")
     }
     return 0
