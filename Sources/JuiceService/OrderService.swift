@@ -175,7 +175,7 @@ package struct OrderService: Service {
                 obstacle = hindering
             } catch  where error.remedy == .retry {
                 // Topics just created have no leaders for a moment. A partition without one answers no lookup.
-                let reason = error.code.isFromBroker ? error.description : watch.lastFailure ?? error.description
+                let reason = error.code.isFromBroker ? error.advised : watch.lastFailure ?? error.description
                 if error.code.isFromBroker { watch.reached() }
                 let isAnswering = error.code.isFromBroker || watch.probe(admin)
                 // A running service has seen the topics, so they are likely to come back.
