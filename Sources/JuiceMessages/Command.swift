@@ -54,34 +54,6 @@ public enum CommandContent: Equatable {
     case reject(Rejection)
 }
 
-/// Why a record cannot be answered and goes to the dead letters. The list is closed.
-public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
-    // Each is explained by its message.
-    case emptyValue, tooLarge, notJSON, tooDeep, missingID, wrongTopic, badID, badStore, misplaced, badHeaders
-
-    /// The most bytes each of key and value that are kept of a large record, if its topic refuses more.
-    package static let mostKept = 128 * 1024
-
-    /// The value of the header `juice.error.code`.
-    public var code: String { rawValue }
-
-    /// The value of the header `juice.error.message`, in English.
-    public var message: String {
-        switch self {
-        case .emptyValue: "the record has no value"
-        case .tooLarge: "the value is longer than \(CommandKind.maximumLength) bytes"
-        case .notJSON: "the value is not a JSON object in UTF-8"
-        case .tooDeep: "the value is nested more than \(JSONReader.maximumDepth) levels deep"
-        case .missingID: "the command has no id (an order's is orderId, a restock's is restockId)"
-        case .wrongTopic: "it is a restock among the orders (it has a restockId), or an order among the restocks (an orderId)"
-        case .badID: "the id must be given once, as a string of 1 to \(CommandKind.maximumIDLength) bytes"
-        case .badStore: "the key must be a store's id, 1 to \(StoreID.maximumLength) bytes of UTF-8"
-        case .misplaced: "the record was forwarded before and still is not in the partition of its store"
-        case .badHeaders: "the record has too many headers, or they cannot be read; this copy has none of them"
-        }
-    }
-}
-
 /// Decodes the values of records into commands.
 ///
 /// If a value has several faults, the first in this order is reported:
@@ -275,47 +247,5 @@ extension CommandDecoder {
             entries.append(StockEdit.Entry(fruit: fruit, amount: amount))
         }
         return entries
-    }
-}
-
-/// A command as a client sends it.
-///
-/// It is not checked: a client with no menu, or an old one, can still send, and the service answers.
-package struct OutgoingCommand: Sendable, Equatable {
-    package let kind: CommandKind
-    package let id: String
-    /// The store, which is the record's key.
-    package let store: String
-    package let value: [UInt8]
-
-    package static func order(id: String, store: String, juice: String, quantity: Int = 1) -> OutgoingCommand {
-        OutgoingCommand(.order, id: id, store: store, #""juice":\#(juice)"#, #""quantity":\#(quantity)"#)
-    }
-
-    package static func basket(id: String, store: String, _ items: [OrderedJuice]) -> OutgoingCommand {
-        let items: [JSONText] = items.map { #"{"juice":\#($0.juice),"quantity":\#($0.quantity)}"# }
-        return OutgoingCommand(.order, id: id, store: store, #""items":[\#(items)]"#)
-    }
-
-    /// An order of one juice if there is one item, and of a basket otherwise.
-    package static func order(id: String, store: String, _ items: [OrderedJuice]) -> OutgoingCommand {
-        guard let item = items.first, items.count == 1 else { return basket(id: id, store: store, items) }
-        return order(id: id, store: store, juice: item.juice, quantity: item.quantity)
-    }
-
-    /// A cancel of the order with this id.
-    package static func cancel(id: String, store: String) -> OutgoingCommand {
-        OutgoingCommand(.cancel, id: id, store: store, #""cancel":true"#)
-    }
-
-    package static func restock(id: String, store: String, _ kind: StockEdit.Kind, _ amounts: [FruitAmount]) -> OutgoingCommand {
-        let field = kind == .add ? "add" : "set"
-        let amounts: [JSONText] = amounts.map { #"\#($0.fruit):\#($0.amount)"# }
-        return OutgoingCommand(.restock, id: id, store: store, #"\#(field):{\#(amounts)}"#)
-    }
-
-    private init(_ kind: CommandKind, id: String, store: String, _ members: JSONText...) {
-        let command: JSONText = #"{\#("\(kind.idField)"):\#(id),\#(members)}"#
-        (self.kind, self.id, self.store, value) = (kind, id, store, command.bytes)
     }
 }

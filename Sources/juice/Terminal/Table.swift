@@ -1,5 +1,4 @@
 import Foundation
-import JuiceMessages
 
 /// The number of columns that a text takes in a terminal.
 ///
@@ -77,36 +76,6 @@ struct Table {
     func print() { StandardOutput.line(lines(paint: .forStandardOutput()).joined(separator: "\n")) }
 }
 
-/// Adds colours to text, if they are enabled.
-struct Paint: Sendable {
-    enum Colour: String, Sendable {
-        case bold = "1"
-        case faint = "2"
-        case red = "31"
-        case green = "32"
-        case yellow = "33"
-        case cyan = "36"
-    }
-
-    let isEnabled: Bool
-
-    static let none = Paint(isEnabled: false)
-
-    /// With colours on a terminal, unless the environment disables them (https://no-color.org).
-    static func forStandardOutput() -> Paint {
-        Paint(isEnabled: StandardOutput.isTerminal && wantsColour(ProcessInfo.processInfo.environment))
-    }
-
-    static func wantsColour(_ environment: [String: String]) -> Bool {
-        (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
-    }
-
-    func callAsFunction(_ colour: Colour?, _ text: String) -> String {
-        guard isEnabled, let colour else { return text }
-        return "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m"
-    }
-}
-
 /// Columns of a table that grow with their contents. A table may be written in parts: columns stay as wide as in earlier parts.
 struct TableColumns {
     let paint: Paint
@@ -134,30 +103,5 @@ struct TableColumns {
                 return paint(cell.colour, DisplayWidth.pad(cell.text, to: width, alignsRight: isNumber))
             }.joined(separator: "  ")
         }
-    }
-}
-
-/// Formats an answer as cells of a table.
-enum AnswerCells {
-    /// The store, the outcome, the command's id and the message.
-    static func of(_ answer: Answer) -> [Table.Cell] {
-        let (word, colour) = outcome(answer)
-        return [.init(StoreID.visible(answer.store)), .init(word, colour), .init(answer.id.printable), .init(message(answer))]
-    }
-
-    /// The answer's message, marked if it was given before.
-    static func message(_ answer: Answer) -> String { answer.message.printable + (answer.isDuplicate ? "  (repeated)" : "") }
-
-    /// Prints answers, one per line, with one write.
-    static func write(_ answers: [Answer]) {
-        var columns = TableColumns(paint: .none)
-        StandardOutput.write(columns.lines(answers.map(of)).map { $0 + "\n" }.joined())
-    }
-
-    static func outcome(_ answer: Answer) -> (word: String, colour: Paint.Colour) {
-        let colours: [AnswerType: Paint.Colour] = [
-            .juiceMade: .green, .outOfStock: .yellow, .answerLost: .yellow, .rejected: .red,
-        ]
-        return (answer.type.word, colours[answer.type] ?? .cyan)
     }
 }
