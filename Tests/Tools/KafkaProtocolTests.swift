@@ -37,7 +37,7 @@ import Testing
         #expect(request.producer == producer)
     }
 
-    @Test func withoutAHeaderItIsNone() {
+    @Test func refusesARequestWithoutAHeader() {
         #expect(throws: WireError.self) { try Request(frame: ByteBuffer(bytes: [0, 0, 0, 2, 0, 26])) }
     }
 }

@@ -16,7 +16,7 @@ struct OrderTests {
     }
 
     @Test(arguments: [0, 7, 123_456_789])
-    func ordersAreWhatTheServiceUnderstands(number: Int) {
+    func generatesValidOrders(number: Int) {
         var generator = OrderGenerator(stores: 1000)
         let (key, value) = generator.next(number: number)
         #expect((100...125).contains(value.count) && String(decoding: key, as: UTF8.self).hasPrefix("store-0000"))
@@ -45,7 +45,7 @@ struct OrderTests {
     }
 
     /// Which answers are longer depends on the menu; all are longer than the orders.
-    @Test func answersAreAsLongAsWhatComesOfTheOrders() throws {
+    @Test func answerSizesDependOnTheOutcome() throws {
         let none = try meanAnswerSize(orders: 1_000, stores: 10, initialStock: 0)
         let all = try meanAnswerSize(orders: 1_000, stores: 10, initialStock: 1_000_000)
         #expect(none > 115 && all > 115 && none != all)
@@ -119,7 +119,7 @@ struct ChildTests {
         try await onThread { try body(try Child("the child", "/bin/sh", ["-c", script], log: log)) }
     }
 
-    @Test func oneThatEndsIsAFailureWithItsLog() async throws {
+    @Test func anEndedChildIsAFailureWithItsLog() async throws {
         try await withChild("echo first; echo second >&2; exit 7") { child in
             while child.isRunning { usleep(1_000) }
             let error = #expect(throws: ToolError.self) { try child.check() }
@@ -127,7 +127,7 @@ struct ChildTests {
         }
     }
 
-    @Test func oneThatRunsTellsWhatItUses() async throws {
+    @Test func measuresARunningChild() async throws {
         try await withChild("trap '' TERM; echo ready; while :; do :; done") { child in
             while child.output.isEmpty { usleep(1_000) }
             try child.check()

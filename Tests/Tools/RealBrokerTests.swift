@@ -5,7 +5,7 @@ import Testing
 @testable import lab
 
 struct SiteTests {
-    @Test func nobodyThereIsUnavailable() async throws {
+    @Test func isUnavailableWithoutABroker() async throws {
         try await onThread {
             let options = try BrokerOptions.parse(["--bootstrap-servers", "127.0.0.1:1"])
             #expect(#expect(throws: ToolError.self) { try Site(options) }?.status == 69)

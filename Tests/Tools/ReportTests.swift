@@ -76,7 +76,7 @@ struct ReportTests {
 }
 
 struct OptionTests {
-    @Test func withoutOptionsItMeasuresWhatTheGoalsSpeakOf() throws {
+    @Test func defaultsMatchTheGoals() throws {
         let endToEnd = try EndToEnd.parse([])
         #expect(endToEnd.orders == 1_000_000 && endToEnd.stores == 1_000 && endToEnd.initialStock == 10 && endToEnd.rounds == 5)
         let latency = try Latency.parse([])

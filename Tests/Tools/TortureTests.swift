@@ -34,7 +34,7 @@ import Testing
         arguments: [(.stop, 1.9, 0), (.stop, 2.1, 1), (.kill, 10.9, 0), (.kill, 11.1, 1), (.start, 2.1, 1)]
             as [(BrokerFailures.Kind, Double, Int)]
     )
-    func limits(_ kind: BrokerFailures.Kind, _ gap: Double, _ over: Int) throws {
+    func theLimitDependsOnTheKindOfFailure(_ kind: BrokerFailures.Kind, _ gap: Double, _ over: Int) throws {
         #expect(Timing.table(of: [], "broker", other: "clients").isEmpty)
         let limit = kind.limit(clients: .seconds(9))
         let timing = Timing(cause: kind.pastTense, time: .seconds(gap), limit: limit, other: .seconds(9))

@@ -53,7 +53,7 @@ import Testing
     }
 
     /// A wrong port looks the same before the first answer, and a single failure is an accident.
-    @Test func connectionsThatAreClosedAtOnceAreSaidWhileBrokersAnswer() {
+    @Test func warnsOfRepeatedImmediateDisconnects() {
         let recorder = LogRecorder()
         let watch = BrokerWatch(bootstrapServers: "broker:9092", connections: 23, logger: recorder.makeLogger())
         let start = ContinuousClock.now
@@ -76,7 +76,7 @@ import Testing
 
     /// A name may have another address, which answers.
     @Test(arguments: [("127.0.0.1:9092", true), ("[::1]:9092", true), ("cafe:9092", false), ("dual.example:9092", false)])
-    func onlyAnAddressIsMissedAtOnce(broker: String, isMissed: Bool) {
+    func reportsOnlyUnreachableIPAddressesAtOnce(broker: String, isMissed: Bool) {
         let recorder = LogRecorder()
         let watch = BrokerWatch(bootstrapServers: broker, logger: recorder.makeLogger())
         watch.noticed(KafkaError(code: .transport, message: "connection refused").with(\.broker, broker))
@@ -86,7 +86,7 @@ import Testing
         #expect(recorder.all == ["warning no Kafka broker answers at \(broker): connection refused; trying again"])
     }
 
-    @Test func aTokenThatIsNotHadIsTheReason() {
+    @Test func reportsAFailureToAcquireAToken() {
         let recorder = LogRecorder()
         let watch = BrokerWatch(bootstrapServers: "a:1,b:2", logger: recorder.makeLogger())
         watch.noticed(KafkaError(code: .authentication, message: "Failed to acquire SASL OAUTHBEARER token: x"))

@@ -39,7 +39,7 @@ import Testing
     }
 
     /// Null differs from empty, the end of a partition is an element, and its extent is known.
-    @Test func nothingIsNoRecord() async throws {
+    @Test func nullDiffersFromEmpty() async throws {
         try await withBroker { broker throws in
             let producer = try broker.producer()
             try producer.send()
@@ -122,7 +122,7 @@ import Testing
 
 /// Clients end within a bounded time, whatever librdkafka waits for. These tests share the time of the last end that hung.
 @Suite(.serialized) struct ClientEndTests {
-    @Test func anEndIsWaitedForAndFreesWhatItHolds() async throws {
+    @Test func waitsForAnEndAndReleasesItsCaptures() async throws {
         try await onThread {
             let isOver = Mutex(false)
             weak var held: Held?
@@ -137,7 +137,7 @@ import Testing
     }
 
     /// A process with many clients must stop in time, too.
-    @Test func afterOneThatHangsTheNextAreWaitedForLess() async throws {
+    @Test func waitsLessAfterAHungClient() async throws {
         try await onThread {
             let (gate, ends) = (DispatchSemaphore(value: 0), DispatchGroup())
             ClientEnd.run(patience: .milliseconds(10), group: ends) { gate.wait() }

@@ -6,7 +6,7 @@ import Testing
 
 /// Assignments and revocations are events of the poll.
 @Suite(.concurrencyLimited) struct RebalanceTests {
-    @Test func partitionsAreReadFromWhereTheOwnerSays() async throws {
+    @Test func readsFromTheAssignedOffsets() async throws {
         try await withBroker { broker throws in
             let producer = try broker.producer()
             for number in 0..<5 { try producer.send("\(number)") }
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func anAssignmentThatEndsIsRevokedAndMembershipGone() async throws {
+    @Test func rejoinsAfterARevokedAssignment() async throws {
         try await withBroker(partitions: 2) { broker throws in
             let member = try broker.member(["session.timeout.ms": "3500", "heartbeat.interval.ms": "200"])
             // 27: REBALANCE_IN_PROGRESS.

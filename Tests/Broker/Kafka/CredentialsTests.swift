@@ -30,7 +30,7 @@ import Testing
     }
 
     /// The contents differ only at the end.
-    @Test func aFileThatAPropertyNamesCounts() throws {
+    @Test func reloadsWhenAReferencedFileChanges() throws {
         let (start, name) = (String(repeating: "-", count: 1000), "ssl.ca.location")
         try write(start + "old")
         let credentials = Credentials([name: file])
@@ -67,7 +67,7 @@ import Testing
         #expect(ClientCertificate.end(ofPEM: "") == nil)
     }
 
-    @Test func whatLibrdkafkaRefusesIsNotTaken() throws {
+    @Test func ignoresValuesThatLibrdkafkaRefuses() throws {
         try write("plaintext")
         let credentials = Credentials(["security.protocol": "plaintext"]) { [file] in
             ["security.protocol": try String(contentsOfFile: file, encoding: .utf8)]

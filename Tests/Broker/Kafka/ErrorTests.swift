@@ -59,7 +59,7 @@ import Testing
     }
 
     /// librdkafka refuses a property that its version does not know, and warns of a consumer's property on a producer.
-    @Test func defaultsAreWhatTheVersionKnowsAndMayBeReplaced() throws {
+    @Test func defaultsMatchTheVersionAndMayBeOverridden() throws {
         let given = KafkaConfiguration(["a": "1"]).merging(["a": "2"])
         let (consumer, producer) = (given.completed(for: RD_KAFKA_CONSUMER), given.completed(for: RD_KAFKA_PRODUCER))
         #expect(consumer["a"] == "2")
@@ -81,7 +81,7 @@ import Testing
         (KafkaError(code: .timedOut, isRetriable: true), .retry),
         (KafkaError(code: .state), .startOver),
     ])
-    func onlyWhatMayPassIsRetriedAndOnlyAsLongAsItIsWorthIt(error: KafkaError, remedy: KafkaError.Remedy) {
+    func retriesOnlyRetriableErrorsWithinTheLimit(error: KafkaError, remedy: KafkaError.Remedy) {
         #expect(error.remedy == remedy)
         var attempts = 0
         #expect(throws: KafkaError.self) {
@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test(arguments: [(-1.0, "that this process has loaded expired at "), (1, "the broker wants another client certificate")])
-    func aClientCertificateThatHasExpiredIsSaid(age: Double, reason: String) {
+    func explainsARefusedClientCertificate(age: Double, reason: String) {
         explainer.clientCertificateEnd.withLock { $0 = .now + age * 3_600 }
         let error = explainer.explained(
             KafkaError(code: .transport, message: "kafka:9093/1: Receive failed: SSL routines::tlsv13 alert certificate required"))
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test(arguments: ["1/1 brokers are down", "topic orders: Broker: Unknown topic", "Local: Timed out"])
-    func whatIsOfNoConnectionIsLeftAlone(message: String) {
+    func leavesOtherErrorsUnchanged(message: String) {
         let error = explainer.explained(KafkaError(code: .allBrokersDown, message: message))
         #expect(error.message == message)
         #expect(error.broker == nil)
@@ -262,7 +262,7 @@ import Testing
         #expect(ClientContext.level(syslog: syslog, line: "[thrd:app]: \(line)") == level)
     }
 
-    @Test func whatLibrdkafkaWasBuiltWithoutIsNamed() {
+    @Test func namesAFeatureMissingFromTheBuild() {
         let reason = "Configuration property \"x\" not supported in this build: OAuth/OIDC depends on libcurl"
         let error = KafkaError.refusedProperty("x", RD_KAFKA_CONF_INVALID, reason)
         #expect(error.message.hasSuffix("was built without it: OAuth/OIDC depends on libcurl"), "\(error.message)")

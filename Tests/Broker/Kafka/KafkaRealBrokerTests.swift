@@ -25,7 +25,7 @@ struct RealBrokerAdminTests {
     }
 
     /// One broker may name a topic that another does not know yet.
-    @Test func aTopicThatTheBrokerDoesNotKnowIsAskedForAgain() async throws {
+    @Test func anUnknownTopicIsRetriable() async throws {
         try await onThread {
             let (name, admin) = ("test-\(UUID().uuidString)", try admin())
             let error = #expect(throws: KafkaError.self) { try admin.configurations(ofTopics: [name], timeout: minute) }

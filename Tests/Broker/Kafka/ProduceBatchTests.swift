@@ -72,7 +72,7 @@ import Testing
     }
 
     /// Records that an abandoned transaction had not handed over are not part of the next one.
-    @Test func givingUpForgetsWhatIsNotHandedOver() async throws {
+    @Test func droppingASessionForgetsUnsentRecords() async throws {
         try await withBroker { broker throws in
             let session = try broker.readySession()
             try session.write("forgotten")
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func headersThatLibrdkafkaDoesNotReadAreNotTakenForNone() async throws {
+    @Test func distinguishesUnreadableHeadersFromNone() async throws {
         try await withBroker { broker throws in
             let session = try broker.readySession()
             for (round, count) in [100_000, 100_001].enumerated() {

@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func aFlushTellsOfARecordThatTookTooLong() async throws {
+    @Test func flushReportsATimedOutRecord() async throws {
         try await withBroker { broker throws in
             let session = try broker.readySession(["transaction.timeout.ms": "1500", "socket.timeout.ms": "1000"])
             try session.write()
@@ -110,7 +110,7 @@ import Testing
     }
 
     /// A request that was in flight when a connection broke is sent again.
-    @Test func aLostConnectionIsTold() async throws {
+    @Test func reportsALostConnection() async throws {
         try await withBroker { broker throws in
             let session = try broker.readySession()
             try session.transact()
@@ -124,7 +124,7 @@ import Testing
     }
 
     /// Records in flight are purged, and an abort begins, before the client is destroyed: see ``ClientHandle``.
-    @Test func aProducerGoesWithoutRequestsInFlight() async throws {
+    @Test func purgesRequestsInFlightBeforeItEnds() async throws {
         try await withBroker { broker throws in
             let recorder = LogRecorder()
             let hooks = ClientHooks(logger: recorder.makeLogger(level: .debug))
@@ -175,7 +175,7 @@ import Testing
     }
 
     /// A new client tries brokers that are gone, and newer versions of librdkafka close the connection that they began with.
-    @Test func whatWasLostBeforeTheClientHeldItsIDDoesNotCount() async throws {
+    @Test func ignoresConnectionsLostBeforeInit() async throws {
         try await withBroker { broker throws in
             let servers = (1...5).map { "127.0.0.1:\($0)" } + [broker.bootstrapServers]
             let session = try broker.readySession(
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func whatNobodyConfirmsIsGivenUp(isCommit: Bool) async throws {
+    func givesUpAnUnconfirmedTransaction(isCommit: Bool) async throws {
         try await withBroker { broker throws in
             let session = try broker.readySession(setCount: 2, inactivityTimeout: .milliseconds(300))
             try session.write()
@@ -321,7 +321,7 @@ import Testing
 
     /// The set could no longer write anything.
     @Test(arguments: [(["two/0"], 1), (["two/1", "another"], 0)])
-    func aPreparedSetIsDroppedIfSomebodyElseHasOneOfItsIDs(taken: [String], set: Int) async throws {
+    func dropsAPreparedSetIfAnIDIsTaken(taken: [String], set: Int) async throws {
         try await withBroker { broker throws in
             let session = broker.session(names: ["one", "two"], setCount: 3)
             session.prepare()
@@ -444,7 +444,7 @@ extension EmbeddedBroker {
 
 /// A call that does not return can be abandoned.
 @Suite struct CallThreadTests {
-    @Test func itTellsWhatCameOfEachCall() async throws {
+    @Test func reportsTheOutcomeOfEachCall() async throws {
         try await onThread {
             let thread = CallThread()
             #expect(!thread.isBusy)
@@ -456,7 +456,7 @@ extension EmbeddedBroker {
         }
     }
 
-    @Test func aCallThatDoesNotEndIsLeftBehindWithWhatItHolds() async throws {
+    @Test func keepsTheCapturesOfAnAbandonedCall() async throws {
         try await onThread {
             let semaphore = { DispatchSemaphore(value: 0) }
             let (begun, gate, freed) = (semaphore(), semaphore(), semaphore())
@@ -480,7 +480,7 @@ extension EmbeddedBroker {
     }
 
     /// Most of these threads are dropped before they run.
-    @Test func whatACallHoldsIsFreedWhetherItWasMadeOrNot() async throws {
+    @Test func releasesCapturesEvenOfUnmadeCalls() async throws {
         try await onThread {
             let freed = DispatchSemaphore(value: 0)
             for _ in 0..<200 {
@@ -520,7 +520,7 @@ extension EmbeddedBroker {
 
     /// Records get lower offsets than earlier ones, or the log ends before what was written.
     @Test(arguments: [(ClosedRange<Offset>?.some(3...5), Offset(6)), (nil, 4)])
-    func aLossIsToldOnce(overwritten: ClosedRange<Offset>?, end: Offset) {
+    func reportsALossOnce(overwritten: ClosedRange<Offset>?, end: Offset) {
         #expect(add([(place, 0...4), (TopicPartition(topic: "t", partition: 1), 0...9)]) == nil)
         if let overwritten { #expect(add([(place, overwritten)]) == place) }
         #expect(takeLoss(endingAt: end))

@@ -24,7 +24,7 @@ import Testing
     }
 
     /// A denial long after the last one counts as a new one.
-    @Test func aRightThatWasThereInBetweenIsWaitedForAgain() {
+    @Test func restoresPatienceAfterAGrantOrALongGap() {
         var patience = DenialPatience()
         let start = ContinuousClock.now
         for time in stride(from: 0, to: 60, by: 10) { #expect(patience.pause(at: start + .seconds(time)) != nil) }

@@ -66,7 +66,7 @@ import Testing
         #expect(metrics.gauge(.clockDifference, []) == -3_599)
     }
 
-    @Test func whatMayHaveWaitedTellsNothing() {
+    @Test func ignoresPossiblyDelayedCommands() {
         let age = Array(repeating: Self.day, count: 30)
         read(age, lag: 1)
         read(age, headers: [MessageHeader(name: HeaderName.forwardedFrom, value: "1/2")])

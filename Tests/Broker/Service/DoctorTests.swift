@@ -232,7 +232,7 @@ import Testing
         },
     ]
 
-    @Test(arguments: cases) func whatWasSeenIsJudged(case: Case) {
+    @Test(arguments: cases) func reportsProblemsWithTheirFix(case: Case) {
         var seen = Self.healthy
         `case`.change(&seen)
         let found = seen.findings(Self.configuration)

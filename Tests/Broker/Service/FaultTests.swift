@@ -191,7 +191,7 @@ struct Fault: CustomTestStringConvertible {
     }
 
     /// Before the service stops a partition for an invalid offset, it asks the broker.
-    @Test func anOffsetThatIsNotOutOfRangeIsReadOnFrom() async throws {
+    @Test func readsOnAfterAFalseOutOfRangeError() async throws {
         let cluster = try await TestCluster.split()
         let recorder = LogRecorder()
         try await withRunningService(cluster.impatientConfiguration(), logger: recorder.makeLogger()) { events in
@@ -261,7 +261,7 @@ struct Fault: CustomTestStringConvertible {
     ]
 
     @Test(arguments: final.flatMap { fault in fault.codes.map { (fault.request, $0) } })
-    func itEndsWithAClearErrorWhereNothingHelps(request: EmbeddedBroker.Request, code: KafkaError.Code) async throws {
+    func endsWithAClearErrorOnAPermanentFault(request: EmbeddedBroker.Request, code: KafkaError.Code) async throws {
         let cluster = try await TestCluster.embedded { cluster in
             try cluster.leaveSomeStock()
             try cluster.order("a")
@@ -272,7 +272,7 @@ struct Fault: CustomTestStringConvertible {
         if code == .inconsistentGroupProtocol { #expect(reason?.contains("partition.assignment.strategy=range") == true) }
     }
 
-    @Test func aGroupWhoseCoordinatorMayNotBeAskedForEndsTheService() async throws {
+    @Test func endsIfTheCoordinatorLookupIsDenied() async throws {
         let cluster = try await TestCluster.split()
         let reason = try await reasonToEnd(cluster.impatientConfiguration()) { events in
             #expect(wait { events.isRestored })

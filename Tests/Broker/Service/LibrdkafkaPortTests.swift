@@ -86,7 +86,7 @@ import Testing
         // The service ends with the status for bad configuration.
         (.invalidSessionTimeout, .setting), (.invalidTransactionTimeout, .setting),
     ])
-    func anErrorTellsWhatFailed(code: KafkaError.Code, subject: LogError.Subject) {
+    func errorsNameTheirSubject(code: KafkaError.Code, subject: LogError.Subject) {
         #expect(LogError(KafkaError(code: code, requiresAbort: true)).subject == subject)
     }
 

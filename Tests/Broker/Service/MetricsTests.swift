@@ -72,7 +72,7 @@ extension TestMetrics {
     @Test(arguments: [
         (WorkerEvent.partitionFailing(3, fault), WorkerEvent.partitionRecovered(3)), (.partitionStopped(3, fault), .revoked),
         (.partitionStopped(3, fault), .restored(partitions: [3], HeldState(partitions: 1, stores: 1, commands: 1), records: 1)),
-    ]) func aPartitionThatIsNotReadIsCountedUntilItIsAgain(event: WorkerEvent, end: WorkerEvent) {
+    ]) func countsAStoppedPartitionUntilItRecovers(event: WorkerEvent, end: WorkerEvent) {
         for _ in 0..<2 { metrics.record(event) }
         #expect(factory.gauge(.stoppedPartitions) == 1)
         metrics.record(end)

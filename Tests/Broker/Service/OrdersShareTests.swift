@@ -23,7 +23,7 @@ import Testing
         #expect(assigned(2, isDue: false) == .accept)
     }
 
-    @Test mutating func eachAnswerThatOrdersAreMissingMakesItJoinAgainOnce() {
+    @Test mutating func rejoinsOnceForEachOutdatedAssignment() {
         share.isOutdated = true
         #expect(assigned(0) == .rejoin)
         #expect(assigned(1) == .warnOfOthers)

@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func aBrokerThatIsNotThereIsWaitedForWithOneLine() async throws {
+    @Test func logsOneLineWhileNoBrokerAnswers() async throws {
         let recorder = LogRecorder()
         let configuration = ServiceConfiguration(bootstrapServers: "127.0.0.1:1", instanceID: "test")
         try await withRunningService(configuration, logger: recorder.makeLogger()) { events in
@@ -102,7 +102,7 @@ import Testing
         #expect(recorder.all.first { $0.hasPrefix("warning") }?.contains("127.0.0.1:1") == true)
     }
 
-    @Test func aBrokerThatComesBackIsToldOnceAndUsed() async throws {
+    @Test func resumesWithAReturningBrokerAndLogsItOnce() async throws {
         let cluster = try await TestCluster.embedded()
         let recorder = LogRecorder()
         let logged = Mutex<[String]>([])
@@ -138,7 +138,7 @@ import Testing
     }
 
     /// The brokers that a service was given may die while the rest of the cluster lives.
-    @Test func newClientsFindTheClusterByTheBrokersThatItNamed() async throws {
+    @Test func newClientsConnectToDiscoveredBrokers() async throws {
         let cluster = try await TestCluster.split()
         let broker = cluster.broker
         var given = cluster.impatientConfiguration()

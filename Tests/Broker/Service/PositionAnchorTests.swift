@@ -24,7 +24,7 @@ import Testing
             logger: quietLogger)
     }
 
-    @Test(arguments: fences) func itBeginsAnewWhenItIsFenced(fence: Fault) async throws {
+    @Test(arguments: fences) func startsOverWhenFenced(fence: Fault) async throws {
         let cluster = try await TestCluster.embedded { cluster in
             try cluster.leaveSomeStock()
             for _ in 0..<3 { _ = try Till(cluster).order() }

@@ -170,7 +170,7 @@ struct RealBrokerTests {
     }
 
     /// A static member that only closes keeps its partitions for 15 s.
-    @Test func anInstanceThatStopsHandsOverToOthersAndElseStaysAMember() async throws {
+    @Test func leavesTheGroupOnlyIfOthersRemain() async throws {
         let cluster = try await TestCluster.real()
         let one = cluster.serviceConfiguration(instanceID: "one")
         let two = cluster.serviceConfiguration(instanceID: "two", workers: 2)

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: ServiceConfiguration.reservedProperties.sorted())
-    func whatExactlyOnceRestsOnIsNotForUsersToSet(name: String) {
+    func refusesReservedProperties(name: String) {
         #expect(throws: ServiceError.self) {
             try configuration { $0.kafkaProperties[name] = "x" }.validate()
         }

@@ -71,7 +71,7 @@ import Testing
     }
 
     /// The service is ready: restarting it would do the harm.
-    @Test func itNamesTheTimeUntilWhichOnlyItKnowsWhatWasAnswered() {
+    @Test func warnsOfDeletedAnswers() {
         let health = ServiceHealth()
         health.started(workers: 1)
         health.record(Self.restored, ofWorker: 0)
@@ -133,7 +133,7 @@ import Testing
         #expect(health.liveness(at: late).count == 1, "it is watched again")
     }
 
-    @Test func anOutageIsToldWhileItLasts() {
+    @Test func reportsAnOutageWhileItLasts() {
         let health = ServiceHealth()
         let outage = "no Kafka broker answers at kafka:9092"
         health.setOutage(outage)

@@ -15,7 +15,7 @@ import Testing
     }
 
     /// The topics have other partition counts than the stock topic, as after an operator has added some.
-    @Test(arguments: [1, 2]) func whateverTheirNumbersAreTheStockTopicsCounts(workers: Int) async throws {
+    @Test(arguments: [1, 2]) func theStockTopicsPartitionCountDecides(workers: Int) async throws {
         let counts: [Topic: Int] = [.orders: 8, .restocks: 5, .results: 6, .stock: Shop.partitionCount, .deadLetters: 2]
         let cluster = try await TestCluster.embedded(counts) { cluster in
             // A new journal on topics that differ is refused, so this one has already begun.

@@ -115,7 +115,7 @@ extension TopicCheck.Cluster {
         "answers kept for a week": { $0.set("retention.ms=604800000", of: "juice.results") },
     ]
 
-    @Test(arguments: fit) func theseAreFit(name: String, change: Change) {
+    @Test(arguments: fit) func acceptsSuitableTopics(name: String, change: Change) {
         let found = findings(change)
         #expect(found.problems.isEmpty && found.warnings.isEmpty)
         #expect(found.storePartitions == 4)
@@ -345,7 +345,7 @@ extension TopicCheck.Cluster {
 
     // MARK: - Prefixes
 
-    @Test func aPrefixIsThatOfACompleteSet() {
+    @Test func findsPrefixesOfCompleteTopicSets() {
         let topics = ["walk.", "", "b."].flatMap { TopicNames(prefix: $0).all } + ["half.orders", "half.stock", "orders2"]
         #expect(TopicNames.prefixes(among: topics, like: "wolk.") == ["walk.", "b.", ""])
     }

@@ -31,7 +31,7 @@ import Testing
             + " code=\(reason.code) offset=7 partition=0 topic=juice.orders"
     }
 
-    @Test func deadLettersOfEachReasonAreToldWithinASecond() {
+    @Test func logsDeadLettersOfEachReasonWithinASecond() {
         var log = makeLog()
         for _ in 0..<1000 { log.log(letters(5)) }
         var logged = [Self.line(.notJSON, and: 4)]
@@ -52,7 +52,7 @@ import Testing
         #expect(recorder.all == logged)
     }
 
-    @Test func anIDWhoseTransactionCannotBeEndedComesWithTheCommandThatShowsIt() {
+    @Test func logsTheCommandThatDescribesABlockingID() {
         var log = makeLog()
         log.log(.partitionFailing(3, PartitionFault(.owner(id: "juice/i/0/1/2"), "a reason")))
         let line = recorder.all.first ?? ""
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [WorkerEvent.left, .failed(LogError(.stop, "a test"))])
-    func whatWasHeldBackIsToldAtTheEnd(end: WorkerEvent) {
+    func logsHeldBackDeadLettersAtTheEnd(end: WorkerEvent) {
         var log = makeLog()
         for reason in [DeadLetterReason.notJSON, .badID] {
             for count in 1...3 { log.log(letters(count, reason)) }

@@ -51,7 +51,7 @@ import Testing
         func audit() throws -> Audit { try Audit(of: topics.completed(), by: Story.rules) }
     }
 
-    @Test func theServiceGoesOn() throws {
+    @Test func findsNoFaultInACopiedCluster() throws {
         let audit = try Copy().audit()
         expect(audit, [])
         // Even in partition 1, whose inputs have the same offsets in both clusters: its journal lacks markers, too.

@@ -60,7 +60,7 @@ import Testing
             [.results: 25], [.results: 26], [.orders: 22, .restocks: 1, .results: 6],
         ] as [[Topic: Int64]]
     )
-    func whatHasExpiredIsNoFault(first: [Topic: Int64]) throws {
+    func expiredRecordsAreNoFault(first: [Topic: Int64]) throws {
         let audit = try audit(Self.lines, without: first)
         expect(audit, [])
         #expect(audit.counts.unjudged > 0 || first[.results] == 26)
@@ -74,7 +74,7 @@ import Testing
     }
 
     /// The senders' clocks were ahead of the clock that wrote the first remaining claim.
-    @Test func aRepeatOfWhatHasExpiredIsNoFaultWhateverTheClaimsClock() throws {
+    @Test func acceptsRepeatsOfExpiredAnswersDespiteClockSkew() throws {
         let made = Line.made("a", "kiwi", #""kiwi":3"#, #""kiwi":7"#, 1)
         let lines = [
             "@9000000 " + Line.order("a", "kiwi"), made, "@1000 " + Line.claim("till-2", since: 2),
@@ -124,7 +124,7 @@ import Testing
             [.results: 0..<10], [.results: 5..<10], [.results: 8..<14], [.results: 1..<26], [.orders: 3..<9],
             [.orders: 0..<23], [.orders: 5..<8, .results: 12..<20], [.restocks: 0..<1], [.results: 20..<30], [.stock: 0..<1],
         ] as [[Topic: Range<Int64>]], [nil, "failed CRC32C check"])
-    func whatBecomesUnreadableIsNoFault(ranges: [Topic: Range<Int64>], problem: String?) throws {
+    func reportsOnlyDamageOfUnreadableRanges(ranges: [Topic: Range<Int64>], problem: String?) throws {
         let topics = AuditTopics(Self.lines).completed()
         let audit = try Audit(
             of: FailingSource(topics: topics, gaps: ranges.mapValues { AuditGap($0, problem) }), by: Line.rules)
@@ -146,7 +146,7 @@ import Testing
             (23, #""orders":10"#, #""orders":9"#, [#"it has "orders":9, should be "orders":10"#]),
             (-1, #""revision":22"#, #""revision":23"#, ["wrong: stock 0@0"]),
         ] as [(Int, String, String, [String])])
-    func whatFollowsIsJudged(line: Int, text: String, other: String, expected: [String]) throws {
+    func judgesRecordsAfterTheExpiredOnes(line: Int, text: String, other: String, expected: [String]) throws {
         var lines = Self.lines
         let index = line < 0 ? lines.count + line : line
         if line == -6 { lines[index - 1] = Line.order("o15", "kiwi") }
@@ -154,7 +154,7 @@ import Testing
         expect(try audit(lines, without: [.results: 12]), expected)
     }
 
-    @Test func whatFollowsMustBeThereOnce() throws {
+    @Test func requiresLaterAnswersExactlyOnce() throws {
         var lines = Self.lines
         let answer = lines.remove(at: lines.count - 10)
         expect(try audit(lines, without: [.results: 12]), ["missing: orders 0@18", "wrong: results 0@22"])
@@ -176,7 +176,7 @@ import Testing
             (.orders, ["orders 0@4"], "partition 0, which has no such copy"),
             (.deadLetters, ["dead-letters 0@0", "dead-letters 1@0"], "no such dead letter"),
         ] as [(Topic, [String], String)])
-    func whatWasHandedOnMayHaveExpired(topic: Topic, lost: [String], problem: String) throws {
+    func copiesAndDeadLettersMayHaveExpired(topic: Topic, lost: [String], problem: String) throws {
         var topics = Story.topics
         for place in lost { topics[place] = nil }
         topics.add("dead-letters 0@9", nil, key: .some(nil), [MessageHeader(name: "juice.resent.letter", value: nil)])
@@ -214,7 +214,7 @@ import Testing
         expect(try Audit(of: AuditTopics(records, starts: expired.0), by: Story.rules), copied.1)
     }
 
-    @Test func theClaimsTellTheNumberOfPartitions() throws {
+    @Test func readsThePartitionCountFromClaims() throws {
         var topics = Story.topics
         topics[.stock].append([])
         #expect(try topics.storePartitionCount() == 2)

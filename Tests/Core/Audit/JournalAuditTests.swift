@@ -189,7 +189,7 @@ import Testing
         #expect(audit.anchors.allSatisfy { $0.by == "root@host" && $0.reason == "a test" && $0.topic == "orders" })
     }
 
-    @Test func whatThePositionPassesOverIsCounted() throws {
+    @Test func countsCommandsSkippedByThePosition() throws {
         let lines = [Line.order("a", "mango"), Line.order("b", "mango"), Line.position(2, 0)]
         #expect(try Audit(lines).counts.skipped == 2)
     }

@@ -45,7 +45,7 @@ import Testing
     }
 
     /// What a service may answer to repeats, and to the cancel of an order that was made, once it has lost the first answers.
-    @Test func aLostAnswerSaysWhatWas() throws {
+    @Test func acceptsLostAnswersThatNameTheFormerOutcome() throws {
         let added = [
             Line.order("c", "kiwi"), Line.lost("c", "made"), Line.cancel("c"), Line.lostCancel("c", "made"),
             Line.cancel("a"), Line.lostCancel("a", "cancelled"),
@@ -266,7 +266,7 @@ import Testing
         (13, Line.rejected("a", "unknownStore", isCancel: true), #"should be cancelled,"returned":{"mango":3}"#),
         (15, Line.rejected("d", "unknownStore"), "doubled"), (9, Line.again(unknown[9]), "was not answered before"),
     ])
-    func whatWasAnsweredBeforeMustCount(line: Int, answer: String, expected: String) throws {
+    func anUnknownStoreDoesNotExcuseOtherFaults(line: Int, answer: String, expected: String) throws {
         var lines = Self.unknown
         lines[line] = answer
         let faults = try Audit(lines).faults.map(\.description)

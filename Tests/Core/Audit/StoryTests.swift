@@ -19,12 +19,12 @@ import Testing
         #expect(audit.owners.map(\.instance) == ["till-1", "till-1"])
     }
 
-    @Test func nothingIsFine() throws {
+    @Test func acceptsEmptyTopics() throws {
         expect(try Audit(of: AuditTopics(partitionCount: 2), by: Story.rules), [])
     }
 
     @Test(arguments: answers + repeats + letters + forwards + stock)
-    func isJudged(change: Case) throws { try change.check() }
+    func judgesEachChange(change: Case) throws { try change.check() }
 
     private static let answers = [
         Case("missing answer", #"missing: orders 0@6: order "o3" of store "m" is not in the journal"#) { $0["results 0@9"] = nil },

@@ -59,8 +59,7 @@ import Testing
     }
 
     /// A restore may extend the window by the delay, and for a cancel once more, for its order.
-    @Test(arguments: [(4_110, 0), (4_111, 1)] as [(Int64, Int)]) func whatIsSentMuchLaterIsNoRepeat(sent: Int64, count: Int) throws
-    {
+    @Test(arguments: [(4_110, 0), (4_111, 1)] as [(Int64, Int)]) func aMuchLaterCommandIsNoRepeat(sent: Int64, count: Int) throws {
         #expect(try faults(Self.again, sent: sent, answered: sent) == count)
     }
 
@@ -77,7 +76,7 @@ import Testing
 
     /// A cancel is remembered as long as its order. The service may still know that order after many others, or after it has left
     /// the input.
-    @Test(arguments: [0, 1] as [Int64]) func aCancelIsRememberedWithAnOrderThatOnlyTheServiceKnows(firstOrder: Int64) throws {
+    @Test(arguments: [0, 1] as [Int64]) func acceptsRepeatedCancelsOfForgottenOrders(firstOrder: Int64) throws {
         let lines = [
             "@9000000 " + Line.order("a", "durian"), "@9000001 " + Line.rejected("a", "unknownJuice"),
             "@9000002 " + Line.order("x", "durian"), "@9000003 " + Line.rejected("x", "unknownJuice"),
@@ -129,7 +128,7 @@ import Testing
     }
 
     /// Answers whose commands are lost still count towards the number that the service must remember.
-    @Test func whatIsLostCounts() throws {
+    @Test func answersToLostCommandsFillTheWindow() throws {
         var lines = [Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 1)]
         for number in 0..<100 { lines += [Line.order("b\(number)", "durian"), Line.rejected("b\(number)", "unknownJuice")] }
         lines += [Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":4"#, 2)]

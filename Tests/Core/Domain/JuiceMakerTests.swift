@@ -82,7 +82,7 @@ import Testing
             ([(1, 5), (4, 1)], ["1: 10 of 11"]),
         ] as [([(Int, Int)], [String])]
     )
-    func whatTheItemsLackTogetherIsShort(items: [(Int, Int)], lacking: [String]) {
+    func sumsShortagesAcrossItems(items: [(Int, Int)], lacking: [String]) {
         for item in items {
             var store = FruitStore(menu: .standard)
             #expect(shortages(of: basket([item]), &store) == nil)

@@ -74,7 +74,7 @@ import Testing
     }
 
     /// The owner overwrites another program's record, but at most once in three minutes.
-    @Test func aRunningOwnerWritesTheStockAgainThatAStrangerWroteTo() {
+    @Test func overwritesForeignStockRecordsAtIntervals() {
         let harness = Harness(cluster, window: Self.window)
         harness.order("a", "banana")
         let rounds: [(pause: Timestamp, rewritten: Int, isWritten: Bool)] = [
@@ -239,7 +239,7 @@ import Testing
     }
 
     /// Only the owner still knows which commands were answered. It says until when it must not be restarted.
-    @Test func theOwnerTellsOfAnswersThatWereDeletedTooEarly() throws {
+    @Test func theOwnerReportsAnswersThatWereDeletedTooEarly() throws {
         let harness = Harness(cluster, window: Self.window)
         for number in 0..<10 { harness.order("\(number)", "kiwi") }
         cluster[.results, 0].deleteRecords(before: cluster[.results, 0].end - 3)

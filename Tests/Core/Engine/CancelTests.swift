@@ -17,7 +17,7 @@ import Testing
 
     private var stock: String { cluster.values(.stock).last ?? "" }
 
-    @Test func whatWasMadeGoesBack() {
+    @Test func returnsTheFruitOfAMadeOrder() {
         cluster.order("a", "kiwi", quantity: 2)
         cluster.cancel("a")
         harness.run()
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [("strawberry", "outOfStock a"), ("durian", "rejected a")])
-    func whatWasNotMadeReturnsNothing(juice: String, answer: String) {
+    func anUnmadeOrderReturnsNothing(juice: String, answer: String) {
         cluster.order("a", juice)
         cluster.cancel("a")
         cluster.order("a", juice)

@@ -95,7 +95,7 @@ import Testing
         #expect(headers.map { $0.map { ($0 - start) / 60_000 } } == [nil, 0, 1, 0, 0, 0])
     }
 
-    @Test func nothingIsSaidOfTimesInASteadyState() {
+    @Test func addsNoTimeHeaderInASteadyState() {
         let harness = Harness(cluster)
         for (number, age) in [0, 1, 299_000].enumerated() {
             harness.order("\(number)", "kiwi", timestamp: cluster.now - Timestamp(age))

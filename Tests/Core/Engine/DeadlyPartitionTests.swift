@@ -83,7 +83,7 @@ import Testing
         #expect(!harness.hasFailing)
     }
 
-    @Test func whoHandlesSomethingIsNotCounted() {
+    @Test func doesNotCountProcessesThatMakeProgress() {
         for number in 1...10 {
             order("\(number)")
             let harness = process(number)

@@ -127,7 +127,7 @@ private final class JournalledMemory {
     }
 
     /// A restored answer is indexed a few restores later, when a small window may already have evicted it.
-    @Test(arguments: [0, 1, 3, 7, 8, 9, 100]) func whatWasRestoredIsFoundAsFarAsTheWindowReaches(count: Int) {
+    @Test(arguments: [0, 1, 3, 7, 8, 9, 100]) func findsRestoredAnswersWithinTheWindow(count: Int) {
         var generator = SeededGenerator(seed: UInt64(count))
         for length in [1, 5, 8, 9, 40, 300] {
             let memory = JournalledMemory(window: DuplicateWindow(age: 1000, count: count))

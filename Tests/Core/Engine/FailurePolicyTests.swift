@@ -70,7 +70,7 @@ import Testing
 
     /// Stores live in 4 partitions, so a record of partition 6 belongs to partition 2.
     @Test(arguments: [Topic.orders, .restocks, .deadLetters])
-    func whatLeavesItsPartitionIsCutOnceBeforeThatIsPaused(topic: Topic) {
+    func cutsARecordOnceBeforePausingItsPartition(topic: Topic) {
         var failures = FailurePolicy(maxBatch: 1, partitionCount: 4)
         for pause in [5_000, 10_000] as [Timestamp] {
             #expect(refuse(&failures, .record(topic, partition: 1)) == nil)
@@ -89,7 +89,7 @@ import Testing
         #expect(failures.committed(after: 1) == [2])
     }
 
-    @Test func aRecordIsCutByWhatItsTopicRefuses() {
+    @Test func cutsOnlyThePartThatTheTopicRefuses() {
         var failures = FailurePolicy(maxBatch: 1, partitionCount: 4)
         #expect(refuse(&failures, .time(.orders, partition: 1)) == nil)
         #expect(failures.cut == .time)
@@ -99,7 +99,7 @@ import Testing
         #expect(failures.cut == [])
     }
 
-    @Test func twoPartitionsWithRefusedRecordsDoNotKeepEachOtherFromBeingCut() {
+    @Test func cutsRefusedRecordsOfTwoPartitions() {
         var failures = FailurePolicy(maxBatch: 1)
         for partition in [0, 1] as [Int32] {
             failures.began(batch(1, partition: partition))
@@ -142,7 +142,7 @@ import Testing
 
     /// Due stock stems from earlier transactions, so its transaction may have commands of other partitions only.
     @Test(arguments: [(0, Topic.stock), (0, .results), (1, .stock), (4, .stock)])
-    func whatIsOwedPausesItsOwnPartitionAtOnce(count: Int, topic: Topic) {
+    func aRefusedOwedRecordPausesItsPartitionAtOnce(count: Int, topic: Topic) {
         var failures = FailurePolicy(maxBatch: 4, partitionCount: 4)
         let failure = refuse(&failures, .record(topic, partition: 3), count: count)
         #expect(failure?.partition == 3 && failure?.fault.kind == .topic(topic))

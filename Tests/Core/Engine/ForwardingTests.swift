@@ -160,7 +160,7 @@ import Testing
     }
 
     /// An order that arrives after its cancel is rejected. Once the cancel is evicted, nothing remembers that answer.
-    @Test func aSecondCopyIsToldByItsPlaceWhenItsAnswerIsForgotten() {
+    @Test func recognizesACopyByItsPlaceAfterForgettingItsAnswer() {
         let harness = Harness(cluster, member: "two", window: DuplicateWindow(age: 60_000, count: 1))
         cluster.cancel("a", partition: 1, timestamp: cluster.now - 1_000)
         for round in 0..<2 {
@@ -172,7 +172,7 @@ import Testing
     }
 
     /// The source partition may be down for longer than the window, while the owner restarts.
-    @Test func aSecondCopyIsToldByItsPlaceWhenItsAnswerIsNotRestored() {
+    @Test func recognizesACopyByItsPlaceWithoutARestoredAnswer() {
         let sent = cluster.now
         order("a", from: "0/0", timestamp: sent)
         for round in 0..<5 {

@@ -27,7 +27,7 @@ import Testing
         #expect(cluster.values(.stock).count == 1 && stock.contains("hongdae"))
     }
 
-    @Test func whatWasAnsweredBeforeIsRepeatedAndTakenBack() {
+    @Test func earlierOrdersCanBeRepeatedAndCancelled() {
         cluster.order("a", "kiwi", quantity: 2)
         cluster.order("b", "strawberry")
         run(nil)

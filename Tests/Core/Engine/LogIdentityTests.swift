@@ -67,7 +67,7 @@ import Testing
             }, reasons: [#"order "x""#], anchor: 0, answers: ["juiceMade x", "juiceMade y", "juiceMade z"]),
     ]
 
-    @Test(arguments: changes) private func anInputThatIsAnotherLogStopsItsPartitionUntilItIsAnchored(test: Change) throws {
+    @Test(arguments: changes) private func aReplacedInputStopsItsPartitionUntilAnchored(test: Change) throws {
         if test.served.isEmpty { for _ in 0..<3 { cluster.send(.orders, key: nil, "juice, please") } }
         serve(test.served)
         test.change(cluster)
@@ -81,7 +81,7 @@ import Testing
     }
 
     /// Even if the log is shorter: the check must not wait for records that will never come.
-    @Test(arguments: [true, false]) func anInputThatIsAnotherLogIsNoticedWhileItIsServed(isAnew: Bool) {
+    @Test(arguments: [true, false]) func noticesAReplacedOrTruncatedInputWhileServing(isAnew: Bool) {
         let harness = Harness(cluster)
         for id in ["a", "b"] { cluster.order(id, "kiwi") }
         harness.run()
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// Commands do not wait for a check that waits for brokers. The next check will do.
-    @Test func aCheckThatMustWaitIsLeft() {
+    @Test func skipsACheckThatWouldBlock() {
         let harness = Harness(cluster)
         harness.order("a", "kiwi")
         cluster.now += 3_001
@@ -108,7 +108,7 @@ import Testing
     }
 
     /// The answers have expired. The last position note still says what was handled last.
-    @Test(arguments: [false, true], [false, true]) func anInputThatIsAnotherLogIsKnownByItsLastRecord(
+    @Test(arguments: [false, true], [false, true]) func recognizesAReplacedInputByItsLastRecord(
         isAdded: Bool, isJunk: Bool
     ) throws {
         let partition: Int32 = isAdded ? 1 : 0
@@ -172,7 +172,7 @@ import Testing
 
     // MARK: - Journal and stock
 
-    @Test func resultsMadeAnewStopThePartition() throws {
+    @Test func recreatedResultsStopThePartition() throws {
         serve(["a", "b"])
         cluster[.results, 0].clear()
         let fault = try #require(stop())
@@ -183,7 +183,7 @@ import Testing
     }
 
     /// After a restart, only the group's offsets say how far the inputs were handled.
-    @Test func theGroupIsToldWhatALostJournalSaid() {
+    @Test func commitsOffsetsToTheGroupWhenTheJournalIsLost() {
         let harness = Harness(cluster)
         harness.order("a", "kiwi")
         harness.order("b", "banana")
@@ -331,7 +331,7 @@ import Testing
     }
 
     /// If no answer has expired, the stock is rebuilt from all of them, not just from the latest, which a restore usually reads.
-    @Test(arguments: [true, false]) func aStockThatNobodyHasInMemoryIsMadeFromTheAnswers(hasExpired: Bool) {
+    @Test(arguments: [true, false]) func rebuildsLostStockFromAllAnswers(hasExpired: Bool) {
         let window = DuplicateWindow(age: 3_600_000, count: 100)
         let harness = Harness(cluster, member: "first", window: window)
         for id in ["a", "b"] { cluster.order(id, "banana", store: "early") }
@@ -382,7 +382,7 @@ import Testing
     }
 
     /// The former owner's claim was deleted. Only the first record of its open transaction names its ids.
-    @Test func whomAnUndecidedNoteNamesIsFenced() {
+    @Test func fencesIDsNamedByAnUndecidedNote() {
         let former = Harness(cluster, member: "former")
         var isOpen = false
         former.log.trace = { isOpen = isOpen || $0.contains(#"{"type":"position""#) }
@@ -442,7 +442,7 @@ import Testing
     }
 
     /// Each fences the other before its claim is clean.
-    @Test func ofTwoGroupsThatClaimInStepOneGoesOn() {
+    @Test func oneOfTwoGroupsClaimingInStepGoesOn() {
         cluster.order("a", "kiwi")
         let groups = [0, 1].map { Harness(cluster, member: "member-\($0)", group: $0) }
         var ends: Set<Int> = []

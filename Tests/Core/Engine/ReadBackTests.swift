@@ -101,7 +101,7 @@ import Testing
     }
 
     /// A second, different answer would be worse than none. The batch's other commands get their answers.
-    @Test func aRepeatWhoseAnswerWasDeletedIsToldSo() throws {
+    @Test func answersARepeatOfADeletedAnswerAsLost() throws {
         sendAndRun("a", "b")
         try trim()
         sendAndRun("a", "b", "c", "a")
@@ -116,7 +116,7 @@ import Testing
     }
 
     /// Several lost answers cost one read, and the answers after them are read back.
-    @Test func whatIsLeftIsReadBack() throws {
+    @Test func readsBackTheRemainingAnswersAtOnce() throws {
         sendAndRun("a", "b", "c", "d")
         let answers = cluster[.results, 0].read().records.filter { $0.record.key != nil }
         cluster[.results, 0].deleteRecords(before: answers[2].offset)
@@ -125,7 +125,7 @@ import Testing
         #expect(readBackCount == 1)
     }
 
-    @Test func anAnswerThatIsNotWhereItStoodIsLost() throws {
+    @Test func anAnswerMissingFromItsOffsetIsLost() throws {
         sendAndRun("a", "b", "c")
         let first = try #require(cluster[.results, 0].read().records.first { $0.record.key != nil })
         cluster[.results, 0].remove(first.offset)
@@ -134,7 +134,7 @@ import Testing
         #expect(!harness.hasStartedOver)
     }
 
-    @Test func aLostAnswerSaysWhatBecameOfTheCommand() throws {
+    @Test func aLostAnswerNamesTheFormerOutcome() throws {
         harness.order("made", "banana")
         harness.order("short", "kiwi", quantity: 100)
         harness.order("rejected", "durian")
@@ -154,7 +154,7 @@ import Testing
     }
 
     /// What an order took is unknown, so it stays made.
-    @Test func aCancelOfAnOrderWhoseAnswerIsLost() throws {
+    @Test func doesNotCancelAMadeOrderWithALostAnswer() throws {
         harness.order("made", "kiwi")
         harness.order("short", "kiwi", quantity: 100)
         cluster.cancel("early")
@@ -176,7 +176,7 @@ import Testing
     }
 
     /// The order stays made, and the answer to the repeated cancel says so.
-    @Test func aRejectedCancelWhoseAnswerIsLost() throws {
+    @Test func anOrderStaysMadeAfterALostCancelRejection() throws {
         harness.order("a", "kiwi")
         harness.restock("full", #""set":{"kiwi":1000000000}"#)
         cluster.cancel("a")
@@ -220,7 +220,7 @@ import Testing
     }
 
     /// Usually such a record is the marker of an earlier transaction: brokers write it after confirming the commit.
-    @Test func othersRecordsMayStandBetweenAnswers() {
+    @Test func toleratesForeignRecordsBetweenAnswers() {
         sendAndRun("a")
         var count = 0
         harness.log.fault = { [cluster, harness] call in

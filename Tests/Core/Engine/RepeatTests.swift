@@ -30,7 +30,7 @@ import Testing
 
     /// Each order is a transaction of its own: markers take as many offsets as answers do, and repeats and aborted records take
     /// more.
-    @Test func theLatestAreReadBackHoweverManyOffsetsTheyTake() {
+    @Test func restoresTheLatestAnswersAcrossManyOffsets() {
         let cluster = SimulatedCluster(partitionCount: 1)
         let window = DuplicateWindow(age: 3_600_000, count: 40)
         let first = Harness(cluster, member: "first", maxBatch: 1, window: window)
@@ -94,7 +94,7 @@ func again(_ answer: String, at offset: Int) -> String {
         #expect(cluster.answers() == ["juiceMade a", "juiceMade a again"])
     }
 
-    @Test func whatWasSentAfterTheWindowIsNew() {
+    @Test func aCommandSentAfterTheWindowIsNew() {
         let worker = worker()
         worker.order("a", "banana")
         for _ in 0..<3 {
@@ -154,7 +154,7 @@ func again(_ answer: String, at offset: Int) -> String {
 
     /// An invalid timestamp counts as the moment of reading.
     @Test(arguments: [0, -1, -10_000_000_000_000, Int64.min, .max, 1_800_000_000_000] as [Timestamp])
-    func nonsenseNeitherStretchesNorEmptiesIt(nonsense: Timestamp) {
+    func invalidTimestampsDoNotChangeTheWindow(nonsense: Timestamp) {
         let worker = worker()
         cluster.order("a", "banana")
         worker.order("b", "banana", timestamp: nonsense)

@@ -36,7 +36,7 @@ import Testing
     }
 
     /// Each of the two processes may own some of these ids.
-    @Test func idsThatAnotherClaimedAreLeft() {
+    @Test func avoidsIDsThatAnotherProcessClaimed() {
         claim(first)
         harness.run()
         #expect(claims == [first, next])
@@ -73,7 +73,7 @@ import Testing
     }
 
     /// Every id that was claimed meanwhile is fenced, even if this worker's own ids are among them.
-    @Test func whatCameInBetweenIsFencedBeforeTheNextClaim() {
+    @Test func fencesInterveningClaimsBeforeClaimingAgain() {
         var isDue = true
         harness.log.fault = { [unowned self] call in
             guard call == .begin, isDue else { return nil }

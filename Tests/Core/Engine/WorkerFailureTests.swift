@@ -13,7 +13,7 @@ import Testing
         SimulatedPort.Call.initTransactions, .poll, .extents, .openChangelog, .readChangelog, .confirmMembership, .fence,
         .answerReaches, .readBack, .start, .begin, .commit,
     ])
-    func aCallThatMayBeMadeAgainIsMadeAgain(call: SimulatedPort.Call) {
+    func retriesARetriableCall(call: SimulatedPort.Call) {
         // With something to restore, the changelog is read.
         harness.order("before", "banana")
         harness.log.leave(handsOver: true)
@@ -187,7 +187,7 @@ import Testing
 
     /// Its claim may have been deleted meanwhile, so that a successor had no id to fence. The pauses are shorter than a session.
     @Test(arguments: [SimulatedPort.Call.begin, .produce, .flush])
-    func whoStoodStillLooksBeforeItCommits(paused: SimulatedPort.Call) {
+    func checksTheLogBeforeCommittingAfterAPause(paused: SimulatedPort.Call) {
         harness.order("a", "kiwi")
         var calls: [SimulatedPort.Call] = []
         harness.log.fault = { call in
@@ -203,7 +203,7 @@ import Testing
     }
 
     /// A failed check does not show whether the claim is still there.
-    @Test func aFailedCheckIsNoLook() {
+    @Test func startsOverIfTheCheckAfterAPauseFails() {
         harness.order("a", "kiwi")
         cluster.now += 14_000
         harness.fail(.extents, with: .retry())
@@ -247,7 +247,7 @@ import Testing
 
     // MARK: - Headers
 
-    @Test func aRecordWhoseHeadersCannotBeReadOrCopiedIsADeadLetterThatSaysSo() {
+    @Test func recordsWithBadHeadersBecomeDeadLetters() {
         let header = MessageHeader(name: "h", value: nil)
         let value = #"{"orderId":"a","juice":"kiwi"}"#
         for count in [99_990, 99_991, 100_001] {

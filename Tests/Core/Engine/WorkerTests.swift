@@ -11,7 +11,7 @@ import Testing
 
     /// Stock is written after its answers are committed. A successor with another menu cannot derive the levels from the answers
     /// alone.
-    @Test func whoStopsWritesTheStockThatChangedLast() {
+    @Test func writesDueStockBeforeStopping() {
         let harness = Harness()
         harness.run()
         harness.cluster.order("a", "kiwi")
@@ -44,7 +44,7 @@ import Testing
     }
 
     /// Records of an aborted transaction need no answer, but would count as lag until the next order.
-    @Test func positionsArePublishedPastWhatWasAborted() {
+    @Test func publishesPositionsPastAbortedRecords() {
         harness.order("a", "banana")
         cluster.now += 1_500
         harness.run()
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// The notes bound how far back a takeover has to read.
-    @Test func aPositionNoteStandsOnceInAThousandRecords() {
+    @Test func writesAPositionNoteEveryThousandRecords() {
         let harness = Harness(maxBatch: 500)
         for number in 0..<5_000 { harness.cluster.order("\(number)", "durian") }
         harness.run(limit: 5_000)

@@ -82,7 +82,7 @@ import Testing
         #expect(answer.message(in: .korean, menu: .standard) == answer.message)
     }
 
-    @Test func whatIsNotOnTheMenuIsCalledByItsID() throws {
+    @Test func namesUnknownJuicesByTheirID() throws {
         let answer = try decode(
             #"{"type":"juiceMade","orderId":"a","store":"s","offset":1,"juice":"fig","quantity":2,"used":{"fig":2},"left":{"fig":8},"revision":1,"message":"juice made: 2 × Fig"}"#
         )
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: outcomes)
-    func whatTheServiceWritesIsRead(golden: GoldenAnswer, command: CommandKind, revision: Int?, outcome: Answer.Outcome) throws {
+    func decodesTheAnswersOfTheService(golden: GoldenAnswer, command: CommandKind, revision: Int?, outcome: Answer.Outcome) throws {
         for json in golden.texts {
             let answer = try decode(json)
             #expect(answer.command == command && answer.revision == revision && answer.outcome == outcome)
@@ -128,7 +128,7 @@ import Testing
         #expect(answer.command == command)
     }
 
-    @Test func aForwardedCommandsAnswerNamesWhereItWasReadFirst() throws {
+    @Test func namesTheSourceOfAForwardedCommand() throws {
         let answer = try decode(GoldenAnswers.severalJuicesMade[.english])
         #expect(answer.offset == 1234)
         #expect(answer.from == "3/42")
@@ -221,7 +221,7 @@ import Testing
             (1, 0, 1, -1, false), (1, 0, 1, 1_000_000_001, false), (1, 0, 1, .min, false),
         ] as [(Int, Int, Int, Int, Bool)]
     )
-    func numbersAreThoseThatAStoreCanHave(
+    func refusesNumbersOutOfBounds(
         quantity: Int,
         level: Int,
         needed: Int,
@@ -247,7 +247,7 @@ import Testing
             (1, 1, .min, false),
         ] as [(Int, Int, Int, Bool)]
     )
-    func numbersOfABasketAreThoseThatOneCanHave(count: Int, quantity: Int, revision: Int, areTaken: Bool) {
+    func refusesBasketNumbersOutOfBounds(count: Int, quantity: Int, revision: Int, areTaken: Bool) {
         let item = #"{"juice":"kiwi","quantity":\#(quantity)}"#
         let made = #"""
             {"type":"juiceMade","orderId":"o","store":"s","offset":1,\#

@@ -40,7 +40,7 @@ import Testing
             ),
         ]
     )
-    func messagesEchoOnlySoMuch(text: String, clipped: String) {
+    func clipsLongTexts(text: String, clipped: String) {
         #expect(Array(BorrowedText.withText(text) { $0.clipped() }.utf8) == Array(clipped.utf8))
     }
 }
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func itKeepsWhatItHoldsWhenItGrowsAndNothingWhenEmptied() {
+    @Test func keepsItsBytesWhenItGrowsAndNoneWhenEmptied() {
         var buffer = OutputBuffer(capacity: 0)
         var expected: [UInt8] = []
         for number in 0..<1000 {
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func whereTheFirstEndsAndTheSecondBeginsMatters() {
+    @Test func hashesDependOnWhereThePiecesMeet() {
         let hashes = [
             ("a", "bc"), ("ab", "c"), ("abc", ""), ("", "abc"), ("abcdefgh", "i"), ("abcdefghi", ""),
         ]

@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: GoldenCommands.deadLetters)
-    func othersAreDeadLetters(value: String, code: String) {
+    func malformedCommandsAreDeadLetters(value: String, code: String) {
         #expect(order(value) == code)
         #expect(restock(value.replacing("orderId", with: "restockId")) == code || value.contains("restockId"))
     }
@@ -87,7 +87,7 @@ import Testing
         #expect(self.order(String(repeating: "[", count: 64 * 1024)) == "tooDeep")
     }
 
-    @Test func rejectionsEchoOnlySoMuch() {
+    @Test func rejectionsClipLongNames() {
         let long = String(repeating: "두리안", count: 1000)
         let echo = String(long.prefix(64)) + "…"
         #expect(order(#"{"orderId":"a","juice":"\#(long)"}"#) == #"a: unknownJuice("\#(echo)")"#)
@@ -193,7 +193,7 @@ import Testing
             ("a\"\\", "a\"\\", "a\"\\"), ("\"a\\ \"", #""\"a\\ \"""#, "a\\"),
             ("Gangnam", "Gangnam", "gangnam"), ("\"gangnam\"", #""\"gangnam\"""#, "gangnam"), ("\"\"", #""\"\"""#, "\"\""),
         ])
-    func anIdIsSeenForWhatItIs(id: String, visible: String, look: String) {
+    func showsIDsDistinctlyAndFindsLookalikes(id: String, visible: String, look: String) {
         #expect(StoreID.visible(id) == visible)
         #expect(StoreID.look(of: id) == look)
     }

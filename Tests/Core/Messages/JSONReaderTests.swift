@@ -3,7 +3,7 @@ import Testing
 @testable import JuiceMessages
 
 @Suite struct JSONReaderTests {
-    /// A document written out again in one notation, or the error.
+    /// Reads a document and describes it in a compact notation, or names the error.
     private func read(_ bytes: [UInt8], with reader: JSONReader) -> String {
         do throws(JSONError) {
             // Not `bytes.withUnsafeBytes`, which loses the type of the error.
@@ -66,9 +66,9 @@ import Testing
             "a\"b\"", "\u{0}", "{}\u{0}", "{\"a\":\"\\ud800\"}", "{\"\\ud800\":1}",
         ]
     )
-    func anythingElseIsNot(text: String) {
+    func rejectsMalformedJSON(text: String) {
         #expect(read([UInt8](text)) == "notJSON")
-        // Nor where it is a part of something.
+        // A document that contains it is not JSON either.
         #expect(read([UInt8]("{\"a\":\(text)}")) == "notJSON")
     }
 

@@ -75,7 +75,7 @@ import Testing
             #"{"type":"claim","ids":[],"since":0,"group":"g","instance":"i","partitions":0}"#,
         ]
     )
-    func whatIsNoKnownNoteIsNone(value: String) {
+    func rejectsUnknownAndMalformedNotes(value: String) {
         #expect(note(value) == nil)
     }
 
@@ -121,7 +121,7 @@ import Testing
     }
 
     /// A restore takes the stock from these levels, whatever the language, and whether or not the command was a repeat.
-    @Test func theLevelsOfTheAnswerReadLastAreAtHand() throws {
+    @Test func keepsOnlyTheLevelsOfTheLatestAnswer() throws {
         func levels(_ value: String, _ menu: Menu = .standard) throws -> [String] {
             let reader = JournalReader(menu: menu)
             var levels: [String] = []
@@ -159,11 +159,11 @@ import Testing
             (GoldenAnswers.unknownStoreRestock, .first), (GoldenAnswers.unknownStoreCancel, .unremembered),
         ] as [(GoldenAnswer, JournalAnswer.Role)]
     )
-    func whatItMeansForRepeatsDependsOnNoLanguage(answers: GoldenAnswer, role: JournalAnswer.Role) throws {
+    func readsTheRoleInEveryLanguage(answers: GoldenAnswer, role: JournalAnswer.Role) throws {
         for value in answers.texts { #expect(try read(value) { $0.role } == role) }
     }
 
-    @Test func aLostAnswerTellsWhatBecameOfItsCommand() throws {
+    @Test func aLostAnswerNamesTheFormerOutcome() throws {
         for (was, kind, answer) in GoldenAnswers.lost {
             for value in answer.texts {
                 let (role, former, command) = try read(value) { ($0.role, $0.was, $0.head.command) }
@@ -183,7 +183,7 @@ import Testing
             (GoldenAnswers.rejectedCancel, .made),
         ] as [(GoldenAnswer, FormerOutcome)]
     )
-    func whatIsLeftOfAnAnswerThatIsLost(answers: GoldenAnswer, was: FormerOutcome) throws {
+    func derivesTheFormerOutcomeOfAnAnswer(answers: GoldenAnswer, was: FormerOutcome) throws {
         for value in answers.texts { #expect(try read(value) { $0.was } == was) }
     }
 
@@ -238,7 +238,7 @@ import Testing
             ),
         ]
     )
-    func whatIsNeverWrittenIsRefused(value: String, problem: String) {
+    func refusesMalformedAnswers(value: String, problem: String) {
         let error = #expect(throws: MalformedMessage.self) { try read(value) { _ in } }
         #expect(error?.description == problem)
     }

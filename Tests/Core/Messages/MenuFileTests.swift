@@ -37,7 +37,7 @@ import Testing
         #expect(written { MenuFile.encode(.standard, into: &$0) } == Self.standard)
     }
 
-    @Test func whatIsWrittenIsReadBack() throws {
+    @Test func decodesAnEncodedMenu() throws {
         #expect(try decode(Self.standard) == .standard)
         let odd = try Menu(
             fruits: [Fruit(id: "\"\\", name: LocalizedName(english: "\n", korean: "가"), initialStock: 1_000_000_000)],
@@ -53,7 +53,7 @@ import Testing
         #expect(try decode(written { MenuFile.encode(odd, into: &$0) }) == odd)
     }
 
-    @Test func whatIsLeftOutHasADefault() throws {
+    @Test func missingMembersHaveDefaults() throws {
         let menu = try decode(
             #"""
             {"juices":[{"recipe":{"fig":2,"plum":1},"id":"mix","name":{"en":"fig mix"}},

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func whatTheEncoderWritesIsReadBack() throws {
+    @Test func decodesAnEncodedRecord() throws {
         let store = try FruitStore(levels: [0, 9, 10, 1_000_000_000, 7])
         let json = written {
             AnswerEncoder(menu: .standard).stock(store: BorrowedText("강남\""), revision: .max, levels: store, into: &$0)
@@ -100,7 +100,7 @@ import Testing
             (#"{"kiwi":1,"kiwi":1}"#, "stock.kiwi: given twice"),
         ]
     )
-    func levelsThatCannotBeAreNotRestored(stock: String, problem: String) {
+    func refusesInvalidLevels(stock: String, problem: String) {
         let error = #expect(throws: MalformedMessage.self) {
             try restore(#"{"store":"s","revision":1,"stock":\#(stock)}"#)
         }

@@ -11,10 +11,10 @@ struct StaffSecretTests {
     @Test(arguments: [
         "", "short", "0123456789abcde", "0123456789abcde f", "0123456789abcdé1", String(repeating: "x", count: 257),
     ])
-    func whatIsNoTokenIsRefused(text: String) { #expect(StaffSecret(token: text) == nil) }
+    func refusesMalformedTokens(text: String) { #expect(StaffSecret(token: text) == nil) }
 
     @Test(arguments: ["", "12345", "1234567890123456", "12345a", "１２３４５６"])
-    func whatIsNoPINIsRefused(text: String) { #expect(StaffSecret(pin: text) == nil) }
+    func refusesMalformedPINs(text: String) { #expect(StaffSecret(pin: text) == nil) }
 
     @Test(arguments: [
         ("Bearer 0123456789abcdef", true), ("bearer 0123456789abcdef", true), ("Bearer 271828", true), ("Bearer 27182", false),
@@ -155,7 +155,7 @@ struct OrderRateLimiterTests {
         (0..<count).filter { _ in retryAfter(limiter) == nil }.count
     }
 
-    @Test func thereIsTenSecondsWorthAtOnceAndThenTheRate() {
+    @Test func allowsABurstOfTenSecondsThenTheRate() {
         let limiter = limiter()
         #expect(passing(limiter, of: 1000) == 50)
         #expect(retryAfter(limiter) == 1)
@@ -237,7 +237,7 @@ struct PostedCommandTests {
         "", "[]", "{", "{}", #"{"orderId":1,"cancel":true}"#, #"{"orderId":"kiosk-1","orderId":"kiosk-2","juice":"kiwi"}"#,
         #"{"orderId":"kiosk-\#(String(repeating: "x", count: 123))","cancel":true}"#, #"{"restockId":"kiosk-1","add":{"kiwi":1}}"#,
     ])
-    func whatTheServiceCouldNotAnswerIsRefused(posted: String) throws {
+    func refusesUnanswerableCommands(posted: String) throws {
         #expect(try kind(posted) == nil)
         #expect(try kind(posted.replacing("restockId", with: "orderId"), to: .restocks) == nil)
     }

@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: ["", "8080", ":8080", "localhost", "localhost:", "::1:80", "a b:80", "a:65536", "a:-1", "a:x"])
-    func whatIsNoneIsRefused(text: String) {
+    func refusesMalformedAddresses(text: String) {
         #expect(HTTPAddress(text) == nil)
     }
 }

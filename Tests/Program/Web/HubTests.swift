@@ -80,7 +80,7 @@ struct HubTests {
         #expect(events(other).isEmpty)
     }
 
-    @Test func aPageGetsItsAnswersAsTheyAreAndOtherPagesWithoutTheirIDs() throws {
+    @Test func hidesIDsOfAnswersFromOtherPages() throws {
         let (mine, till) = (try open(page: "kiosk-mine"), try open(page: "pos-7"))
         for page in [mine, till] { _ = page.drain() }
         apply(.answer(try Sample.answer("kiosk-mine-1")), .answer(try Sample.answer("pos-7-1", Sample.restocked)))
@@ -137,7 +137,7 @@ struct HubTests {
         #expect(data("stock", page).first?.contains(#""takesOrders":true"#) == true)
     }
 
-    @Test func aBrokerThatKeepsTheStockIsNamed() {
+    @Test func namesTheFailureThatDelaysTheStock() {
         hub.update { $0.connection.asked(isReached: true, failure: "b:1: connection refused") }
         #expect(hub.connection.obstacle == "the stock is still being read: b:1: connection refused")
         hub.update { $0.connection.isRestored = true }

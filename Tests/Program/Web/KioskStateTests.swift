@@ -29,7 +29,7 @@ struct KioskStateTests {
         #expect(state.answers.map(\.answer.id) == ["a"])
     }
 
-    @Test mutating func aPageCanChooseFromSoManyStores() {
+    @Test mutating func limitsTheOfferedStores() {
         state.apply(Sample.stock("gangnam", kiwi: 3), now: 100)
         #expect(state.storeNames == ["main", "gangnam"])
         state.apply(.stock(nil, store: "gangnam"), now: 100)
@@ -55,7 +55,7 @@ struct KioskStateTests {
         #expect(state.storeNames.first == stores?.first ?? "main")
     }
 
-    @Test mutating func whetherAStoreIsThereIsNotKnownBeforeTheStockIsRead() {
+    @Test mutating func storesAreUndecidedUntilTheStockIsRead() {
         #expect(state.takesOrders(for: Name("main")) == true)
         #expect(state.takesOrders(for: Name("a")) == nil)
         state.apply(Sample.stock("a", kiwi: 3), now: 100)
@@ -148,7 +148,7 @@ struct RecentCountsTests {
         #expect((last.orders, last.made, last.outOfStock, last.cancelled) == (4, 2, 1, 1))
     }
 
-    @Test mutating func whatIsTooOldCountsNowhere() throws {
+    @Test mutating func doesNotCountOldAnswers() throws {
         for time in [Int64.min / 1000, 0, 700] { try add(at: time) }
         #expect(made() == 0)
         for time in [705, 1000] as [Int64] { try add(at: time) }

@@ -69,7 +69,7 @@ struct KioskTests {
         }
     }
 
-    @Test func whatIsNoAnswerIsSkipped() async throws {
+    @Test func skipsMalformedAndUnknownRecords() async throws {
         try await withKiosk { site, broker in
             let page = try site.open("store=s", holding: #""state":"live""#)
             let answer =

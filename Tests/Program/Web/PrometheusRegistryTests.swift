@@ -45,11 +45,11 @@ import Testing
     }
 
     @Test(arguments: [(0.0, "0"), (-3, "-3"), (0.005, "0.005"), (.infinity, "+Inf"), (1e300, "1e+300")])
-    func numbersAreWhatPrometheusReads(value: Double, text: String) {
+    func formatsNumbersForPrometheus(value: Double, text: String) {
         #expect(TextFormat.number(value) == text)
     }
 
-    @Test func whatIsDestroyedIsNoLongerShown() {
+    @Test func omitsDestroyedMetrics() {
         let registry = PrometheusRegistry()
         let gauge = Gauge(label: "lag", dimensions: [("partition", "1")], factory: registry)
         gauge.record(1)

@@ -107,7 +107,7 @@ struct AuditCommandTests {
         }
     }
 
-    @Test func nobodyThereIsUnavailable() throws {
+    @Test func isUnavailableWithoutABroker() throws {
         let clients = KafkaClients.patient("127.0.0.1:1", timeout: .milliseconds(300))
         let failure = #expect(throws: Failure.self) { try AuditCommand.parse([]).report(on: clients) }
         #expect(failure?.status == .unavailable)

@@ -62,7 +62,7 @@ struct CommandLineTests {
     @Test(arguments: [
         (["serve"], [:], false), (["serve", "--log-format", "json"], [:], true), (["serve"], ["JUICE_LOG_FORMAT": "JSON"], true),
     ])
-    func theLastWordsAreAsTheLog(arguments: [String], environment: [String: String], isJSON: Bool) throws {
+    func failuresUseTheLogFormat(arguments: [String], environment: [String: String], isJSON: Bool) throws {
         let failure = Failure(.software, "it\nfailed", hint: "do this")
         let words = JuiceCommand.lastWords(failure, try Settings(arguments, environment: environment))
         let object = try? JSONDecoder().decode([String: String].self, from: Data(words.utf8))

@@ -124,7 +124,7 @@ struct DeadLetterEndToEndTests {
     }
 
     /// Of several concurrent senders one dies before its commit; in the end each letter was sent once.
-    @Test func whoeverRunsItEachLetterIsSentOnce() async throws {
+    @Test func concurrentSendersSendEachLetterOnce() async throws {
         let servers = try #require(realBroker)
         let site = try await onThread { try BrokerSite(servers, partitions: 3) }
         let count = 250

@@ -152,7 +152,7 @@ struct DeadLetterTests {
         (letter(order, headers: cut), true, "its value was truncated"),
         (letter(order, topic: "other.orders"), true, "it came from other.orders"),
     ])
-    func whatWouldComeBackIsRefused(letter: DeadLetter, isUnchecked: Bool, reason: String) throws {
+    func refusesToResendUnfitLetters(letter: DeadLetter, isUnchecked: Bool, reason: String) throws {
         let refusal = #expect(throws: Failure.self) { try Self.record(for: letter, isUnchecked: isUnchecked) }
         #expect(refusal?.message.contains(reason) == true)
         guard letter.source.topic == "juice.orders" else { return }

@@ -29,7 +29,7 @@ struct DoctorCommandTests {
         }
     }
 
-    @Test func deadLettersAndStoresThatLookAlikeAreWorthALine() async throws {
+    @Test func reportsDeadLettersAndLookalikeStores() async throws {
         try await EmbeddedService.run(partitions: 2) { clients in
             let client = TestClient(clients, Deadline(after: .seconds(60)))
             let producer = try clients.producer(timeout: .seconds(30))
@@ -88,7 +88,7 @@ struct DoctorCommandTests {
             ),
         ] as [([Topic: [String]], Int32, String?)]
     )
-    func whatAWorkerWouldNotReadIsFound(records: [Topic: [String]], status: Int32, fault: String?) async throws {
+    func findsRecordsThatStopAPartition(records: [Topic: [String]], status: Int32, fault: String?) async throws {
         try await onThread {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
             let clients = KafkaClients.patient(broker.bootstrapServers)
@@ -126,7 +126,7 @@ struct DoctorCommandTests {
         }
     }
 
-    @Test func nobodyThereIsUnavailable() throws {
+    @Test func isUnavailableWithoutABroker() throws {
         let clients = KafkaClients.patient("127.0.0.1:1", timeout: .milliseconds(300))
         let report = try DoctorCommand.parse([]).report(on: clients)
         #expect(report.status == 69)

@@ -129,7 +129,7 @@ struct EndToEndTests {
         }
     }
 
-    @Test func nobodyThereIsUnavailable() async throws {
+    @Test func isUnavailableWithoutABroker() async throws {
         let clients = KafkaClients.patient("127.0.0.1:1", timeout: .milliseconds(300))
         let failure = #expect(throws: Failure.self) {
             try clients.send(.order(id: "o", store: "main", juice: "kiwi"), deadline: Deadline(after: .milliseconds(300)))

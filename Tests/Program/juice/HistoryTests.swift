@@ -36,7 +36,7 @@ struct HistoryTests {
         }.map { $0.hasPrefix("-  ") ? String($0.dropFirst(14)) : $0 }
     }
 
-    @Test func theHistoryIsTheChangesAndWhatIsMissing() {
+    @Test func showsChangesAndMissingRevisions() {
         #expect(
             print(showsChanges: true).map { $0.split(separator: /[ ]{2,}/).joined(separator: "|") } == [
                 "g|made|b|m|revision 17|used kiwi 6, mango 2|left kiwi 4, mango 8",
@@ -48,7 +48,7 @@ struct HistoryTests {
             ])
     }
 
-    @Test func forProgramsItIsRecordsAndWhatIsMissing() {
+    @Test func printsChangesAndMissingRevisionsAsJSON() {
         func line(_ offset: Int, _ record: String) -> String { #"{"partition":0,"offset":\#(offset),"record":\#(record)}"# }
         func missing(_ offset: Int, _ from: Int, _ to: Int) -> String {
             #"{"partition":0,"offset":\#(offset),"missing":{"from":\#(from),"#
@@ -79,7 +79,7 @@ struct HistoryTests {
         #expect(lines.count == 2)
     }
 
-    @Test func resultsShowAllAnswersAndNotesAndWhatIsMissing() {
+    @Test func showsAnswersNotesAndMissingRevisions() {
         let lines = print(showsChanges: false)
         #expect(lines.count == Self.all.count + 2)
         #expect(lines[3] == "partition 0 offset 3  " + Self.note)

@@ -42,7 +42,7 @@ struct KafkaClientsTests {
     }
 
     @Test(arguments: passing)
-    func aLookupIsMadeAgainUntilItsTimeoutAndIsNotCalledNoBroker(error: KafkaError) async throws {
+    func retriesALookupUntilItsTimeout(error: KafkaError) async throws {
         try await onThread {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
             let clients = KafkaClients.patient(broker.bootstrapServers)
@@ -65,7 +65,7 @@ struct KafkaClientsTests {
     @Test(arguments: [
         ("127.0.0.1:1", "connection refused"), ("no-such-host.invalid:9092", "the name is not resolved"),
     ])
-    func noBrokerHasItsReason(servers: String, reason: String) async throws {
+    func explainsWhyNoBrokerAnswers(servers: String, reason: String) async throws {
         try await onThread { Self.expectNoBroker(at: servers, because: reason) }
     }
 
@@ -85,7 +85,7 @@ struct KafkaClientsTests {
     }
 
     /// In a process of its own, whose standard error can be read.
-    @Test func whoFollowsIsToldSinceWhenNoBrokerAnswers() async throws {
+    @Test func followLogsAnOutageAndItsEnd() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             try await onThread {
                 let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)

@@ -19,7 +19,7 @@ struct KioskPlanTests {
         try body(path)
     }
 
-    @Test func byItselfItIsForThisMachineAndNobodyEditsStock() throws {
+    @Test func defaultsToLocalhostWithoutStaff() throws {
         let plan = try plan()
         #expect(plan.address == HTTPAddress(host: "127.0.0.1", port: 8081))
         #expect(plan.configuration.staffSecrets.isEmpty)

@@ -48,7 +48,7 @@ struct PatienceTests {
         }
     }
 
-    @Test func aFileThatComesIsReadAndWaitedForInTwoLines() async throws {
+    @Test func waitsForAFileToAppearAndBeWritten() async throws {
         let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
         try await onThread {

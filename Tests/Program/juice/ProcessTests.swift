@@ -111,7 +111,7 @@ struct ProcessTests {
             ("serve --stores @FILE", "the list of stores FILE cannot be read", "", SIGTERM, 0),
             ("serve --http 192.0.2.1:80", "cannot listen on 192.0.2.1:80: Cannot assign requested address", "", SIGINT, 0),
         ] as [(String, String, String, Int32?, Int32)])
-    func aStartWaitsForWhatMayCome(command: String, reason: String, text: String, signal: Int32?, status: Int32) async throws {
+    func waitsForFilesAndAddresses(command: String, reason: String, text: String, signal: Int32?, status: Int32) async throws {
         let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
         let (output, ended) = try await onThread {
@@ -164,7 +164,7 @@ struct ProcessTests {
             ("TZ=/usr/share/zoneinfo/Asia/Seoul juice results \(period)", 64, "--since (2026-01-02 09:00:00+09:00)"),
             ("TZ=KST-9 juice results --utc \(period)", 64, "--since (2026-01-02 00:00:00Z)"),
         ] as [(String, Int32, String)])
-    func theShellSees(script: String, status: Int32, text: String) async throws {
+    func exitsWithTheExpectedStatusAndOutput(script: String, status: Int32, text: String) async throws {
         let (output, ended) = try await onThread { try Self.run(script) }
         #expect(ended == status && (output + "\n").contains(text), "\(ended): \(output)")
         #expect(!output.contains("it may have been written"))

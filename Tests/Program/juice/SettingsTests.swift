@@ -127,7 +127,7 @@ struct SettingsTests {
     }
 
     @Test(arguments: ["", "10", "1.5h", "-1s", "s", "1m1h", "1s1s", "10 s", "1w", "٣s", "1000000000s", "nan", "soon"])
-    func refusesWhatIsNoDuration(text: String) {
+    func refusesInvalidDurations(text: String) {
         #expect(DurationText.parse(text) == nil)
     }
 
@@ -159,7 +159,7 @@ struct SettingsTests {
         "partitioner=hunter2", "sasl.password=a\nhunter2=b", "a=hunter2",
         "security.protocol=SSL\nssl.ca.pem=hunter2", "security.protocol=SASL_SSL\nsasl.mechanism=hunter2",
     ])
-    func noErrorHasAValue(text: String) throws {
+    func errorsNeverQuoteValues(text: String) throws {
         for (arguments, environment) in [(["serve"], ["JUICE_KAFKA_PROPERTY": text]), (["serve", "--kafka-property", text], [:])] {
             let failure = #expect(throws: (any Error).self) {
                 let options = try serve(settings(arguments, environment: environment))
@@ -233,7 +233,7 @@ struct SettingsTests {
             (["security.protocol": "SASL_SSL", "sasl.mechanisms": "PLAIN"], nil, false), (["security.protocol": "SSL"], nil, false),
         ] as [([String: String], String?, Bool)]
     )
-    func faultsThatLibrdkafkaWouldNotName(properties: [String: String], beginning: String?, hasHint: Bool) throws {
+    func explainsInvalidProperties(properties: [String: String], beginning: String?, hasHint: Bool) throws {
         guard let beginning else { return try KafkaProperties.check(properties) }
         let failure = #expect(throws: Failure.self) { try KafkaProperties.check(properties) }
         #expect(failure?.status == .configuration)
@@ -257,7 +257,7 @@ struct SettingsTests {
             (["ssl.keystore.type": "JKS"], nil, "PKCS#12"), (["value.serializer": "x"], nil, "leave it out"),
             (["max.poll.records": "9"], nil, "leave it out"), (["buffer.memory": "9"], nil, "queue.buffering.max.kbytes"),
         ] as [([String: String], [String: String]?, String?)])
-    func theNamesOfJavaAreTakenOrNamed(given: [String: String], taken: [String: String]?, advice: String?) {
+    func translatesOrExplainsJavaNames(given: [String: String], taken: [String: String]?, advice: String?) {
         let translated = JavaProperties.translated(given)
         if let taken { #expect(translated == taken) }
         guard let advice else { return }
@@ -340,7 +340,7 @@ struct SettingsTests {
         #expect(entries["kafka-property sasl.password"]?.source == "JUICE_KAFKA_PROPERTY in the environment")
     }
 
-    @Test func whatServeRefusesIsRefused() {
+    @Test func refusesInvalidServeOptions() {
         #expect(throws: (any Error).self) { try entries("--http", "8080") }
         #expect(throws: (any Error).self) { try entries("--workers", "0") }
     }
@@ -371,7 +371,7 @@ struct SettingsTests {
         "JUICE_SERVICE_HOST", "JUICE_SERVICE_PORT", "JUICE_SERVICE_PORT_HTTP", "JUICE_PORT", "JUICE_PORT_8080_TCP",
         "JUICE_PORT_8080_TCP_ADDR", "JUICE_METRICS_SERVICE_HOST", "JUICE_METRICS_PORT_80_UDP_PROTO",
     ])
-    func serviceLinksAreNot(name: String) throws {
+    func ignoresKubernetesServiceLinks(name: String) throws {
         #expect(try entries(environment: [name: "1"])["workers"]?.value == "1")
         #expect(OptionInfo.allNames.allSatisfy { Settings.variable(of: $0) != name })
     }

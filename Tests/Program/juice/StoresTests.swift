@@ -45,7 +45,7 @@ import Testing
         #expect(throws: Failure.self) { try StoreList("@\(path).txt")?.ids() }
     }
 
-    @Test func theServiceKnowsThem() throws {
+    @Test func serveReadsTheListOfStores() throws {
         #expect(try ServeOptions.parse(["--stores", "a,b"]).configuration().stores?.count == 2)
         #expect(try ServeOptions.parse([]).configuration().stores == nil)
     }
