@@ -43,7 +43,7 @@ package struct AuditRules: Sendable {
 /// The verdict on the committed records: whether the contract was kept.
 ///
 /// An audit merges the journal with the inputs, hands each command to the service's own decoder, juice maker and encoder, and
-/// compares the results with what was answered. It shares nothing else with the service.
+/// compares the results with what was answered. It shares no state and no protocol with the service: it has no engine.
 package struct Audit: Sendable {
     /// The ways in which the contract is broken; empty if it was kept. The first 10,000 are listed.
     package private(set) var faults: [Fault] = []

@@ -2,9 +2,9 @@ import CRdKafka
 
 /// Reads ranges of partitions to their ends, or follows partitions without end.
 ///
-/// This is the one loop over a consumer's records. It tracks the position of each partition, even past transaction markers and
-/// aborted records, which have offsets but are never returned (KIP-98). It ignores transient errors, and trusts nothing that
-/// librdkafka returns from a partition after a damaged record batch.
+/// It tracks the position of each partition, even past transaction markers and aborted records, which have offsets but are never
+/// returned (KIP-98). It ignores transient errors, and trusts nothing that librdkafka returns from a partition after a damaged
+/// record batch.
 ///
 /// To read ranges completely, in order within each partition:
 ///

@@ -27,8 +27,9 @@ def ensure(condition, fault):
 
 def run(*command, input=None, env=None):
     """Runs a command and returns its output; raises a fault if it fails."""
+    # On a busy machine promtool takes two minutes for the tests of the alerts.
     done = subprocess.run(
-        [str(word) for word in command], input=input, env=env, capture_output=True, text=True, timeout=120
+        [str(word) for word in command], input=input, env=env, capture_output=True, text=True, timeout=600
     )
     ensure(done.returncode == 0, f"{command_line(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout + done.stderr
