@@ -86,12 +86,13 @@ package final class Shop {
         case .cancel: made[id].map { maker.count($0, &content.fruits) }
         default: break
         }
-        if try content.carryOut(command, by: maker, on: &fruits) {
+        let isChanged = try content.carryOut(command, by: maker, on: &fruits)
+        if isChanged {
             revision += 1
             content.revision = revision
         }
         switch command {
-        case .make(let order): made[id] = content.kind == .juiceMade ? order : made[id]
+        case .make(let order) where isChanged: made[id] = order
         case .cancel:
             made[id] = nil
             cancelled.insert(id)
