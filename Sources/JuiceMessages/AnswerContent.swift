@@ -45,7 +45,7 @@ public struct AnswerContent: Sendable {
 
     /// Carries a command out, and becomes its answer. Does not set the revision.
     ///
-    /// For a cancel, ``fruits`` must be what it puts back: see ``setFruits(to:of:)``.
+    /// For a cancel, ``fruits`` must be what it puts back: see `setFruits(to:of:)`.
     ///
     /// - Returns: whether the store changed.
     /// - Throws: why the command is rejected. The store is as it was.
