@@ -526,10 +526,10 @@ public final class ProducerFence {
     /// Left by each client that has ended.
     private let ends = DispatchGroup()
 
-    /// How many clients may ask at the same time: each has two connections, which brokers may limit. Grows by one whenever a
+    /// How many clients may ask at the same time. Each has two connections, which brokers may limit. A second one asks once a
     /// coordinator takes longer than `patience`.
     private var limit = 1
-    private static let mostClients = 24
+    private static let mostClients = 2
     private static let patience = Duration.milliseconds(100)
 
     /// A fence that holds no id yet. Each fenced id keeps the configuration's `transaction.timeout.ms` until its owner is back.

@@ -1,4 +1,5 @@
 import Foundation
+import Kafka
 import Synchronization
 import TestSupport
 import Testing
@@ -28,6 +29,26 @@ import Testing
             }
             #expect(wait { (1...8).contains(connections.count) }, "\(connections.count)")
         }
+    }
+
+    /// However many ids it fences, and however slow their coordinator is.
+    @Test func aFenceHasFewConnections() async throws {
+        let broker = try EmbeddedBroker(brokerCount: 1, logger: quietLogger)
+        broker.setRoundTrip(.milliseconds(120))
+        let connections = try Connections(to: broker.bootstrapServers)
+        let ids = Set((0..<16).map { "id-\($0)" })
+        connections.watch()
+        try await onThread {
+            let fence = ProducerFence(
+                configuration: KafkaConfiguration(["bootstrap.servers": broker.bootstrapServers]),
+                hooks: ClientHooks(logger: quietLogger))
+            let undecided = try retrying(until: .now + .seconds(60)) { left throws(KafkaError) in
+                try fence.fence(ids, timeout: left)
+            }
+            #expect(undecided.isEmpty)
+        }
+        // Of the clients that end, one may still have its own.
+        #expect((2...6).contains(connections.endWatch()))
     }
 }
 
