@@ -56,7 +56,7 @@ let package = Package(
         .executableTarget(
             name: "juice",
             dependencies: [
-                "JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "JuiceService", "JuiceWeb",
+                "JuiceAudit", "JuiceDomain", "JuiceMessages", "JuiceService", "JuiceWeb",
                 "Kafka", argumentParser, coreMetrics, hummingbird, lifecycle, logging,
             ]),
 

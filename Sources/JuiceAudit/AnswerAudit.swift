@@ -50,7 +50,7 @@ struct AnswerAudit {
         (self.partition, self.rules, self.stock) = (partition, rules, stock)
         replays = rules.menus.map(Replay.init)
         menus = replays
-        memory = AnswerMemory(rules)
+        memory = AnswerMemory(rules.window)
         unnamed = isWhole ? .untouched : .unknown
     }
 

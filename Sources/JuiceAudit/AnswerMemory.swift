@@ -18,7 +18,7 @@ struct AnswerMemory {
         fileprivate(set) var number = 0
     }
 
-    private let rules: AuditRules
+    private let window: DuplicateWindow
     /// The answer that a repeat of each identity gets. A cancel replaces its order; a rejected cancel has its own entry.
     private var answers: Recent<RecordDigest, FirstAnswer>
     private var number = 0
@@ -30,9 +30,10 @@ struct AnswerMemory {
 
     /// Until a transaction ends, the service remembers what it evicts in it.
     private static let slack = 100_000
-    init(_ rules: AuditRules) {
-        self.rules = rules
-        answers = Recent(rules.memoryCount + Self.slack)
+
+    init(_ window: DuplicateWindow) {
+        self.window = window
+        answers = Recent(window.count + Self.slack)
     }
 
     /// Notes an answer at this time that is unknown, or whose command is.
@@ -80,14 +81,16 @@ struct AnswerMemory {
     }
 
     private func isRecent(_ unknown: (until: Int64, number: Int)) -> Bool {
-        number - unknown.number <= rules.memoryCount + Self.slack
+        number - unknown.number <= window.count + Self.slack
     }
+
+    /// The longest time that a repeat is recognized after its command: the service rounds the times of what it remembers.
+    private var longest: Int64 { window.age + window.age / 100 + 100 }
 
     /// Whether a command sent at this time may repeat one whose answer has expired.
     func mayHaveExpired(_ moment: SendTimes) -> Bool {
         guard let unknown, isRecent(unknown) else { return false }
-        // The service rounds the times of what it remembers.
-        return moment.sent &- unknown.until <= rules.memoryWindow + rules.memoryWindow / 100 + 100
+        return moment.sent &- unknown.until <= longest
     }
 
     /// Whether the service must recognize a repeat of a command.
@@ -95,20 +98,20 @@ struct AnswerMemory {
     /// A restart may have come just before the repeat's transaction. It restores what was answered for some time before the last
     /// handled command was sent. So an outage, in which nothing is handled, ages no answer.
     func isRemembered(_ first: FirstAnswer, _ repetition: SendTimes) -> Bool {
-        repetition.sent &- first.sent <= rules.memoryWindow && number - first.number <= rules.memoryCount
-            && repetition.handledBefore &- max(first.answered, first.sent) <= rules.memoryWindow + rules.delay
+        repetition.sent &- first.sent <= window.age && number - first.number <= window.count
+            && repetition.handledBefore &- max(first.answered, first.sent) <= window.retention
     }
 
     /// Whether a command comes too late to be a repeat: a restore may add a delay and, for a cancel, another restore a second one.
     func isNew(_ repetition: SendTimes, after first: FirstAnswer) -> Bool {
-        repetition.earliest &- first.latest > rules.memoryWindow + 2 * rules.delay + rules.memoryWindow / 100 + 100
+        repetition.earliest &- first.latest > longest + 2 * window.delay
     }
 
     /// Whether a command would be a repeat by its own timestamp, if the service used another time.
     func isRepeatByItself(_ first: FirstAnswer, _ repetition: SendTimes) -> Bool {
         min(first.own, repetition.own) >= 0 && (first.own, repetition.own) != (first.sent, repetition.sent)
-            && 0...rules.memoryWindow ~= repetition.own &- first.own && number - first.number <= rules.memoryCount
-            && repetition.handledBefore &- max(first.answered, first.own) <= rules.memoryWindow + rules.delay
+            && 0...window.age ~= repetition.own &- first.own && number - first.number <= window.count
+            && repetition.handledBefore &- max(first.answered, first.own) <= window.retention
     }
 
     /// The place of the oldest answer that the service must remember at a moment, as far as is known.
@@ -156,9 +159,9 @@ struct SendTimes {
     /// When the last command was sent that was handled before the transaction with this answer.
     let handledBefore: Int64
 
-    init(_ record: AuditRecord, handledBy entry: AuditRecord, handledBefore: Int64, _ rules: AuditRules) {
+    init(_ record: AuditRecord, handledBy entry: AuditRecord, handledBefore: Int64, _ window: DuplicateWindow) {
         (own, self.handledBefore) = (record.timestamp, handledBefore)
         let told = entry.headers.sent ?? (own >= 0 ? own : nil)
-        (sent, earliest) = (told ?? entry.timestamp, told ?? entry.timestamp - rules.delay)
+        (sent, earliest) = (told ?? entry.timestamp, told ?? entry.timestamp - window.delay)
     }
 }

@@ -7,18 +7,14 @@ import Synchronization
 package struct AuditRules: Sendable {
     /// How many partitions hold stores. Topics may have more: commands there are forwarded, and none is answered there.
     let partitionCount: Int32
-    /// For how many milliseconds a repeated id must be recognized, by the timestamps of the commands.
-    package var memoryWindow: Int64
-    /// For how many further ids of its partition a repeated id must be recognized.
-    package var memoryCount: Int
+    /// Within which a repeated id must be recognized, by the timestamps of the commands.
+    package var window: DuplicateWindow
     let topicPrefix: String
     /// The menus that the service has had, at least one. Position notes name them by digest.
     var menus: [Menu]
     /// The only stores that the service has known for as long as the topics show. Nil if these are unknown or have changed: then a
     /// store is unknown if an answer says so.
     var stores: Set<[UInt8]>?
-    /// How long after the window a repeat sent within it may arrive, in milliseconds.
-    var delay: Int64 { min(memoryWindow, 300_000) }
     /// Whether the latest commands may still have no answer, as on a cluster that is in use. They count as open.
     var allowsOpen: Bool
     /// Whether a forwarded command has the time of its original. Topics may set times themselves, or refuse old ones.
@@ -30,12 +26,12 @@ package struct AuditRules: Sendable {
 
     /// The defaults are the service's.
     package init(
-        partitionCount: Int32, memoryWindow: Int64 = 3_600_000, memoryCount: Int = 1_000_000,
-        topicPrefix: String = TopicNames.standardPrefix, menus: [Menu] = [.standard], stores: Set<[UInt8]>? = nil,
-        allowsOpen: Bool = false, keepsTimes: Bool = true, limitsTimes: Bool = false
+        partitionCount: Int32, window: DuplicateWindow = .standard, topicPrefix: String = TopicNames.standardPrefix,
+        menus: [Menu] = [.standard], stores: Set<[UInt8]>? = nil, allowsOpen: Bool = false, keepsTimes: Bool = true,
+        limitsTimes: Bool = false
     ) {
-        (self.partitionCount, self.memoryWindow, self.memoryCount) = (partitionCount, memoryWindow, memoryCount)
-        (self.topicPrefix, self.menus, self.stores) = (topicPrefix, menus, stores)
+        (self.partitionCount, self.window, self.topicPrefix) = (partitionCount, window, topicPrefix)
+        (self.menus, self.stores) = (menus, stores)
         (self.allowsOpen, self.keepsTimes, self.limitsTimes) = (allowsOpen, keepsTimes, limitsTimes)
     }
 }

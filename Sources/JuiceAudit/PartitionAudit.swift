@@ -295,7 +295,7 @@ extension PartitionAudit {
                             kind: read.kind, store: number, id: read.id, identity: identity(read.kind),
                             remembered: identity(read.kind == .cancel ? .order : read.kind), content: read.content,
                             value: record.value,
-                            times: SendTimes(record, handledBy: entry, handledBefore: handledBefore, rules)))
+                            times: SendTimes(record, handledBy: entry, handledBefore: handledBefore, rules.window)))
                 }
             }
         }
@@ -434,7 +434,7 @@ extension PartitionAudit {
         guard let claim = owner.claim else { return report(record, "the partition has no claim") }
         var right = note
         (right.claim, right.ids, right.forwarded) = (claim, owner.ids, [:])
-        let now = SendTimes(record, handledBy: record, handledBefore: handledBefore, rules)
+        let now = SendTimes(record, handledBy: record, handledBefore: handledBefore, rules.window)
         let first = max(journal.first, audit.starts.first?.offset ?? 0)
         right.account = account.expected(note.account, at: record.offset, first: first, needed: answers.memory.oldest(at: now))
         if account.acceptsLoss { answers.forgetStores() }

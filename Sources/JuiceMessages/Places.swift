@@ -1,3 +1,8 @@
+/// A record's position in a partition, from 0.
+public typealias Offset = Int64
+/// A time of day in milliseconds since 1970, as in records.
+public typealias Timestamp = Int64
+
 /// A partition of an input topic. In the journal, it is written `orders/3`.
 public struct InputPartition: Sendable, Hashable, Comparable {
     /// The topic.

@@ -75,35 +75,3 @@ extension HTTPServerError {
         }
     }
 }
-
-/// Where a server listens: a host name or IP address, and a port.
-package struct HTTPAddress: Sendable, Equatable, CustomStringConvertible {
-    /// The host name or IP address; an IPv6 address without brackets.
-    package let host: String
-    /// The port; 0 lets the system choose one.
-    package let port: Int
-
-    package init(host: String, port: Int) { (self.host, self.port) = (host, port) }
-
-    /// Parses `host:port`, with an IPv6 address as `[::1]:8080`; nil for anything else.
-    package init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
-        var host = text[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() } else if host.contains(":") { return nil }
-        guard !host.isEmpty, !host.contains(where: \.isWhitespace) else { return nil }
-        self.init(host: String(host), port: Int(port))
-    }
-
-    /// Listens for a moment, to find out whether a server can. It blocks.
-    package func tryToListen() throws(HTTPServerError) {
-        do {
-            try ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .bind(host: host, port: port).flatMap { $0.close() }.wait()
-        } catch {
-            throw HTTPServerError(self, error) ?? HTTPServerError(address: self, reason: "\(error)", mayPass: false)
-        }
-    }
-
-    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
-}

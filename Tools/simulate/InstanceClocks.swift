@@ -1,5 +1,6 @@
 import JuiceDomain
 import JuiceEngine
+import JuiceMessages
 
 /// The clocks of the instances' machines. In some runs they are wrong by seconds or years, and jump at any time.
 ///

@@ -1,4 +1,5 @@
 import JuiceEngine
+import JuiceMessages
 
 /// A consumer group of static members: membership, the assignment of some topics, and offsets committed outside transactions.
 struct SimulatedGroup {

@@ -1,5 +1,6 @@
 import JuiceDomain
 import JuiceEngine
+import JuiceMessages
 
 /// The client side of a transactional producer. Records are queued and reach the brokers later: at the latest when they are
 /// flushed, at times even after their process has crashed or another has taken over their transactional id.

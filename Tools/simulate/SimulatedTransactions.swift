@@ -1,5 +1,6 @@
 import JuiceDomain
 import JuiceEngine
+import JuiceMessages
 
 /// How a transaction ends.
 enum Decision: String { case commit, abort }

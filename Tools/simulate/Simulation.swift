@@ -481,7 +481,7 @@ final class Simulation {
     private func audit() -> [String] {
         let topics = AuditTopics(cluster, cuts: storage.cuts)
         let rules = AuditRules(
-            partitionCount: scenario.partitionCount, memoryWindow: scenario.window.age, memoryCount: scenario.window.count,
+            partitionCount: scenario.partitionCount, window: scenario.window,
             menus: [Menu.standard] + [Harm.otherMenu].compactMap(\.self), stores: stores?.only,
             // Partitions that stopped for good leave commands open.
             allowsOpen: !storage.lost.isEmpty, limitsTimes: cluster.limitsTimes)

@@ -1,3 +1,5 @@
+import JuiceMessages
+
 /// The bytes of a partition's first answers that are in memory: the latest ones, by number, and older ones that were read back from
 /// the journal for repeats, by offset.
 struct AnswerValues {

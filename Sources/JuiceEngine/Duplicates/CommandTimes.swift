@@ -1,3 +1,5 @@
+import JuiceMessages
+
 /// When commands were sent: their records' timestamps, as far as these are plausible.
 ///
 /// Brokers judge the clocks of the senders, by the inputs' limits (KIP-937). Where a limit is in force, this machine's clock does

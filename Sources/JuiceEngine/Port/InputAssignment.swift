@@ -1,3 +1,5 @@
+import JuiceMessages
+
 /// The input partitions that a worker reads, derived from its group's assignment.
 ///
 /// Only the assignment of the orders counts: the owner of a partition's orders also reads its restocks, since a group may assign

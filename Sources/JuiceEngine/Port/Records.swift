@@ -1,14 +1,5 @@
 import JuiceMessages
 
-/// A record's position in a partition, from 0.
-public typealias Offset = Int64
-/// A time of day in milliseconds since 1970, as in records.
-public typealias Timestamp = Int64
-/// The topics that commands are read from.
-public typealias InputTopic = JuiceMessages.InputTopic
-/// A partition of an input topic.
-public typealias InputPartition = JuiceMessages.InputPartition
-
 /// The topics that state is restored from.
 package enum ChangelogTopic: Sendable, CaseIterable {
     case stock

@@ -1,3 +1,5 @@
+import JuiceMessages
+
 /// The commands of one transaction.
 struct Batch {
     /// Runs of consecutive records of one partition, in order of reading. Each partition's first record comes before all others, so

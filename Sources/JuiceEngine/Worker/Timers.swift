@@ -1,3 +1,5 @@
+import JuiceMessages
+
 /// Schedules a worker's periodic tasks.
 struct Timers {
     /// How often positions are published, in milliseconds.

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import JuiceAudit
 import JuiceDomain
-import JuiceEngine
 import JuiceMessages
 import JuiceService
 import Kafka
@@ -62,9 +61,9 @@ struct AuditCommand: ParsableCommand {
         // Says whether the topics limit times, and let forwarded commands keep theirs. Unknown without the right to describe them.
         let findings = try? clients.topicCheck.findings(clients.admin(), reader: nil, timeout: clients.timeout)
         let rules = AuditRules(
-            partitionCount: try source.storePartitionCount(), memoryWindow: repeats.window.age, memoryCount: repeats.window.count,
-            topicPrefix: client.kafka.topicPrefix, menus: menu.isEmpty ? [.standard] : try menu.map(MenuOptions.menu),
-            allowsOpen: true, keepsTimes: findings.map { $0.oldestForward == nil } ?? false,
+            partitionCount: try source.storePartitionCount(), window: repeats.window, topicPrefix: client.kafka.topicPrefix,
+            menus: menu.isEmpty ? [.standard] : try menu.map(MenuOptions.menu), allowsOpen: true,
+            keepsTimes: findings.map { $0.oldestForward == nil } ?? false,
             limitsTimes: findings?.times.isJudgedByBrokers ?? false)
         // More lanes than this would only take memory: reading and judging keep a core busy each.
         let lanes = min(4, ProcessInfo.processInfo.activeProcessorCount)

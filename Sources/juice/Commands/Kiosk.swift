@@ -2,7 +2,6 @@ import ArgumentParser
 import CoreMetrics
 import Foundation
 import JuiceDomain
-import JuiceEngine
 import JuiceMessages
 import JuiceWeb
 import Kafka

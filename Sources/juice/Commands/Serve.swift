@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import JuiceEngine
 import JuiceMessages
 import JuiceService
 import JuiceWeb

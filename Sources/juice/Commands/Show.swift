@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import JuiceDomain
-import JuiceEngine
 import JuiceMessages
 import Kafka
 
