@@ -3,41 +3,6 @@ import Testing
 @testable import JuiceDomain
 
 @Suite struct MenuTests {
-    @Test func standardMenuIsTheClassicOne() {
-        let menu = Menu.standard
-        #expect(menu.fruits.map(\.id) == ["strawberry", "banana", "pineapple", "kiwi", "mango"])
-        #expect(menu.fruits.map(\.name.korean) == ["딸기", "바나나", "파인애플", "키위", "망고"])
-        #expect(menu.fruits.map(\.initialStock) == [10, 10, 10, 10, 10])
-
-        let juices = menu.juices.map { juice in
-            let recipe = juice.recipe.map { "\($0.amount) \(menu.fruits[$0.fruit].id)" }.joined(separator: " + ")
-            let names = [juice.name.english, juice.name.korean] + juice.aliases
-            return "\(juice.id) | \(names.joined(separator: ", ")) | \(recipe)"
-        }
-        #expect(
-            juices == [
-                "strawberry | strawberry juice, 딸기쥬스 | 16 strawberry",
-                "banana | banana juice, 바나나쥬스 | 2 banana",
-                "kiwi | kiwi juice, 키위쥬스 | 3 kiwi",
-                "pineapple | pineapple juice, 파인애플쥬스 | 2 pineapple",
-                "strawberryBanana | strawberry banana juice, 딸바쥬스 | 10 strawberry + 1 banana",
-                "mango | mango juice, 망고쥬스 | 3 mango",
-                "mangoKiwi | mango kiwi juice, 망고키위쥬스, 망키쥬스 | 2 mango + 1 kiwi",
-            ]
-        )
-    }
-
-    // It is built without the checks.
-    @Test func standardMenuPassesTheChecks() throws {
-        let menu = Menu.standard
-        let specs = menu.juices.map { juice in
-            JuiceSpec(
-                id: juice.id, name: juice.name, aliases: juice.aliases,
-                recipe: juice.recipe.map { (menu.fruits[$0.fruit].id, $0.amount) })
-        }
-        #expect(try Menu(fruits: menu.fruits, juices: specs) == menu)
-    }
-
     @Test func idsAreFoundByTheirBytes() throws {
         let composed = "caf\u{E9}"
         let decomposed = "cafe\u{301}"
