@@ -43,7 +43,7 @@ import Testing
         #expect(restock(value) == "r: \(expected)")
     }
 
-    /// On both topics, each with the id of the other.
+    /// As orders, and with the ids exchanged as restocks.
     @Test(arguments: GoldenCommands.deadLetters)
     func malformedCommandsAreDeadLetters(value: String, code: String) {
         #expect(order(value) == code)
