@@ -26,19 +26,6 @@ import Testing
         }
     }
 
-    @Test func everyShortFruitIsNamedInTheOrderOfTheRecipe() throws {
-        let juice = try #require(maker.menu.juiceIndex(id: "mangoKiwi"))
-        var store = try FruitStore(levels: [10, 10, 10, 0, 1])
-        #expect(shortages(of: order(juice, 1), &store) == ["4: 1 of 2", "3: 0 of 1"])
-        #expect(shortages(of: order(juice, 100), &store) == ["4: 1 of 200", "3: 0 of 100"])
-        #expect(store.levels == [10, 10, 10, 0, 1])
-    }
-
-    @Test func aNewStoreCannotMakeStrawberryJuice() {
-        var store = FruitStore(menu: .standard)
-        #expect(shortages(of: order(0, 1), &store) == ["0: 10 of 16"])
-    }
-
     @Test func theLargestRecipesTimesTheLargestQuantityFit() throws {
         let name = LocalizedName(english: "a", korean: "a")
         let largest = FruitStore.maximumLevel
@@ -90,62 +77,6 @@ import Testing
         var store = FruitStore(menu: .standard)
         #expect(shortages(of: basket(items), &store) == lacking)
         #expect(store == FruitStore(menu: .standard))
-    }
-
-    @Test func itemsOfOneJuiceAreAddedUpWhereItIsFirstNamed() {
-        var items: [OrderItem] = []
-        for (juice, quantity) in [(2, 1), (4, 100), (2, 5), (6, 1), (4, 100)] {
-            items.add(OrderItem(juice: juice, quantity: quantity))
-        }
-        #expect(items == [OrderItem(juice: 2, quantity: 6), OrderItem(juice: 4, quantity: 200), OrderItem(juice: 6, quantity: 1)])
-    }
-
-    /// Random orders and cancels, compared with sums that use no tally.
-    @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func randomOrdersTakeAndReturnWhatAModelSays(seed: UInt64) throws {
-        var random = SeededGenerator(seed: seed)
-        var model = maker.menu.fruits.map { _ in 300 }
-        var store = try FruitStore(levels: model)
-        var tally = FruitTally()
-        var made: [JuiceOrder] = []
-        var outcomes: [JuiceMaker.Outcome: Int] = [:]
-        for _ in 0..<2_000 {
-            if random.number(0...2) == 0, !made.isEmpty {
-                let order = made.remove(at: random.number(0...made.count - 1))
-                maker.count(order, &tally)
-                try store.putBack(&tally)
-                for (fruit, amount) in needed(by: order) { model[fruit] += amount }
-            } else {
-                let order = randomOrder(&random)
-                let needed = needed(by: order)
-                let isEnough = needed.allSatisfy { model[$0] >= $1 }
-                let outcome = maker.make(order, from: &store, &tally)
-                #expect(outcome == (isEnough ? .made : .outOfStock))
-                outcomes[outcome, default: 0] += 1
-                if isEnough {
-                    for (fruit, amount) in needed { model[fruit] -= amount }
-                    made.append(order)
-                }
-            }
-            #expect(store.levels == model)
-        }
-        #expect(outcomes[.made, default: 0] > 300)
-        #expect(outcomes[.outOfStock, default: 0] > 100)
-    }
-
-    private func needed(by order: JuiceOrder) -> [Int: Int] {
-        order.items.reduce(into: [:]) { needed, item in
-            for ingredient in maker.menu.juices[item.juice].recipe {
-                needed[ingredient.fruit, default: 0] += ingredient.amount * item.quantity
-            }
-        }
-    }
-
-    private func randomOrder(_ random: inout SeededGenerator) -> JuiceOrder {
-        let juices = maker.menu.juices.indices.shuffled(using: &random)
-        let count = random.number(0...juices.count)
-        let items = juices.prefix(max(1, count)).map { OrderItem(juice: $0, quantity: random.number(1...4)) }
-        return count == 0 ? .single(items[0]) : .basket(items)
     }
 
     // MARK: - Helpers

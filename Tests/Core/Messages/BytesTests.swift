@@ -31,7 +31,7 @@ import Testing
             (String(repeating: "x", count: 64), String(repeating: "x", count: 64)),
             (String(repeating: "x", count: 65), String(repeating: "x", count: 64) + "…"),
             (String(repeating: "🇰🇷", count: 65), String(repeating: "🇰🇷", count: 64) + "…"),
-            (String(repeating: "x", count: 65_000), String(repeating: "x", count: 64) + "…"),
+            (String(repeating: "x", count: 1_025), String(repeating: "x", count: 64) + "…"),
             // One character of any length: it is left out rather than cut in two.
             ("ab" + String(repeating: "\u{301}", count: 2000) + "c", "a…"),
             (
@@ -67,21 +67,6 @@ import Testing
         #expect(key(table, 4) == [0xC3, 0xA9])
     }
 
-    @Test(arguments: [0, 1_000])
-    func everyKeyIsFoundAfterTheTableHasGrown(capacity: Int) {
-        var table = ByteKeyTable()
-        for number in 0..<20_000 {
-            let inserted = "store-\(number)".asValue { table.insert($0) }
-            #expect(inserted.index == number && inserted.inserted)
-        }
-        for number in 0..<20_000 {
-            #expect("store-\(number)".asValue { table.find($0) } == number)
-            #expect(key(table, number) == [UInt8]("store-\(number)"))
-        }
-        #expect("store-20000".asValue { table.find($0) } == nil)
-        #expect(table.count == 20_000)
-    }
-
     @Test func aCopyIsATableOfItsOwn() {
         var table = ByteKeyTable()
         _ = "a".asValue { table.insert($0) }
@@ -110,7 +95,10 @@ import Testing
             }
         }
         #expect(table.count == model.count)
-        for (key, index) in model { #expect(self.key(table, index) == key) }
+        for (key, index) in model {
+            #expect(self.key(table, index) == key)
+            #expect(key.withUnsafeBytes { table.find($0) } == index)
+        }
     }
 }
 

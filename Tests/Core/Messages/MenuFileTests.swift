@@ -38,6 +38,7 @@ import Testing
     }
 
     @Test func decodesAnEncodedMenu() throws {
+        // The built-in menu is built without the checks that a file has to pass.
         #expect(try decode(Self.standard) == .standard)
         let odd = try Menu(
             fruits: [Fruit(id: "\"\\", name: LocalizedName(english: "\n", korean: "가"), initialStock: 1_000_000_000)],

@@ -1,6 +1,19 @@
 import JuiceDomain
+import MessageSamples
+import Testing
 
 @testable import JuiceMessages
+
+// Logs name every argument of a test. Written out, a golden answer has its whole menu, and a command all its bytes as numbers.
+extension GoldenAnswer: CustomTestStringConvertible {
+    package var testDescription: String {
+        (try? Answer(json: self[.english])).map { "\($0.command): \($0.message)" } ?? self[.english]
+    }
+}
+
+extension OutgoingCommand: CustomTestStringConvertible {
+    package var testDescription: String { String(decoding: value, as: UTF8.self) }
+}
 
 /// A command in words, for tables of expected results.
 func summary(_ decoded: consuming DecodedRecord, menu: Menu = .standard) -> String {
