@@ -12,7 +12,8 @@ extension GoldenAnswer: CustomTestStringConvertible {
 }
 
 extension OutgoingCommand: CustomTestStringConvertible {
-    package var testDescription: String { String(decoding: value, as: UTF8.self) }
+    /// Its JSON.
+    public var testDescription: String { String(decoding: value, as: UTF8.self) }
 }
 
 /// A command in words, for tables of expected results.
