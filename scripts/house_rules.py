@@ -24,6 +24,10 @@ LARGEST_FILE = 500_000
 BASELINE = ROOT / "scripts/lines.txt"
 # How many files may name each of these: what a change to a command or an answer costs. Lower a number with its count.
 MENTIONS = {"quantity": 60, "cancel": 87, "juiceMade": 63, "restocked": 51}
+# How many types other files can use although no word of their own name is in their file's. Lower it with the count.
+STRANGERS = 85
+# Files that are named for an idea, and hold its parts.
+IDEAS = {"Answer", "Bench", "Invariants", "KafkaPort", "KafkaProtocol", "KioskState", "Menu", "Places", "Records", "Report", "Topics"}
 # Sources may grow by this many lines over the baseline. More needs a line in the changelog with what a user has of it, such as
 # "- Orders can be sent for later (+420 lines)."
 GROWTH = 200
@@ -89,6 +93,24 @@ def mentions():
     return {word: count(word) for word in MENTIONS}
 
 
+def strangers(files):
+    """The types that nobody would look for in their files.
+
+    >>> code = ["public struct TopicList {}", "private enum Cache {}", "final class OpenFiles {", "  struct Inner {}"]
+    >>> list(strangers({Path("a/TopicReader.swift"): code, Path("a/Menu.swift"): ["struct Fruit {"]}))
+    ['TopicReader: OpenFiles']
+    """
+    declaration = re.compile(r"(?:@\w+(?:\([^)]*\))? )*(?:(?:public|package|final|indirect) )*(?:struct|class|enum|protocol|actor) (\w+)")
+
+    def words(name):
+        return {word.removesuffix("s") for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]*", name)}
+
+    for path, lines in files.items():
+        if path.suffix == ".swift" and path.stem not in IDEAS and not path.stem.endswith("Support"):
+            found = filter(None, map(declaration.match, lines))
+            yield from (f"{path.stem}: {name[1]}" for name in found if not words(name[1]) & words(path.stem))
+
+
 def sizes(files):
     """The number of lines of Swift in each module."""
     modules = defaultdict(int)
@@ -129,6 +151,10 @@ def main():
     mentioned = mentions()
     broken += [f"{count} files have the word {word}, at most {MENTIONS[word]}: say it where it is known already"
                for word, count in mentioned.items() if count > MENTIONS[word]]
+    strange = list(strangers(files))
+    if len(strange) > STRANGERS:
+        broken.append(f"{len(strange)} types are in a file of another name, at most {STRANGERS}: " + ", ".join(strange))
+    print(f"types in a file of another name: {len(strange)}")
     print("files that name " + ", ".join(f"{word}: {count}" for word, count in mentioned.items()))
     for module in sorted(modules | baseline):
         lines = modules.get(module, 0)
