@@ -1,4 +1,3 @@
-import FaultyNetwork
 import JuiceMessages
 import Kafka
 import Logging

@@ -128,12 +128,4 @@ struct EndToEndTests {
             #expect(session.tally[.cancelled] > 0)
         }
     }
-
-    @Test func aPropertyThatLibrdkafkaRefusesIsBadConfiguration() {
-        let clients = KafkaClients(
-            bootstrapServers: "127.0.0.1:1", properties: ["no.such.property": "1"], logger: .quiet)
-        let failure = #expect(throws: Failure.self) { try clients.consumer() }
-        #expect(failure?.status == .configuration)
-        #expect(failure?.message.contains("no.such.property") == true)
-    }
 }

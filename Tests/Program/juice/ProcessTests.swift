@@ -129,6 +129,7 @@ struct ProcessTests {
                 "juice kiosk --http /tmp:1 --bootstrap-servers 127.0.0.1:1 --staff-pin-file /", 78,
                 "the staff PIN's file / cannot be read"
             ),
+            ("juice stock --kafka-property socket.timeout.ms=x", 78, "Kafka property \"socket.timeout.ms\": its value is refused"),
             ("juice stock --kafka-property-file /no/such/file", 78, "the property file /no/such/file cannot be read: No such file"),
             ("echo '{\"language\":\"ko\"}' | juice menu --config /dev/stdin", 0, "망고"),
             ("echo kiwi | juice menu --menu /dev/stdin", 78, "the menu /dev/stdin cannot be used"),
