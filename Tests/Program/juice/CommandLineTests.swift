@@ -38,7 +38,8 @@ struct CommandLineTests {
     @Test(arguments: [
         ["serv"], ["order"], ["order", "kiwi", "--quantity", "2"], ["restock"], ["menu", "--wait"],
         ["cancel"], ["cancel", ""], ["cancel", "a", "b"], ["cancel", "a", "--unchecked"], ["show"], ["show", ""],
-        ["config", "--http", "8080"], ["config", "--workers", "0"],
+        ["config", "--http", "8080"], ["config", "--workers", "0"], ["kiosk", "--stores", "a,,b"], ["kiosk", "--http", "nowhere"],
+        ["kiosk", "--order-rate", "0"], ["kiosk", "--order-rate", "many"], ["kiosk", "--admin-http", "8082"],
     ])
     func refuses(arguments: [String]) {
         let error = #expect(throws: (any Error).self) { try JuiceCommand.parseAsRoot(arguments) }
