@@ -156,7 +156,7 @@ import Testing
     /// The lines of an owner with the former menu, then of one with the built-in menu.
     private static func menus(_ former: UInt64) -> [String] {
         [
-            Line.position(0, 0, menu: former),
+            Line.position(0, 0, #","menu":"\#(String(former, radix: 16))""#),
             Line.order("a", "kiwi"), Line.made("a", "kiwi", #""kiwi":2"#, #""kiwi":18"#, 1),
             #"{"store":"m","revision":1,"stock":{"kiwi":18}}"#,
             Line.order("b", "mango"), Line.rejected("b", "unknownJuice"),
@@ -186,7 +186,7 @@ import Testing
     @Test func anUnknownMenuIsNotJudged() throws {
         let kiwi = Line.made("a", "kiwi", #""kiwi":2"#, #""kiwi":18"#, 1)
         let lines = [
-            Line.order("a", "kiwi"), kiwi, Line.position(1, 0, menu: 7), Line.order("b", "kiwi"),
+            Line.order("a", "kiwi"), kiwi, Line.position(1, 0, #","menu":"7""#), Line.order("b", "kiwi"),
             Line.rejected("b", "unknownJuice"),
         ]
         let audit = try Audit(lines)

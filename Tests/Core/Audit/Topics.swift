@@ -23,13 +23,11 @@ enum Line {
         #"["\#(group)/\#(instance)/0/\#(set)/0","\#(group)/\#(instance)/0/\#(set)/1"]"#
     }
 
-    /// A position note of the first claim, unless another is named.
+    /// A position note of the first claim, unless another is named. ``AuditTopics/completed()`` adds what it lacks.
     static func position(
-        _ orders: Int, _ restocks: Int, claim: Int = 0, ids: String = ids("till-1"), menu: UInt64? = nil, _ more: String = ""
+        _ orders: Int, _ restocks: Int, claim: Int = 0, ids: String = ids("till-1"), _ more: String = ""
     ) -> String {
-        // The right account is added later.
-        let menu = menu.map { #","menu":"\#(String($0, radix: 16))""# } ?? ""
-        return #"{"type":"position","orders":\#(orders),"restocks":\#(restocks),"claim":\#(claim),"ids":\#(ids)\#(menu)\#(more)}"#
+        #"{"type":"position","orders":\#(orders),"restocks":\#(restocks),"claim":\#(claim),"ids":\#(ids)\#(more)}"#
     }
 
     /// A note about an input record.
@@ -283,9 +281,11 @@ enum Story {
         ].map { MessageHeader(name: "juice.\($0)", value: $1) }
     }
 
+    /// The first answer.
+    static let bananas = Line.made("o1", "strawberryBanana", #""strawberry":10,"banana":1"#, #""strawberry":0,"banana":9"#, 1)
+
     static let topics: AuditTopics = {
         var topics = AuditTopics(partitionCount: 2)
-        let bananas = Line.made("o1", "strawberryBanana", #""strawberry":10,"banana":1"#, #""strawberry":0,"banana":9"#, 1)
 
         topics.add("orders 0@0", Line.order("o1", "strawberryBanana"), [trace, own])
         topics.add("orders 0@1", Line.order("o2", "strawberry", 1))
@@ -344,7 +344,7 @@ struct Case: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let expected: [String]
     let topics: AuditTopics
-    var rules = Line.rules
+    let rules: AuditRules
 
     /// The story with a change.
     init(_ name: String, _ expected: String..., change: (inout AuditTopics) -> Void) {
@@ -366,7 +366,7 @@ struct Case: CustomTestStringConvertible, Sendable {
 
     /// A store's lines.
     init(_ lines: [String], _ name: String = "", _ expected: [String] = []) {
-        (testDescription, self.expected, topics) = (name, expected, AuditTopics(lines))
+        (testDescription, self.expected, topics, rules) = (name, expected, AuditTopics(lines), Line.rules)
     }
 
     /// Expects exactly these faults, each once.
