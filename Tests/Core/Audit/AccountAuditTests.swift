@@ -141,11 +141,6 @@ import Testing
             $0.add("results 0@12", Line.anchored(7))
             $0.replace("results 0@13", #""records":9"#, #""records":7"#)
         },
-        change("begun once more", #"results 0@14: it has "records":9, should be "before":13"#) {
-            $0.add("results 0@12", Line.anchored(7))
-            $0.replace("results 0@13", #""before":10,"#, "")
-            $0["results 0@14"] = $0["results 0@13"]
-        },
     ]
 
     /// Where the beginning has expired, the first note that is left says what there was.

@@ -84,12 +84,6 @@ import Testing
         .edit(
             "results 0@9", #","orderId""#, #","duplicate":true,"orderId""#,
             #"wrong: results 0@9: order "o3" of store "m" is answered as a duplicate, and was not answered before"#),
-        Case(
-            "duplicate forgotten within the window", #"doubled: results 0@4: order "o1""#, "wrong: results 0@5", "wrong: stock 0@2"
-        ) {
-            $0.add("results 0@4", Line.made("o1", "mango", #""mango":3"#, #""mango":7"#, 2).at(3))
-            $0.replace("stock 0@2", #""revision":4"#, #""revision":5"#)
-        },
         Case("restock carried out again to the same effect", #"doubled: results 0@12: restock "r2""#) {
             $0["restocks 0@9"] = $0["restocks 0@1"]
             $0.add("results 0@12", Line.restocked("r2", #""mango":30"#, 5).at(9))
@@ -115,13 +109,6 @@ import Testing
         .edit(
             "results 0@8", "notJSON", "missingID",
             #"wrong: results 0@8: it makes orders 0@5 a dead letter, "missingID": no command"#),
-        Case("a dead letter that is a command", #"wrong: results 0@9: it makes orders 0@6 a dead letter, "badID": order "o3""#) {
-            $0["dead-letters 0@3"] = $0["orders 0@6"]?.with(headers: Story.reasons("badID", 0, 6))
-            $0.add("results 0@9", Line.deadLetter(6, "badID"))
-        },
-        Case("an answered command with a letter", "wrong: dead-letters 0@3: the journal does not say that orders 0@6") {
-            $0["dead-letters 0@3"] = $0["orders 0@6"]?.with(headers: Story.reasons("notJSON", 0, 6))
-        },
         huge("cut", kept: 128 * 1024),
         huge("cut too short", kept: 64 * 1024, "missing: orders 0@31", "wrong: dead-letters 0@31"),
         Case("a dead letter that is sent in again") {
