@@ -53,11 +53,6 @@ struct ReportTests {
         try OutputOptions.parse(["--check"]).show(Report("core", [:]))
     }
 
-    @Test(arguments: [([], nil), ([3], 3), ([4, 1], 2.5), ([9, 1, 5], 5)] as [([Double], Double?)])
-    func findsTheMedian(values: [Double], median: Double?) {
-        #expect(Figure.median(values) == median)
-    }
-
     /// The usual textbook example of the nearest-rank method.
     @Test(arguments: [(5, 15), (30, 20), (40, 20), (50, 35), (100, 50), (0, 15), (99.9, 50)] as [(Double, Double)])
     func findsPercentiles(percent: Double, value: Double) {

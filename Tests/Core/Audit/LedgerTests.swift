@@ -59,20 +59,7 @@ import Testing
         #expect(audit.counts.unjudged == 1)
     }
 
-    private static let lost = [
-        adding(Line.order("c", "kiwi"), Line.lost("c", "notMade"), expected: "as of a command that was made"),
-        adding(Line.order("c", "kiwi"), Line.lost("c", "cancelled"), expected: "as of a command that was made"),
-        adding(Line.cancel("a"), Line.lostCancel("a", "made"), expected: "as of a command that was cancelled"),
-        adding(Line.order("a", "mango"), Line.lost("a", "cancelled"), expected: "is answered as lost"),
-        adding(
-            Line.order("d", "durian"), Line.rejected("d", "unknownJuice"), Line.cancel("d"), Line.lostCancel("d", "notMade"),
-            expected: "is answered as lost"),
-        adding(
-            Line.order("c", "kiwi"), Line.lost("c", "made").replacing(#""duplicate":true,"#, with: ""),
-            expected: "is answered as lost"),
-    ]
-
-    @Test(arguments: cancels + revisions + lost)
+    @Test(arguments: breaches)
     func aBreachIsFound(change: Case) throws { try change.check() }
 
     /// Some of the lines changed.
@@ -92,73 +79,42 @@ import Testing
 
     private static func adding(_ added: String..., expected: String...) -> Case { Case(lines + added, "\(added)", expected) }
 
-    private static let cancels = [
+    private static let breaches = [
+        // Answers that name the former outcome.
+        adding(Line.order("c", "kiwi"), Line.lost("c", "notMade"), expected: "as of a command that was made"),
+        adding(Line.order("a", "mango"), Line.lost("a", "cancelled"), expected: "is answered as lost"),
+        adding(
+            Line.order("d", "durian"), Line.rejected("d", "unknownJuice"), Line.cancel("d"), Line.lostCancel("d", "notMade"),
+            expected: "is answered as lost"),
+        // Cancels.
         // The service writes no such answer. Its cancel must not stop the audit.
         adding(
             Line.order("d", "mango"), Line.made("d", "mango", #""mango":3,"mango":3"#, #""mango":7"#, 5),
             Line.cancel("d"), Line.cancelled("d", #""mango":6"#, #""mango":13"#, 6),
             expected: #""used":{"mango":3,"mango":3}"#),
-        change("a cancel that returns twice", #"doubled: results 0@15: cancel "a""#) {
-            $0 += [
-                Line.set("d", #""kiwi":0"#), Line.restocked("d", #""kiwi":0"#, 5), Line.cancel("a"),
-                Line.cancelled("a", taken, #""kiwi":6,"strawberry":20,"banana":11"#, 6), Line.stock(6, [20, 11, 10, 6, 10]),
-            ]
-            $0.removeSubrange(16...17)
-        },
         change("a repeated cancel that returns nothing", #"doubled: results 0@5: cancel "a""#, "wrong: results 0@5") {
             $0[9] = Line.cancelled("a")
         },
         adding(
-            Line.order("a", "mango"), mangoMade("a"), Line.stock(5, [10, 10, 10, 1_000_000_000, 7]),
+            Line.order("a", "mango"), Line.mango("a", left: 7, 5), Line.stock(5, [10, 10, 10, 1_000_000_000, 7]),
             expected: #"should be rejected,"reason":"cancelled""#),
-        adding(
-            Line.cancel("y"), Line.cancelled("y"), Line.order("y", "mango"), mangoMade("y"),
-            Line.stock(5, [10, 10, 10, 1_000_000_000, 7]), expected: #"should be rejected,"reason":"cancelled""#),
-        change("a cancelled order that is judged", #"should be rejected,"reason":"cancelled""#) {
-            $0[17] = Line.rejected("z", "unknownJuice")
-        },
         change("a cancelled order's first answer", "is answered as a duplicate, and was not answered before") {
             $0[7] = Line.again($0[1])
-        },
-        change("a rejection called a duplicate", "is answered as a duplicate, and was not answered before") {
-            $0[7] = Line.again($0[7])
         },
         adding(
             Line.cancel("y"), Line.cancelled("y", #""mango":3"#, #""mango":13"#, 5),
             Line.stock(5, [10, 10, 10, 1_000_000_000, 13]), expected: #"should be cancelled,"returned":{},"left":{}"#),
-        change("an order that was not made returns something", #"should be cancelled,"returned":{},"left":{}"#) {
-            $0[11...] = [
-                Line.cancelled("b", #""kiwi":5,"mango":4"#, #""kiwi":15,"mango":14"#, 3), Line.stock(3, [10, 10, 10, 15, 14]),
-            ]
-        },
         adding(
-            Line.order("d", "mango"), mangoMade("d"), Line.cancel("d"), Line.cancelled("d"),
+            Line.order("d", "mango"), Line.mango("d", left: 7, 5), Line.cancel("d"), Line.cancelled("d"),
             Line.stock(5, [10, 10, 10, 1_000_000_000, 7]),
             expected: #"should be cancelled,"returned":{"mango":3},"left":{"mango":10}"#),
-        change("above the limit", "no record of the journal: left", "missing: orders 0@10", "was not answered before") {
-            $0[23] = Line.cancelled("c", #""kiwi":3"#, #""kiwi":1000000003"#, 5)
-        },
         edit(23, #""cancel":true,"#, "", #"it answers orders 0@10, which is cancel "c""#),
-        edit(7, #""reason""#, #""cancel":true,"reason""#, #"it answers orders 0@3, which is order "a""#),
-        change("no answer", #"missing: orders 0@5: cancel "b" of store "m" is not in the journal"#) { $0.remove(at: 11) },
         adding(Line.order("d", "mango"), Line.rejected("d", "cancelled"), expected: "should be juiceMade"),
-    ]
-
-    /// A mango juice as the first change after the lines.
-    private static func mangoMade(_ id: String) -> String { Line.made(id, "mango", #""mango":3"#, #""mango":7"#, 5) }
-
-    private static let revisions = [
-        edit(
-            19, again: 27, #""revision":3"#, #""revision":9"#, #""revision":9, should be juiceMade"#,
-            #"should be restocked,"left":{"kiwi":1000000000},"revision":10"#),
+        // Revisions.
         edit(
             19, again: 27, #""revision":3"#, #""revision":9223372036854775807"#, #""revision":9223372036854775807, should be"#,
             "results 0@11"),
         edit(21, #","revision":4,"message":"m""#, #","message":"m","revision":4"#, "does not end with a message"),
-        edit(
-            21, #""revision":4"#, #""revision":"4""#, "no record of the journal: revision", "missing: restocks 0@0",
-            #"results 0@12: cancel "c""#, "stock 0@0"),
-        edit(3, #","message""#, #","revision":1,"message""#, "no record of the journal: left", "missing: orders 0@1"),
     ]
 
     /// Beyond the window both are right for a while: what the service does if it still knows an answer, and if it does not.
@@ -169,14 +125,13 @@ import Testing
             ([Line.cancel("a"), Line.cancelled("a", #""mango":3"#, #""mango":10"#, 2)], 2, 10),
             // The order of a cancel from before the window.
             ([Line.order("x", "mango"), Line.rejected("x", "cancelled")], 1, 7),
-            ([Line.order("x", "mango"), Line.made("x", "mango", #""mango":3"#, #""mango":4"#, 2)], 2, 4),
+            ([Line.order("x", "mango"), Line.mango("x", left: 4, 2)], 2, 4),
             // A cancel again.
             ([Line.cancel("x"), Line.cancelled("x")], 1, 7), ([Line.cancel("x"), Line.again(Line.cancelled("x"))], 1, 7),
         ] as [([String], Int, Int)])
     func beyondTheWindowBothAreRight(lines: [String], revision: Int, mangos: Int) throws {
         let first = [
-            Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 1), Line.cancel("x"),
-            Line.cancelled("x"),
+            Line.order("a", "mango"), Line.mango("a", left: 7, 1), Line.cancel("x"), Line.cancelled("x"),
         ]
         let stock = Line.stock(revision, [10, 10, 10, 10, mangos])
         try Case(first + ["@2500 \(lines[0])", lines[1], stock]).check()
@@ -195,14 +150,14 @@ import Testing
     /// The lines of an owner with the former menu, then of one with the built-in menu.
     private static func menus(_ former: UInt64) -> [String] {
         [
-            Line.position(0, 0, menu: former),
+            Line.position(0, 0, #","menu":"\#(String(former, radix: 16))""#),
             Line.order("a", "kiwi"), Line.made("a", "kiwi", #""kiwi":2"#, #""kiwi":18"#, 1),
             #"{"store":"m","revision":1,"stock":{"kiwi":18}}"#,
             Line.order("b", "mango"), Line.rejected("b", "unknownJuice"),
             Line.claim("till-2", since: 4),
             // A kiwi juice follows the current recipe, and mangos are new.
             Line.order("c", "kiwi"), Line.made("c", "kiwi", #""kiwi":3"#, #""kiwi":15"#, 2),
-            Line.order("d", "mango"), Line.made("d", "mango", #""mango":3"#, #""mango":7"#, 3),
+            Line.order("d", "mango"), Line.mango("d", left: 7, 3),
             Line.stock(3, [10, 10, 10, 15, 7]),
         ]
     }
@@ -225,7 +180,7 @@ import Testing
     @Test func anUnknownMenuIsNotJudged() throws {
         let kiwi = Line.made("a", "kiwi", #""kiwi":2"#, #""kiwi":18"#, 1)
         let lines = [
-            Line.order("a", "kiwi"), kiwi, Line.position(1, 0, menu: 7), Line.order("b", "kiwi"),
+            Line.order("a", "kiwi"), kiwi, Line.position(1, 0, #","menu":"7""#), Line.order("b", "kiwi"),
             Line.rejected("b", "unknownJuice"),
         ]
         let audit = try Audit(lines)
@@ -235,14 +190,14 @@ import Testing
     }
 
     private static let unknown = [
-        Line.order("a", "mango"), mangoMade("a").replacing(#""revision":5"#, with: #""revision":1"#),
+        Line.order("a", "mango"), Line.mango("a", left: 7, 1),
         // 2: from here on the store is unknown
         Line.order("d", "kiwi"), Line.rejected("d", "unknownStore"),
         Line.set("r", #""kiwi":5"#), Line.rejected("r", "unknownStore", of: "restockId"),
         Line.cancel("y"), Line.rejected("y", "unknownStore", isCancel: true),
         Line.cancel("y"), Line.rejected("y", "unknownStore", isCancel: true),
         // 10: what was answered before
-        Line.order("a", "mango"), Line.again(mangoMade("a").replacing(#""revision":5"#, with: #""revision":1"#)),
+        Line.order("a", "mango"), Line.again(Line.mango("a", left: 7, 1)),
         Line.cancel("a"), Line.cancelled("a", #""mango":3"#, #""mango":10"#, 2),
         Line.order("d", "kiwi"), Line.again(Line.rejected("d", "unknownStore")),
         Line.cancel("d"), Line.cancelled("d"),
@@ -264,7 +219,7 @@ import Testing
     /// Faults that an unknown store does not excuse.
     @Test(arguments: [
         (13, Line.rejected("a", "unknownStore", isCancel: true), #"should be cancelled,"returned":{"mango":3}"#),
-        (15, Line.rejected("d", "unknownStore"), "doubled"), (9, Line.again(unknown[9]), "was not answered before"),
+        (9, Line.again(unknown[9]), "was not answered before"),
     ])
     func anUnknownStoreDoesNotExcuseOtherFaults(line: Int, answer: String, expected: String) throws {
         var lines = Self.unknown
@@ -276,9 +231,9 @@ import Testing
     /// The id stays dead for a window from the later of the two commands.
     @Test func theLaterCommandCounts() throws {
         let lines = [
-            "@1900 " + Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 1),
+            "@1900 " + Line.order("a", "mango"), Line.mango("a", left: 7, 1),
             "@1000 " + Line.cancel("a"), "@1902 " + Line.cancelled("a", #""mango":3"#, #""mango":10"#, 2),
-            "@2800 " + Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 3),
+            "@2800 " + Line.order("a", "mango"), Line.mango("a", left: 7, 3),
             Line.stock(3, [10, 10, 10, 10, 7]),
         ]
         try Case(lines, "", [#"should be rejected,"reason":"cancelled""#]).check()

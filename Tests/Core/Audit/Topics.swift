@@ -1,9 +1,8 @@
-import Foundation
 import JuiceDomain
-import JuiceMessages
 import Testing
 
 @testable import JuiceAudit
+@testable import JuiceMessages
 @testable import simulate
 
 /// Values of a store's records. An answer has no offset until ``Swift/String/at(_:from:store:)`` adds it.
@@ -24,16 +23,11 @@ enum Line {
         #"["\#(group)/\#(instance)/0/\#(set)/0","\#(group)/\#(instance)/0/\#(set)/1"]"#
     }
 
-    /// A position note of the first claim, unless another is named.
+    /// A position note of the first claim, unless another is named. ``AuditTopics/completed()`` adds what it lacks.
     static func position(
-        _ orders: Int?, _ restocks: Int?, claim: Int = 0, ids: String = ids("till-1"), menu: UInt64? = nil, _ more: String = ""
+        _ orders: Int, _ restocks: Int, claim: Int = 0, ids: String = ids("till-1"), _ more: String = ""
     ) -> String {
-        let positions = [("orders", orders), ("restocks", restocks)].map { name, offset in
-            offset.map { #""\#(name)":\#($0),"# } ?? ""
-        }
-        // The right account is added later.
-        let menu = menu.map { #","menu":"\#(String(format: "%016lx", $0))""# } ?? ""
-        return #"{"type":"position",\#(positions.joined())"claim":\#(claim),"ids":\#(ids)\#(menu)\#(more)}"#
+        #"{"type":"position","orders":\#(orders),"restocks":\#(restocks),"claim":\#(claim),"ids":\#(ids)\#(more)}"#
     }
 
     /// A note about an input record.
@@ -71,6 +65,11 @@ enum Line {
     ) -> String {
         #"{"type":"juiceMade","orderId":"\#(id)","store":"m",\#(named(items, quantity)),"#
             + #""used":{\#(used)},"left":{\#(left)},"revision":\#(revision),"message":"m"}"#
+    }
+
+    /// A mango juice, which takes three mangos.
+    static func mango(_ id: String, left: Int, _ revision: Int) -> String {
+        made(id, "mango", #""mango":3"#, #""mango":\#(left)"#, revision)
     }
 
     static func short(
@@ -190,59 +189,52 @@ extension AuditTopics {
     }
 }
 
-// MARK: - Accounts
-
 extension AuditTopics {
+    /// The topics without the records before the first offset of each partition.
+    func starting(at first: [Topic: [Int64]]) -> AuditTopics {
+        AuditTopics(Dictionary(uniqueKeysWithValues: Topic.allCases.map { ($0, self[$0]) }), starts: first)
+    }
+
     /// The topics, with digests added to notes without one, and last records and accounts to position notes without them.
-    ///
-    /// - Parameter withAccounts: whether to add accounts, too.
-    func completed(withAccounts: Bool = true) -> AuditTopics {
+    func completed() -> AuditTopics {
         var topics = self
         let reader = JournalReader(menu: .standard)
-        for (partition, records) in self[.results].enumerated() {
-            let menu = JournalAccount.digest(of: .standard)
+        for (number, records) in self[.results].enumerated() {
+            let (partition, menu) = (Int32(number), JournalAccount.digest(of: .standard))
             var account = JournalAccount(before: nil, records: 0, changes: StockChanges(), oldest: nil, menu: menu)
             var last: [InputPartition: HandledRecord] = [:]
             for (index, record) in records.enumerated() {
-                func add(_ text: String) { topics[.results][partition][index] = record.with(value: text) }
-                let entry = (record.value ?? []).withUnsafeBytes { try? reader.read($0).content }
-                switch entry {
-                case .answer(let answer):
-                    account.records += 1
-                    let topic = answer.head.command.inputTopic
-                    last[InputPartition(topic: topic, partition: Int32(partition))] = HandledRecord(
-                        offset: answer.head.offset, digest: RecordDigest(of: answer.head))
-                    guard answer.revision > 0, !answer.head.isDuplicate else { continue }
-                    account.changes.add(ofWeight: StockChanges.weight(of: answer.head.store.bytes))
-                case .note(.position(var note)):
-                    if note.last.isEmpty, !record.text.contains(#""last""#) { note.last = last }
-                    if withAccounts, note.account == nil {
-                        note.account = account
-                        let menu = record.text.firstMatch(of: /"menu":"([0-9a-f]+)"/).flatMap { UInt64($0.1, radix: 16) }
-                        note.account?.menu = menu ?? account.menu
-                        // The oldest answer may be older than necessary.
-                        note.account?.oldest = record.offset > 0 ? 0 : nil
-                    }
-                    add(JournalNote.position(note).text)
-                    account.before = record.offset
-                case .note(.anchored(let place, _, _, _)):
-                    account.before = nil
-                    last[InputPartition(topic: place.topic, partition: place.partition ?? Int32(partition))] = nil
-                case .note(.claim), nil: break
-                case .unknown(let place): account.records += place == nil ? 0 : 1
-                case .note(.forwarded(let place, _)), .note(.deadLetter(let place, _)), .note(.copy(let place)):
-                    account.records += 1
-                    let input = InputPartition(topic: place.topic, partition: place.partition ?? Int32(partition))
-                    let inputs = self[place.topic.topic]
-                    let noted = inputs.indices.contains(Int(input.partition)) ? inputs[Int(input.partition)] : []
-                    guard let digest = place.digest ?? noted.first(where: { $0.offset == place.offset })?.digest else { continue }
-                    last[input] = HandledRecord(offset: place.offset, digest: digest)
-                    guard place.digest == nil else { continue }
-                    let whole = InputPlace(topic: place.topic, partition: place.partition, offset: place.offset, digest: digest)
-                    switch entry {
-                    case .note(.forwarded(_, let to)): add(JournalNote.forwarded(whole, to: to).text)
-                    case .note(.deadLetter(_, let code)): add(JournalNote.deadLetter(whole, code: code).text)
-                    default: add(JournalNote.copy(whole).text)
+                let value = record.value ?? []
+                value.withUnsafeBytes { bytes in
+                    guard let entry = try? reader.read(bytes, partition: partition) else { return }
+                    switch entry.content {
+                    case .note(.position(var note)):
+                        if note.last.isEmpty, !record.text.contains(#""last""#) { note.last = last }
+                        if note.account == nil {
+                            let menu = record.text.firstMatch(of: /"menu":"([0-9a-f]+)"/).flatMap { UInt64($0.1, radix: 16) }
+                            note.account = account
+                            note.account?.menu = menu ?? account.menu
+                            // The oldest answer may be older than necessary.
+                            note.account?.oldest = record.offset > 0 ? 0 : nil
+                        }
+                        topics[.results][number][index] = record.with(value: JournalNote.position(note).text)
+                        account.before = record.offset
+                    case .note(.anchored(let place, _, _, _)):
+                        account.before = nil
+                        last[place.input(in: partition)] = nil
+                    default:
+                        guard let (input, offset, noted) = entry.handled else { return }
+                        account.records += 1
+                        if let answer = entry.answer, answer.revision > 0, !answer.head.isDuplicate {
+                            account.changes.add(ofWeight: StockChanges.weight(of: answer.head.store.bytes))
+                        }
+                        if case .unknown = entry.content { return }
+                        let handled = self["\(input.topic.topic.name) \(input.partition)@\(offset)"]
+                        guard let digest = entry.digest ?? handled?.digest else { return }
+                        last[input] = HandledRecord(offset: offset, digest: digest)
+                        guard entry.answer == nil, noted == nil else { return }
+                        let text = #"\#(record.text.dropLast()),"digest":"\#(digest.hex)"}"#
+                        topics[.results][number][index] = record.with(value: text)
                     }
                 }
             }
@@ -289,9 +281,11 @@ enum Story {
         ].map { MessageHeader(name: "juice.\($0)", value: $1) }
     }
 
+    /// The first answer.
+    static let bananas = Line.made("o1", "strawberryBanana", #""strawberry":10,"banana":1"#, #""strawberry":0,"banana":9"#, 1)
+
     static let topics: AuditTopics = {
         var topics = AuditTopics(partitionCount: 2)
-        let bananas = Line.made("o1", "strawberryBanana", #""strawberry":10,"banana":1"#, #""strawberry":0,"banana":9"#, 1)
 
         topics.add("orders 0@0", Line.order("o1", "strawberryBanana"), [trace, own])
         topics.add("orders 0@1", Line.order("o2", "strawberry", 1))
@@ -350,7 +344,7 @@ struct Case: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let expected: [String]
     let topics: AuditTopics
-    var rules = Line.rules
+    let rules: AuditRules
 
     /// The story with a change.
     init(_ name: String, _ expected: String..., change: (inout AuditTopics) -> Void) {
@@ -363,15 +357,6 @@ struct Case: CustomTestStringConvertible, Sendable {
         (testDescription, self.expected, topics, rules) = (name, expected, story, Story.rules)
     }
 
-    /// The story with a change, if forwarded copies need not keep their times.
-    static func timedByBrokers(_ name: String, _ expected: String..., change: (inout AuditTopics) -> Void) -> Case {
-        var topics = Story.topics
-        change(&topics)
-        var `case` = Case("timed by brokers: \(name)", expected, topics)
-        `case`.rules.keepsTimes = false
-        return `case`
-    }
-
     /// The story with a text of a record replaced.
     static func edit(_ place: String, _ text: String, _ other: String, _ expected: String...) -> Case {
         var topics = Story.topics
@@ -381,7 +366,7 @@ struct Case: CustomTestStringConvertible, Sendable {
 
     /// A store's lines.
     init(_ lines: [String], _ name: String = "", _ expected: [String] = []) {
-        (testDescription, self.expected, topics) = (name, expected, AuditTopics(lines))
+        (testDescription, self.expected, topics, rules) = (name, expected, AuditTopics(lines), Line.rules)
     }
 
     /// Expects exactly these faults, each once.

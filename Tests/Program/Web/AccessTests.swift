@@ -159,16 +159,12 @@ struct OrderRateLimiterTests {
         let limiter = limiter()
         #expect(passing(limiter, of: 1000) == 50)
         #expect(retryAfter(limiter) == 1)
+        // Once a second.
+        #expect(recorder.all == ["warning too many orders a second address=192.0.2.1"])
         clock.advance(.seconds(2))
         #expect(passing(limiter, of: 1000) == 10)
         clock.advance(.seconds(3600))
         #expect(passing(limiter, of: 1000) == 50)
-    }
-
-    @Test func refusalsAreLoggedOnceASecond() {
-        let limiter = limiter()
-        _ = passing(limiter, of: 1050)
-        #expect(recorder.all == ["warning too many orders a second address=192.0.2.1"])
     }
 }
 

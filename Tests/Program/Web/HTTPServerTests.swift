@@ -26,38 +26,26 @@ import Testing
         return Answer(status: http.statusCode, headers: http.allHeaderFields, body: String(decoding: data, as: UTF8.self))
     }
 
-    @Test func healthIsShownWithTheReasons() async throws {
-        for path in ["live", "ready"] {
-            let reasons = Mutex<[String]>([])
-            let current: AdminRoutes.Reasons = { reasons.withLock { $0 } }
-            let other: AdminRoutes.Reasons = { ["not asked for"] }
-            let responder = AdminRoutes.responder(
-                liveness: path == "live" ? current : other, readiness: path == "ready" ? current : other,
-                metrics: PrometheusRegistry())
-            try await serving(responder) { address in
-                let good = try await get("/health/\(path)", at: address)
-                #expect((good.status, good.body) == (200, #"{"status":"\#(path == "live" ? "alive" : "ready")"}"#))
-                #expect(good.headers["Cache-Control"] as? String == "no-store")
-                reasons.withLock { $0 = ["a \"worker\"", "b"] }
-                let bad = try await get("/health/\(path)", at: address)
-                let status = path == "live" ? "stuck" : "not ready"
-                #expect((bad.status, bad.body) == (503, #"{"reasons":["a \"worker\"","b"],"status":"\#(status)"}"#))
-            }
-        }
-    }
-
-    @Test func warningsAreShownAndDoNotMakeItUnready() async throws {
-        let reasons = Mutex<[String]>([])
+    @Test func healthIsShownWithReasonsAndWarnings() async throws {
+        let stuck = Mutex<[String]>([])
+        let unready = Mutex<[String]>([])
         let responder = AdminRoutes.responder(
-            liveness: { [] }, readiness: { reasons.withLock { $0 } }, warnings: { ["12 lines dropped"] },
+            liveness: { stuck.withLock { $0 } }, readiness: { unready.withLock { $0 } }, warnings: { ["12 lines dropped"] },
             metrics: PrometheusRegistry())
         try await serving(responder) { address in
-            let good = try await get("/health/ready", at: address)
-            #expect((good.status, good.body) == (200, #"{"status":"ready","warnings":["12 lines dropped"]}"#))
-            reasons.withLock { $0 = ["a"] }
-            let bad = try await get("/health/ready", at: address)
-            #expect((bad.status, bad.body) == (503, #"{"reasons":["a"],"status":"not ready","warnings":["12 lines dropped"]}"#))
-            #expect(try await get("/health/live", at: address).body == #"{"status":"alive"}"#)
+            func expect(_ status: Int, _ path: String, _ body: String) async throws {
+                let answer = try await get("/health/\(path)", at: address)
+                #expect((answer.status, answer.body) == (status, body))
+                #expect(answer.headers["Cache-Control"] as? String == "no-store")
+            }
+            try await expect(200, "live", #"{"status":"alive"}"#)
+            try await expect(200, "ready", #"{"status":"ready","warnings":["12 lines dropped"]}"#)
+            unready.withLock { $0 = ["a \"worker\"", "b"] }
+            let notReady = #"{"reasons":["a \"worker\"","b"],"status":"not ready","warnings":["12 lines dropped"]}"#
+            try await expect(503, "ready", notReady)
+            try await expect(200, "live", #"{"status":"alive"}"#)
+            stuck.withLock { $0 = ["c"] }
+            try await expect(503, "live", #"{"reasons":["c"],"status":"stuck"}"#)
         }
     }
 

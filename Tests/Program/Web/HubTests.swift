@@ -7,14 +7,12 @@ import Testing
 
 /// Tests what open pages get, without Kafka or HTTP, with a manual clock.
 struct HubTests {
-    private static let mostPages = 10
-
     private let clock = TestClock()
     private let hub: Hub
 
     init() {
         let clock = clock
-        hub = Hub(menu: .standard, rule: StoreRule(stores: nil), mostPages: Self.mostPages) { clock.seconds }
+        hub = Hub(menu: .standard, rule: StoreRule(stores: nil), mostPages: 10) { clock.seconds }
     }
 
     private func open(_ store: String = "gangnam", page: String = "p") throws -> OpenPage {
@@ -98,12 +96,14 @@ struct HubTests {
         #expect(!events(till).contains { $0.name == "own" })
     }
 
-    @Test func theAnswersAreSentAgainOnlyWhenThereAreNewOnes() throws {
+    @Test func onlyTheBoardIsSentEverySecond() throws {
         let page = try open()
         apply(.answer(try Sample.answer("1")))
         #expect(events(page).contains { $0.name == "answers" })
-        apply()
-        #expect(!events(page).contains { $0.name == "answers" })
+        for _ in 0..<3 {
+            apply()
+            #expect(events(page).map(\.name) == ["board"])
+        }
     }
 
     /// JavaScript's `Date` cannot show all times of records. The first second here is 1001.
@@ -127,21 +127,6 @@ struct HubTests {
         #expect(data("stores", try open()) == [received])
         apply()
         #expect(data("stores", page).isEmpty)
-    }
-
-    @Test func aPageLearnsWhetherOrdersAreTaken() throws {
-        hub.update { $0.connection.isRestored = true }
-        let page = try open("new")
-        #expect(data("stock", page).first?.contains(#""takesOrders":false"#) == true)
-        apply(Sample.stock("new", kiwi: 1))
-        #expect(data("stock", page).first?.contains(#""takesOrders":true"#) == true)
-    }
-
-    @Test func namesTheFailureThatDelaysTheStock() {
-        hub.update { $0.connection.asked(isReached: true, failure: "b:1: connection refused") }
-        #expect(hub.connection.obstacle == "the stock is still being read: b:1: connection refused")
-        hub.update { $0.connection.isRestored = true }
-        #expect(hub.connection.obstacle == nil)
     }
 
     @Test func aLostBrokerIsShownAtOnce() throws {
@@ -186,22 +171,6 @@ struct HubTests {
         #expect(try state(after: 20) == unanswered)
         hub.update { $0.connection.asked(isReached: false, failure: nil) }
         #expect(try state() == #"{"state":"lost"}"#)
-    }
-
-    @Test func theBoardIsSentEverySecond() throws {
-        let page = try open()
-        for _ in 0..<3 {
-            _ = page.drain()
-            apply()
-            #expect(data("board", page).count == 1)
-        }
-    }
-
-    @Test func pagesAreBounded() throws {
-        let pages = try (0..<Self.mostPages).map { try open(page: "\($0)") }
-        #expect(hub.subscribe(to: Name("main"), page: Name("more")) == nil)
-        hub.unsubscribe(pages[0])
-        #expect(hub.subscribe(to: Name("main"), page: Name("more")) != nil)
     }
 
     @Test func closingLetsGoOfAllPages() async throws {

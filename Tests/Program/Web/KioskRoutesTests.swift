@@ -179,16 +179,6 @@ struct KioskRoutesTests {
         }
     }
 
-    @Test func thePageGetsTheMenuAndItsSettings() async throws {
-        try await withSite { site, _ in
-            let menu = try site.request("GET", "/api/menu", "Connection: close\r\n").read()
-            // The page's search field needs all that people call a juice.
-            for text in ["\"id\": \"mangoKiwi\"", "망키쥬스", "mango kiwi juice", "망고키위쥬스"] { #expect(menu.contains(text)) }
-            let settings = try site.request("GET", "/api/settings", "Connection: close\r\n").read()
-            for text in [#""secrets":["token"]"#, #""isStaff":false"#, #""stores":["main"]"#] { #expect(settings.contains(text)) }
-        }
-    }
-
     @Test func aRestartChangesTheVersionOnlyIfThePageWouldDiffer() async throws {
         let versions = Mutex<[Substring?]>([])
         for language in [nil, nil, Language.korean] {

@@ -113,6 +113,8 @@ struct ConnectionStateTests {
         #expect(connection.obstacle == "no Kafka broker answers: no broker")
         connection.asked(isReached: true, failure: nil)
         #expect(connection.obstacle == "the stock is still being read")
+        connection.asked(isReached: true, failure: "b:1: connection refused")
+        #expect(connection.obstacle == "the stock is still being read: b:1: connection refused")
     }
 }
 

@@ -64,8 +64,6 @@ final class TestBroker: Sendable {
         try producer.send(topic: topic, key: Array(key.utf8), value: Array(value.utf8), timeout: .seconds(10))
     }
 
-    func takeDown() { broker.withLock { $0?.takeDown() } }
-    func bringUp() { broker.withLock { $0?.bringUp() } }
     func refuseRecords(_ codes: KafkaError.Code...) { broker.withLock { $0?.fail(next: .produce, with: codes) } }
     func stop() { broker.withLock { $0 = nil } }
 }
@@ -105,13 +103,8 @@ struct Site: Sendable {
         return String(line.dropFirst("Set-Cookie: ".count))
     }
 
-    /// Opens a page, and reads its events until one has all these texts.
-    @discardableResult
-    func open(_ query: String, holding texts: String...) throws -> PageStream {
-        let page = PageStream(connection: try request("GET", "/api/events?\(query)"))
-        try page.read(until: texts)
-        return page
-    }
+    /// Opens a page.
+    func open(_ query: String) throws -> PageStream { PageStream(connection: try request("GET", "/api/events?\(query)")) }
 }
 
 /// The events that an open page gets.
@@ -122,7 +115,7 @@ final class PageStream {
     init(connection: RawConnection) { self.connection = connection }
 
     /// Reads events until one has all these texts.
-    func read(until texts: [String]) throws {
+    func expect(_ texts: String...) throws {
         while true {
             while let end = rest.firstRange(of: "\n\n") {
                 let event = rest[..<end.lowerBound]
@@ -134,6 +127,4 @@ final class PageStream {
             rest += text
         }
     }
-
-    func expect(_ texts: String...) throws { try read(until: texts) }
 }

@@ -29,9 +29,10 @@ struct NamesTests {
             JuiceSpec(id: id, name: LocalizedName(english: "Fig Juice", korean: "무화과쥬스"), recipe: [("fig", 1)])
         }
         let menu = try Menu(
-            fruits: [Fruit(id: "fig", name: LocalizedName(english: "fig", korean: "무화과"))], juices: [spec("small"), spec("large")])
+            fruits: [Fruit(id: "fig", name: LocalizedName(english: "fig", korean: "무화과"))],
+            juices: ["small", "large", "tall"].map(spec))
         let failure = #expect(throws: Failure.self) { try menu.juiceID(for: "fig juice") }
-        #expect(failure?.message == #"more than one juice is called "fig juice"; did you mean small or large?"#)
+        #expect(failure?.message == #"more than one juice is called "fig juice"; did you mean small, large or tall?"#)
         #expect(failure?.status == .usage)
         #expect(try menu.juiceID(for: "small") == "small")
     }
@@ -49,14 +50,6 @@ struct NamesTests {
         let failure = #expect(throws: Failure.self) { try menu.juiceID(for: text) }
         #expect(failure?.message == message)
         #expect(failure?.status == .usage)
-    }
-
-    @Test(arguments: [
-        ([], ""), (["a"], "; did you mean a?"), (["a", "b"], "; did you mean a or b?"),
-        (["a", "b", "c"], "; did you mean a, b or c?"),
-    ])
-    func asksInASentence(names: [String], question: String) {
-        #expect(NearestNames.question(names) == question)
     }
 }
 

@@ -38,6 +38,8 @@ struct CommandLineTests {
     @Test(arguments: [
         ["serv"], ["order"], ["order", "kiwi", "--quantity", "2"], ["restock"], ["menu", "--wait"],
         ["cancel"], ["cancel", ""], ["cancel", "a", "b"], ["cancel", "a", "--unchecked"], ["show"], ["show", ""],
+        ["config", "--http", "8080"], ["config", "--workers", "0"], ["kiosk", "--stores", "a,,b"], ["kiosk", "--http", "nowhere"],
+        ["kiosk", "--order-rate", "0"], ["kiosk", "--order-rate", "many"], ["kiosk", "--admin-http", "8082"],
     ])
     func refuses(arguments: [String]) {
         let error = #expect(throws: (any Error).self) { try JuiceCommand.parseAsRoot(arguments) }
@@ -50,12 +52,6 @@ struct CommandLineTests {
     ])
     func knowsItsCommands(arguments: [String], depth: Int) throws {
         #expect(try JuiceCommand.find(in: arguments).depth == depth)
-    }
-
-    @Test func aMistypedCommandIsSuggested() {
-        let failure = #expect(throws: Failure.self) { try JuiceCommand.find(in: ["serv"]) }
-        #expect(failure?.report.contains("there is no command \"serv\"; did you mean serve?") == true)
-        #expect(failure?.status == .usage)
     }
 
     /// A log in JSON ends in JSON, wherever its format was set.

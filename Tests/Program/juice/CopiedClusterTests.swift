@@ -23,7 +23,7 @@ struct CopiedClusterTests {
                     _ = try client.answer(.order(id: "\(store)-\(round)", store: store, juice: "kiwi", quantity: 1))
                 }
             }
-            let second = try EmbeddedKafka(topics: first.topics, partitions: 2, runFiles: nil, logger: EmbeddedService.quiet)
+            let second = try EmbeddedKafka(topics: first.topics, partitions: 2, runFiles: nil, logger: .quiet)
             defer { second.stop() }
             let clients = KafkaClients.patient(second.bootstrapServers)
             try Self.copy(first, to: clients)
@@ -56,7 +56,7 @@ struct CopiedClusterTests {
         for partition in 0..<Int32(2) {
             let anchor = try PositionAnchor(
                 configuration: configuration, topic: nil, partition: partition, author: "somebody", isCopy: true, timeout: minute,
-                logger: EmbeddedService.quiet)
+                logger: .quiet)
             let moves = try anchor.look(.handled).moves
             #expect(
                 moves.map(\.to.topic) == InputTopic.allCases)
@@ -67,7 +67,7 @@ struct CopiedClusterTests {
             try anchor.move(moves, reason: nil)
         }
         #expect(try isClean(clients))
-        let service = BackgroundGroup.service(configuration, logger: EmbeddedService.quiet)
+        let service = BackgroundGroup.service(configuration, logger: .quiet)
         defer { service.stop() }
         let client = TestClient(clients, Deadline(after: minute))
         for store in stores {

@@ -49,7 +49,7 @@ struct DeadLetterEndToEndTests {
     /// Each run sends the oldest letters that are left.
     @Test func aReplayGoesOnInParts() async throws {
         try await onThread {
-            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let broker = try EmbeddedBroker(logger: .quiet)
             let clients = KafkaClients.patient(broker.bootstrapServers)
             for topic in clients.topics.all { try broker.createTopic(topic, partitionCount: 1) }
             let producer = try clients.producer(timeout: .seconds(30))
@@ -71,7 +71,7 @@ struct DeadLetterEndToEndTests {
     /// sender that started meanwhile.
     @Test func aSenderThatLostItsConnectionSendsNoMore() async throws {
         try await onThread {
-            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let broker = try EmbeddedBroker(logger: .quiet)
             let clients = KafkaClients.patient(broker.bootstrapServers)
             let topics = clients.topics
             for topic in topics.all { try broker.createTopic(topic, partitionCount: 1) }
@@ -117,7 +117,7 @@ struct DeadLetterEndToEndTests {
         let servers = try #require(realBroker)
         try await onThread {
             let site = try BrokerSite(servers, partitions: 4)
-            let service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
+            let service = BackgroundGroup.service(site.service(), logger: .quiet)
             defer { service.stop() }
             try DeadLetterEndToEndTests.correctsALetter(site.clients)
         }
@@ -129,7 +129,7 @@ struct DeadLetterEndToEndTests {
         let site = try await onThread { try BrokerSite(servers, partitions: 3) }
         let count = 250
         try await onThread {
-            let service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
+            let service = BackgroundGroup.service(site.service(), logger: .quiet)
             defer { service.stop() }
             let producer = try site.clients.producer(timeout: .seconds(30))
             for number in 0..<count {

@@ -90,7 +90,7 @@ struct DoctorCommandTests {
     )
     func findsRecordsThatStopAPartition(records: [Topic: [String]], status: Int32, fault: String?) async throws {
         try await onThread {
-            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let broker = try EmbeddedBroker(logger: .quiet)
             let clients = KafkaClients.patient(broker.bootstrapServers)
             let producer = try clients.producer(timeout: .seconds(30))
             for topic in Topic.allCases {
@@ -106,30 +106,5 @@ struct DoctorCommandTests {
             #expect(report.status == status, "\(report.lines(.none))")
             #expect(report.findings.first?.fault.hasPrefix(fault ?? "") ?? (fault == nil), "\(report.findings)")
         }
-    }
-
-    /// The mock in librdkafka shows aborted records to all readers.
-    @Test func aRehearsalStopsAtABrokerThatShowsAbortedRecords() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
-            let clients = KafkaClients.patient(broker.bootstrapServers)
-            var configuration = clients.service(group: "g", instanceID: "i", menu: .standard)
-            configuration.isRehearsal = true
-            for topic in Topic.allCases { try broker.createTopic(clients.topics[topic], partitionCount: 2) }
-            let report = try DoctorReport(on: clients, configuration)
-            #expect(report.status == 78)
-            let faults = report.findings.map(\.fault)
-            #expect(faults.contains { $0.contains("they show an aborted record to readers of committed records") }, "\(faults)")
-            // It wrote only where nothing is taken for a command. And what it wrote is not listed as a dead letter.
-            #expect(try Self.ends(clients).filter { $0.value > 0 }.map(\.key.topic) == [clients.topics.deadLetters])
-            #expect(try DeadLetterReader(clients).all().isEmpty)
-        }
-    }
-
-    @Test func isUnavailableWithoutABroker() throws {
-        let clients = KafkaClients.patient("127.0.0.1:1", timeout: .milliseconds(300))
-        let report = try DoctorCommand.parse([]).report(on: clients)
-        #expect(report.status == 69)
-        #expect(report.lines(.none).first?.hasPrefix("critical  no Kafka broker answers at 127.0.0.1:1") == true)
     }
 }

@@ -128,21 +128,4 @@ struct EndToEndTests {
             #expect(session.tally[.cancelled] > 0)
         }
     }
-
-    @Test func isUnavailableWithoutABroker() async throws {
-        let clients = KafkaClients.patient("127.0.0.1:1", timeout: .milliseconds(300))
-        let failure = #expect(throws: Failure.self) {
-            try clients.send(.order(id: "o", store: "main", juice: "kiwi"), deadline: Deadline(after: .milliseconds(300)))
-        }
-        #expect(failure?.status == .unavailable)
-        #expect(throws: Failure.self) { try StockReader(clients, store: nil) }
-    }
-
-    @Test func aPropertyThatLibrdkafkaRefusesIsBadConfiguration() {
-        let clients = KafkaClients(
-            bootstrapServers: "127.0.0.1:1", properties: ["no.such.property": "1"], logger: EmbeddedService.quiet)
-        let failure = #expect(throws: Failure.self) { try clients.consumer() }
-        #expect(failure?.status == .configuration)
-        #expect(failure?.message.contains("no.such.property") == true)
-    }
 }

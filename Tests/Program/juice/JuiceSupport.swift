@@ -21,10 +21,8 @@ func failure(_ error: (any Error)?) -> Failure? {
 
 extension KafkaClients {
     /// Clients that wait for up to a minute, without a log.
-    static func patient(_ servers: String, properties: [String: String] = [:], timeout: Duration = .seconds(60)) -> KafkaClients {
-        KafkaClients(
-            bootstrapServers: servers, capabilities: .embedded, properties: properties, timeout: timeout,
-            logger: EmbeddedService.quiet)
+    static func patient(_ servers: String, timeout: Duration = .seconds(60)) -> KafkaClients {
+        KafkaClients(bootstrapServers: servers, capabilities: .embedded, timeout: timeout, logger: .quiet)
     }
 }
 
@@ -42,17 +40,15 @@ extension BackgroundGroup {
 
 /// Runs an embedded broker with the service during a body.
 enum EmbeddedService {
-    static var quiet: Logger { Logger.lines(level: .critical) { _ in } }
-
     static func run(
         partitions: Int = 4, runFiles: RunFiles? = nil, _ body: @escaping @Sendable (KafkaClients) throws -> Void
     ) async throws {
         try await onThread {
-            let embedded = try EmbeddedKafka(topics: TopicNames(), partitions: partitions, runFiles: runFiles, logger: quiet)
+            let embedded = try EmbeddedKafka(topics: TopicNames(), partitions: partitions, runFiles: runFiles, logger: .quiet)
             defer { embedded.stop() }
             let service = BackgroundGroup.service(
                 ServiceConfiguration(bootstrapServers: embedded.bootstrapServers, instanceID: "test", capabilities: .embedded),
-                logger: quiet)
+                logger: .quiet)
             defer { service.stop() }
             try body(.patient(embedded.bootstrapServers))
         }
@@ -66,7 +62,7 @@ struct BrokerSite: Sendable {
 
     init(_ servers: String, partitions: Int) throws {
         topics = TopicNames(prefix: "test-\(UUID().uuidString.prefix(8)).")
-        clients = KafkaClients(bootstrapServers: servers, topics: topics, logger: EmbeddedService.quiet)
+        clients = KafkaClients(bootstrapServers: servers, topics: topics, logger: .quiet)
         let plan = TopicPlan(names: topics, partitionCount: partitions, replicationFactor: 1)
         _ = try clients.admin().create(plan.topics, timeout: .seconds(30))
     }
@@ -133,4 +129,28 @@ final class LogLines: Sendable {
     }
 
     var logger: Logger { logger { _ in } }
+}
+
+/// A port that takes connections and never answers.
+final class SilentServer: Sendable {
+    private let socket: Int32
+    let address: String
+
+    init() {
+        let listener = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        listen(listener, 16)
+        var (name, size) = (sockaddr_in(), socklen_t(MemoryLayout<sockaddr_in>.size))
+        withUnsafeMutablePointer(to: &name) {
+            _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) }
+        }
+        // A command that never connects fails the test instead of blocking it.
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        socket = listener
+        address = "127.0.0.1:\(UInt16(bigEndian: name.sin_port))"
+    }
+
+    deinit { close(socket) }
+
+    func waitForConnection() { #expect(accept(socket, nil, nil) >= 0) }
 }

@@ -13,7 +13,7 @@ import Testing
 @Suite(.concurrencyLimited, .timeLimit(.minutes(10)))
 struct KafkaClientsTests {
     private static func clients(_ servers: String) -> KafkaClients {
-        KafkaClients(bootstrapServers: servers, timeout: .seconds(1), logger: EmbeddedService.quiet)
+        KafkaClients(bootstrapServers: servers, timeout: .seconds(1), logger: .quiet)
     }
 
     /// Transient errors, such as that of a new topic, whose partitions have no leaders yet.
@@ -24,9 +24,9 @@ struct KafkaClientsTests {
     /// The records around the batch are read. The gap has all of the batch's offsets.
     @Test func aDamagedBatchIsNamedAndPassedOver() async throws {
         try await onThread {
-            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let broker = try EmbeddedBroker(logger: .quiet)
             let clients = KafkaClients(
-                bootstrapServers: broker.bootstrapServers, properties: ["check.crcs": "true"], logger: EmbeddedService.quiet)
+                bootstrapServers: broker.bootstrapServers, properties: ["check.crcs": "true"], logger: .quiet)
             let place = TopicPartition(topic: clients.topics.orders, partition: 0)
             try broker.createTopic(place.topic, partitionCount: 1)
             let order = String(repeating: "x", count: 300)
@@ -44,7 +44,7 @@ struct KafkaClientsTests {
     @Test(arguments: passing)
     func retriesALookupUntilItsTimeout(error: KafkaError) async throws {
         try await onThread {
-            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let broker = try EmbeddedBroker(logger: .quiet)
             let clients = KafkaClients.patient(broker.bootstrapServers)
             var attempts = 0
             func attempt(timeout: Duration) throws(KafkaError) -> Int {
@@ -88,7 +88,7 @@ struct KafkaClientsTests {
     @Test func followLogsAnOutageAndItsEnd() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             try await onThread {
-                let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+                let broker = try EmbeddedBroker(logger: .quiet)
                 try broker.createTopic("t", partitionCount: 1)
                 let clients = KafkaClients(bootstrapServers: broker.bootstrapServers, logger: .lines(level: .notice))
                 let reader = try TopicReader(clients, topic: "t")

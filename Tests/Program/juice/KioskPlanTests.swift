@@ -60,15 +60,4 @@ struct KioskPlanTests {
             #expect(text.isEmpty || failure?.report.contains(text) == false)
         }
     }
-
-    @Test(arguments: [
-        ("staff-token-file", "/no/such/file", Failure.Status.configuration),
-        ("staff-pin-file", "/no/such/file", .configuration), ("stores", "a,,b", .usage),
-        ("http", "nowhere", .usage), ("order-rate", "0", .usage), ("order-rate", "many", .usage),
-        ("admin-http", "8082", .usage),
-    ])
-    func refusesSettings(setting: String, text: String, status: Failure.Status) throws {
-        let error = #expect(throws: (any Error).self) { try plan("--\(setting)", text) }
-        #expect(failure(error)?.status == status)
-    }
 }

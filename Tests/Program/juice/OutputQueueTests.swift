@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import juice
@@ -63,7 +64,7 @@ import Testing
         let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
         let queue = OutputQueue(full.fileDescriptor, "a full disk")
         #expect(!queue.write("too early\n"), "the caller has to write it")
-        queue.start(EmbeddedService.quiet)
+        queue.start(.quiet)
         for _ in 0..<3 { #expect(queue.write("lost\n")) }
         queue.flush(within: 30)
         #expect(queue.takeDropped() == 3)

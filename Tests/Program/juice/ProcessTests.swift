@@ -41,30 +41,6 @@ struct ProcessTests {
 
     // MARK: - Signals
 
-    /// A port that takes connections and never answers.
-    private final class SilentBroker: Sendable {
-        private let socket: Int32
-        let address: String
-
-        init() {
-            let listener = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            listen(listener, 16)
-            var (name, size) = (sockaddr_in(), socklen_t(MemoryLayout<sockaddr_in>.size))
-            withUnsafeMutablePointer(to: &name) {
-                _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) }
-            }
-            // A command that never connects fails the test instead of blocking it.
-            var limit = timeval(tv_sec: 60, tv_usec: 0)
-            setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-            socket = listener
-            address = "127.0.0.1:\(UInt16(bigEndian: name.sin_port))"
-        }
-
-        deinit { close(socket) }
-
-        func waitForConnection() { #expect(accept(socket, nil, nil) >= 0) }
-    }
-
     /// Each waits for a broker, for a day unless a signal ends it.
     @Test(
         arguments: [
@@ -94,7 +70,7 @@ struct ProcessTests {
 
     private static func expect(_ status: Int32, of script: String, after signals: [Int32]) async throws {
         let ended = try await onThread {
-            let broker = SilentBroker()
+            let broker = SilentServer()
             let process = try shell("\(script) --bootstrap-servers \(broker.address)", output: Pipe())
             broker.waitForConnection()
             for signal in signals { kill(process.processIdentifier, signal) }
@@ -147,10 +123,13 @@ struct ProcessTests {
             ("juice stock --store \"$(printf 'gang\\377nam')\"", 64, "is not UTF-8"),
             ("export JUICE_STORE=\"$(printf 'gang\\377nam')\"; juice stock", 78, "JUICE_STORE in the environment is not UTF-8"),
             ("juice order kiwi --bootstrap-servers 127.0.0.1:1", 69, "no Kafka broker answers"),
+            ("juice audit --bootstrap-servers 127.0.0.1:1", 69, "no Kafka broker answers"),
+            ("juice doctor --bootstrap-servers 127.0.0.1:1", 69, "critical  no Kafka broker answers at 127.0.0.1:1"),
             (
                 "juice kiosk --http /tmp:1 --bootstrap-servers 127.0.0.1:1 --staff-pin-file /", 78,
                 "the staff PIN's file / cannot be read"
             ),
+            ("juice stock --kafka-property socket.timeout.ms=x", 78, "Kafka property \"socket.timeout.ms\": its value is refused"),
             ("juice stock --kafka-property-file /no/such/file", 78, "the property file /no/such/file cannot be read: No such file"),
             ("echo '{\"language\":\"ko\"}' | juice menu --config /dev/stdin", 0, "망고"),
             ("echo kiwi | juice menu --menu /dev/stdin", 78, "the menu /dev/stdin cannot be used"),

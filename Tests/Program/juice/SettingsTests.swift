@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Kafka
-import Logging
+import TestSupport
 import Testing
 
 @testable import juice
@@ -24,7 +24,10 @@ struct SettingsTests {
 
     @Test func optionsWinOverEnvironmentOverFile() throws {
         let file = #"{"group":"from file","instance-id":"from file","workers":4,"last":3}"#
-        let environment = ["JUICE_GROUP": "from environment", "JUICE_INSTANCE_ID": "from environment", "JUICE_WAIT": "true"]
+        // An empty variable counts as not set.
+        let environment = [
+            "JUICE_GROUP": "from environment", "JUICE_INSTANCE_ID": "from environment", "JUICE_WAIT": "true", "JUICE_WORKERS": "",
+        ]
         for group in [["--group", "from option"], ["--group=from option"]] {
             let options = try serve(settings(["serve"] + group, environment: environment, file: file))
             #expect(options.group.group == "from option")
@@ -57,10 +60,6 @@ struct SettingsTests {
         add(JuiceCommand.self)
         #expect(OptionInfo.allNames == names.subtracting(["config", "help", "version"]))
         #expect(Settings.variable(of: "kafka-property-file") == "JUICE_KAFKA_PROPERTY_FILE")
-    }
-
-    @Test func anEmptyVariableIsNotSet() throws {
-        #expect(try settings(environment: ["JUICE_GROUP": ""]).arguments == ["serve"])
     }
 
     @Test func badValuesNameWhereTheyCameFrom() throws {
@@ -146,6 +145,7 @@ struct SettingsTests {
     @Test(arguments: [
         ("a=1", ["a": "1"]), ("a=1,b.c=2", ["a": "1,b.c=2"]), ("a=x,y\nb=2", ["a": "x,y", "b": "2"]),
         ("sasl.password=a,b=c,d", ["sasl.password": "a,b=c,d"]), ("\n a = 1 \n\n# b=2\n", ["a": "1"]),
+        ("sasl.username = till\nsasl.password=a=b #c\n", ["sasl.username": "till", "sasl.password": "a=b #c"]),
     ])
     func onlyTheEndOfALineEndsAProperty(text: String, properties: [String: String]) throws {
         let settings = try settings(environment: ["JUICE_KAFKA_PROPERTY": text])
@@ -164,8 +164,7 @@ struct SettingsTests {
             let failure = #expect(throws: (any Error).self) {
                 let options = try serve(settings(arguments, environment: environment))
                 let configuration = KafkaConfiguration(try KafkaProperties.read(options.kafka))
-                let hooks = ClientHooks(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-                _ = try Producer(configuration: configuration, hooks: hooks)
+                _ = try Producer(configuration: configuration, hooks: ClientHooks(logger: .quiet))
             }
             let text = (failure as? Failure)?.report ?? failure.map { "\($0)" } ?? ""
             #expect(!text.isEmpty && !text.contains("hunter2"))
@@ -179,18 +178,6 @@ struct SettingsTests {
         let nearest = ["batch.size": "1", "retries": "2", "linger.ms": "3"]
         #expect(settings.kafkaProperties.mapValues(\.value) == nearest)
         #expect(try KafkaProperties.read(serve(settings).kafka) == nearest)
-    }
-
-    @Test func readsPropertyFiles() throws {
-        let contents = "# secrets\n\nsasl.username = till\nsasl.password=a=b #c\n"
-        #expect(
-            try KafkaProperties.parse(contents) { _ in Failure(.software, "") } == [
-                "sasl.username": "till", "sasl.password": "a=b #c",
-            ])
-        let failure = #expect(throws: Failure.self) {
-            try KafkaProperties.parse("a=1\nhunter2") { Failure(.configuration, "line \($0)") }
-        }
-        #expect(failure?.message == "line 2")
     }
 
     @Test func secretsAreRefusedOnTheCommandLineAlone() throws {
@@ -338,22 +325,6 @@ struct SettingsTests {
         #expect(entries["kafka-property linger.ms"]?.source == "--kafka-property")
         #expect(entries["kafka-property sasl.password"]?.value == "********")
         #expect(entries["kafka-property sasl.password"]?.source == "JUICE_KAFKA_PROPERTY in the environment")
-    }
-
-    @Test func refusesInvalidServeOptions() {
-        #expect(throws: (any Error).self) { try entries("--http", "8080") }
-        #expect(throws: (any Error).self) { try entries("--workers", "0") }
-    }
-
-    /// As in a container, where no client could reach an embedded broker.
-    @Test func brokersCanBeRequired() throws {
-        let required = ["JUICE_REQUIRE_BROKERS": "true"]
-        let failure = #expect(throws: Failure.self) { try entries(environment: required) }
-        #expect(failure?.status == .configuration)
-        #expect(failure?.hint?.contains("JUICE_BOOTSTRAP_SERVERS") == true)
-        let named = try entries("--bootstrap-servers", "kafka:9092", environment: required)
-        #expect(named["bootstrap-servers"]?.value == "kafka:9092")
-        #expect(named["require-brokers"]?.value == "true")
     }
 
     @Test(arguments: [

@@ -64,7 +64,7 @@ struct ShowTests {
 
     @Test func aCommandThatWaitsIsFound() async throws {
         try await onThread {
-            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let broker = try EmbeddedBroker(logger: .quiet)
             let clients = KafkaClients.patient(broker.bootstrapServers)
             for topic in clients.topics.all { try broker.createTopic(topic, partitionCount: 2) }
             _ = try clients.send(.order(id: "a", store: "s", juice: "kiwi"), deadline: Deadline(after: .seconds(30)))

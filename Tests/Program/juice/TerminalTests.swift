@@ -23,12 +23,6 @@ struct TerminalTests {
         #expect(DisplayWidth.clip(text, to: columns) == clipped)
     }
 
-    @Test func padsByColumns() {
-        #expect(DisplayWidth.pad("딸기", to: 6) == "딸기  ")
-        #expect(DisplayWidth.pad("딸기", to: 6, alignsRight: true) == "  딸기")
-        #expect(DisplayWidth.pad("딸기", to: 2) == "딸기")
-    }
-
     @Test func tablesLineUp() {
         let table = Table(
             ["매장", "n", "note"], [[.init("강남"), .init("10"), .init("a")], [.init("main"), .init("–"), .init("")]])
@@ -106,27 +100,10 @@ struct TerminalTests {
             #expect(TimeText.milliseconds(text) == 1_769_862_896_000)
         }
     }
-
-    @Test func logLinesAreForPeople() {
-        let line = LineLogHandler.line(
-            .text, time: Date(timeIntervalSince1970: 0.5), .notice, "ready", ["worker": "0", "partitions": "0,1"])
-        #expect(line == "1970-01-01T00:00:00.500Z notice ready partitions=0,1 worker=0")
-    }
 }
 
 /// What becomes of a command whose results cannot be written.
 struct StandardOutputTests {
-    #if os(Linux)
-        @Test func aFullDiskEndsTheCommandWithItsOwnStatus() async {
-            let result = await #expect(processExitsWith: .exitCode(EX_IOERR), observing: [\.standardErrorContent]) {
-                dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO)
-                StandardOutput.line("an answer")
-            }
-            let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-            #expect(text.contains("juice: standard output cannot be written: "))
-        }
-    #endif
-
     @Test func aClosedPipeEndsItAsHeadExpects() async {
         await #expect(processExitsWith: .signal(SIGPIPE)) {
             signal(SIGPIPE, SIG_IGN)
