@@ -7,7 +7,7 @@ import Testing
 
 /// Values of a store's records. An answer has no offset until ``Swift/String/at(_:from:store:)`` adds it.
 enum Line {
-    static let rules = AuditRules(partitionCount: 1, memoryWindow: 1_000, memoryCount: 100)
+    static let rules = AuditRules(partitionCount: 1, window: DuplicateWindow(age: 1_000, count: 100))
     static let claim = claim("till-1")
 
     /// A claim whose writer has fenced till-1, unless others are named.
@@ -267,7 +267,7 @@ extension AuditRecord {
 enum Story {
     static let first = "m"
     static let second = "g"
-    static let rules = AuditRules(partitionCount: 2, memoryWindow: 1_000, memoryCount: 3)
+    static let rules = AuditRules(partitionCount: 2, window: DuplicateWindow(age: 1_000, count: 3))
 
     static let trace = MessageHeader(name: "traceparent", value: "00-1-2-01")
     static let own = MessageHeader(name: "x", value: nil)

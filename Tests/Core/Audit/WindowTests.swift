@@ -15,7 +15,7 @@ import Testing
         _ answer: String = madeAgain, window: Int64 = 1_000, count: Int = 3, sent: Int64 = 1_008, answered: Int64
     ) throws -> Int {
         let topics = Self.story(answer, sent: sent, answered: answered)
-        return try Audit(of: topics, by: AuditRules(partitionCount: 2, memoryWindow: window, memoryCount: count)).faults.count
+        return try Audit(of: topics, by: AuditRules(partitionCount: 2, window: DuplicateWindow(age: window, count: count))).faults.count
     }
 
     private static func story(_ answer: String = madeAgain, sent: Int64, answered: Int64) -> AuditTopics {
@@ -51,7 +51,7 @@ import Testing
             for (told, count) in [("1100", 1), ("1101", 0)] {
                 var topics = Self.story(sent: nonsense, answered: 9_000_000)
                 topics["results 0@14"] = topics["results 0@14"]?.with(headers: [MessageHeader(name: HeaderName.sent, value: told)])
-                let rules = AuditRules(partitionCount: 2, memoryWindow: 100, memoryCount: 7)
+                let rules = AuditRules(partitionCount: 2, window: DuplicateWindow(age: 100, count: 7))
                 #expect(try Audit(of: topics, by: rules).faults.count == count)
             }
         }
@@ -83,7 +83,7 @@ import Testing
             "@9000005 " + Line.cancel("a"), "@9000006 " + Line.again(Line.cancelled("a")),
         ]
         let topics = AuditTopics(lines).completed().starting(at: [.orders: [firstOrder]])
-        expect(try Audit(of: topics, by: AuditRules(partitionCount: 1, memoryWindow: 1_000, memoryCount: 0)), [])
+        expect(try Audit(of: topics, by: AuditRules(partitionCount: 1, window: DuplicateWindow(age: 1_000, count: 0))), [])
     }
 
     private static let other = Line.deadLetter(7, "notJSON")
@@ -106,7 +106,7 @@ import Testing
             topics.add("dead-letters 0@7", "nope", Story.reasons("notJSON", 0, 7))
         }
         topics.add("results 0@\(offset)", between, at: time)
-        let rules = AuditRules(partitionCount: 2, memoryWindow: 100, memoryCount: 7)
+        let rules = AuditRules(partitionCount: 2, window: DuplicateWindow(age: 100, count: 7))
         expect(try Audit(of: topics.completed(), by: rules), isDoubled ? [#"doubled: results 0@14: order "o1""#] : [])
     }
 
