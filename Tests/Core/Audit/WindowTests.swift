@@ -15,7 +15,8 @@ import Testing
         _ answer: String = madeAgain, window: Int64 = 1_000, count: Int = 3, sent: Int64 = 1_008, answered: Int64
     ) throws -> Int {
         let topics = Self.story(answer, sent: sent, answered: answered)
-        return try Audit(of: topics, by: AuditRules(partitionCount: 2, window: DuplicateWindow(age: window, count: count))).faults.count
+        return try Audit(of: topics, by: AuditRules(partitionCount: 2, window: DuplicateWindow(age: window, count: count))).faults
+            .count
     }
 
     private static func story(_ answer: String = madeAgain, sent: Int64, answered: Int64) -> AuditTopics {

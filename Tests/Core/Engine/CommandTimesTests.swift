@@ -1,4 +1,5 @@
 import JuiceEngine
+import JuiceMessages
 import Testing
 
 /// The effective time of a command, and the restore time that follows from it.
