@@ -93,14 +93,6 @@ import Testing
         #expect(attempts == (remedy == .retry ? 3 : 1))
     }
 
-    @Test(arguments: [
-        (KafkaError.Code.topicAuthorizationFailed, true), (.invalidArgument, true), (.inconsistentGroupProtocol, true),
-        (.timedOut, false), (.fenced, false), (.messageTooLarge, false),
-    ])
-    func someErrorsAreHopeless(code: KafkaError.Code, isHopeless: Bool) {
-        #expect(code.isHopeless == isHopeless)
-    }
-
     /// Kafka 3.9 does not name the limit, and librdkafka 2.0.2 names a broker property that does not exist.
     @Test func aLimitOfTheBrokersIsNamedWithThePropertyThatExceedsIt() {
         let session = KafkaError(code: .invalidSessionTimeout).description
@@ -108,8 +100,6 @@ import Testing
         let transaction = KafkaError(code: .invalidTransactionTimeout).description
         #expect(transaction.contains("refuse transaction.timeout.ms") && transaction.contains("transaction.max.timeout.ms"))
     }
-
-    @Test func anErrorNamesItsCode() { #expect(KafkaError(code: .timedOut).description == "Local: Timed out (_TIMED_OUT)") }
 }
 
 /// Messages of librdkafka 2.0.2 and the clearer ones made of them.

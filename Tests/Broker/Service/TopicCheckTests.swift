@@ -8,7 +8,7 @@ import Testing
 
 extension ClusterMetadata.Topic {
     /// A topic with these numbers of partitions and copies.
-    init(_ name: String, partitions: Int, copies: Int, settings: [String: String]? = nil) {
+    fileprivate init(_ name: String, partitions: Int, copies: Int, settings: [String: String]? = nil) {
         self.init(name: name)
         (self.partitions, self.settings) = (Self.partitions(partitions, copies: copies), settings)
     }
@@ -180,9 +180,6 @@ extension TopicCheck.Cluster {
         ) {
             $0.resize(["juice.orders"], to: 3)
         },
-        Case("topic juice.restocks has 3", "--alter --topic juice.restocks --partitions 4") {
-            $0.resize(["juice.restocks"], to: 3)
-        },
         // If the stock topic decided, every other store would get the menu's initial stock again. Adding partitions to the others,
         // too, would only hide the problem.
         Case("store gangnam is in juice.stock [1]", "docs/OPERATIONS.md#stock-in-the-wrong-partitions shows") {
@@ -235,9 +232,6 @@ extension TopicCheck.Cluster {
         ("juice.results", "retention.ms=7499999", "retention.ms=7500000"),
         // Topics must accept whole batches, and dead letters also the records that they quote.
         ("juice.orders", "max.message.bytes=20000", "max.message.bytes=1048588"),
-        ("juice.restocks", "max.message.bytes=20000", "max.message.bytes=1048588"),
-        ("juice.results", "max.message.bytes=20000", "max.message.bytes=1048588"),
-        ("juice.stock", "max.message.bytes=20000", "max.message.bytes=1048588"),
         ("juice.dead-letters", "max.message.bytes=1048588", "max.message.bytes=1114124"),
     ].map { (topic: String, setting: String, fix: String) in
         Case("topic \(topic) ", "--entity-name \(topic) --add-config \(fix)") { $0.set(setting, of: topic) }
@@ -255,9 +249,6 @@ extension TopicCheck.Cluster {
 
     private static let warnings: [Case] = [
         Case("stores live in 4 partitions, but juice.orders has 8", move) { $0.resize(["juice.orders"]) },
-        Case("stores live in 4 partitions, but juice.orders has 8, juice.restocks has 8", move) {
-            $0.resize(["juice.orders", "juice.restocks"])
-        }, Case("stores live in 4 partitions, but juice.results has 8", move) { $0.resize(["juice.results"]) },
         // The claims decide, not the stock topic: enlarging it moves no store.
         Case(
             "stores live in 4 partitions, but juice.orders has 8, juice.restocks has 8, juice.results has 8, juice.stock has 8",
