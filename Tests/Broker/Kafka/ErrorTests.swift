@@ -141,17 +141,9 @@ import Testing
             .authentication, "the listener wants no SASL"
         ),
         (
-            .transport, "Connect to ipv4#127.0.0.1:1 failed: Connection refused (after 0ms in state CONNECT)", .transport,
-            "connection r"
-        ),
-        (
             .resolve,
             "Failed to resolve 'kafka:9094': Name or service not known (after 1ms in state CONNECT, 2 identical error(s)"
                 + " suppressed)", .resolve, "the name is not resolved (Name or service not known)"
-        ),
-        (
-            .badMessage, "Receive failed: Invalid response size 1213486160 (0..100000000): increase receive.message.max.bytes",
-            .transport, "an HTTP server"
         ),
         (.badMessage, "Receive failed: Invalid response size 352518912 (0..1): increase r", .transport, "speaks TLS"),
         (.badMessage, "Receive failed: Invalid response size -1 (0..1): increase r", .transport, "not Kafka"),

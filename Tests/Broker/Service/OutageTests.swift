@@ -86,6 +86,8 @@ import Testing
             cluster.broker.takeDown()
             sitOut()
             #expect(try till.isAnswered(till.order(), by: events), "\(events.all)")
+            // It has noticed the end of each outage.
+            #expect(events.becomesReady(), "\(events.health.readiness)")
         }
     }
 
