@@ -9,7 +9,7 @@ import Testing
     @Test func readsFromTheAssignedOffsets() async throws {
         try await withBroker { broker throws in
             let producer = try broker.producer()
-            for number in 0..<5 { try producer.send("\(number)") }
+            for number in 0..<5 { #expect(try producer.send("\(number)").offset == Int64(number)) }
             let member = try broker.member()
             #expect(member.hasAssignment)
             var values: [String] = []

@@ -55,16 +55,13 @@ extension EmbeddedBroker {
         return member
     }
 
-    func producer(_ properties: [String: String] = [:]) throws -> Producer {
-        try Producer(configuration: client(properties), hooks: quietHooks)
-    }
+    func producer() throws -> Producer { try Producer(configuration: client(), hooks: quietHooks) }
 
-    /// The values of the first records of the partitions of `t`, in order within each.
-    func values(_ count: Int, partitions: Int32 = 1) throws -> [String] {
+    /// The values of the first records of the first partition of `t`.
+    func values(_ count: Int) throws -> [String] {
         let consumer = try consumer()
         defer { consumer.close() }
-        try consumer.assign(
-            Dictionary(uniqueKeysWithValues: (0..<partitions).map { (TopicPartition(topic: "t", partition: $0), 0) }))
+        try consumer.assign([place: 0])
         var values: [String] = []
         try poll(consumer, until: { values.count >= count }) { element in
             if case .record(let record) = element { values.append(record.value?.text ?? "") }
@@ -102,9 +99,8 @@ extension EmbeddedBroker {
 extension Producer {
     /// Sends a record to the topic `t`.
     @discardableResult
-    func send(_ value: String? = nil, key: String? = nil, headers: [RecordHeader] = []) throws(KafkaError) -> Delivery {
-        try send(
-            topic: "t", key: key.map { Array($0.utf8) }, value: value.map { Array($0.utf8) }, headers: headers, timeout: minute)
+    func send(_ value: String) throws(KafkaError) -> Delivery {
+        try send(topic: "t", key: nil, value: Array(value.utf8), timeout: minute)
     }
 }
 

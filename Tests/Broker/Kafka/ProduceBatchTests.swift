@@ -21,7 +21,7 @@ import Testing
     private static let records: [Written] = (0..<2_500).map { number in
         let headers = number < 1_000 ? headers[number % headers.count] : number % 97 == 0 ? headers[1] : []
         return Written(
-            partition: Int32(number / 7 % 3), key: number % 5 == 0 ? nil : "key-\(number)", value: value(number), headers: headers,
+            partition: Int32(number / 7 % 3), key: key(number), value: value(number), headers: headers,
             timestamp: headers.isEmpty ? nil : 1_700_000_000_000 + Int64(number))
     }
 
@@ -29,6 +29,15 @@ import Testing
         [], [RecordHeader(name: "a", value: "1")], [],
         [RecordHeader(name: "", value: nil), RecordHeader(name: "b", value: []), RecordHeader(name: "b", value: "2")],
     ]
+
+    /// Kafka's null differs from empty.
+    private static func key(_ number: Int) -> String? {
+        switch number % 5 {
+        case 0: nil
+        case 1: ""
+        default: "key-\(number)"
+        }
+    }
 
     private static func value(_ number: Int) -> [UInt8]? {
         switch number % 50 {

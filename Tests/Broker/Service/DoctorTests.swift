@@ -60,7 +60,6 @@ import Testing
 
     static let cases: [Case] = [
         Case("healthy") { _ in },
-        Case("an embedded broker, which knows no groups") { $0.group = nil },
         Case("no broker", [(69, "no Kafka broker answers at kafka:9092")]) { seen in
             seen.outage = "no Kafka broker answers at kafka:9092"
             seen.group = group(members: [:], state: "Dead")
@@ -111,17 +110,6 @@ import Testing
         Case("a broker that leads nothing does not answer", [(1, "broker 3 at kafka3:9092 does not answer this machine (hung)")]) {
             $0.silence["kafka3:9092"] = "hung"
         },
-        Case("a leader does not answer", [(69, "broker 1 at kafka1:9092 does not answer this machine (hung); nothing is read")]) {
-            $0.silence["kafka1:9092"] = "hung"
-        },
-        Case("a copy that lags behind", [(1, "copies that are not in sync: juice.orders [0], ")]) {
-            $0.setCopies(leader: 1, inSync: [1, 2])
-        },
-        // MARK: Topics
-        Case("topics", [(78, "missing topics: juice.restocks")]) { seen in
-            seen.problems = Self.check(missing: "juice.restocks").problems
-        },
-        Case("what could be better", [(0, "topics juice.orders, ")]) { $0.warnings = Self.check(replicationFactor: 1).warnings },
         // MARK: Group and owners
         Case("no instance", [(1, "the group \"juice-maker\" has no members, so no command is answered (at most 5 wait)")]) { seen in
             seen.group = group(members: [:], state: "Empty")
@@ -129,9 +117,6 @@ import Testing
         },
         Case("a rebalance", [(1, "the group \"juice-maker\" is sharing out its partitions (PreparingRebalance)")]) {
             $0.group = group(members: ["shop-1-0": 0], state: "PreparingRebalance")
-        },
-        Case("a partition without a reader", [(1, "no member was assigned partition 1")]) {
-            $0.group = group(members: ["shop-1-0": 0])
         },
         Case("a takeover that does not succeed", [(1, "shop-3 was assigned partition 1, but has not taken")]) {
             $0.group = group(members: ["shop-1-0": 0, "shop-3-1": 1])
@@ -165,7 +150,10 @@ import Testing
         {
             $0.partitions[0].fault = PartitionFault(.answers, "results [0] begin at offset 9", missing: 9)
         },
-        Case("answers that nobody knows", [(78, "partition 1 is stopped: results [1] begin"), (1, "no member was assigned")]) {
+        Case(
+            "answers that nobody knows",
+            [(78, "partition 1 is stopped: results [1] begin"), (1, "no member was assigned partition 1")]
+        ) {
             $0.partitions[1].fault = PartitionFault(.answers, "results [1] begin at offset 9", missing: 9)
             $0.group = group(members: ["shop-1-0": 0])
         },
@@ -220,15 +208,16 @@ import Testing
         Case(
             "the worst comes first",
             [
-                (78, "missing topics"), (69, "broker 1"), (1, "the group \"juice-maker\" has no members"),
+                (78, "missing topics: juice.orders"),
+                (69, "broker 1 at kafka1:9092 does not answer this machine (hung); nothing is read"),
+                (1, "the group \"juice-maker\" has no members"),
                 (1, "not known: the clocks (no answer), the group (no answer)"),
             ]
-        ) {
-            seen in
+        ) { seen in
             seen.failures = ["the clocks", "the group"].map { .init(part: $0, reason: "no answer") }
             seen.group = group(members: [:], state: "Empty")
             seen.silence["kafka1:9092"] = "hung"
-            seen.problems = Self.check(missing: "juice.orders").problems
+            seen.problems = [TopicCheck.Problem("missing topics: juice.orders", fix: "juice topics create")]
         },
     ]
 
@@ -249,14 +238,6 @@ import Testing
             .journal, "the results were recreated", anchors: [InputPosition(topic: .restocks, partition: 1, offset: 7)])
         let command = "juice anchor --bootstrap-servers kafka:9092 --topic restocks --partition 1 --offset 7 "
         #expect(seen.findings(Self.configuration).first?.fix.hasPrefix(command) == true)
-    }
-
-    private static func check(missing: String? = nil, replicationFactor: Int = 3) -> TopicCheck.Findings {
-        let topics = configuration.topics.all.filter { $0 != missing }.map {
-            ClusterMetadata.Topic($0, partitions: 2, copies: replicationFactor)
-        }
-        return TopicCheck(names: configuration.topics, bootstrapServers: "kafka:9092")
-            .findings(of: TopicCheck.Cluster(metadata: ClusterMetadata(topics: topics)))
     }
 }
 

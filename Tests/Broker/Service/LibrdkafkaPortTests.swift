@@ -84,7 +84,7 @@ import Testing
     @Test(arguments: [
         (KafkaError.Code.messageTooLarge, LogError.Subject.call), (.transport, .connection), (.timedOut, .call), (.fenced, .call),
         // The service ends with the status for bad configuration.
-        (.invalidSessionTimeout, .setting), (.invalidTransactionTimeout, .setting),
+        (.invalidSessionTimeout, .setting), (.invalidTransactionTimeout, .setting), (.invalidArgument, .setting),
     ])
     func errorsNameTheirSubject(code: KafkaError.Code, subject: LogError.Subject) {
         #expect(LogError(KafkaError(code: code, requiresAbort: true)).subject == subject)

@@ -86,6 +86,8 @@ import Testing
             cluster.broker.takeDown()
             sitOut()
             #expect(try till.isAnswered(till.order(), by: events), "\(events.all)")
+            // It has noticed the end of each outage.
+            #expect(events.becomesReady(), "\(events.health.readiness)")
         }
     }
 
@@ -100,27 +102,6 @@ import Testing
         }
         #expect(recorder.all.filter { $0.hasPrefix("warning") }.count == 1, "\(recorder.all)")
         #expect(recorder.all.first { $0.hasPrefix("warning") }?.contains("127.0.0.1:1") == true)
-    }
-
-    @Test func resumesWithAReturningBrokerAndLogsItOnce() async throws {
-        let cluster = try await TestCluster.embedded()
-        let recorder = LogRecorder()
-        let logged = Mutex<[String]>([])
-        try await withRunningService(cluster.serviceConfiguration(), logger: recorder.makeLogger()) { events in
-            // On the embedded broker, the service commits offsets by a second call, which waits for the broker without limit.
-            wait { events.hasCommitted }
-            cluster.broker.takeDown()
-            wait { recorder.all.contains { $0.contains("no Kafka broker answers") } }
-            cluster.broker.bringUp()
-            wait { recorder.all.contains { $0.contains("Kafka answers at") } }
-            try cluster.order("a")
-            wait { !events.committed.isEmpty }
-            logged.withLock { $0 = recorder.all }
-            #expect(events.committed.count == 1)
-        }
-        let lines = logged.withLock { $0 }
-        #expect(lines.filter { $0.contains("no Kafka broker answers") }.count == 1, "\(lines)")
-        #expect(lines.filter { $0.contains("Kafka answers at") }.count == 1, "\(lines)")
     }
 
     /// Connections stay intact, and an idle worker makes no request whose missing answer would be noticed soon.

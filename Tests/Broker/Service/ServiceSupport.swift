@@ -290,13 +290,9 @@ final class EventLog: Sendable {
     /// Waits until every worker has restored its partitions, after one rebalance or several.
     func becomesReady() -> Bool { wait { health.readiness.isEmpty || hasFailed } && !hasFailed }
 
-    /// Whether workers have been assigned partitions.
-    var isAssigned: Bool { all.contains { if case .assigned = $0 { true } else { false } } }
     var isRevoked: Bool { all.contains { if case .revoked = $0 { true } else { false } } }
     /// Whether a worker has failed for good, or the service has ended without one.
     var hasFailed: Bool { state.withLock(\.hasEnded) || all.contains { if case .failed = $0 { true } else { false } } }
-    /// Whether a worker has committed anything, even if only a claim of its partitions.
-    var hasCommitted: Bool { all.contains { if case .committed = $0 { true } else { false } } }
     /// How often workers have taken over and restored their partitions.
     var takeovers: Int { all.count { if case .restored = $0 { true } else { false } } }
     var isRestored: Bool { takeovers > 0 }
