@@ -60,19 +60,6 @@ import Testing
         }
     }
 
-    /// A running owner has all stock in memory.
-    @Test func aTrimmedStockIsWrittenAgainByItsOwner() {
-        let harness = Harness(cluster, window: Self.window)
-        cluster.order("quiet", "banana", store: "quiet")
-        harness.run()
-        for number in 0..<10 { harness.order("\(number)", "kiwi") }
-        cluster[.stock, 0].deleteRecords(before: 3)
-        cluster.now += 3_001
-        harness.run()
-        #expect(harness.events.contains { if case .stockRewritten(0) = $0 { true } else { false } })
-        #expect(cluster.values(.stock).contains { $0.contains(#""store":"quiet""#) })
-    }
-
     /// The owner overwrites another program's record, but at most once in three minutes.
     @Test func overwritesForeignStockRecordsAtIntervals() {
         let harness = Harness(cluster, window: Self.window)
@@ -88,16 +75,6 @@ import Testing
             #expect(cluster.values(.stock).last?.contains(#""revision":1"#) == round.isWritten)
         }
         harness.log.leave(handsOver: true)
-    }
-
-    /// The owner must not take its own records and markers for another program's.
-    @Test func ownStockIsNotWrittenTwice() {
-        let harness = Harness(cluster, window: Self.window)
-        for number in 0..<50 {
-            cluster.now += 1_000
-            harness.order("\(number)", "kiwi")
-        }
-        #expect(!harness.events.contains { if case .stockRewritten = $0 { true } else { false } })
     }
 
     /// A coordinator that has moved may write its last markers again. Another program's record is still noticed beside them.
@@ -215,29 +192,6 @@ import Testing
             fault.reason.contains(rest < 900 ? "without a position note" : "repeats may still ask for answers"), "\(fault.reason)")
     }
 
-    @Test func aSingleRecordThatIsGoneStopsThePartition() throws {
-        serve(2_500)
-        let records = cluster[.results, 0].read().records
-        let offset = try #require(records.first { $0.record.text.contains(#""orderId":"1700""#) }).offset
-        cluster[.results, 0].remove(offset)
-        let fault = try #require(takeOver())
-        #expect(fault.kind == .journal || fault.kind == .stock, "\(fault.reason)")
-        #expect(fault.reason.contains("1 records are missing"), "\(fault.reason)")
-    }
-
-    /// A note's `oldest` comes from the owner's memory, even while the owner goes on after a loss.
-    @Test func aLossIsNotBlessedByTheNextNote() throws {
-        let harness = Harness(cluster, member: "first", window: Self.window)
-        for number in 0..<200 { cluster.order("\(number)", "kiwi") }
-        harness.run()
-        cluster[.results, 0].deleteRecords(before: cluster[.results, 0].end - 1)
-        for number in 200..<2_500 { cluster.order("\(number)", "kiwi") }
-        harness.run(limit: 10_000)
-        harness.log.leave(handsOver: true)
-        let fault = try #require(takeOver())
-        #expect(fault.reason.contains("repeats may still ask for answers"), "\(fault.reason)")
-    }
-
     /// Only the owner still knows which commands were answered. It says until when it must not be restarted.
     @Test func theOwnerReportsAnswersThatWereDeletedTooEarly() throws {
         let harness = Harness(cluster, window: Self.window)
@@ -295,26 +249,6 @@ import Testing
         }
         harness.log.leave(handsOver: true)
         #expect(takeOver("third") == nil)
-    }
-
-    /// Once an operator has accepted a loss, the account begins with what is there.
-    @Test func anAnchorAcceptsALoss() throws {
-        serve(1_200)
-        Self.losses[1](cluster)
-        cluster[.results, 0].deleteRecords(before: 10)
-        let fault = try #require(takeOver())
-        #expect(fault.missing > 0)
-        // Going on requires the exact number of missing records.
-        let anchor = try #require(fault.anchors.first)
-        for wrong in [0, fault.missing - 1, fault.missing + 1] {
-            #expect(throws: LogError.self) { try cluster.anchor(anchor, accepting: wrong) }
-        }
-        for anchor in fault.anchors { try cluster.anchor(anchor) }
-        let harness = Harness(cluster, member: "third", window: Self.window)
-        harness.order("next", "banana")
-        harness.log.leave(handsOver: true)
-        #expect(takeOver("fourth") == nil)
-        #expect(cluster.answers().last == "juiceMade next")
     }
 
     /// The owner answers and commits group offsets between any two steps of the inspection.

@@ -4,48 +4,12 @@ import Testing
 
 @testable import simulate
 
-/// Cancelled orders: the contract's table, and what becomes of their ids.
+/// Cancelled orders, and what becomes of their ids.
 @Suite struct CancelTests {
     private let harness = Harness()
     private var cluster: SimulatedCluster { harness.cluster }
 
-    /// The value of the last answer, without its head.
-    private var last: Substring {
-        let value = cluster.answerValues().last ?? ""
-        return value.firstRange(of: /"store":"gangnam","offset":\d+,/).map { value[$0.upperBound...] } ?? value[...]
-    }
-
     private var stock: String { cluster.values(.stock).last ?? "" }
-
-    @Test func returnsTheFruitOfAMadeOrder() {
-        cluster.order("a", "kiwi", quantity: 2)
-        cluster.cancel("a")
-        harness.run()
-        #expect(cluster.answers() == ["juiceMade a", "cancelled a"])
-        #expect(last == #""returned":{"kiwi":6},"left":{"kiwi":10},"revision":2,"message":"cancelled: kiwi 6 returned"}"#)
-        #expect(stock.contains(#""revision":2"#) && stock.contains(#""kiwi":10"#))
-    }
-
-    @Test func aBasketGoesBackAsAWhole() {
-        cluster.basket("a", #"{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}"#)
-        cluster.cancel("a")
-        harness.run()
-        #expect(
-            last == #""returned":{"kiwi":6,"strawberry":10,"banana":1},"left":{"kiwi":10,"strawberry":10,"banana":10},"#
-                + #""revision":2,"message":"cancelled: kiwi 6, strawberry 10, banana 1 returned"}"#)
-    }
-
-    @Test(arguments: [("strawberry", "outOfStock a"), ("durian", "rejected a")])
-    func anUnmadeOrderReturnsNothing(juice: String, answer: String) {
-        cluster.order("a", juice)
-        cluster.cancel("a")
-        cluster.order("a", juice)
-        harness.run()
-        #expect(cluster.answers() == [answer, "cancelled a", "rejected a"])
-        #expect(cluster.answerValues()[1].contains(#""returned":{},"left":{},"message":"#))
-        #expect(last == #""reason":"cancelled","message":"the order was cancelled"}"#)
-        #expect(cluster.values(.stock).isEmpty)
-    }
 
     @Test func aDeadOrderStaysDead() {
         cluster.order("a", "kiwi")
@@ -55,7 +19,7 @@ import Testing
         cluster.cancel("a")
         harness.run()
         #expect(cluster.answers() == ["juiceMade a", "cancelled a", "rejected a", "rejected a", "cancelled a again"])
-        #expect(last.contains(#""returned":{"kiwi":3},"left":{"kiwi":10},"revision":2"#))
+        #expect(cluster.answerValues().last?.contains(#""returned":{"kiwi":3},"left":{"kiwi":10},"revision":2"#) == true)
         #expect(stock.contains(#""revision":2"#))
     }
 
@@ -130,44 +94,5 @@ import Testing
         cluster.cancel("a")
         harness.run()
         #expect(cluster.answers().suffix(2) == ["rejected a", "cancelled a again"])
-    }
-}
-
-/// Baskets, and the revisions of a store.
-@Suite struct BasketTests {
-    private let harness = Harness()
-    private var cluster: SimulatedCluster { harness.cluster }
-
-    /// A mango kiwi juice takes one kiwi, a kiwi juice three. Three kiwi juices and two mango kiwi juices exceed ten kiwis only
-    /// together.
-    @Test(arguments: [(3, 1, "juiceMade a"), (3, 2, "outOfStock a"), (2, 4, "juiceMade a")])
-    func itemsAreJudgedTogether(kiwi: Int, mangoKiwi: Int, answer: String) {
-        cluster.basket("a", #"{"juice":"kiwi","quantity":\#(kiwi)},{"juice":"mangoKiwi","quantity":\#(mangoKiwi)}"#)
-        harness.run()
-        #expect(cluster.answers() == [answer])
-        #expect(cluster.values(.stock).count == (answer == "juiceMade a" ? 1 : 0))
-    }
-
-    @Test func aRepeatedBasketGetsItsFirstAnswer() {
-        harness.restock("all", #""set":{"strawberry":900000000,"banana":900000000,"kiwi":900000000,"mango":900000000}"#)
-        let juices = ["kiwi", "banana", "strawberry", "mango", "mangoKiwi", "strawberryBanana"]
-        for _ in 0..<2 {
-            cluster.basket("a", juices.map { #"{"juice":"\#($0)","quantity":99}"# }.joined(separator: ","))
-            harness.run()
-        }
-        let answers = cluster.answerValues()
-        #expect(answers[1].contains(#""revision":2"#))
-        #expect(answers[2] == again(answers[1], at: 1))
-    }
-
-    @Test func everyChangeHasTheNextRevisionAndNothingElseHasOne() {
-        for (id, juice) in [("a", "kiwi"), ("b", "strawberry"), ("c", "durian"), ("d", "banana")] { cluster.order(id, juice) }
-        harness.run()
-        harness.restock("e", #""add":{"kiwi":0}"#)
-        for id in ["d", "f"] { cluster.cancel(id) }
-        for id in ["a", "g"] { cluster.order(id, "kiwi") }
-        harness.run()
-        let revisions = cluster.answerValues().map { value in value.firstMatch(of: /"revision":(\d+)/).map { String($0.1) } ?? "-" }
-        #expect(revisions == ["1", "-", "-", "2", "3", "4", "-", "1", "5"])
     }
 }

@@ -21,39 +21,6 @@ import Testing
 
     private var headers: [Timestamp?] { cluster.answerRecords().map { $0.headers.sent } }
 
-    @Test(
-        arguments: [-3 * day, -2 * hour, -19_000 * day, -1_000, 1_000, 2 * hour - 60_000], [false, true])
-    func aRepeatIsKnownOnceTheClockIsRight(offset: Timestamp, restarts: Bool) {
-        setClock(offset)
-        var harness = Harness(cluster)
-        harness.order("a", "kiwi")
-        if restarts { harness = restart(harness) }
-        setClock(0)
-        cluster.now += 10_000
-        harness.order("a", "kiwi")
-        harness = restart(harness)
-        // Within the hour, and beyond.
-        for minutes in [59, 70] as [Timestamp] {
-            cluster.now += minutes * 60_000 - 20_000
-            harness.order("a", "kiwi")
-        }
-        #expect(cluster.answers() == ["juiceMade a", "juiceMade a again", "juiceMade a again", "juiceMade a"])
-    }
-
-    @Test(arguments: [-3 * day, -2 * hour, 2 * hour - 60_000]) func aRepeatIsKnownOnceTheClockIsWrong(offset: Timestamp) {
-        var harness = Harness(cluster)
-        harness.order("a", "kiwi")
-        for restarts in [false, true] {
-            setClock(offset)
-            if restarts { harness = restart(harness) }
-            harness.order("b\(restarts)", "kiwi")
-            cluster.now += 10_000
-            harness.order("a", "kiwi")
-        }
-        #expect(
-            cluster.answers() == ["juiceMade a", "juiceMade bfalse", "juiceMade a again", "juiceMade btrue", "juiceMade a again"])
-    }
-
     /// Without limits a clock may be days ahead. Neither its answers nor its current time may hide earlier answers.
     @Test func answersFromBeforeAClockRanAheadAreRestored() {
         cluster.limitsTimes = false
@@ -66,18 +33,6 @@ import Testing
         harness.order("a", "kiwi")
         #expect(cluster.answers() == ["juiceMade a", "juiceMade b", "juiceMade a again"])
         #expect(headers == [nil, cluster.records(.orders)[1].timestamp, cluster.records(.orders)[2].timestamp])
-    }
-
-    /// The id is used again after the window.
-    @Test func anOrderIsNewHoweverFarAheadTheClockWas() {
-        setClock(2 * Self.hour - 60_000)
-        var harness = Harness(cluster)
-        harness.order("a", "kiwi")
-        setClock(0)
-        harness = restart(harness)
-        cluster.now += Self.hour + 600_000
-        harness.order("a", "kiwi")
-        #expect(cluster.answers() == ["juiceMade a", "juiceMade a"])
     }
 
     @Test func theJournalsTimesNeverRunBackwards() {

@@ -118,14 +118,6 @@ private final class JournalledMemory {
         }
     }
 
-    @Test func aCommandReadBackTwiceHasItsLaterAnswer() {
-        let memory = JournalledMemory(window: DuplicateWindow(age: 1000, count: 3))
-        for (id, text) in [(1, 1), (2, 2), (1, 3), (4, 4)] { memory.restore(text, to: command(id)) }
-        memory.commit()
-        #expect(memory.answer(to: command(1), at: 0) == 3)
-        #expect(memory.answer(to: command(2), at: 0) == 2)
-    }
-
     /// A restored answer is indexed a few restores later, when a small window may already have evicted it.
     @Test(arguments: [0, 1, 3, 7, 8, 9, 100]) func findsRestoredAnswersWithinTheWindow(count: Int) {
         var generator = SeededGenerator(seed: UInt64(count))

@@ -20,27 +20,6 @@ import Testing
             .orders, partition: 1, key: store, #"{"orderId":"\#(id)","juice":"kiwi"}"#, headers: [header], timestamp: timestamp)
     }
 
-    @Test func aCommandIsForwardedToItsStoresPartitionAndAnsweredThere() throws {
-        let till = MessageHeader(name: "x-till", value: nil)
-        cluster.send(.orders, key: store, Self.value, headers: [till])
-        harness.run()
-        #expect(cluster.answers().isEmpty)
-        #expect(cluster.answers(partition: 1) == ["juiceMade a"])
-        let copy = try #require(cluster.records(.orders, partition: 1).first)
-        #expect(copy.key.map { String(decoding: $0.view, as: UTF8.self) } == store)
-        #expect(copy.text == Self.value)
-        #expect(copy.headers == [till, MessageHeader(name: "juice.forwarded.from", value: "0/0")])
-    }
-
-    @Test func aForwardedCommandInTheWrongPartitionBecomesADeadLetter() {
-        let forged = MessageHeader(name: "juice.forwarded.from", value: "0/0")
-        cluster.send(.orders, partition: 1, key: cluster.store(in: 0), Self.value, headers: [forged])
-        harness.run()
-        #expect(cluster.answers().isEmpty && cluster.answers(partition: 1).isEmpty)
-        let letter = cluster.records(.deadLetters, partition: 1).first
-        #expect(letter?.headers.contains(MessageHeader(name: "juice.error.code", value: "misplaced")) == true)
-    }
-
     /// The copy is a little larger than the original, which may already have the largest size that the topic accepts.
     @Test func aCommandWithTooLargeHeadersIsForwardedWithoutThem() throws {
         harness.refuse { $0.size > 300_000 }
@@ -109,47 +88,6 @@ import Testing
         #expect(copies.map { $0.timestamp - now >= 0 ? 0 : $0.timestamp - now } == [0, -59_000, 0, 0])
         #expect(copies.allSatisfy { $0.headers.first == till })
         #expect(!harness.hasStartedOver)
-    }
-
-    /// Commands that were sent to an added partition before the worker knew of it are not missed.
-    @Test(arguments: [
-        (InputTopic.orders, value, "juiceMade a"), (.restocks, #"{"restockId":"a","add":{"kiwi":1}}"#, "restocked a"),
-    ])
-    func aPartitionThatWasAddedIsForwardedFromItsBeginning(topic: JuiceMessages.InputTopic, value: String, answer: String) {
-        harness.run()
-        cluster.enlarge(topic.topic, to: 4)
-        cluster.send(topic.topic, partition: 3, key: store, value)
-        harness.run()
-        #expect(cluster.answers(partition: 1).isEmpty)
-        cluster.announcePartitions(of: topic)
-        harness.run()
-        cluster.send(topic.topic, partition: 3, key: store, value)
-        harness.run()
-        #expect(cluster.answers(partition: 1) == [answer, "\(answer) again"])
-        #expect(cluster.isDrained())
-        #expect(harness.held.partitions == 2)
-    }
-
-    /// Answers and stock do not use added partitions. Dead letters do if their topic has them.
-    @Test func aDeadLetterComesFromAnAddedPartition() {
-        for topic in [Topic.orders, .results, .stock] { cluster.enlarge(topic, to: 4) }
-        cluster.announcePartitions(of: .orders)
-        cluster.send(.orders, partition: 3, key: cluster.store(in: 0), "juice, please")
-        cluster.order("a", "banana", store: cluster.store(in: 0), partition: 2)
-        harness.run()
-        #expect(cluster.values(.deadLetters, partition: 1) == ["juice, please"])
-        #expect(cluster.answers() == ["juiceMade a"])
-        #expect(cluster.values(.stock).count == 1)
-        #expect(cluster.isDrained())
-    }
-
-    /// A forward may be committed without its note. Then the command is forwarded again.
-    @Test func aCommandThatWasForwardedTwiceIsAnsweredOnce() {
-        for _ in 0..<2 { order("a", from: "0/0") }
-        harness.run()
-        #expect(cluster.answers(partition: 1) == ["juiceMade a"])
-        let copy = #"{"type":"copy","topic":"orders","offset":1,"digest":"#
-        #expect(cluster.values(.results, partition: 1).contains { $0.hasPrefix(copy) })
     }
 
     /// An anchor may move the source partition back, to before a command that was never forwarded.

@@ -13,20 +13,6 @@ import Testing
 
     private var stock: String { cluster.values(.stock).last ?? "" }
 
-    @Test func commandsToOtherStoresAreRejectedBeforeAllElse() {
-        for (id, juice) in [("a", "kiwi"), ("b", "durian")] { cluster.order(id, juice) }
-        cluster.cancel("c")
-        cluster.restock("r", #""add":{"kiwi":1}"#)
-        cluster.restock("s", #""add":{}"#)
-        cluster.order("d", "kiwi", store: "hongdae")
-        run(["hongdae"])
-        let reasons = cluster.answerRecords().compactMap(\.answer).map { answer in
-            if case .rejected(let reason) = answer.outcome { "\(answer.id) \(reason)" } else { answer.summary }
-        }
-        #expect(Set(reasons) == Set(["a", "b", "c", "r", "s"].map { "\($0) unknownStore" } + ["juiceMade d"]))
-        #expect(cluster.values(.stock).count == 1 && stock.contains("hongdae"))
-    }
-
     @Test func earlierOrdersCanBeRepeatedAndCancelled() {
         cluster.order("a", "kiwi", quantity: 2)
         cluster.order("b", "strawberry")
@@ -58,13 +44,5 @@ import Testing
         let first = ["juiceMade a", "rejected b", "rejected c", "rejected c"]
         #expect(cluster.answers() == first + ["rejected b again", "juiceMade c", "cancelled c", "juiceMade d"])
         #expect(stock.contains(#""revision":4"#) && stock.contains(#""kiwi":4"#))
-    }
-
-    @Test func theOwnerOfTheStoreDecides() {
-        let cluster = SimulatedCluster(partitionCount: 2)
-        cluster.order("a", "kiwi", store: cluster.store(in: 1))
-        Harness(cluster, stores: []).runAndLeave()
-        #expect(cluster.answers(partition: 1) == ["rejected a"])
-        #expect(cluster.answerValues(partition: 1).first?.contains(#""from":"0/0","reason":"unknownStore""#) == true)
     }
 }

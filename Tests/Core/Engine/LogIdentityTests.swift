@@ -16,8 +16,8 @@ import Testing
     }
 
     /// Why a worker that takes the partition over now stops it; nil if it does not.
-    private func stop(of member: String = "second", window: DuplicateWindow = .standard) -> PartitionFault? {
-        let harness = Harness(cluster, member: member, window: window)
+    private func stop(of member: String = "second") -> PartitionFault? {
+        let harness = Harness(cluster, member: member)
         harness.run(limit: 10_000)
         defer { harness.log.leave(handsOver: true) }
         return harness.fault
@@ -141,46 +141,7 @@ import Testing
         #expect(fault.anchors.map(\.offset) == [0])
     }
 
-    /// Records that were read before an anchor may be of another log.
-    @Test func anAnchorForgetsTheLastRecord() throws {
-        serve(["a", "b"])
-        cluster[.orders, 0].clear()
-        for id in ["x", "y", "z"] { cluster.order(id, "kiwi") }
-        try cluster.anchor(InputPosition(topic: .orders, partition: 0, offset: 3))
-        #expect(cluster.values(.results).last { $0.contains("position") }?.contains("last") == false)
-        #expect(stop() == nil)
-    }
-
-    /// No note may name a record whose transaction failed.
-    @Test func theLastRecordIsRolledBack() throws {
-        let harness = Harness(cluster)
-        harness.order("a", "kiwi")
-        harness.fail(.commit, with: .startOver())
-        cluster.order("b", "kiwi")
-        for _ in 0..<40 where !harness.hasStartedOver { harness.step() }
-        harness.run()
-        harness.log.leave(handsOver: true)
-        let notes = cluster.values(.results).compactMap { value in
-            Array(value.utf8).withUnsafeBytes { if case .position(let note) = JournalNote($0) { note } else { nil } }
-        }
-        #expect(notes.count > 1)
-        for note in notes {
-            let next = note.next[.orders] ?? 0
-            #expect(note.last[InputPartition(topic: .orders, partition: 0)]?.offset == (next > 0 ? next - 1 : nil))
-        }
-    }
-
     // MARK: - Journal and stock
-
-    @Test func recreatedResultsStopThePartition() throws {
-        serve(["a", "b"])
-        cluster[.results, 0].clear()
-        let fault = try #require(stop())
-        #expect(fault.kind == .journal)
-        for anchor in fault.anchors { try cluster.anchor(anchor) }
-        cluster.order("a", "kiwi")
-        #expect(stop(of: "third") == nil)
-    }
 
     /// After a restart, only the group's offsets say how far the inputs were handled.
     @Test func commitsOffsetsToTheGroupWhenTheJournalIsLost() {
@@ -328,30 +289,6 @@ import Testing
         harness.run()
         #expect(harness.events.contains { if case .stockRewritten(0) = $0 { true } else { false } })
         #expect(cluster.values(.stock).last?.contains(#""revision":3"#) == true)
-    }
-
-    /// If no answer has expired, the stock is rebuilt from all of them, not just from the latest, which a restore usually reads.
-    @Test(arguments: [true, false]) func rebuildsLostStockFromAllAnswers(hasExpired: Bool) {
-        let window = DuplicateWindow(age: 3_600_000, count: 100)
-        let harness = Harness(cluster, member: "first", window: window)
-        for id in ["a", "b"] { cluster.order(id, "banana", store: "early") }
-        for id in 0..<3_000 { cluster.restock("\(id)", #""set":{"kiwi":\#(id)}"#) }
-        harness.run(limit: 10_000)
-        harness.log.leave(handsOver: true)
-        cluster[.stock, 0].clear()
-        if hasExpired { cluster[.results, 0].start = 5 }
-
-        let fault = stop(window: window)
-        if hasExpired {
-            #expect(fault?.kind == .stock)
-            #expect(fault?.reason.contains("of 3002 changes are there") == true, "\(fault?.reason ?? "")")
-            #expect(fault?.anchors.map(\.offset) == [2])
-        } else {
-            #expect(fault == nil)
-            let stock = cluster.values(.stock)
-            #expect(stock.contains { $0.contains(#""store":"early","revision":2"#) })
-            #expect(stock.contains { $0.contains(#""store":"gangnam","revision":3000"#) && $0.contains(#""kiwi":2999"#) })
-        }
     }
 
     /// The log was recreated while it was being read, so the rest never comes.

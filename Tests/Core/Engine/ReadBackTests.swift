@@ -125,34 +125,6 @@ import Testing
         #expect(readBackCount == 1)
     }
 
-    @Test func anAnswerMissingFromItsOffsetIsLost() throws {
-        sendAndRun("a", "b", "c")
-        let first = try #require(cluster[.results, 0].read().records.first { $0.record.key != nil })
-        cluster[.results, 0].remove(first.offset)
-        sendAndRun("a", "b")
-        #expect(cluster.answers() == ["juiceMade b", "juiceMade c", "answerLost (made) a again", "juiceMade b again"])
-        #expect(!harness.hasStartedOver)
-    }
-
-    @Test func aLostAnswerNamesTheFormerOutcome() throws {
-        harness.order("made", "banana")
-        harness.order("short", "kiwi", quantity: 100)
-        harness.order("rejected", "durian")
-        harness.restock("filled", #""add":{"kiwi":1}"#)
-        harness.restock("refused", #""add":{"kiwi":-1000}"#)
-        cluster.cancel("early")
-        sendAndRun("last")
-        try trim()
-        for id in ["made", "short", "rejected", "early"] { cluster.order(id, "banana") }
-        for id in ["filled", "refused"] { cluster.restock(id, #""add":{"kiwi":5}"#) }
-        harness.run()
-        #expect(
-            Set(cluster.answers().dropFirst()) == [
-                "answerLost (made) made again", "answerLost (notMade) short again", "answerLost (notMade) rejected again",
-                "rejected early", "answerLost (restocked) filled again", "answerLost (notMade) refused again",
-            ])
-    }
-
     /// What an order took is unknown, so it stays made.
     @Test func doesNotCancelAMadeOrderWithALostAnswer() throws {
         harness.order("made", "kiwi")

@@ -4,44 +4,16 @@ import Testing
 
 @testable import simulate
 
-/// Transactions that fail or whose outcome is unknown.
+/// Calls and transactions that fail, and records that are refused.
 @Suite struct WorkerFailureTests {
     private let harness = Harness()
     private var cluster: SimulatedCluster { harness.cluster }
 
-    @Test(arguments: [
-        SimulatedPort.Call.initTransactions, .poll, .extents, .openChangelog, .readChangelog, .confirmMembership, .fence,
-        .answerReaches, .readBack, .start, .begin, .commit,
-    ])
-    func retriesARetriableCall(call: SimulatedPort.Call) {
-        // With something to restore, the changelog is read.
-        harness.order("before", "banana")
-        harness.log.leave(handsOver: true)
-
-        let second = Harness(cluster, member: "second")
-        second.fail(call, with: .retry())
-        second.order("a", "banana")
-        #expect(cluster.answers() == ["juiceMade before", "juiceMade a"])
-        #expect(second.events.contains { if case .retrying = $0 { true } else { false } })
-    }
-
-    /// The reply is lost, then the retry fails. If the commit counted as failed, the command would be answered twice.
-    @Test func aCommitInDoubtDoesNotCountAsFailed() {
-        harness.run()
-        harness.loseReply(of: .commit, with: .retry())
-        var commits = 0
-        harness.log.fault = { call in
-            commits += call == .commit ? 1 : 0
-            return call == .commit && commits == 2 ? .startOver() : nil
-        }
-        harness.order("a", "banana")
-        #expect(commits > 2)
-        #expect(cluster.answers() == ["juiceMade a"])
-    }
-
     @Test func aCallThatKeepsFailingBacksOff() {
         harness.log.fault = { $0 == .initTransactions ? .retry() : nil }
         #expect((1...4).map { _ in harness.step() } == (1...4).map { .backOff(attempt: $0) })
+        let attempts = harness.events.compactMap { if case .retrying(_, let attempt) = $0 { attempt } else { nil } }
+        #expect(attempts == [1, 2, 3, 4])
     }
 
     @Test func transactionsThatKeepFailingBackOff() {
@@ -107,23 +79,9 @@ import Testing
         #expect(cluster.values(.deadLetters).isEmpty && harness.hasRecovered)
     }
 
-    @Test func aCommandThatCannotBeForwardedWaits() {
-        let harness = Harness(partitions: 2)
-        harness.cluster.order("a", "kiwi", store: harness.cluster.store(in: 1))
-        harness.refuse { $0.topic == .orders && !$0.headers.isEmpty }
-        harness.order("b", "kiwi")
-        #expect(harness.cluster.answers().isEmpty)
-        #expect(blamed(harness) == ["topic(JuiceMessages.Topic.orders)"])
-        harness.log.refusal = { _ in nil }
-        harness.cluster.now += 5_000
-        harness.run()
-        #expect(harness.cluster.answers() == ["juiceMade b"])
-        #expect(harness.cluster.answers(partition: 1) == ["juiceMade a"])
-    }
-
-    /// Refuses all records of a topic that are larger than this, runs for half a minute, and then accepts them again.
-    private func refuseForAWhile(_ topic: Topic, moreThan size: Int = 100, on harness: Harness) {
-        harness.refuse { $0.topic == topic && $0.size > size }
+    /// Refuses the records that match, runs for half a minute, and then accepts them again.
+    private func refuseForAWhile(on harness: Harness, _ isRefused: @escaping (OutputRecord) -> Bool) {
+        harness.refuse(isRefused)
         for _ in 0..<30 {
             harness.run()
             harness.cluster.now += 1_000
@@ -138,18 +96,26 @@ import Testing
         Set(harness.events.compactMap { if case .partitionFailing(_, let fault) = $0 { "\(fault.kind)" } else { nil } })
     }
 
-    @Test func ordersWaitWhileTheStockIsRefused() {
-        harness.order("before", "kiwi")
-        cluster.order("first", "kiwi")
-        cluster.order("second", "kiwi")
-        harness.refuse { $0.topic == .stock }
-        harness.run()
-        cluster.order("third", "banana")
-        refuseForAWhile(.stock, on: harness)
-        #expect(cluster.answers() == ["juiceMade before", "juiceMade first", "juiceMade second", "juiceMade third"])
-        #expect(cluster.values(.deadLetters).isEmpty)
-        #expect(cluster.values(.stock).last?.contains(#""revision":4"#) == true)
-        #expect(blamed(harness) == ["topic(JuiceMessages.Topic.stock)"])
+    /// A setting that is wrong for a while delays commands, and costs nothing. Only records with a key are refused: no claims, no notes.
+    @Test(arguments: [Topic.orders, .results, .stock, .deadLetters])
+    func everythingWaitsWholeWhileATopicRefusesIt(topic: Topic) {
+        let harness = Harness(partitions: 2)
+        let cluster = harness.cluster
+        let (trace, till) = (MessageHeader(name: "traceparent", value: "00-1"), MessageHeader(name: "x-till", value: "7"))
+        cluster.send(.orders, key: cluster.store(in: 0), #"{"orderId":"a","juice":"kiwi"}"#, headers: [trace, till])
+        cluster.send(.orders, key: cluster.store(in: 0), "juice, please", headers: [till])
+        cluster.send(.orders, key: cluster.store(in: 1), #"{"orderId":"b","juice":"kiwi"}"#, headers: [till])
+        cluster.order("c", "kiwi")
+        refuseForAWhile(on: harness) { $0.topic == topic && $0.key != nil }
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade c"])
+        #expect(cluster.answers(partition: 1) == ["juiceMade b"])
+        #expect(cluster.answerRecords().first?.headers == [trace])
+        #expect(cluster.values(.deadLetters) == ["juice, please"])
+        #expect(cluster.records(.deadLetters).first?.headers.map(\.name).prefix(2) == ["x-till", "juice.error.code"])
+        let source = MessageHeader(name: "juice.forwarded.from", value: "0/2")
+        #expect(cluster.records(.orders, partition: 1).map(\.headers) == [[till, source]])
+        #expect(cluster.values(.stock).last?.contains(#""revision":2"#) == true)
+        #expect(blamed(harness) == ["topic(JuiceMessages.Topic.\(topic))"])
         #expect(harness.hasRecovered)
     }
 
@@ -169,20 +135,6 @@ import Testing
         harness.run()
         #expect(cluster.values(.stock).last?.contains(#""revision":1"#) == true)
         #expect(harness.hasRecovered)
-    }
-
-    @Test func ordersWaitWholeWhileTheirAnswersAreRefused() {
-        let trace = MessageHeader(name: "traceparent", value: "00-1")
-        let (first, second) = (String(repeating: "a", count: 100), String(repeating: "b", count: 100))
-        harness.run()
-        cluster.send(.orders, key: "gangnam", #"{"orderId":"\#(first)","juice":"kiwi"}"#, headers: [trace])
-        cluster.order(second, "kiwi")
-        // Larger than a claim, smaller than these answers.
-        refuseForAWhile(.results, moreThan: 260, on: harness)
-        #expect(cluster.answers() == ["juiceMade \(first)", "juiceMade \(second)"])
-        #expect(cluster.answerRecords().first?.headers == [trace])
-        #expect(cluster.values(.deadLetters).isEmpty)
-        #expect(blamed(harness) == ["topic(JuiceMessages.Topic.results)"])
     }
 
     /// Its claim may have been deleted meanwhile, so that a successor had no id to fence. The pauses are shorter than a session.
@@ -211,22 +163,6 @@ import Testing
         harness.run()
         #expect(harness.hasStartedOver)
         #expect(cluster.answers() == ["juiceMade a", "juiceMade b"])
-    }
-
-    @Test func junkWaitsWholeWhileDeadLettersAreRefused() {
-        let harness = Harness(partitions: 2)
-        let cluster = harness.cluster
-        cluster.send(.orders, key: cluster.store(in: 0), "juice, please", headers: [MessageHeader(name: "x-till", value: "7")])
-        cluster.order("after", "kiwi")
-        cluster.order("elsewhere", "kiwi", partition: 1)
-        harness.refuse { $0.topic == .deadLetters && $0.size > 20 }
-        harness.run()
-        #expect(cluster.answers(partition: 1) == ["juiceMade elsewhere"])
-        refuseForAWhile(.deadLetters, moreThan: 20, on: harness)
-        #expect(cluster.values(.deadLetters) == ["juice, please"])
-        #expect(cluster.records(.deadLetters).first?.headers.map(\.name).prefix(2) == ["x-till", "juice.error.code"])
-        #expect(cluster.answers() == ["juiceMade after"])
-        #expect(blamed(harness) == ["topic(JuiceMessages.Topic.deadLetters)"])
     }
 
     @Test func aRefusedRepeatWhoseAnswerIsReadBackWaits() {
@@ -335,7 +271,7 @@ import Testing
     @Test func aDeadLetterOfOrdinarySizeIsNeverCut() {
         let header = MessageHeader(name: "x-till", value: String(repeating: "7", count: 100_000))
         cluster.send(.orders, key: "gangnam", "juice, please", headers: [header])
-        refuseForAWhile(.deadLetters, moreThan: 50_000, on: harness)
+        refuseForAWhile(on: harness) { $0.topic == .deadLetters && $0.size > 50_000 }
         #expect(cluster.records(.deadLetters).map { $0.headers.first } == [header])
         #expect(blamed(harness) == ["topic(JuiceMessages.Topic.deadLetters)"])
     }
