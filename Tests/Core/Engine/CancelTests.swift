@@ -1,5 +1,6 @@
 import JuiceDomain
 import JuiceEngine
+import JuiceMessages
 import Testing
 
 @testable import simulate

@@ -1,4 +1,5 @@
 import JuiceEngine
+import JuiceMessages
 import Testing
 
 /// Which input partitions a worker reads if stores live in four partitions.

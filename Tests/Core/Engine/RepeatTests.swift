@@ -1,4 +1,5 @@
 import JuiceEngine
+import JuiceMessages
 import Testing
 
 @testable import simulate
