@@ -96,7 +96,8 @@ import Testing
         Set(harness.events.compactMap { if case .partitionFailing(_, let fault) = $0 { "\(fault.kind)" } else { nil } })
     }
 
-    /// A setting that is wrong for a while delays commands, and costs nothing. Only records with a key are refused: no claims, no notes.
+    /// A setting that is wrong for a while delays commands, and costs nothing. Only records with a key are refused: no claims, no
+    /// notes.
     @Test(arguments: [Topic.orders, .results, .stock, .deadLetters])
     func everythingWaitsWholeWhileATopicRefusesIt(topic: Topic) {
         let harness = Harness(partitions: 2)
