@@ -43,7 +43,7 @@ DOCUMENTED := Kafka JuiceDomain JuiceMessages
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help demo check test tools debug-build built unit-tests seeds tests lab cost flaws compat another-cluster contract other-brokers deploy-check test-browser screenshots simulate model fuzz torture rolling soak sanitize bench \
+.PHONY: help demo check test tools debug-build built unit-tests seeds tests lab cost flaws compat another-cluster contract other-brokers deploy-check dashboard test-browser screenshots simulate model fuzz torture rolling soak sanitize bench \
 	licenses sbom requirements microbench instructions build lint format setup docs install manual-check clean
 
 help: ## Show this list
@@ -137,6 +137,9 @@ deploy-check: built .build/deploy-venv/ready ## Check deploy/ and docs/METRICS.m
 	@echo "Checking deploy/ against the service and Prometheus"
 	@tools="$$(./scripts/setup-prometheus.sh)" && PYTHONDONTWRITEBYTECODE=1 .build/deploy-venv/bin/python \
 		Tests/deploy/check.py $(DEBUG)/juice "$$tools" $(ARGS)
+
+dashboard: ## Write the Grafana dashboard from the table in scripts/grafana.py
+	@scripts/grafana.py
 
 test-browser: built .build/browser-venv/ready ## Drive the kiosk's page in headless Chromium (TESTS="test_orders test_page")
 	@./scripts/setup.sh browser
