@@ -70,7 +70,7 @@ test: setup ## Everything CI checks: format, build without warnings, all tests
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
 
 # Installs everything first: two targets that install side by side would fail on the package manager's lock.
-tools: .build/contract-venv/ready .build/deploy-venv/ready .build/browser-venv/ready
+tools: .build/venv/ready
 	@./scripts/setup.sh kcat browser systemd-analyze valgrind
 	@./scripts/setup-prometheus.sh > /dev/null
 
@@ -115,40 +115,40 @@ flaws: lab
 	@$(dir $(LAB))simulate --seeds 2000
 	@$(dir $(LAB))simulate --every-flaw --seeds 3000
 
-compat: build lab built .build/contract-venv/ready ## Run demo, tests and a short torture on several versions of librdkafka (VERSIONS="2.3.0 2.8.0" BOOTSTRAP=host:port, of Kafka 3.9 and 4 in turn)
+compat: build lab built .build/venv/ready ## Run demo, tests and a short torture on several versions of librdkafka (VERSIONS="2.3.0 2.8.0" BOOTSTRAP=host:port, of Kafka 3.9 and 4 in turn)
 	@BOOTSTRAP="$(BOOTSTRAP)" ROUNDS=$(if $(filter file,$(origin ROUNDS)),5,$(ROUNDS)) ./scripts/compat.sh \
-		.build/contract-venv/bin/python .build/release $(VERSIONS)
+		.build/venv/bin/python .build/release $(VERSIONS)
 
-another-cluster: build .build/contract-venv/ready ## Copy the topics of a cluster to another, lose the first, go on in the second (FIRST=host:port SECOND=host:port KILL='command')
-	@FIRST="$(FIRST)" SECOND="$(SECOND)" KILL="$(KILL)" ./scripts/another-cluster.sh .build/contract-venv/bin/python .build/release/juice
+another-cluster: build .build/venv/ready ## Copy the topics of a cluster to another, lose the first, go on in the second (FIRST=host:port SECOND=host:port KILL='command')
+	@FIRST="$(FIRST)" SECOND="$(SECOND)" KILL="$(KILL)" ./scripts/another-cluster.sh .build/venv/bin/python .build/release/juice
 
-contract: built .build/contract-venv/ready ## Check the schemas against thousands of messages, and run the examples for integrators
+contract: built .build/venv/ready ## Check the schemas against thousands of messages, and run the examples for integrators
 	@./scripts/setup.sh kcat
 	@echo "Checking docs/asyncapi.yaml and docs/schemas against the service's messages, and the examples"
-	@set -o pipefail; $(DEBUG)/lab fixtures contract-samples Tools/Fuzz/Corpus/commands | .build/contract-venv/bin/python Tests/contract/check.py
-	@PYTHONDONTWRITEBYTECODE=1 .build/contract-venv/bin/python Tests/contract/examples.py $(DEBUG)
+	@set -o pipefail; $(DEBUG)/lab fixtures contract-samples Tools/Fuzz/Corpus/commands | .build/venv/bin/python Tests/contract/check.py
+	@PYTHONDONTWRITEBYTECODE=1 .build/venv/bin/python Tests/contract/examples.py $(DEBUG)
 
-other-brokers: built .build/contract-venv/ready ## Check that the service begins no journal on a broker that shows aborted records (Tansu)
+other-brokers: built .build/venv/ready ## Check that the service begins no journal on a broker that shows aborted records (Tansu)
 	@echo "Trying a broker that is not Apache Kafka"
-	@PYTHONDONTWRITEBYTECODE=1 .build/contract-venv/bin/python Tests/contract/other_brokers.py $(DEBUG)/juice
+	@PYTHONDONTWRITEBYTECODE=1 .build/venv/bin/python Tests/contract/other_brokers.py $(DEBUG)/juice
 
-deploy-check: built .build/deploy-venv/ready ## Check deploy/ and docs/METRICS.md: a real Prometheus scrapes the service
+deploy-check: built .build/venv/ready ## Check deploy/ and docs/METRICS.md: a real Prometheus scrapes the service
 	@./scripts/setup.sh systemd-analyze
 	@echo "Checking deploy/ against the service and Prometheus"
-	@tools="$$(./scripts/setup-prometheus.sh)" && PYTHONDONTWRITEBYTECODE=1 .build/deploy-venv/bin/python \
+	@tools="$$(./scripts/setup-prometheus.sh)" && PYTHONDONTWRITEBYTECODE=1 .build/venv/bin/python \
 		Tests/deploy/check.py $(DEBUG)/juice "$$tools" $(ARGS)
 
 dashboard: ## Write the Grafana dashboard from the table in scripts/grafana.py
 	@scripts/grafana.py
 
-test-browser: built .build/browser-venv/ready ## Drive the kiosk's page in headless Chromium (TESTS="test_orders test_page")
+test-browser: built .build/venv/ready ## Drive the kiosk's page in headless Chromium (TESTS="test_orders test_page")
 	@./scripts/setup.sh browser
 	@echo "Driving the kiosk's page in headless Chromium"
-	@PYTHONDONTWRITEBYTECODE=1 .build/browser-venv/bin/python Tests/browser/run.py $(DEBUG) $(TESTS)
+	@PYTHONDONTWRITEBYTECODE=1 .build/venv/bin/python Tests/browser/run.py $(DEBUG) $(TESTS)
 
-screenshots: build .build/browser-venv/ready ## Retake the README's pictures of the kiosk
+screenshots: build .build/venv/ready ## Retake the README's pictures of the kiosk
 	@./scripts/setup.sh browser
-	@PYTHONDONTWRITEBYTECODE=1 .build/browser-venv/bin/python Tests/browser/screenshots.py \
+	@PYTHONDONTWRITEBYTECODE=1 .build/venv/bin/python Tests/browser/screenshots.py \
 		"$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)" docs/images
 
 licenses: setup ## Write docs/LICENSES.md: the licenses of what is linked into the juice command
@@ -160,7 +160,7 @@ sbom: build ## List the components of the juice command, in CycloneDX JSON: .bui
 	@echo "Wrote .build/sbom.cdx.json"
 
 # Python packages in a virtual environment, which is recreated when the requirements change.
-.build/%-venv/ready: Tests/%/requirements.txt
+.build/venv/ready: Tests/requirements.txt
 	@./scripts/setup.sh python
 	@echo "Installing the Python packages of $<"
 	@rm -rf $(@D) && python3 -m venv $(@D)
@@ -168,12 +168,9 @@ sbom: build ## List the components of the juice command, in CycloneDX JSON: .bui
 	@touch $@
 
 # requirements.in lists the packages that are needed; requirements.txt adds their dependencies and all hashes.
-requirements: .build/lock-venv/ready ## Rewrite Tests/*/requirements.txt from the requirements.in beside them
-	@for list in Tests/*/requirements.in; do \
-		(cd "$$(dirname $$list)" && "$(CURDIR)/.build/lock-venv/bin/uv" pip compile --quiet --universal --python-version 3.11 \
-			--upgrade --generate-hashes --no-annotate --custom-compile-command "make requirements" requirements.in \
-			-o requirements.txt) || exit $$?; \
-	done
+requirements: .build/venv/ready ## Rewrite Tests/requirements.txt from Tests/requirements.in, with the newest of what these need
+	@.build/venv/bin/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes --no-annotate \
+		--custom-compile-command "make requirements" Tests/requirements.in -o Tests/requirements.txt
 
 simulate: setup ## Run the engine in simulated clusters that fail in every way (SEEDS=100000, or SEED=7 for one with a trace)
 	@$(SWIFT) build -c release --product simulate
