@@ -23,8 +23,8 @@ def check_pins(folder):
         ensure(exact, f"Package.swift asks for no exact version of {url}: {requirement}")
         ensure(resolved.get(url.removesuffix(".git")) == exact[1], f"{url} was resolved to {resolved.get(url)}")
     packages = check_hashes(ROOT / "Tests" / "requirements.txt")
-    installs = re.findall(r"pip install.*", (ROOT / "Makefile").read_text())
-    ensure(installs and all("--require-hashes" in line for line in installs), "the Makefile installs without hashes")
+    installs = re.findall(r"pip install.*", (ROOT / "scripts" / "ci.mk").read_text())
+    ensure(installs and all("--require-hashes" in line for line in installs), "scripts/ci.mk installs without hashes")
     return f"{len(asked)} Swift packages, {packages} of Python's"
 
 
