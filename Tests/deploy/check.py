@@ -13,18 +13,17 @@ import sys
 import tempfile
 
 import yaml
-from alerts import RULES, check_rules, rules
+from alerts import check_rules, rules, series
 from basics import DEPLOY, Fault, Hopeless, ensure, eventually, read_yaml, run
 from dashboard import check_provisioning, check_structure, queries, variable_queries
 from image import check_image, check_probe, http_port
 from manifests import COMPOSE, check_compose, check_kubernetes, check_systemd
 from metrics_page import LINUX_ONLY, MetricsPage, check_document
 from processes import Process, Prometheus, clean_environment, kiosk, service
-from promql import metrics, selectors
 from supply_chain import check_licenses, check_pins, check_sbom
 
-# Series that Prometheus makes itself. On a healthy service there is no ALERTS.
-PROMETHEUS_OWN = {"up", "ALERTS"}
+# Series that need not be there: on a healthy service no alert fires.
+ABSENT = {"ALERTS"} | (LINUX_ONLY if sys.platform != "linux" else set())
 # How slow answers are depends on the load of this machine.
 TELLS_OF_THE_MACHINE = {"JuiceAnswersSlow"}
 # What must fire when the only instance is gone, with its broker, and then when the kiosk is gone.
@@ -100,7 +99,6 @@ def live_checks(arguments, environment, folder):
             run(arguments.tools / "promtool", "check", "metrics", input=page)
         pages = {name: MetricsPage(page) for name, page in pages.items()}
         yield "/metrics and docs/METRICS.md", check_document(pages, arguments.write_metrics)
-        yield "metrics in alerts and dashboard", check_names(pages.values())
         yield "series of the alerts", check_alert_series(prometheus)
         yield "queries of the dashboard", check_queries(prometheus)
         yield "values", check_values(prometheus)
@@ -128,25 +126,11 @@ def with_lag(page):
     return page if "\njuice_consumer_lag_records{" in page else None
 
 
-def check_names(pages):
-    """Every metric in rules and dashboard exists."""
-    recorded = {rule["record"] for rule in rules() if "record" in rule}
-    known = set().union(*(page.names for page in pages)) | recorded | PROMETHEUS_OWN
-    known |= LINUX_ONLY if sys.platform != "linux" else set()
-    asked = [(f"{RULES.name}, {rule.get('alert') or rule['record']}", rule["expr"]) for rule in rules()]
-    asked += [(f"panel {query.panel}", query.expression) for query in queries()]
-    asked += [(f"variable {label}", series) for series, label in variable_queries()]
-    for place, expression in asked:
-        unknown = metrics(expression) - known
-        ensure(not unknown, f"{place} asks for {', '.join(unknown)}, which nobody shows:\n{expression}")
-    return f"{len(set().union(*(metrics(expression) for _, expression in asked)))} names in {len(asked)} expressions"
-
-
 def check_alert_series(prometheus):
     """Every series that an alert reads has data. The alerts' own expressions are empty on a healthy service."""
-    asked = {series for rule in rules() for series in selectors(rule["expr"])}
+    asked = {each for rule in rules() for each in series(rule["expr"])}
     for name, matchers in asked:
-        if is_known_here(name):
+        if name not in ABSENT:
             eventually(f"series of {name}{matchers}", lambda: prometheus.query(name + matchers))
     for rule in rules():
         prometheus.query(rule["expr"])
@@ -156,21 +140,16 @@ def check_alert_series(prometheus):
 def check_queries(prometheus):
     """Prometheus answers each query of the dashboard, with the labels of its legend."""
     for query in queries():
-        names = metrics(query.sample)
-        if "ALERTS" in names or not all(is_known_here(name) for name in names):
+        if any(name in query.sample for name in ABSENT):
             prometheus.query(query.sample)
             continue
         result = eventually(f"panel {query.panel}: {query.sample}", lambda: prometheus.query(query.sample))
         missing = query.legend_labels - result[0]["metric"].keys()
         ensure(not missing, f"panel {query.panel} has no {', '.join(missing)} for its legend:\n{query.expression}")
-    for series, label in variable_queries():
-        result = prometheus.query(series)
+    for selector, label in variable_queries():
+        result = prometheus.query(selector)
         ensure(result and label in result[0]["metric"], f"nothing to choose a {label} from")
     return f"{len(queries())} answered"
-
-
-def is_known_here(metric):
-    return sys.platform == "linux" or metric not in LINUX_ONLY
 
 
 def check_values(prometheus):

@@ -45,7 +45,6 @@ class MetricsPage:
     def __init__(self, text):
         self.helps = dict(re.findall(r"^# HELP (\S+) (.*)$", text, re.MULTILINE))
         self.types = dict(re.findall(r"^# TYPE (\S+) (.*)$", text, re.MULTILINE))
-        self.names = set(re.findall(r"^([a-zA-Z_:][\w:]*)[ {]", text, re.MULTILINE))
         self.labels = collections.defaultdict(lambda: collections.defaultdict(set))
         for name, labels in re.findall(r"^([a-zA-Z_:][\w:]*)\{(.*)\} ", text, re.MULTILINE):
             for label, value in re.findall(r'(\w+)="([^"]*)"', labels):
