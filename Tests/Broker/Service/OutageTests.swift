@@ -95,8 +95,8 @@ import Testing
         let recorder = LogRecorder()
         let configuration = ServiceConfiguration(bootstrapServers: "127.0.0.1:1", instanceID: "test")
         try await withRunningService(configuration, logger: recorder.makeLogger()) { events in
-            wait { !recorder.all.isEmpty }
-            #expect(events.health.readiness.first == "no Kafka broker answers at 127.0.0.1:1: connection refused")
+            let reason = "no Kafka broker answers at 127.0.0.1:1: connection refused"
+            #expect(wait { events.health.readiness.first == reason && !recorder.all.isEmpty }, "\(events.health.readiness)")
             // Further attempts, which pause 200 ms each, log no further line. That shows only over time.
             wait(upTo: .milliseconds(900)) { recorder.all.count > 1 }
         }
