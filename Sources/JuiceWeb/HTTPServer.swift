@@ -51,27 +51,3 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         do { try await application.run() } catch { throw HTTPServerError(address, error) as (any Error)? ?? error }
     }
 }
-
-package struct HTTPServerError: Error, CustomStringConvertible {
-    let address: HTTPAddress
-    let reason: String
-    /// Whether the address may become available: an interface gets it, its name is resolved, or another process releases the port.
-    package let mayPass: Bool
-
-    package var description: String { "cannot listen on \(address): \(reason)" }
-}
-
-extension HTTPServerError {
-    /// Nil for an error of another kind.
-    fileprivate init?(_ address: HTTPAddress, _ error: any Error) {
-        self.address = address
-        switch error {
-        case let error as IOError:
-            reason = String(cString: strerror(error.errnoCode))
-            mayPass = [EADDRNOTAVAIL, EADDRINUSE].contains(error.errnoCode)
-        case is SocketAddressError.UnknownHost: (reason, mayPass) = ("no host has this name", true)
-        case let error as SocketAddressError: (reason, mayPass) = ("\(error)", false)
-        default: return nil
-        }
-    }
-}
