@@ -271,6 +271,6 @@ struct RevisionTrackerTests {
     }
 
     private func restocked(_ revision: Int) -> String {
-        GoldenAnswers.restocked[.english].replacing(#""revision":2"#, with: #""revision":\(revision)"#)
+        GoldenAnswers.restocked[.english].replacing(#""revision":2"#, with: #""revision":\#(revision)"#)
     }
 }
