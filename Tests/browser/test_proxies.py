@@ -62,7 +62,45 @@ class ProxyTest(KioskTest):
             self.assertEqual(one(self.driver, ".own-order button").text, "Cancel")
             # A proxy's 403 says nothing about the token.
             self.unlock()
-            self.wait(lambda: "cannot be reached" in one(self.driver, "#staff-said").text, "the kiosk is not reached")
+            self.wait(lambda: "A proxy answered 403" in one(self.driver, "#staff-said").text, "who refuses it")
+
+    def test_a_proxy_may_be_strict(self):
+        def refuses(request):
+            """As the OWASP core rules do, `limit_except GET POST` and `auth_basic`."""
+            is_json = request.headers["Content-Type"] == "application/json"
+            return request.command != "GET" and not (request.command == "POST" and is_json) or "Authorization" in request.headers
+
+        with proxy(self.stand.url, refuses=refuses) as url:
+            visit(self.driver, url, self.store)
+            self.order("kiwi")
+            self.wait_for_card("juiceMade", "kiwi")
+            self.unlock()
+            self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
+            one(self.driver, "[aria-label='kiwi +1']").click()
+            self.wait(lambda: "Applied: 8" in all_of(self.driver, ".stock-row")[3].text, "an edit")
+            for step in (one(self.driver, "#lock").click, self.driver.refresh):
+                step()
+                self.wait(lambda: one(self.driver, "#token").is_displayed(), "signed out")
+                self.assertFalse(one(self.driver, "#edit").is_displayed())
+            self.wait(lambda: not one(self.driver, "#lock").is_displayed(), "the kiosk has confirmed it")
+
+    def test_what_is_locked_is_hidden_whatever_a_proxy_answers(self):
+        answers = {}
+        with proxy(self.stand.url, lambda method, path: answers.get(path)) as url:
+            visit(self.driver, url, self.store)
+            self.unlock()
+            self.wait(lambda: one(self.driver, "#edit").is_displayed(), "the token is accepted")
+            answers["/api/staff/sign-out"] = (403, HTML, PAGE)
+            for step in (one(self.driver, "#lock").click, self.driver.refresh):
+                step()
+                said = "not signed out yet: A proxy answered 403"
+                self.wait(lambda: said in one(self.driver, "#staff-said").text, "what became of it")
+                self.assertTrue(one(self.driver, "#token").is_displayed())
+                self.assertFalse(one(self.driver, "#edit").is_displayed())
+            answers.clear()
+            one(self.driver, "#lock").click()
+            self.wait(lambda: not one(self.driver, "#lock").is_displayed(), "it is signed out")
+            self.assertEqual(one(self.driver, "#staff-said").text, "")
 
     def test_a_refusal_after_a_try_that_may_have_arrived_is_not_the_end(self):
         refusal = (404, {"Juice-Kiosk": "1"}, '{"error":"unknownStore"}')

@@ -85,8 +85,8 @@ package struct Kiosk: Service {
     /// - `GET /api/events?store=…&page=…`: the live state, as server-sent events.
     /// - `POST /api/orders?store=…`, `POST /api/restocks?store=…`: the value of a record for that topic, a cancel's too; 202 once a
     ///   broker has acknowledged it, 429 with `Retry-After` over the rate limit. The answer arrives as an event.
-    /// - `POST /api/staff`: signs staff in: 204 if the token or PIN in `Authorization` is right, with the cookie restocks need.
-    ///   `DELETE /api/staff` signs them out.
+    /// - `POST /api/staff/sign-in`: 204 if the token or PIN in `Juice-Secret` is right, with the cookie that restocks need. A proxy
+    ///   may want `Authorization` for itself. `POST /api/staff/sign-out`: ends the cookie's session.
     package var responder: RouterResponder<KioskContext> {
         let router = Router(context: KioskContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: SecurityMiddleware(hostNames: configuration.hostNames, metrics: metrics, logger: logger))
@@ -136,12 +136,12 @@ package struct Kiosk: Service {
             guard hub.rule.isShown(Name(command.store)) else { throw Refusal.unknownStore }
             return try await send(command)
         }
-        router.post("/api/staff") { request, context in
+        router.post("/api/staff/sign-in") { request, context in
             let session = try staff.signIn(
-                authorization: request.headers[.authorization], session: request.staffSession, from: context.peer)
+                with: request.headers[named: "Juice-Secret"], session: request.staffSession, from: context.peer)
             return Response(status: .noContent, headers: [.setCookie: request.staffCookie(session)])
         }
-        router.delete("/api/staff") { request, _ in
+        router.post("/api/staff/sign-out") { request, _ in
             staff.signOut(request.staffSession)
             return Response(status: .noContent)
         }

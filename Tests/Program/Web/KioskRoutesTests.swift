@@ -134,9 +134,9 @@ struct KioskRoutesTests {
     @Test func wrongTokensAreLoggedAndHaveToWait() async throws {
         let recorder = LogRecorder()
         try await withSite(logger: recorder.makeLogger()) { site, _ in
-            let wrong = ["Authorization": "Bearer wrong-wrong-wrong"]
-            for _ in 0...StaffAuthenticator.freeTries { try site.expect(401, "/api/staff", "{}", wrong) }
-            let answer = try site.post("/api/staff", "{}", wrong)
+            let wrong = ["Juice-Secret": "wrong-wrong-wrong"]
+            for _ in 0...StaffAuthenticator.freeTries { try site.expect(401, "/api/staff/sign-in", "{}", wrong) }
+            let answer = try site.post("/api/staff/sign-in", "{}", wrong)
             #expect(answer.hasPrefix("HTTP/1.1 429 ") && answer.contains("tooManyTries") && answer.contains("Retry-After: "))
         }
         #expect(recorder.all.contains("warning a staff sign-in was refused address=127.0.0.1"))
@@ -145,7 +145,7 @@ struct KioskRoutesTests {
 
     @Test func aBrowserIsSignedInByACookie() async throws {
         try await withSite { site, _ in
-            let token = ["Authorization": "Bearer 0123456789abcdef"]
+            let token = ["Juice-Secret": "0123456789abcdef"]
             let first = try site.signIn(token)
             let attributes = first.components(separatedBy: "; ")
             let digits = "\(site.address)".filter(\.isNumber)
@@ -160,10 +160,15 @@ struct KioskRoutesTests {
                 try site.expect(401, "/api/restocks", "{}", header, holding: "signedOut")
             }
             // Another session takes the secret again, and ends the first.
-            try site.expect(401, "/api/staff", "{}", ["Cookie": first], holding: "wrongToken")
+            try site.expect(401, "/api/staff/sign-in", "{}", ["Cookie": first], holding: "wrongToken")
             let second = try site.signIn(token.merging(["Cookie": first]) { $1 })
             try site.expect(401, "/api/restocks", "{}", ["Cookie": first])
             try site.expect(400, "/api/restocks", "{}", ["Cookie": second])
+            // Only the page signs out.
+            try site.expect(403, "/api/staff/sign-out", "{}", ["Cookie": second, "Origin": "http://foreign.test"])
+            try site.expect(400, "/api/restocks", "{}", ["Cookie": second])
+            try site.expect(204, "/api/staff/sign-out", "{}", ["Cookie": second])
+            try site.expect(401, "/api/restocks", "{}", ["Cookie": second], holding: "signedOut")
         }
     }
 

@@ -8,7 +8,7 @@ import { setTime } from "/commands.js";
 import { orderChanged, showOrders } from "/orders.js";
 import { $, commands, isStore, known, menu, terminal, words } from "/state.js";
 import { browser, keep, restored } from "/storage.js";
-import { clearApplied, clearRows, focusRow, letIn, showApplied, showRows, showStaff } from "/stock.js";
+import { clearApplied, clearRows, focusRow, letIn, lock, showApplied, showRows, showStaff } from "/stock.js";
 import { handlers, listen } from "/stream.js";
 import "/terminal.js";
 import { JuiceButton, ShelfItem, make } from "/view.js";
@@ -247,7 +247,8 @@ for (const command of commands.open.values()) {
   showCard(command);
 }
 showWords();
-letIn(menu.isStaff);
+if (menu.isLocked) lock();
+else letIn(menu.isStaff);
 showScreen();
 listen();
 document.body.dataset.ready = "";

@@ -1,7 +1,8 @@
 // The stock screen: a field and steppers for each fruit, for staff.
 
-import { ask } from "/commands.js";
-import { $, commands, known, menu, words } from "/state.js";
+import { post } from "/commands.js";
+import { $, commands, known, lockName, menu, words } from "/state.js";
+import { browser } from "/storage.js";
 import { StockRow } from "/view.js";
 
 const rows = menu.fruits.map((fruit, index) => new StockRow(fruit, index));
@@ -55,59 +56,77 @@ export function showApplied(answer) {
   }
 }
 
-// The name of the text that says why signing in or out failed.
-let said = null;
+// Why signing in or out failed.
+let failure = null;
+// Whether staff have locked the page, and the kiosk has not confirmed that it signed them out.
+let isLocking = false;
 
-// Signs in or out. Resolves to the name of the text that says why that failed; null if it did not.
-async function signIn(method, headers) {
-  const { by, status, body } = await ask("/api/staff", { method, headers });
-  return by !== "kiosk" ? "notReached" : status === 204 ? null : body.error;
+// Signs in or out. Resolves to the failure; null if there was none.
+async function sign(inOrOut, headers) {
+  const { by, status, body } = await post(`/api/staff/sign-${inOrOut}`, {}, headers);
+  return by === "kiosk" && status === 204 ? null : { by, status, code: body?.error, inOrOut };
 }
 
 $("sign-in").addEventListener("submit", async (event) => {
   event.preventDefault();
   const secret = $("token").value.trim();
   // It has to fit into a header.
-  const failure = /^[\x21-\x7e]+$/.test(secret) ? await signIn("POST", { Authorization: `Bearer ${secret}` }) : "wrongToken";
-  say(failure);
-  if (failure !== null) return $("token").select();
+  const isPossible = /^[\x21-\x7e]+$/.test(secret);
+  const refusal = isPossible ? await sign("in", { "Juice-Secret": secret }) : { by: "kiosk", code: "wrongToken" };
+  if (refusal) {
+    fail(refusal);
+    return $("token").select();
+  }
   $("token").value = "";
+  setLocking(false);
   letIn(true);
   focusRow(known.shortFruit);
 });
 
-// Signs staff out, and resolves to whether the kiosk has confirmed it.
+// The page locks itself at once, and stays so after a reload. Whatever stands between may refuse what the kiosk has to hear.
 export async function lock() {
-  const failure = await signIn("DELETE");
-  if (failure === null) letIn(false);
-  else say(failure);
-  return failure === null;
+  setLocking(true);
+  letIn(false);
+  const refusal = await sign("out");
+  // Staff may have signed in meanwhile.
+  if (!isLocking) return;
+  setLocking(refusal !== null);
+  fail(refusal);
 }
 
-$("lock").addEventListener("click", async () => { if (await lock()) $("token").focus(); });
+function setLocking(isTrue) {
+  isLocking = isTrue;
+  browser.write(lockName, isTrue ? "yes" : "");
+}
 
-function say(text) {
-  said = text;
+$("lock").addEventListener("click", () => {
+  lock();
+  $("token").focus();
+});
+
+function fail(refusal) {
+  failure = refusal;
   showStaff();
 }
 
 // Edits that wait for a sign-in are sent after it.
 export function letIn(isStaff) {
   commands.isStaff = isStaff;
-  say(null);
+  fail(null);
   if (isStaff) commands.resend();
 }
 
 export function showStaff() {
   const { isStaff } = commands;
-  $("staff-said").textContent = said ? words.text(said) : "";
+  const why = failure ? words.failure(failure) : "";
+  $("staff-said").textContent = failure?.inOrOut === "out" ? words.text("notSignedOut", why) : why;
   $("sign-in").hidden = isStaff;
   $("token-label").textContent = words.text(menu.secrets.join(" ") || "token");
   // Phones show digits.
   $("token").inputMode = menu.secrets.includes("token") ? "text" : "numeric";
   $("edit").hidden = !isStaff;
   $("edit").dataset.mode = mode();
-  $("lock").hidden = !isStaff;
+  $("lock").hidden = !isStaff && !isLocking;
   $("actions").hidden = !isStaff || mode() === "step" || known.screen !== "stock";
 }
 

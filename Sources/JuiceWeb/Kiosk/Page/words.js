@@ -53,6 +53,8 @@ const texts = {
   wrongToken: ["That is not right. Please try again.", "맞지 않아요. 다시 입력해 주세요."],
   tooManyTries: ["Too many wrong tries. Try again in a minute.", "너무 많이 틀렸어요. 1분 뒤에 다시 시도해 주세요."],
   notReached: ["The kiosk cannot be reached.", "키오스크에 연결할 수 없어요."],
+  notSignedOut: ["Locked on this screen, but not signed out yet: {} Press Lock again, or close the browser.",
+    "이 화면은 잠갔지만 아직 로그아웃되지 않았어요. {} 한 번 더 잠그거나 브라우저를 닫아 주세요."],
   mode: ["How to edit", "수정 방법"], modeStep: ["One by one", "하나씩"], modeAdd: ["Add several", "여러 개씩"],
   modeSet: ["Set counts", "개수 정하기"], apply: ["Apply", "적용"],
   applied: ["Applied: {}", "적용됨: {}"],
@@ -131,10 +133,16 @@ export class Words {
     return this.text(sum === 0 ? "emptyBasket" : "basketOf", this.number(sum));
   }
 
-  // Why the kiosk has not taken a command. A proxy that redirects has the status 0.
-  unsent({ by, status, wait }) {
-    const why = by !== "proxy" ? status === 429 ? "tooManyOrders" : "notSent" : status === 0 ? "proxyRedirects" : "proxyAnswers";
-    return `${this.text(why, status)} ${this.text("tryingAgain", wait)}`;
+  // Why a request failed. A proxy that redirects has the status 0.
+  failure({ by, status, code }) {
+    return by === "proxy" ? this.text(status === 0 ? "proxyRedirects" : "proxyAnswers", status)
+      : this.text(by === "kiosk" ? code : "notReached");
+  }
+
+  // Why the kiosk has not taken a command.
+  unsent(refusal) {
+    const why = refusal.by === "proxy" ? this.failure(refusal) : this.text(refusal.status === 429 ? "tooManyOrders" : "notSent");
+    return `${why} ${this.text("tryingAgain", refusal.wait)}`;
   }
 
   shortDetail(missing) {
