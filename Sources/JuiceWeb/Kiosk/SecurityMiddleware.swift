@@ -68,15 +68,17 @@ struct SecurityMiddleware: RouterMiddleware {
     func isOwn(host: String?) -> Bool {
         guard let host else { return false }
         if host.hasPrefix("[") { return host.contains("]") }
-        guard let name = host.split(separator: ":", omittingEmptySubsequences: false).first?.lowercased() else { return false }
+        guard var name = host.split(separator: ":", omittingEmptySubsequences: false).first?.lowercased() else { return false }
+        // A name that is complete may end in a dot.
+        if name.hasSuffix(".") { name.removeLast() }
         return hostNames.contains(name) || (try? SocketAddress(ipAddress: name, port: 0)) != nil
     }
 
     /// Whether a page of this host sent a request that changes something. Browsers send `Origin`; a client that does not is no
-    /// browser, and is refused.
+    /// browser, and is refused. An origin never names its scheme's own port, a proxy's host may.
     static func isSameOrigin(host: String?, origin: String?) -> Bool {
         guard let host = host?.lowercased(), let origin = origin?.lowercased() else { return false }
-        return ["http://\(host)", "https://\(host)"].contains(origin)
+        return [("http://", ":80"), ("https://", ":443")].contains { [origin, origin + $1].contains($0 + host) }
     }
 }
 

@@ -191,6 +191,8 @@ struct SecurityMiddlewareTests {
         ("127.0.0.1:8081", true), ("localhost:8081", true), ("LOCALHOST", true), ("[::1]:8081", true),
         ("192.168.0.7", true), ("kiosk.example", true), ("KIOSK.example:443", true), ("evil.example", false),
         ("127.0.0.1.evil.example", false), ("127.0.0.256", false), ("", false), (":8081", false), (nil, false),
+        ("kiosk.example.", true), ("kiosk.example.:443", true), ("localhost.", true), ("kiosk.example..", false), (".", false),
+        ("evil.example.", false), ("kiosk.example.evil.", false),
     ])
     func knowsItsHosts(host: String?, isOwn: Bool) {
         let middleware = SecurityMiddleware(hostNames: ["Kiosk.example"], metrics: KioskMetrics(), logger: .quiet)
@@ -201,7 +203,10 @@ struct SecurityMiddlewareTests {
         arguments: [
             ("a:1", "http://a:1", true), ("a:1", "https://A:1", true), ("a:1", "http://a:2", false), ("a:1", nil, false),
             ("a:1", "null", false), ("a:1", "http://b:1", false), ("a:1", "ftp://a:1", false), (nil, "http://a:1", false),
-            ("a:1", "http://user@a:1", false),
+            ("a:1", "http://user@a:1", false), ("a:443", "https://A", true), ("a:80", "http://a", true),
+            ("[::1]:80", "http://[::1]", true), ("localhost.:443", "https://localhost.", true),
+            ("a:443", "http://a", false), ("a:80", "https://a", false), ("a", "https://a:443", false), ("a:443", "", false),
+            ("a:4430", "https://a", false), ("a:443", "https://b", false), ("a", "https://a", true),
         ] as [(String?, String?, Bool)]
     )
     func knowsItsOwnPages(host: String?, origin: String?, isSame: Bool) {

@@ -34,7 +34,7 @@ struct KioskPlanTests {
         try withFile("\u{FEFF}0123456789abcdef\r\n") { path in
             let plan = try self.plan(
                 "--http", "0.0.0.0:80", "--admin-http", "127.0.0.1:81", "--stores", "강남,hongdae", "--staff-token-file", path,
-                "--language", "ko", "--topic-prefix", "t.", "--host-names", "a.example,b.example", "--any-store", "--order-rate",
+                "--language", "ko", "--topic-prefix", "t.", "--host-names", "a.example,b.example.", "--any-store", "--order-rate",
                 "7")
             #expect(plan.address == HTTPAddress(host: "0.0.0.0", port: 80))
             #expect(plan.adminAddress == HTTPAddress(host: "127.0.0.1", port: 81))
@@ -65,7 +65,8 @@ struct KioskPlanTests {
         ("staff-token-file", "/no/such/file", Failure.Status.configuration),
         ("staff-pin-file", "/no/such/file", .configuration), ("stores", "a,,b", .usage),
         ("http", "nowhere", .usage), ("order-rate", "0", .usage), ("order-rate", "many", .usage),
-        ("admin-http", "8082", .usage),
+        ("admin-http", "8082", .usage), ("host-names", "https://a.example", .usage),
+        ("host-names", "a.example,b.example:443", .usage),
     ])
     func refusesSettings(setting: String, text: String, status: Failure.Status) throws {
         let error = #expect(throws: (any Error).self) { try plan("--\(setting)", text) }
