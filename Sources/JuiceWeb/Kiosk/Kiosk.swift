@@ -91,11 +91,13 @@ package struct Kiosk: Service {
         let router = Router(context: KioskContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: SecurityMiddleware(hostNames: configuration.hostNames, metrics: metrics, logger: logger))
         for file in PageFile.all {
-            router.get(RouterPath(file.path)) { _, _ in
-                // Another version may be running after a restart, so browsers must revalidate.
-                Response(
-                    status: .ok, headers: [.contentType: file.type, .cacheControl: "no-cache"],
-                    body: ResponseBody(byteBuffer: file.bytes))
+            // Another version may be running after a restart, so browsers must revalidate.
+            let headers: HTTPFields = [.contentType: file.type, .cacheControl: "no-cache", .eTag: "\"\(file.tag)\""]
+            router.get(RouterPath(file.path)) { request, _ in
+                // A proxy that compresses has added to the tag.
+                request.headers[.ifNoneMatch]?.contains(file.tag) == true
+                    ? Response(status: .notModified, headers: headers)
+                    : Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: file.bytes))
             }
         }
         var file = OutputBuffer(capacity: 4096)
@@ -109,10 +111,9 @@ package struct Kiosk: Service {
             // How long an order can be cancelled, in seconds.
             "duplicateWindow": configuration.duplicateWindow / .seconds(1),
         ]
-        // The FNV-1a hash of what a page is made of: a restart changes it only if the page changes.
-        let parts = [menu, Array(JSONSerialization.bytes(settings))] + PageFile.all.map { Array(buffer: $0.bytes) }
-        let hash = parts.joined().reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        let version = String(hash, radix: 16)
+        // The hash of what a page is made of: a restart changes it only if the page changes.
+        let parts = [menu, Array(JSONSerialization.bytes(settings))] + PageFile.all.map { Array($0.tag.utf8) }
+        let version = parts.joined().fingerprint
         router.get("/api/menu") { _, _ in Response.json(menu) }
         router.get("/api/settings") { request, _ in
             let own: [String: Any] = [
@@ -183,7 +184,11 @@ package struct Kiosk: Service {
         guard name.text.utf8.count <= CommandKind.maximumIDLength else { throw .badRequest("the page's name is too long") }
         guard hub.hasRoom else { throw .tooManyPages }
         return Response(
-            status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+            status: .ok,
+            // Proxies that compress would hold events back. Caddy heeds only the encoding, others only `no-transform`.
+            headers: [
+                .contentType: "text/event-stream", .cacheControl: "no-store, no-transform", .contentEncoding: "identity",
+            ],
             body: ResponseBody { [hub] writer in
                 // Subscribe only here: the body of a HEAD response, or for a client that is gone, is never written. Another page
                 // may have taken the last place since the check; then this stream ends at once, and the page reconnects.
