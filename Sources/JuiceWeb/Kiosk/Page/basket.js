@@ -2,7 +2,7 @@
 
 import { $, commands, known, menu, words } from "/state.js";
 import { keep, restored } from "/storage.js";
-import { BasketLine, say } from "/view.js";
+import { BasketLine, say, typed } from "/view.js";
 
 const mostItems = 20;
 const mostOfOne = 100;
@@ -52,18 +52,18 @@ function newLine(juice) {
   line.more.addEventListener("click", () => setQuantity(line, line.quantity + 1));
   // The count follows each digit; the field is corrected when it is left.
   line.field.addEventListener("input", () => {
-    const quantity = typed(line);
+    const quantity = quantityIn(line.field);
     if (quantity >= 1) line.quantity = Math.min(mostOfOne, quantity);
     changed();
   });
-  line.field.addEventListener("change", () => setQuantity(line, typed(line)));
+  line.field.addEventListener("change", () => setQuantity(line, quantityIn(line.field)));
   line.remove.addEventListener("click", () => remove(line));
   lines.set(juice, line);
   $("basket-lines").append(line.element);
   return line;
 }
 
-const typed = ({ field }) => (/^\d+$/.test(field.value.trim()) ? Number(field.value) : NaN);
+const quantityIn = (field) => (/^\d+$/.test(typed(field)) ? Number(typed(field)) : NaN);
 
 // Less than one removes the line; what is no number changes nothing.
 function setQuantity(line, quantity) {

@@ -3,7 +3,7 @@
 import { post } from "/commands.js";
 import { $, commands, known, lockName, menu, words } from "/state.js";
 import { browser } from "/storage.js";
-import { StockRow } from "/view.js";
+import { StockRow, typed } from "/view.js";
 
 const rows = menu.fruits.map((fruit, index) => new StockRow(fruit, index));
 $("rows").append(...rows.map((row) => row.element));
@@ -69,7 +69,7 @@ async function sign(inOrOut, headers) {
 
 $("sign-in").addEventListener("submit", async (event) => {
   event.preventDefault();
-  const secret = $("token").value.trim();
+  const secret = typed($("token"));
   // It has to fit into a header.
   const isPossible = /^[\x21-\x7e]+$/.test(secret);
   const refusal = isPossible ? await sign("in", { "Juice-Secret": secret }) : { by: "kiosk", code: "wrongToken" };
