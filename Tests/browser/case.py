@@ -40,6 +40,15 @@ class KioskTest(unittest.TestCase):
         self.driver.delete_all_cookies()
         self.assertEqual(errors, [])
 
+    @contextlib.contextmanager
+    def before_each_page(self, script):
+        """Runs a script before those of each page."""
+        added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+        try:
+            yield
+        finally:
+            self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+
     # Parts
 
     def wait(self, condition, what):

@@ -1,6 +1,7 @@
 """What is between the browser and the kiosk: proxies that answer in its place, and files that do not arrive."""
 
 import re
+import threading
 import time
 
 from case import KioskTest
@@ -163,3 +164,31 @@ class ProxyTest(KioskTest):
                 self.wait(lambda: one(self.driver, "body").value_of_css_property("margin") == "0px", "the page has its style")
                 wait_until_live(self.driver)
                 self.assertFalse(one(self.driver, "#alert").is_displayed())
+
+    def test_a_page_that_arrives_slowly_is_not_loaded_again(self):
+        pages, never = [], threading.Event()
+
+        def slowly(method, path):
+            if path == "/":
+                pages.append(path)
+            elif "." in path:
+                never.wait(1)
+
+        # What is 30 s for the page takes 3 s here.
+        fast = "{ const wait = setTimeout; window.setTimeout = (step, delay, ...rest) => wait(step, delay / 10, ...rest); }"
+        with self.before_each_page(fast), proxy(self.stand.url, slowly) as url:
+            self.driver.get(f"{url}?store={self.store}")
+            wait_until_live(self.driver)
+            self.assertEqual(pages, ["/"])
+
+    def test_a_browser_that_is_too_old_is_told_so(self):
+        # Such as Chromium 87, which cannot read this file.
+        unread = lambda method, path: (200, {"Content-Type": "text/javascript"}, "const a b") if path == "/state.js" else None
+        with self.before_each_page("delete Array.prototype.at"), proxy(self.stand.url, unread) as url:
+            self.driver.get(url)
+            self.wait(lambda: one(self.driver, "#too-old").is_displayed(), "what is wrong")
+            self.assertFalse(one(self.driver, "#alert").is_displayed())
+            loaded = "return performance.timeOrigin"
+            first = self.driver.execute_script(loaded)
+            self.wait(lambda: self.driver.execute_script("return performance.now()") > 8000, "longer than until a new try")
+            self.assertEqual(self.driver.execute_script(loaded), first)

@@ -1,7 +1,5 @@
 """What the browser keeps for the page, and a browser that keeps nothing."""
 
-import contextlib
-
 from case import KioskTest
 from stand import all_of, one, texts, wait_until_live
 
@@ -13,14 +11,6 @@ FULL = """Storage.prototype.setItem = function () { throw new DOMException("full
 
 
 class StorageTest(KioskTest):
-    @contextlib.contextmanager
-    def before_each_page(self, script):
-        added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
-        try:
-            yield
-        finally:
-            self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
-
     def open(self):
         self.driver.get(f"{self.stand.url}?store={self.store}")
         wait_until_live(self.driver)

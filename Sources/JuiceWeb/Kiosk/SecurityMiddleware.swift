@@ -20,7 +20,7 @@ struct SecurityMiddleware: RouterMiddleware {
     /// Allows the kiosk's own scripts, styles and connections only, and forbids framing. The hash is that of the script in
     /// `index.html`, which loads the page again if another file does not arrive.
     static let contentSecurityPolicy = [
-        "default-src 'none'", "script-src 'self' 'sha256-kcFh/xD82IhAwzw2kHaWHGXYDY7zFGiLh7wDfSZn9ys='", "style-src 'self'",
+        "default-src 'none'", "script-src 'self' 'sha256-Yhc3lhmWEU6RoCTRZDQpmkAjmKR4vH+7zAWOKrfZj1U='", "style-src 'self'",
         "connect-src 'self'", "img-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
 

@@ -79,7 +79,7 @@ function showScreen() {
   for (const one of ["order", "stock", "board"]) $(one).hidden = one !== screen;
   $("checkout").hidden = screen !== "order";
   known.screen = screen;
-  for (const link of links) link.ariaCurrent = link.hash === `#${screen}` ? "page" : "false";
+  for (const link of links) link.setAttribute("aria-current", link.hash === `#${screen}` ? "page" : "false");
   showStaff();
   showRows();
   showOrders();
@@ -106,7 +106,7 @@ function showStores() {
   const names = listed.includes(known.store) ? listed : [known.store, ...listed];
   const options = names.map((value) => make("option", { text: storeName(value), value }));
   const hasOthers = !menu.hasFixedStores || known.stores.length > mostListed;
-  if (hasOthers) options.push(make("option", { text: words.text("other"), value: "", "data-other": "" }));
+  if (hasOthers) options.push(make("option", { text: words.text("other"), value: "", "data-other": "", translate: "yes" }));
   $("store").replaceChildren(...options);
   $("all-stores").replaceChildren(...known.stores.map((value) => make("option", { value })));
   $("store").selectedIndex = names.indexOf(known.store);
@@ -177,8 +177,8 @@ function showWords() {
   document.title = words.text("title");
   const all = (selector) => document.querySelectorAll(selector);
   for (const element of all("[data-text]")) element.textContent = words.text(element.dataset.text);
-  for (const element of all("[data-label]")) element.ariaLabel = words.text(element.dataset.label);
-  for (const button of all("[data-language]")) button.ariaPressed = button.dataset.language === words.language;
+  for (const element of all("[data-label]")) element.setAttribute("aria-label", words.text(element.dataset.label));
+  for (const button of all("[data-language]")) button.setAttribute("aria-pressed", button.dataset.language === words.language);
   clearApplied();
   for (const show of [showCards, showOrders, showStores, showStock, showBoard, showAnswers, showLink, showStaff]) show();
 }
