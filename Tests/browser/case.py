@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import unittest
 import urllib.parse
+import urllib.request
 import uuid
 
 from selenium.webdriver.common.action_chains import ActionChains
@@ -169,6 +170,12 @@ class KioskTest(unittest.TestCase):
     def order_at(self, url, store):
         order = {"orderId": f"kiosk-{uuid.uuid4()}", "juice": "kiwi"}
         return self.post(self.path("orders", store), order, url, Origin=url.rstrip("/"))
+
+    def settings_after(self, seconds):
+        """The kiosk's settings, as a proxy's answer, with a time that is later."""
+        settings = json.loads(urllib.request.urlopen(f"{self.stand.url}api/settings").read())
+        settings["time"] += seconds
+        return 200, {"Content-Type": "application/json", "Juice-Kiosk": "1"}, json.dumps(settings)
 
     def path(self, topic, store=None):
         return f"/api/{topic}?store={urllib.parse.quote(store or self.store, safe='')}"

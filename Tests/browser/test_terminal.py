@@ -98,10 +98,13 @@ class TerminalTest(KioskTest):
         self.wait(lambda: all_of(self.driver, ".own-order") == [], "it has started over")
 
     def test_what_does_not_get_through_keeps_the_page_for_as_long_as_it_is_sent(self):
-        refuse = lambda method, path: (503, {}, "") if method == "POST" else None
+        later = {}
+        refuse = lambda method, path: (503, {}, "") if method == "POST" else later.get(path)
         with proxy(self.stand.url, refuse) as url:
             self.open(1, url)
             self.order("kiwi")
             self.wait_for_card("unsent", "A proxy answered 503")
+            # As after the device slept.
+            later["/api/settings"] = self.settings_after(3300)
             self.driver.execute_script("const now = Date.now; Date.now = () => now() + 3_300_000")
             self.wait(lambda: all_of(self.driver, ".own-order, .answer-card") == [], "it has started over")

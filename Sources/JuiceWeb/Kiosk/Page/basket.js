@@ -10,6 +10,9 @@ const storageName = "juice-basket";
 const recipes = new Map(menu.juices.map((juice) => [juice.id, juice.recipe]));
 // By juice, in the order in which they were added.
 const lines = new Map();
+// The id of the order that it becomes as it is. After a crash the browser may restore the basket of an order that was sent: sent
+// again, that is a repeat.
+let id = commands.newID();
 let isFull = false;
 let isOpen = false;
 let onChange = () => {};
@@ -73,7 +76,8 @@ function setQuantity(line, quantity) {
 }
 
 function changed() {
-  keep(storageName, items());
+  id = commands.newID();
+  keep(storageName, [{ id, items: items() }]);
   onChange();
 }
 
@@ -94,13 +98,17 @@ function empty() {
   isOpen = false;
 }
 
-// Puts back what was ordered and not made, beside what was chosen since.
-export function putBack(items) {
+function fill(items) {
   for (const { juice, quantity } of items) {
     if (!recipes.has(juice) || !lines.has(juice) && lines.size === mostItems) continue;
     const line = lines.get(juice) ?? newLine(juice);
     line.set(Math.min(mostOfOne, line.quantity + quantity));
   }
+}
+
+// Puts back what was ordered and not made, beside what was chosen since.
+export function putBack(items) {
+  fill(items);
   changed();
 }
 
@@ -114,7 +122,7 @@ $("send-order").addEventListener("click", () => {
   if (lines.size === 0 || !known.takesOrders) return;
   const content = { items: items() };
   empty();
-  commands.send("order", known.store, content);
+  commands.send("order", known.store, content, { id });
   changed();
 });
 
@@ -132,8 +140,13 @@ export function showBasket() {
   $("send-order").setAttribute("aria-disabled", String(lines.size === 0 || !known.takesOrders));
 }
 
-// Fills the basket with what it held before a reload, and calls back after each change.
+// Fills the basket with what it held before a reload, unless that was sent, and calls back after each change.
 export function watchBasket(handler) {
-  putBack(restored(storageName));
+  const [{ id: former, items = [] } = {}] = restored(storageName);
+  if (commands.recall(former, { items })) changed();
+  else {
+    fill(items);
+    id = former ?? id;
+  }
   onChange = handler;
 }
