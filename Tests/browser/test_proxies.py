@@ -142,6 +142,22 @@ class ProxyTest(KioskTest):
             self.wait_for_card("stopped", "not known whether it arrived")
             self.assertEqual(asked[-1], "/api/settings")
 
+    def test_a_proxy_that_holds_events_back_is_named(self):
+        released = threading.Event()
+
+        def hold(method, path):
+            if path == "/api/events":
+                released.wait(60)
+
+        with proxy(self.stand.url, hold) as url:
+            try:
+                self.driver.get(f"{url}?store={self.store}")
+                self.wait(lambda: "A proxy holds back" in one(self.driver, "#alert").text, "what is wrong")
+            finally:
+                released.set()
+            wait_until_live(self.driver)
+            self.assertFalse(one(self.driver, "#alert").is_displayed())
+
     def test_the_setting_that_a_proxy_lacks_is_named(self):
         kiosk, url = self.stand.open_kiosk("--any-store", *self.stand.for_staff)
         try:

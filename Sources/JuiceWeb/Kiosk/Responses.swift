@@ -20,6 +20,7 @@ struct PageFile: Sendable {
         ("orders", PackageResources.orders_js), ("cards", PackageResources.cards_js), ("stock", PackageResources.stock_js),
         ("board", PackageResources.board_js), ("view", PackageResources.view_js), ("words", PackageResources.words_js),
         ("terminal", PackageResources.terminal_js), ("stream", PackageResources.stream_js),
+        ("scanner", PackageResources.scanner_js),
     ]
 
     static let all =

@@ -56,7 +56,7 @@ function newLine(juice) {
   // The count follows each digit; the field is corrected when it is left.
   line.field.addEventListener("input", () => {
     const quantity = quantityIn(line.field);
-    if (quantity >= 1) line.quantity = Math.min(mostOfOne, quantity);
+    line.quantity = quantity >= 1 ? Math.min(mostOfOne, quantity) : line.former;
     changed();
   });
   line.field.addEventListener("change", () => setQuantity(line, quantityIn(line.field)));

@@ -10,6 +10,7 @@ import { $, commands, isStore, known, menu, terminal, words } from "/state.js";
 import { browser, keep, restored } from "/storage.js";
 import { clearApplied, clearRows, focusRow, letIn, lock, showApplied, showRows, showStaff } from "/stock.js";
 import { handlers, listen } from "/stream.js";
+import "/scanner.js";
 import "/terminal.js";
 import { JuiceButton, ShelfItem, make } from "/view.js";
 import { storeName } from "/words.js";
@@ -166,7 +167,7 @@ function showStock() {
 function showLink() {
   $("link").textContent = words.text(known.link);
   $("link").dataset.state = known.link;
-  const isAlert = ["lost", "unanswered", "unreachable"].includes(known.link);
+  const isAlert = ["lost", "unanswered", "unreachable", "heldBack"].includes(known.link);
   const text = isAlert ? `${known.link}Alert` : known.version === menu.version ? null : "outdatedAlert";
   $("alert").textContent = text ? words.text(text) : "";
   $("alert").hidden = !text;
@@ -240,6 +241,7 @@ Object.assign(handlers, {
   },
   own: (event) => commands.answered(event),
   unreachable: () => setLink("unreachable"),
+  heldBack: () => setLink("heldBack"),
 });
 
 for (const command of commands.open.values()) {

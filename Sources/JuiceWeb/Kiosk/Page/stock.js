@@ -26,6 +26,9 @@ $("mode").addEventListener("change", () => {
   showRows();
 });
 
+// The edit that was asked about: of far more than there is, as a slip or another device may type it.
+let asked = null;
+
 $("edit").addEventListener("submit", (event) => {
   event.preventDefault();
   const amounts = {};
@@ -36,12 +39,21 @@ $("edit").addEventListener("submit", (event) => {
     if (number !== null && !(mode() === "add" && number === 0)) amounts[row.fruit.id] = number;
   }
   if (Object.keys(amounts).length === 0) return complain(rows[0], "nothingToApply");
+  const most = 10 * Math.max(100, ...known.levels.values());
+  const large = rows.find((row) => amounts[row.fruit.id] > most);
+  const edit = JSON.stringify([known.store, mode(), amounts]);
+  if (large && asked !== edit) {
+    asked = edit;
+    large.field.setAttribute("aria-invalid", "true");
+    return complain(large, "largeAmount", words.number(amounts[large.fruit.id]));
+  }
+  asked = null;
   clearApplied();
   commands.send("restock", known.store, { [mode()]: amounts });
 });
 
-function complain(row, text) {
-  row.applied.textContent = words.text(text);
+function complain(row, text, ...values) {
+  row.applied.textContent = words.text(text, ...values);
   row.field.focus();
 }
 

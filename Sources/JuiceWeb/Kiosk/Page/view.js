@@ -106,7 +106,7 @@ export class BasketLine {
   }
 
   // Only here is the field written: a stock event must not take away a digit that is being typed.
-  set(quantity) { this.field.value = this.quantity = quantity; }
+  set(quantity) { this.field.value = this.quantity = this.former = quantity; }
 
   show(words) {
     const name = words.juice(this.juice);
