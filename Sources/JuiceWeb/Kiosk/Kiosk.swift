@@ -186,9 +186,7 @@ package struct Kiosk: Service {
         return Response(
             status: .ok,
             // Proxies that compress would hold events back. Caddy heeds only the encoding, others only `no-transform`.
-            headers: [
-                .contentType: "text/event-stream", .cacheControl: "no-store, no-transform", .contentEncoding: "identity",
-            ],
+            headers: [.contentType: "text/event-stream", .cacheControl: "no-store, no-transform", .contentEncoding: "identity"],
             body: ResponseBody { [hub] writer in
                 // Subscribe only here: the body of a HEAD response, or for a client that is gone, is never written. Another page
                 // may have taken the last place since the check; then this stream ends at once, and the page reconnects.

@@ -12,7 +12,7 @@ const recipes = new Map(menu.juices.map((juice) => [juice.id, juice.recipe]));
 const lines = new Map();
 // The id of the order that it becomes as it is. After a crash the browser may restore the basket of an order that was sent: sent
 // again, that is a repeat.
-let id = commands.newID();
+let id;
 let isFull = false;
 let isOpen = false;
 let onChange = () => {};
@@ -75,8 +75,8 @@ function setQuantity(line, quantity) {
   changed();
 }
 
-function changed() {
-  id = commands.newID();
+function changed(itsID = commands.newID()) {
+  id = itsID;
   keep(storageName, [{ id, items: items() }]);
   onChange();
 }
@@ -98,18 +98,14 @@ function empty() {
   isOpen = false;
 }
 
-function fill(items) {
+// Puts back what was ordered and not made, beside what was chosen since.
+export function putBack(items, itsID) {
   for (const { juice, quantity } of items) {
     if (!recipes.has(juice) || !lines.has(juice) && lines.size === mostItems) continue;
     const line = lines.get(juice) ?? newLine(juice);
     line.set(Math.min(mostOfOne, line.quantity + quantity));
   }
-}
-
-// Puts back what was ordered and not made, beside what was chosen since.
-export function putBack(items) {
-  fill(items);
-  changed();
+  changed(itsID);
 }
 
 $("basket-open").addEventListener("click", () => {
@@ -144,9 +140,6 @@ export function showBasket() {
 export function watchBasket(handler) {
   const [{ id: former, items = [] } = {}] = restored(storageName);
   if (commands.recall(former, { items })) changed();
-  else {
-    fill(items);
-    id = former ?? id;
-  }
+  else putBack(items, former);
   onChange = handler;
 }

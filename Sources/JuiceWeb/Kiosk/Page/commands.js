@@ -161,9 +161,9 @@ export class Commands {
   async #syncTime({ deviceAt }) {
     if (!(Date.now() - deviceAt > this.sendableFor)) return null;
     const response = await ask("/api/settings");
-    if (response.by !== "kiosk" || response.status !== 200) return response;
-    setTime(response.body.time);
-    return null;
+    const isKnown = response.by === "kiosk" && response.status === 200;
+    if (isKnown) setTime(response.body.time);
+    return isKnown ? null : response;
   }
 
   #keep() {

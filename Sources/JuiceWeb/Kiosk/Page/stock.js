@@ -47,7 +47,6 @@ $("edit").addEventListener("submit", (event) => {
     large.field.setAttribute("aria-invalid", "true");
     return complain(large, "largeAmount", words.number(amounts[large.fruit.id]));
   }
-  asked = null;
   clearApplied();
   commands.send("restock", known.store, { [mode()]: amounts });
 });
@@ -70,8 +69,6 @@ export function showApplied(answer) {
 
 // Why signing in or out failed.
 let failure = null;
-// Whether staff have locked the page, and the kiosk has not confirmed that it signed them out.
-let isLocking = false;
 
 // Signs in or out. Resolves to the failure; null if there was none.
 async function sign(inOrOut, headers) {
@@ -83,38 +80,32 @@ $("sign-in").addEventListener("submit", async (event) => {
   event.preventDefault();
   const secret = typed($("token"));
   // It has to fit into a header.
-  const isPossible = /^[\x21-\x7e]+$/.test(secret);
-  const refusal = isPossible ? await sign("in", { "Juice-Secret": secret }) : { by: "kiosk", code: "wrongToken" };
-  if (refusal) {
-    fail(refusal);
-    return $("token").select();
-  }
+  const canBeSent = /^[\x21-\x7e]+$/.test(secret);
+  fail(canBeSent ? await sign("in", { "Juice-Secret": secret }) : { by: "kiosk", code: "wrongToken" });
+  if (failure) return $("token").select();
   $("token").value = "";
-  setLocking(false);
+  setLocked(false);
   letIn(true);
   focusRow(known.shortFruit);
 });
 
 // The page locks itself at once, and stays so after a reload. Whatever stands between may refuse what the kiosk has to hear.
 export async function lock() {
-  setLocking(true);
+  setLocked(true);
   letIn(false);
+  $("token").focus();
   const refusal = await sign("out");
   // Staff may have signed in meanwhile.
-  if (!isLocking) return;
-  setLocking(refusal !== null);
+  if (!menu.isLocked) return;
+  setLocked(refusal !== null);
   fail(refusal);
 }
+$("lock").addEventListener("click", lock);
 
-function setLocking(isTrue) {
-  isLocking = isTrue;
-  browser.write(lockName, isTrue ? "yes" : "");
+function setLocked(isLocked) {
+  menu.isLocked = isLocked;
+  browser.write(lockName, isLocked ? "yes" : "");
 }
-
-$("lock").addEventListener("click", () => {
-  lock();
-  $("token").focus();
-});
 
 function fail(refusal) {
   failure = refusal;
@@ -138,7 +129,7 @@ export function showStaff() {
   $("token").inputMode = menu.secrets.includes("token") ? "text" : "numeric";
   $("edit").hidden = !isStaff;
   $("edit").dataset.mode = mode();
-  $("lock").hidden = !isStaff && !isLocking;
+  $("lock").hidden = !isStaff && !menu.isLocked;
   $("actions").hidden = !isStaff || mode() === "step" || known.screen !== "stock";
 }
 

@@ -8,7 +8,6 @@ import { lock } from "/stock.js";
 const warning = Math.min(20_000, terminal * 500);
 // When somebody touched the page last; null if there is nothing to start over.
 let touchedAt = commands.open.size > 0 || menu.isStaff && !menu.isLocked ? performance.now() : null;
-let isLeaving = false;
 
 // The question is closed by its button alone: closed when a finger comes down, it would let the tap through to what is below.
 function touched() { touchedAt = performance.now(); }
@@ -16,7 +15,6 @@ function touched() { touchedAt = performance.now(); }
 // Hides what the visitor did, signs staff out and loads the page, once it is there: a browser that does not reach the kiosk would
 // show an error in its place.
 async function startOver() {
-  isLeaving = true;
   $("idle").close();
   $("main").hidden = true;
   await lock();
@@ -29,7 +27,7 @@ async function startOver() {
 
 function check() {
   const open = [...commands.open.values()];
-  if (isLeaving || touchedAt === null || open.some((command) => !commands.isOver(command))) return;
+  if ($("main").hidden || touchedAt === null || open.some((command) => !commands.isOver(command))) return;
   const left = touchedAt + terminal * 1000 - performance.now();
   if (left < warning && !$("idle").open) $("idle").showModal();
   if (left > 0) return;
