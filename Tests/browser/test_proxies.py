@@ -74,7 +74,7 @@ class ProxyTest(KioskTest):
         with proxy(self.stand.url, refuses=refuses) as url:
             visit(self.driver, url, self.store)
             self.order("kiwi")
-            self.wait_for_card("juiceMade", "kiwi")
+            self.wait(lambda: len(all_of(self.driver, ".own-order[data-state=made]")) == 1, "it is made")
             self.unlock()
             self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
             one(self.driver, "[aria-label='kiwi +1']").click()
