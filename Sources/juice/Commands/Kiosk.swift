@@ -44,8 +44,7 @@ struct KioskOptions: ParsableArguments {
 extension OptionValue<[String]> {
     fileprivate static var hostNames: Self {
         Self("names", "names such as kiosk.example.com, without scheme and port, separated by commas") { text in
-            let names = text.split(separator: ",").map { String($0.hasSuffix(".") ? $0.dropLast() : $0) }
-            return names.contains { $0.contains(/[:\/\s]/) } ? nil : names
+            text.contains(/[:\/\s]/) ? nil : text.split(separator: ",").map(String.init)
         }
     }
 }

@@ -195,7 +195,7 @@ struct SecurityMiddlewareTests {
         ("evil.example.", false), ("kiosk.example.evil.", false),
     ])
     func knowsItsHosts(host: String?, isOwn: Bool) {
-        let middleware = SecurityMiddleware(hostNames: ["Kiosk.example"], metrics: KioskMetrics(), logger: .quiet)
+        let middleware = SecurityMiddleware(hostNames: ["Kiosk.example."], metrics: KioskMetrics(), logger: .quiet)
         #expect(middleware.isOwn(host: host) == isOwn)
     }
 
@@ -204,7 +204,7 @@ struct SecurityMiddlewareTests {
             ("a:1", "http://a:1", true), ("a:1", "https://A:1", true), ("a:1", "http://a:2", false), ("a:1", nil, false),
             ("a:1", "null", false), ("a:1", "http://b:1", false), ("a:1", "ftp://a:1", false), (nil, "http://a:1", false),
             ("a:1", "http://user@a:1", false), ("a:443", "https://A", true), ("a:80", "http://a", true),
-            ("[::1]:80", "http://[::1]", true), ("localhost.:443", "https://localhost.", true),
+            ("[::1]:80", "http://[::1]", true), ("a.:443", "https://a.", true), ("a:443", "https://a.", true),
             ("a:443", "http://a", false), ("a:80", "https://a", false), ("a", "https://a:443", false), ("a:443", "", false),
             ("a:4430", "https://a", false), ("a:443", "https://b", false), ("a", "https://a", true),
         ] as [(String?, String?, Bool)]

@@ -34,7 +34,7 @@ struct KioskPlanTests {
         try withFile("\u{FEFF}0123456789abcdef\r\n") { path in
             let plan = try self.plan(
                 "--http", "0.0.0.0:80", "--admin-http", "127.0.0.1:81", "--stores", "강남,hongdae", "--staff-token-file", path,
-                "--language", "ko", "--topic-prefix", "t.", "--host-names", "a.example,b.example.", "--any-store", "--order-rate",
+                "--language", "ko", "--topic-prefix", "t.", "--host-names", "a.example,b.example", "--any-store", "--order-rate",
                 "7")
             #expect(plan.address == HTTPAddress(host: "0.0.0.0", port: 80))
             #expect(plan.adminAddress == HTTPAddress(host: "127.0.0.1", port: 81))
