@@ -130,7 +130,7 @@ def proxy(url, answer=lambda method, path: None, host=None, refuses=lambda reque
             for part in parts:
                 self.wfile.write(part)
 
-        do_GET = do_POST = do_DELETE = forward
+        do_GET = do_POST = forward
 
         def log_message(self, *_):
             pass
