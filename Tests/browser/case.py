@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import unittest
 import urllib.parse
+import urllib.request
 import uuid
 
 from selenium.webdriver.common.action_chains import ActionChains
@@ -39,6 +40,15 @@ class KioskTest(unittest.TestCase):
         # Otherwise staff stay signed in.
         self.driver.delete_all_cookies()
         self.assertEqual(errors, [])
+
+    @contextlib.contextmanager
+    def before_each_page(self, script):
+        """Runs a script before those of each page."""
+        added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+        try:
+            yield
+        finally:
+            self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
     # Parts
 
@@ -160,6 +170,12 @@ class KioskTest(unittest.TestCase):
     def order_at(self, url, store):
         order = {"orderId": f"kiosk-{uuid.uuid4()}", "juice": "kiwi"}
         return self.post(self.path("orders", store), order, url, Origin=url.rstrip("/"))
+
+    def settings_after(self, seconds):
+        """The kiosk's settings, as a proxy's answer, with a time that is later."""
+        settings = json.loads(urllib.request.urlopen(f"{self.stand.url}api/settings").read())
+        settings["time"] += seconds
+        return 200, {"Content-Type": "application/json", "Juice-Kiosk": "1"}, json.dumps(settings)
 
     def path(self, topic, store=None):
         return f"/api/{topic}?store={urllib.parse.quote(store or self.store, safe='')}"

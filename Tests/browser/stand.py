@@ -105,15 +105,16 @@ class Stand:
 
 
 @contextlib.contextmanager
-def proxy(url, answer=lambda method, path: None, host=None):
-    """A proxy in front of a kiosk, which may send a `Host` of its own. Some requests it answers itself: with the status, headers
-    and body of `answer(method, path)`, unless that is None. Gives its URL."""
+def proxy(url, answer=lambda method, path: None, host=None, refuses=lambda request: False):
+    """A proxy in front of a kiosk, which may send a `Host` of its own. Some requests it answers itself: with 403 if it refuses
+    them, or with the status, headers and body of `answer(method, path)`, unless that is None. Gives its URL."""
     kiosk = urllib.parse.urlparse(url).netloc
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def forward(self):
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            if own := answer(self.command, self.path.split("?")[0]):
+            own = (403, {}, "") if refuses(self) else answer(self.command, self.path.split("?")[0])
+            if own:
                 return self.respond(own[0], own[1].items(), [own[2].encode()])
             connection = http.client.HTTPConnection(kiosk)
             connection.request(self.command, self.path, body, dict(self.headers) | ({"Host": host} if host else {}))
@@ -129,7 +130,7 @@ def proxy(url, answer=lambda method, path: None, host=None):
             for part in parts:
                 self.wfile.write(part)
 
-        do_GET = do_POST = do_DELETE = forward
+        do_GET = do_POST = forward
 
         def log_message(self, *_):
             pass

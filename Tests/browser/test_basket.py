@@ -70,7 +70,7 @@ class BasketTest(KioskTest):
         one(self.driver, "[aria-label='banana juice −1']").send_keys(Keys.ENTER)
         self.assertEqual(self.driver.switch_to.active_element.get_attribute("data-item"), "kiwi")
         field = one(self.driver, "[data-item=kiwi]")
-        for typed, shown in (("500", "100"), ("", "100"), ("1", "1")):
+        for typed, shown in (("500", "100"), ("", "100"), ("１２", "12"), ("1", "1")):
             field.send_keys(SELECT_ALL, Keys.DELETE, typed, Keys.ENTER)
             self.wait(lambda: field.get_attribute("value") == shown, f"{shown} after {typed!r}")
         self.keys(Keys.ARROW_DOWN)

@@ -1,11 +1,13 @@
 """Languages, keyboard and sizes."""
 
+import urllib.request
+
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from case import KioskTest
 from contrast import CONTRAST
-from stand import TOKEN, all_of, one, prefer, size, visit
+from stand import TOKEN, all_of, one, prefer, proxy, size, texts, visit, wait_until_live
 
 
 # Words that a line break cuts in two.
@@ -246,6 +248,46 @@ class PageTest(KioskTest):
             "return [...document.querySelectorAll('[role=status], [role=alert], [aria-live], output')].map((one) => one.className)"
         )
         self.assertEqual((live.count("applied"), live.count("count")), (5, 0))
+
+    def test_an_older_browser_shows_what_can_be_read(self):
+        css = urllib.request.urlopen(f"{self.stand.url}kiosk.css").read().decode()
+        for young in ("light-dark(", "color-mix(", ":has("):
+            css = css.replace(young, f"{young[0]}un{young[1:]}")
+        styled = lambda method, path: (200, {"Content-Type": "text/css"}, css) if path == "/kiosk.css" else None
+        with proxy(self.stand.url, styled) as url:
+            visit(self.driver, url, self.store)
+            self.press("strawberry")
+            for scheme in ("light", "dark"):
+                prefer(self.driver, scheme)
+                for screen in ("order", "stock", "board"):
+                    self.show(screen)
+                    self.assertEqual(self.driver.execute_script(CONTRAST), [], f"{screen} {scheme}")
+                papers = [part.value_of_css_property("background-color") for part in all_of(self.driver, "body, dialog, .strong")]
+                self.assertEqual([paper for paper in papers if paper.startswith("rgba") and not paper.endswith(", 1)")], [])
+
+    def test_roles_and_names_need_no_aria_properties(self):
+        with self.before_each_page("for (const name of ['Label', 'Pressed', 'Current']) delete Element.prototype[`aria${name}`]"):
+            self.driver.refresh()
+            wait_until_live(self.driver)
+            self.go("board")
+            for selector in (
+                "nav[aria-label=Screens]", "[role=group][aria-label=Language]", "nav [href='#board'][aria-current=page]",
+                "[data-language=en][aria-pressed=true]", "[data-language=ko][aria-pressed=false]",
+            ):
+                self.assertEqual(len(all_of(self.driver, selector)), 1, selector)
+
+    def test_a_page_that_the_browser_translates_is_not_announced_again(self):
+        self.press("kiwi")
+        self.driver.execute_script("document.querySelector('#basket-open').textContent = 'Korb: 1'")
+        self.juice("restock", "mango=+5", "--store", self.store)
+        self.wait(lambda: self.count("mango") == "15", "another's change of the stock")
+        self.assertEqual(one(self.driver, "#basket-open").text, "Korb: 1")
+        self.press("kiwi")
+        self.wait(lambda: one(self.driver, "#basket-open").text == "Basket: 2", "one's own")
+        # Names are values, too.
+        self.wait(lambda: self.store in texts(self.driver, "#store [value]"), "the store in the list")
+        translated = "return [...document.querySelectorAll('#store option, #shelf .name')].filter((one) => one.translate).length"
+        self.assertEqual(self.driver.execute_script(translated), 1, "'Another store…'")
 
     def test_forced_colors_show_what_is_chosen(self):
         prefer(self.driver, forced="active")

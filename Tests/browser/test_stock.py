@@ -65,8 +65,8 @@ class StockTest(KioskTest):
             visit(self.driver, url, "main")
             self.unlock("000000")
             self.wait(lambda: "not right" in one(self.driver, "#staff-said").text, "the PIN is refused")
-            self.unlock(PIN)
-            self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the PIN is accepted")
+            self.unlock("".join(chr(ord(digit) + 0xFEE0) for digit in PIN))
+            self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the PIN is accepted, in the digits of an input method")
             self.assertEqual(self.driver.execute_script("return document.cookie"), "")
             # To the browser, another port of the machine is the same host.
             visit(self.driver, self.stand.url, "main")
@@ -88,8 +88,6 @@ class StockTest(KioskTest):
         self.unlock()
         self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
         kiosk.stop()
-        one(self.driver, "#lock").click()
-        self.wait(lambda: "cannot be reached" in one(self.driver, "#staff-said").text, "it cannot be locked")
         kiosk, _ = self.stand.open_kiosk("--any-store", *self.stand.for_staff, http=urllib.parse.urlparse(url).netloc)
         try:
             self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the kiosk is back")
@@ -97,8 +95,21 @@ class StockTest(KioskTest):
             self.wait_for_card("refused", "Please sign in again")
             self.assertTrue(self.has_focus("#token"))
             self.assertEqual(one(self.driver, "#staff-said").text, "")
+            self.unlock()
+            self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted again")
         finally:
             kiosk.stop()
+        one(self.driver, "#lock").click()
+        self.wait(lambda: "not signed out yet: The kiosk cannot" in one(self.driver, "#staff-said").text, "it is locked here alone")
+        self.assertFalse(one(self.driver, "#edit").is_displayed())
+
+    def test_input_methods_have_digits_and_signs_of_their_own(self):
+        self.unlock()
+        self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
+        self.edit("add")
+        for text, level in (("３", 13), ("＋３", 16), ("－３", 13), ("–3", 10), ("−１", 9)):
+            one(self.driver, "[data-fruit=kiwi]").send_keys(text + Keys.ENTER)
+            self.wait(lambda: f"Applied: {level}" in all_of(self.driver, ".stock-row")[3].text, f"{level} after {text}")
 
     def test_amounts_are_typed_for_one_store(self):
         self.unlock()

@@ -20,8 +20,8 @@ class StrangerTest(KioskTest):
         ):
             self.assertEqual(self.post(self.path("orders"), order, **headers), status, headers)
         restock = {"restockId": "kiosk-stranger", "set": {"kiwi": 0}}
-        for authorization in ("", f"Bearer {TOKEN}x", TOKEN):
-            self.assertEqual(self.post(self.path("restocks"), restock, Origin=origin, Authorization=authorization), 401)
+        for secret in ("", f"{TOKEN}x", TOKEN):
+            self.assertEqual(self.post(self.path("restocks"), restock, Origin=origin, **{"Juice-Secret": secret}), 401)
         self.order("banana")
         self.wait(lambda: self.count("banana") == "8", "8 bananas")
         self.assertEqual(self.count("kiwi"), "10")

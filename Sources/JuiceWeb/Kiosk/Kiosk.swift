@@ -85,17 +85,19 @@ package struct Kiosk: Service {
     /// - `GET /api/events?store=…&page=…`: the live state, as server-sent events.
     /// - `POST /api/orders?store=…`, `POST /api/restocks?store=…`: the value of a record for that topic, a cancel's too; 202 once a
     ///   broker has acknowledged it, 429 with `Retry-After` over the rate limit. The answer arrives as an event.
-    /// - `POST /api/staff`: signs staff in: 204 if the token or PIN in `Authorization` is right, with the cookie restocks need.
-    ///   `DELETE /api/staff` signs them out.
+    /// - `POST /api/staff/sign-in`: 204 if the token or PIN in `Juice-Secret` is right, with the cookie that restocks need. A proxy
+    ///   may want `Authorization` for itself. `POST /api/staff/sign-out`: ends the cookie's session.
     package var responder: RouterResponder<KioskContext> {
         let router = Router(context: KioskContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: SecurityMiddleware(hostNames: configuration.hostNames, metrics: metrics, logger: logger))
         for file in PageFile.all {
-            router.get(RouterPath(file.path)) { _, _ in
-                // Another version may be running after a restart, so browsers must revalidate.
-                Response(
-                    status: .ok, headers: [.contentType: file.type, .cacheControl: "no-cache"],
-                    body: ResponseBody(byteBuffer: file.bytes))
+            // Another version may be running after a restart, so browsers must revalidate.
+            let headers: HTTPFields = [.contentType: file.type, .cacheControl: "no-cache", .eTag: "\"\(file.tag)\""]
+            router.get(RouterPath(file.path)) { request, _ in
+                // A proxy that compresses has added to the tag.
+                request.headers[.ifNoneMatch]?.contains(file.tag) == true
+                    ? Response(status: .notModified, headers: headers)
+                    : Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: file.bytes))
             }
         }
         var file = OutputBuffer(capacity: 4096)
@@ -109,10 +111,9 @@ package struct Kiosk: Service {
             // How long an order can be cancelled, in seconds.
             "duplicateWindow": configuration.duplicateWindow / .seconds(1),
         ]
-        // The FNV-1a hash of what a page is made of: a restart changes it only if the page changes.
-        let parts = [menu, Array(JSONSerialization.bytes(settings))] + PageFile.all.map { Array(buffer: $0.bytes) }
-        let hash = parts.joined().reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        let version = String(hash, radix: 16)
+        // The hash of what a page is made of: a restart changes it only if the page changes.
+        let parts = [menu, Array(JSONSerialization.bytes(settings))] + PageFile.all.map { Array($0.tag.utf8) }
+        let version = parts.joined().fingerprint
         router.get("/api/menu") { _, _ in Response.json(menu) }
         router.get("/api/settings") { request, _ in
             let own: [String: Any] = [
@@ -136,12 +137,12 @@ package struct Kiosk: Service {
             guard hub.rule.isShown(Name(command.store)) else { throw Refusal.unknownStore }
             return try await send(command)
         }
-        router.post("/api/staff") { request, context in
+        router.post("/api/staff/sign-in") { request, context in
             let session = try staff.signIn(
-                authorization: request.headers[.authorization], session: request.staffSession, from: context.peer)
+                with: request.headers[named: "Juice-Secret"], session: request.staffSession, from: context.peer)
             return Response(status: .noContent, headers: [.setCookie: request.staffCookie(session)])
         }
-        router.delete("/api/staff") { request, _ in
+        router.post("/api/staff/sign-out") { request, _ in
             staff.signOut(request.staffSession)
             return Response(status: .noContent)
         }
@@ -183,7 +184,9 @@ package struct Kiosk: Service {
         guard name.text.utf8.count <= CommandKind.maximumIDLength else { throw .badRequest("the page's name is too long") }
         guard hub.hasRoom else { throw .tooManyPages }
         return Response(
-            status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+            status: .ok,
+            // Proxies that compress would hold events back. Caddy heeds only the encoding, others only `no-transform`.
+            headers: [.contentType: "text/event-stream", .cacheControl: "no-store, no-transform", .contentEncoding: "identity"],
             body: ResponseBody { [hub] writer in
                 // Subscribe only here: the body of a HEAD response, or for a client that is gone, is never written. Another page
                 // may have taken the last place since the check; then this stream ends at once, and the page reconnects.

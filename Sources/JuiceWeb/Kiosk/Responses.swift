@@ -7,9 +7,11 @@ struct PageFile: Sendable {
     let path: String
     let type: String
     let bytes: ByteBuffer
+    /// The entity tag, without quotation marks.
+    let tag: String
 
     private init(_ path: String, _ type: String, _ bytes: [UInt8]) {
-        (self.path, self.type, self.bytes) = (path, type, ByteBuffer(bytes: bytes))
+        (self.path, self.type, self.bytes, tag) = (path, type, ByteBuffer(bytes: bytes), bytes.fingerprint)
     }
 
     private static let scripts = [
@@ -18,6 +20,7 @@ struct PageFile: Sendable {
         ("orders", PackageResources.orders_js), ("cards", PackageResources.cards_js), ("stock", PackageResources.stock_js),
         ("board", PackageResources.board_js), ("view", PackageResources.view_js), ("words", PackageResources.words_js),
         ("terminal", PackageResources.terminal_js), ("stream", PackageResources.stream_js),
+        ("scanner", PackageResources.scanner_js),
     ]
 
     static let all =
@@ -26,6 +29,13 @@ struct PageFile: Sendable {
             PageFile("/kiosk.css", "text/css; charset=utf-8", PackageResources.kiosk_css),
             PageFile("/icon.svg", "image/svg+xml", PackageResources.icon_svg),
         ] + scripts.map { PageFile("/\($0).js", "text/javascript; charset=utf-8", $1) }
+}
+
+extension Sequence<UInt8> {
+    /// The FNV-1a hash, in hexadecimal.
+    var fingerprint: String {
+        String(reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
+    }
 }
 
 /// Why a request is refused: an HTTP status and a JSON body with a code that the page translates.

@@ -13,14 +13,14 @@ struct SecurityMiddleware: RouterMiddleware {
 
     /// - Parameter hostNames: the host names of the page, besides `localhost` and IP addresses.
     init(hostNames: [String], metrics: KioskMetrics, logger: Logger) {
-        self.hostNames = Set(hostNames.map { $0.lowercased() } + ["localhost"])
+        self.hostNames = Set(hostNames.map(Self.canonical) + ["localhost"])
         (self.metrics, log) = (metrics, SpacedWarnings(logger))
     }
 
     /// Allows the kiosk's own scripts, styles and connections only, and forbids framing. The hash is that of the script in
     /// `index.html`, which loads the page again if another file does not arrive.
     static let contentSecurityPolicy = [
-        "default-src 'none'", "script-src 'self' 'sha256-kcFh/xD82IhAwzw2kHaWHGXYDY7zFGiLh7wDfSZn9ys='", "style-src 'self'",
+        "default-src 'none'", "script-src 'self' 'sha256-Yhc3lhmWEU6RoCTRZDQpmkAjmKR4vH+7zAWOKrfZj1U='", "style-src 'self'",
         "connect-src 'self'", "img-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
 
@@ -68,16 +68,19 @@ struct SecurityMiddleware: RouterMiddleware {
     func isOwn(host: String?) -> Bool {
         guard let host else { return false }
         if host.hasPrefix("[") { return host.contains("]") }
-        guard let name = host.split(separator: ":", omittingEmptySubsequences: false).first?.lowercased() else { return false }
+        let name = String(Self.canonical(host).prefix { $0 != ":" })
         return hostNames.contains(name) || (try? SocketAddress(ipAddress: name, port: 0)) != nil
     }
 
     /// Whether a page of this host sent a request that changes something. Browsers send `Origin`; a client that does not is no
-    /// browser, and is refused.
+    /// browser, and is refused. An origin never names its scheme's own port, a proxy's host may.
     static func isSameOrigin(host: String?, origin: String?) -> Bool {
-        guard let host = host?.lowercased(), let origin = origin?.lowercased() else { return false }
-        return ["http://\(host)", "https://\(host)"].contains(origin)
+        guard let host = host.map(canonical), let origin = origin.map(canonical) else { return false }
+        return [("http://", ":80"), ("https://", ":443")].contains { [origin, origin + $1].contains($0 + host) }
     }
+
+    /// In lower case, and without the dot in which a complete host name may end.
+    private static func canonical(_ text: String) -> String { text.lowercased().replacing(/\.(?=(:[0-9]+)?$)/, with: "") }
 }
 
 extension HTTPFields {

@@ -87,21 +87,19 @@ final class StaffAuthenticator: Sendable {
     /// Signs a browser in, and returns its new session's id, which cannot be guessed.
     ///
     /// - Parameters:
-    ///   - authorization: the value of the request's `Authorization` header.
+    ///   - secret: the token or PIN that was sent; nil if none was.
     ///   - session: the browser's session, which this one replaces.
     ///   - peer: the other end of the connection, for the log.
     /// - Throws: ``Refusal`` if it has no secret, or has to wait.
-    func signIn(authorization: String?, session: String?, from peer: String) throws(Refusal) -> String {
+    func signIn(with secret: String?, session: String?, from peer: String) throws(Refusal) -> String {
         guard !secrets.isEmpty else { throw .editingIsOff }
-        let isBearer = authorization?.lowercased().hasPrefix("bearer ") ?? false
-        let given = isBearer ? authorization?.dropFirst(7) ?? "" : ""
         let (now, id) = (now(), (0..<2).map { _ in String(UInt64.random(in: 1 << 60 ... .max), radix: 16) }.joined())
         let refusal: Refusal? = state.withLock { state in
             let known = session.flatMap { state.sessions[$0] }
             var failures = known?.failures ?? state.failures
             let wait = failures.wait(at: now)
             // During a wait a PIN is not compared: the refusal would say whether it was right.
-            if secrets.contains(where: { (wait <= .zero || !$0.isPIN) && $0.matches(given) }) {
+            if secrets.contains(where: { (wait <= .zero || !$0.isPIN) && $0.matches(secret ?? "") }) {
                 if let session { state.sessions[session] = nil }
                 let oldest =
                     state.sessions.count < Self.mostSessions ? nil : state.sessions.min { $0.value.usedAt < $1.value.usedAt }

@@ -14,10 +14,7 @@ struct KioskOptions: ParsableArguments {
     @Option("A file with the token that staff need to edit stock. Unless it or a PIN is given, editing is off.", .file)
     var staffTokenFile: String?
     @Option("The same with a PIN, 6 to 15 digits, for people.", .file) var staffPinFile: String?
-    @Option(
-        "Host names of the page, besides localhost and IP addresses, separated by commas.",
-        .init("names", "names, separated by commas") { $0.split(separator: ",").map(String.init) })
-    var hostNames: [String]?
+    @Option("Host names of the page, besides localhost and IP addresses, separated by commas.", .hostNames) var hostNames: [String]?
     @Option("Orders and cancels per second; bursts of up to ten seconds' worth.", .number(in: 1...1_000_000)) var orderRate = 100
 
     func staffSecrets() throws(Failure) -> [StaffSecret] {
@@ -40,6 +37,14 @@ struct KioskOptions: ParsableArguments {
             secrets.append(secret)
         }
         return secrets
+    }
+}
+
+extension OptionValue<[String]> {
+    fileprivate static var hostNames: Self {
+        Self("names", "names such as kiosk.example.com, without scheme and port, separated by commas") { text in
+            text.contains(/[:\/\s]/) ? nil : text.split(separator: ",").map(String.init)
+        }
     }
 }
 

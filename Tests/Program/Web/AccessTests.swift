@@ -17,15 +17,14 @@ struct StaffSecretTests {
     func refusesMalformedPINs(text: String) { #expect(StaffSecret(pin: text) == nil) }
 
     @Test(arguments: [
-        ("Bearer 0123456789abcdef", true), ("bearer 0123456789abcdef", true), ("Bearer 271828", true), ("Bearer 27182", false),
-        ("Bearer 0123456789abcdeF", false), ("Bearer 0123456789abcde", false), ("Bearer 0123456789abcdef0", false),
-        ("Bearer ", false), ("Bearer 0123456789abcdef0123456789abcdef", false), ("0123456789abcdef", false),
-        ("Basic 0123456789abcdef", false), ("Bearer  0123456789abcdef", false), (nil, false),
+        ("0123456789abcdef", true), ("271828", true), ("27182", false), ("0123456789abcdeF", false), ("0123456789abcde", false),
+        ("0123456789abcdef0", false), ("0123456789abcdef0123456789abcdef", false), (" 0123456789abcdef", false), ("", false),
+        (nil, false),
     ])
-    func onlyTheSecretsMatch(header: String?, matches: Bool) throws {
+    func onlyTheSecretsMatch(secret: String?, matches: Bool) throws {
         let secrets = [try #require(StaffSecret(token: "0123456789abcdef")), try #require(StaffSecret(pin: "271828"))]
         let staff = StaffAuthenticator(secrets, logger: .quiet)
-        let session = try? staff.signIn(authorization: header, session: nil, from: "")
+        let session = try? staff.signIn(with: secret, session: nil, from: "")
         #expect((session != nil) == matches)
         #expect(secrets.map { "\($0)" } == ["********", "********"])
     }
@@ -43,13 +42,13 @@ struct StaffAuthenticatorTests {
     }
 
     private func session(_ staff: StaffAuthenticator, _ secret: String, replacing session: String? = nil) throws -> String {
-        try staff.signIn(authorization: "Bearer \(secret)", session: session, from: "192.0.2.1")
+        try staff.signIn(with: secret, session: session, from: "192.0.2.1")
     }
 
     /// The code of the refusal, or "in".
     private func enter(_ staff: StaffAuthenticator, _ secret: String, session: String? = nil, from peer: String = "") -> String {
         do throws(Refusal) {
-            _ = try staff.signIn(authorization: "Bearer \(secret)", session: session, from: peer)
+            _ = try staff.signIn(with: secret, session: session, from: peer)
             return "in"
         } catch { return error.code + (error.retryAfter.map { " \($0)" } ?? "") }
     }
@@ -188,9 +187,11 @@ struct SecurityMiddlewareTests {
         ("127.0.0.1:8081", true), ("localhost:8081", true), ("LOCALHOST", true), ("[::1]:8081", true),
         ("192.168.0.7", true), ("kiosk.example", true), ("KIOSK.example:443", true), ("evil.example", false),
         ("127.0.0.1.evil.example", false), ("127.0.0.256", false), ("", false), (":8081", false), (nil, false),
+        ("kiosk.example.", true), ("kiosk.example.:443", true), ("localhost.", true), ("kiosk.example..", false), (".", false),
+        ("evil.example.", false), ("kiosk.example.evil.", false),
     ])
     func knowsItsHosts(host: String?, isOwn: Bool) {
-        let middleware = SecurityMiddleware(hostNames: ["Kiosk.example"], metrics: KioskMetrics(), logger: .quiet)
+        let middleware = SecurityMiddleware(hostNames: ["Kiosk.example."], metrics: KioskMetrics(), logger: .quiet)
         #expect(middleware.isOwn(host: host) == isOwn)
     }
 
@@ -198,7 +199,10 @@ struct SecurityMiddlewareTests {
         arguments: [
             ("a:1", "http://a:1", true), ("a:1", "https://A:1", true), ("a:1", "http://a:2", false), ("a:1", nil, false),
             ("a:1", "null", false), ("a:1", "http://b:1", false), ("a:1", "ftp://a:1", false), (nil, "http://a:1", false),
-            ("a:1", "http://user@a:1", false),
+            ("a:1", "http://user@a:1", false), ("a:443", "https://A", true), ("a:80", "http://a", true),
+            ("[::1]:80", "http://[::1]", true), ("a.:443", "https://a.", true), ("a:443", "https://a.", true),
+            ("a:443", "http://a", false), ("a:80", "https://a", false), ("a", "https://a:443", false), ("a:443", "", false),
+            ("a:4430", "https://a", false), ("a:443", "https://b", false), ("a", "https://a", true),
         ] as [(String?, String?, Bool)]
     )
     func knowsItsOwnPages(host: String?, origin: String?, isSame: Bool) {

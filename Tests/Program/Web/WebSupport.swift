@@ -98,7 +98,7 @@ struct Site: Sendable {
 
     /// Signs staff in, and returns the cookie.
     func signIn(_ headers: [String: String]) throws -> String {
-        let lines = try post("/api/staff", "{}", headers).components(separatedBy: "\r\n")
+        let lines = try post("/api/staff/sign-in", "{}", headers).components(separatedBy: "\r\n")
         let line = try #require(lines.first { $0.hasPrefix("Set-Cookie: ") }, "\(lines)")
         return String(line.dropFirst("Set-Cookie: ".count))
     }

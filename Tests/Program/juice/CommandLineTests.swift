@@ -40,6 +40,7 @@ struct CommandLineTests {
         ["cancel"], ["cancel", ""], ["cancel", "a", "b"], ["cancel", "a", "--unchecked"], ["show"], ["show", ""],
         ["config", "--http", "8080"], ["config", "--workers", "0"], ["kiosk", "--stores", "a,,b"], ["kiosk", "--http", "nowhere"],
         ["kiosk", "--order-rate", "0"], ["kiosk", "--order-rate", "many"], ["kiosk", "--admin-http", "8082"],
+        ["kiosk", "--host-names", "https://a.example"], ["kiosk", "--host-names", "a.example,b.example:443"],
     ])
     func refuses(arguments: [String]) {
         let error = #expect(throws: (any Error).self) { try JuiceCommand.parseAsRoot(arguments) }

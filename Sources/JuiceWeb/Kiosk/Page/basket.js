@@ -2,7 +2,7 @@
 
 import { $, commands, known, menu, words } from "/state.js";
 import { keep, restored } from "/storage.js";
-import { BasketLine, say } from "/view.js";
+import { BasketLine, say, typed } from "/view.js";
 
 const mostItems = 20;
 const mostOfOne = 100;
@@ -10,6 +10,9 @@ const storageName = "juice-basket";
 const recipes = new Map(menu.juices.map((juice) => [juice.id, juice.recipe]));
 // By juice, in the order in which they were added.
 const lines = new Map();
+// The id of the order that it becomes as it is. After a crash the browser may restore the basket of an order that was sent: sent
+// again, that is a repeat.
+let id;
 let isFull = false;
 let isOpen = false;
 let onChange = () => {};
@@ -52,18 +55,18 @@ function newLine(juice) {
   line.more.addEventListener("click", () => setQuantity(line, line.quantity + 1));
   // The count follows each digit; the field is corrected when it is left.
   line.field.addEventListener("input", () => {
-    const quantity = typed(line);
-    if (quantity >= 1) line.quantity = Math.min(mostOfOne, quantity);
+    const quantity = quantityIn(line.field);
+    line.quantity = quantity >= 1 ? Math.min(mostOfOne, quantity) : line.former;
     changed();
   });
-  line.field.addEventListener("change", () => setQuantity(line, typed(line)));
+  line.field.addEventListener("change", () => setQuantity(line, quantityIn(line.field)));
   line.remove.addEventListener("click", () => remove(line));
   lines.set(juice, line);
   $("basket-lines").append(line.element);
   return line;
 }
 
-const typed = ({ field }) => (/^\d+$/.test(field.value.trim()) ? Number(field.value) : NaN);
+const quantityIn = (field) => (/^\d+$/.test(typed(field)) ? Number(typed(field)) : NaN);
 
 // Less than one removes the line; what is no number changes nothing.
 function setQuantity(line, quantity) {
@@ -72,8 +75,9 @@ function setQuantity(line, quantity) {
   changed();
 }
 
-function changed() {
-  keep(storageName, items());
+function changed(itsID = commands.newID()) {
+  id = itsID;
+  keep(storageName, [{ id, items: items() }]);
   onChange();
 }
 
@@ -95,13 +99,13 @@ function empty() {
 }
 
 // Puts back what was ordered and not made, beside what was chosen since.
-export function putBack(items) {
+export function putBack(items, itsID) {
   for (const { juice, quantity } of items) {
     if (!recipes.has(juice) || !lines.has(juice) && lines.size === mostItems) continue;
     const line = lines.get(juice) ?? newLine(juice);
     line.set(Math.min(mostOfOne, line.quantity + quantity));
   }
-  changed();
+  changed(itsID);
 }
 
 $("basket-open").addEventListener("click", () => {
@@ -114,7 +118,7 @@ $("send-order").addEventListener("click", () => {
   if (lines.size === 0 || !known.takesOrders) return;
   const content = { items: items() };
   empty();
-  commands.send("order", known.store, content);
+  commands.send("order", known.store, content, { id });
   changed();
 });
 
@@ -132,8 +136,10 @@ export function showBasket() {
   $("send-order").setAttribute("aria-disabled", String(lines.size === 0 || !known.takesOrders));
 }
 
-// Fills the basket with what it held before a reload, and calls back after each change.
+// Fills the basket with what it held before a reload, unless that was sent, and calls back after each change.
 export function watchBasket(handler) {
-  putBack(restored(storageName));
+  const [{ id: former, items = [] } = {}] = restored(storageName);
+  if (commands.recall(former, { items })) changed();
+  else putBack(items, former);
   onChange = handler;
 }

@@ -16,7 +16,7 @@ export function showBoard() {
 
 function answerLine(answer) {
   const time = clock(answer.time);
-  const store = make("b", {}, make("bdi", { text: plain(answer.store) }));
+  const store = make("b", {}, make("bdi", { text: plain(answer.store), translate: "no" }));
   const head = make("span", { className: "head" }, make("time", { text: time }), store);
   if (answer.duplicate) head.append(make("i", { text: words.text("repeated") }));
   return make("li", { className: `is-${answer.type}` }, head, make("span", { className: "text", text: words.answer(answer) }));

@@ -62,7 +62,8 @@ export function showCard(command) {
   const kind = command.state === "answered" ? command.answer.type : command.state;
   card.element.className = `answer-card is-${kind}`;
   card.element.dataset.state = kind;
-  card.text.textContent = (command.store === known.store ? "" : `${isolated(command.store)}: `) + cardText(command);
+  const store = command.store === known.store ? "" : `${isolated(command.store)}: `;
+  card.text.replaceChildren(make("span", { text: store, translate: "no" }), cardText(command));
   card.stop.textContent = words.text("stopSending");
   card.stop.hidden = command.state !== "unsent";
   card.close.setAttribute("aria-label", words.text("dismiss"));

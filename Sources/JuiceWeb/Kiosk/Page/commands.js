@@ -1,13 +1,17 @@
 // Orders, cancels and restocks in flight. Each has its id from the start and is resent under it as often as needed, so it is
 // carried out once. Commands without an answer survive a reload.
 
-import { keep, restored } from "/storage.js";
+import { browser, keep, restored } from "/storage.js";
 
 // In seconds. Pauses between tries double, so that no outage and no proxy is asked in a fast loop.
 const longestPause = 30;
 const requestTimeout = 20_000;
 export const storageName = "juice-commands";
 const pageName = "juice-page";
+// The last orders of all pages of this browser: after a crash it may have this area, and not the page's own.
+const sentName = "juice-sent";
+const mostSent = 20;
+const sentOrder = (id) => restored(sentName, browser).find((one) => one.id === id);
 
 // The kiosk's time, in milliseconds. The device's own clock may be wrong, or be set while the page is open.
 let start = 0;
@@ -28,6 +32,10 @@ export async function ask(path, options) {
     return { by: null, status: 0 };
   }
 }
+
+// Posts JSON. Proxies that filter requests refuse the plain text that browsers would call it.
+export const post = (path, value, headers) => ask(path,
+  { method: "POST", headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(value) });
 
 // Not crypto.randomUUID: it exists only in secure contexts, on localhost and over TLS.
 const random = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -53,14 +61,29 @@ export class Commands {
     for (const command of restored(storageName)) this.#add({ ...command, state: "sending" });
   }
 
+  newID() { return `${this.page}-${random()}`; }
+
   // The content is the record's members but for the id. A cancel has its order's id. A quiet command has no card unless something
   // is wrong.
-  send(kind, store, content, { id = `${this.page}-${random()}`, isQuiet = false } = {}) {
-    const command = { kind, id, store, content, isQuiet, at: now(), deviceAt: Date.now(), state: "sending" };
+  send(kind, store, content, { id = this.newID(), isQuiet = false } = {}) {
+    const times = { at: now(), deviceAt: Date.now() };
+    if (kind === "order") {
+      // A copy of this tab had the same basket.
+      if (sentOrder(id)) id = this.newID();
+      keep(sentName, [...restored(sentName, browser), { kind, id, store, ...times }].slice(-mostSent), browser);
+    }
+    const command = { kind, id, store, content, isQuiet, ...times, state: "sending" };
     this.#add(command);
     this.#keep();
     this.onChange(command);
     this.#post(command);
+  }
+
+  // Whether an order was sent under this id. If so, it is sent again, for its answer.
+  recall(id, content) {
+    const sent = sentOrder(id);
+    if (sent && !this.isOver(sent)) this.#add({ ...sent, content, isUncertain: true, state: "sending" });
+    return Boolean(sent);
   }
 
   // Resends every command without an answer: the answer may have been missed while the stream was down.
@@ -71,9 +94,8 @@ export class Commands {
     }
   }
 
-  // Whether it is too late for another try. Each clock prevents what the other misses: the device's own may be set back, and the
-  // page's does not run while some devices sleep.
-  isOver({ at, deviceAt }) { return now() - at > this.sendableFor || Date.now() - deviceAt > this.sendableFor; }
+  // Whether it is too late for another try, by the kiosk's time.
+  isOver({ at }) { return now() - at > this.sendableFor; }
 
   // Stops sending a command. One of its tries may have reached the kiosk, so it is not known whether it is carried out.
   stop(command) { if (this.open.has(command.key)) this.#end(command, "stopped"); }
@@ -107,12 +129,14 @@ export class Commands {
 
   async #post(command) {
     if (command.isInFlight || command.kind === "restock" && !this.isStaff) return;
-    if (this.isOver(command)) return this.stop(command);
     clearTimeout(command.again);
     command.isInFlight = true;
+    const failure = await this.#syncTime(command);
+    if (!this.open.has(command.key)) return;
+    if (this.isOver(command)) return this.stop(command);
     const [topic, id] = command.kind === "restock" ? ["restocks", "restockId"] : ["orders", "orderId"];
-    const response = await ask(`/api/${topic}?store=${encodeURIComponent(command.store)}`,
-      { method: "POST", body: JSON.stringify({ [id]: command.id, ...command.content }) });
+    const path = `/api/${topic}?store=${encodeURIComponent(command.store)}`;
+    const response = failure ?? await post(path, { [id]: command.id, ...command.content });
     command.isInFlight = false;
     // The answer may have arrived before this response.
     if (!this.open.has(command.key)) return;
@@ -130,6 +154,16 @@ export class Commands {
     if (command.refusal) command.again = setTimeout(() => this.#post(command), (wait + Math.random()) * 1000);
     this.#keep();
     this.onChange(command);
+  }
+
+  // If by the device's clock it is too late, it was set, or the device slept: then the page's own clock may have stood still. The
+  // kiosk knows. Resolves to what came in its place, else to null.
+  async #syncTime({ deviceAt }) {
+    if (!(Date.now() - deviceAt > this.sendableFor)) return null;
+    const response = await ask("/api/settings");
+    const isKnown = response.by === "kiosk" && response.status === 200;
+    if (isKnown) setTime(response.body.time);
+    return isKnown ? null : response;
   }
 
   #keep() {

@@ -8,8 +8,9 @@ import { setTime } from "/commands.js";
 import { orderChanged, showOrders } from "/orders.js";
 import { $, commands, isStore, known, menu, terminal, words } from "/state.js";
 import { browser, keep, restored } from "/storage.js";
-import { clearApplied, clearRows, focusRow, letIn, showApplied, showRows, showStaff } from "/stock.js";
+import { clearApplied, clearRows, focusRow, letIn, lock, showApplied, showRows, showStaff } from "/stock.js";
 import { handlers, listen } from "/stream.js";
+import "/scanner.js";
 import "/terminal.js";
 import { JuiceButton, ShelfItem, make } from "/view.js";
 import { storeName } from "/words.js";
@@ -79,7 +80,7 @@ function showScreen() {
   for (const one of ["order", "stock", "board"]) $(one).hidden = one !== screen;
   $("checkout").hidden = screen !== "order";
   known.screen = screen;
-  for (const link of links) link.ariaCurrent = link.hash === `#${screen}` ? "page" : "false";
+  for (const link of links) link.setAttribute("aria-current", link.hash === `#${screen}` ? "page" : "false");
   showStaff();
   showRows();
   showOrders();
@@ -106,7 +107,7 @@ function showStores() {
   const names = listed.includes(known.store) ? listed : [known.store, ...listed];
   const options = names.map((value) => make("option", { text: storeName(value), value }));
   const hasOthers = !menu.hasFixedStores || known.stores.length > mostListed;
-  if (hasOthers) options.push(make("option", { text: words.text("other"), value: "", "data-other": "" }));
+  if (hasOthers) options.push(make("option", { text: words.text("other"), value: "", "data-other": "", translate: "yes" }));
   $("store").replaceChildren(...options);
   $("all-stores").replaceChildren(...known.stores.map((value) => make("option", { value })));
   $("store").selectedIndex = names.indexOf(known.store);
@@ -166,7 +167,7 @@ function showStock() {
 function showLink() {
   $("link").textContent = words.text(known.link);
   $("link").dataset.state = known.link;
-  const isAlert = ["lost", "unanswered", "unreachable"].includes(known.link);
+  const isAlert = ["lost", "unanswered", "unreachable", "heldBack"].includes(known.link);
   const text = isAlert ? `${known.link}Alert` : known.version === menu.version ? null : "outdatedAlert";
   $("alert").textContent = text ? words.text(text) : "";
   $("alert").hidden = !text;
@@ -177,8 +178,8 @@ function showWords() {
   document.title = words.text("title");
   const all = (selector) => document.querySelectorAll(selector);
   for (const element of all("[data-text]")) element.textContent = words.text(element.dataset.text);
-  for (const element of all("[data-label]")) element.ariaLabel = words.text(element.dataset.label);
-  for (const button of all("[data-language]")) button.ariaPressed = button.dataset.language === words.language;
+  for (const element of all("[data-label]")) element.setAttribute("aria-label", words.text(element.dataset.label));
+  for (const button of all("[data-language]")) button.setAttribute("aria-pressed", button.dataset.language === words.language);
   clearApplied();
   for (const show of [showCards, showOrders, showStores, showStock, showBoard, showAnswers, showLink, showStaff]) show();
 }
@@ -240,6 +241,7 @@ Object.assign(handlers, {
   },
   own: (event) => commands.answered(event),
   unreachable: () => setLink("unreachable"),
+  heldBack: () => setLink("heldBack"),
 });
 
 for (const command of commands.open.values()) {
@@ -247,7 +249,8 @@ for (const command of commands.open.values()) {
   showCard(command);
 }
 showWords();
-letIn(menu.isStaff);
+if (menu.isLocked) lock();
+else letIn(menu.isStaff);
 showScreen();
 listen();
 document.body.dataset.ready = "";

@@ -20,6 +20,10 @@ for (const juice of menu.juices) juice.recipe = Object.entries(juice.recipe).map
 export const isStore = (name) => Boolean(name) && new TextEncoder().encode(name).length <= 128
   && (!menu.hasFixedStores || menu.stores.includes(name));
 
+// Staff locked the page, and may not be signed out yet.
+export const lockName = "juice-locked";
+menu.isLocked = browser.read(lockName) === "yes";
+
 const link = new URLSearchParams(location.search);
 // After how many seconds without a touch the page starts over, on a public terminal. Such a page keeps nothing but what has no
 // answer yet.

@@ -1,8 +1,9 @@
 // The stock screen: a field and steppers for each fruit, for staff.
 
-import { ask } from "/commands.js";
-import { $, commands, known, menu, words } from "/state.js";
-import { StockRow } from "/view.js";
+import { post } from "/commands.js";
+import { $, commands, known, lockName, menu, words } from "/state.js";
+import { browser } from "/storage.js";
+import { StockRow, typed } from "/view.js";
 
 const rows = menu.fruits.map((fruit, index) => new StockRow(fruit, index));
 $("rows").append(...rows.map((row) => row.element));
@@ -25,6 +26,9 @@ $("mode").addEventListener("change", () => {
   showRows();
 });
 
+// The edit that was asked about: of far more than there is, as a slip or another device may type it.
+let asked = null;
+
 $("edit").addEventListener("submit", (event) => {
   event.preventDefault();
   const amounts = {};
@@ -35,12 +39,20 @@ $("edit").addEventListener("submit", (event) => {
     if (number !== null && !(mode() === "add" && number === 0)) amounts[row.fruit.id] = number;
   }
   if (Object.keys(amounts).length === 0) return complain(rows[0], "nothingToApply");
+  const most = 10 * Math.max(100, ...known.levels.values());
+  const large = rows.find((row) => amounts[row.fruit.id] > most);
+  const edit = JSON.stringify([known.store, mode(), amounts]);
+  if (large && asked !== edit) {
+    asked = edit;
+    large.field.setAttribute("aria-invalid", "true");
+    return complain(large, "largeAmount", words.number(amounts[large.fruit.id]));
+  }
   clearApplied();
   commands.send("restock", known.store, { [mode()]: amounts });
 });
 
-function complain(row, text) {
-  row.applied.textContent = words.text(text);
+function complain(row, text, ...values) {
+  row.applied.textContent = words.text(text, ...values);
   row.field.focus();
 }
 
@@ -55,59 +67,69 @@ export function showApplied(answer) {
   }
 }
 
-// The name of the text that says why signing in or out failed.
-let said = null;
+// Why signing in or out failed.
+let failure = null;
 
-// Signs in or out. Resolves to the name of the text that says why that failed; null if it did not.
-async function signIn(method, headers) {
-  const { by, status, body } = await ask("/api/staff", { method, headers });
-  return by !== "kiosk" ? "notReached" : status === 204 ? null : body.error;
+// Signs in or out. Resolves to the failure; null if there was none.
+async function sign(inOrOut, headers) {
+  const { by, status, body } = await post(`/api/staff/sign-${inOrOut}`, {}, headers);
+  return by === "kiosk" && status === 204 ? null : { by, status, code: body?.error, inOrOut };
 }
 
 $("sign-in").addEventListener("submit", async (event) => {
   event.preventDefault();
-  const secret = $("token").value.trim();
+  const secret = typed($("token"));
   // It has to fit into a header.
-  const failure = /^[\x21-\x7e]+$/.test(secret) ? await signIn("POST", { Authorization: `Bearer ${secret}` }) : "wrongToken";
-  say(failure);
-  if (failure !== null) return $("token").select();
+  const canBeSent = /^[\x21-\x7e]+$/.test(secret);
+  fail(canBeSent ? await sign("in", { "Juice-Secret": secret }) : { by: "kiosk", code: "wrongToken" });
+  if (failure) return $("token").select();
   $("token").value = "";
+  setLocked(false);
   letIn(true);
   focusRow(known.shortFruit);
 });
 
-// Signs staff out, and resolves to whether the kiosk has confirmed it.
+// The page locks itself at once, and stays so after a reload. Whatever stands between may refuse what the kiosk has to hear.
 export async function lock() {
-  const failure = await signIn("DELETE");
-  if (failure === null) letIn(false);
-  else say(failure);
-  return failure === null;
+  setLocked(true);
+  letIn(false);
+  $("token").focus();
+  const refusal = await sign("out");
+  // Staff may have signed in meanwhile.
+  if (!menu.isLocked) return;
+  setLocked(refusal !== null);
+  fail(refusal);
+}
+$("lock").addEventListener("click", lock);
+
+function setLocked(isLocked) {
+  menu.isLocked = isLocked;
+  browser.write(lockName, isLocked ? "yes" : "");
 }
 
-$("lock").addEventListener("click", async () => { if (await lock()) $("token").focus(); });
-
-function say(text) {
-  said = text;
+function fail(refusal) {
+  failure = refusal;
   showStaff();
 }
 
 // Edits that wait for a sign-in are sent after it.
 export function letIn(isStaff) {
   commands.isStaff = isStaff;
-  say(null);
+  fail(null);
   if (isStaff) commands.resend();
 }
 
 export function showStaff() {
   const { isStaff } = commands;
-  $("staff-said").textContent = said ? words.text(said) : "";
+  const why = failure ? words.failure(failure) : "";
+  $("staff-said").textContent = failure?.inOrOut === "out" ? words.text("notSignedOut", why) : why;
   $("sign-in").hidden = isStaff;
   $("token-label").textContent = words.text(menu.secrets.join(" ") || "token");
   // Phones show digits.
   $("token").inputMode = menu.secrets.includes("token") ? "text" : "numeric";
   $("edit").hidden = !isStaff;
   $("edit").dataset.mode = mode();
-  $("lock").hidden = !isStaff;
+  $("lock").hidden = !isStaff && !menu.isLocked;
   $("actions").hidden = !isStaff || mode() === "step" || known.screen !== "stock";
 }
 

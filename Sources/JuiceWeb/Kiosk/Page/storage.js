@@ -6,10 +6,11 @@ export const attempt = (step) => { try { return step(); } catch { return null; }
 
 const storage = (area) => ({
   read: (name) => attempt(() => window[area].getItem(name)),
-  // Without room for the new text, the old one must not come back: a basket that was ordered would be there again.
+  // Only changes: the more is written, the later it is on disk. Without room for the new text, the old one must not come back: a
+  // basket that was ordered would be there again.
   write: (name, text) => attempt(() => {
-    window[area].removeItem(name);
-    window[area].setItem(name, text);
+    if (window[area].getItem(name) === text) return;
+    try { window[area].setItem(name, text); } catch { window[area].removeItem(name); }
   }),
   clear: () => attempt(() => window[area].clear()),
 });
@@ -21,9 +22,9 @@ export const forgetAll = () => { for (const area of [browser, tab]) area.clear()
 // Lists begin with it. Whatever does not was not written by this version of the page.
 const mark = "juice 1 ";
 
-export const keep = (name, list) => tab.write(name, mark + JSON.stringify(list));
+export const keep = (name, list, area = tab) => area.write(name, mark + JSON.stringify(list));
 
-export function restored(name) {
-  const text = tab.read(name) ?? "";
+export function restored(name, area = tab) {
+  const text = area.read(name) ?? "";
   return text.startsWith(mark) ? JSON.parse(text.slice(mark.length)) : [];
 }

@@ -1,5 +1,6 @@
 // The kiosk's event stream.
 
+import { ask } from "/commands.js";
 import { commands, known } from "/state.js";
 import { attempt } from "/storage.js";
 
@@ -8,7 +9,9 @@ import { attempt } from "/storage.js";
 const mostStreams = 4;
 let stream = null;
 let heardAt = performance.now();
-// By event name, plus `unreachable`; set before the first listen().
+// How many streams in a row brought nothing.
+let silent = 0;
+// By event name, plus `unreachable` and `heldBack`; set before the first listen().
 export const handlers = {};
 // The pages whose turn began after this one's.
 const later = new Set();
@@ -39,6 +42,7 @@ export function listen() {
     opened.addEventListener(name, (event) => {
       if (stream !== opened) return;
       heardAt = performance.now();
+      silent = 0;
       handlers[name](JSON.parse(event.data));
     });
   }
@@ -52,10 +56,17 @@ turns?.addEventListener("message", ({ data }) => {
 document.addEventListener("visibilitychange", listen);
 addEventListener("focus", () => stream ?? listen());
 
+// If the kiosk answers another request, a proxy holds its streams back.
+async function missed() {
+  silent += 1;
+  const isHeldBack = silent >= 3 && (await ask("/api/menu")).by === "kiosk";
+  if (silent > 0) handlers[isHeldBack ? "heldBack" : "unreachable"]();
+}
+
 // The kiosk sends an event every second. Silence means a dead connection, which the browser may not notice.
 setInterval(() => {
   if (document.hidden || performance.now() - heardAt < 6000) return;
   // Without a stream, silence means that this page's next turn has come.
-  if (stream) handlers.unreachable();
+  if (stream) missed();
   listen();
 }, 1000);

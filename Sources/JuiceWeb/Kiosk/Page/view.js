@@ -12,10 +12,18 @@ export function make(name, { className, text, ...attributes } = {}, ...children)
   return element;
 }
 
-// Sets the text of a live region. Screen readers announce what is written there, even the same text again.
+const said = new WeakMap();
+
+// Sets the text of a live region. Screen readers announce what is written there, even the same text again. What stands there is no
+// measure: the browser may have translated it.
 export function say(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  if (said.get(element) === text) return;
+  said.set(element, text);
+  element.textContent = text;
 }
+
+// What was typed into a field as a number. Input methods have digits and signs of their own.
+export const typed = ({ value }) => value.normalize("NFKC").replace(/[\u2010-\u2015\u2212]/g, "-").trim();
 
 // A time of day, after its date unless that is today.
 export function clock(time) {
@@ -29,7 +37,7 @@ const tone = (index) => `var(--tone-${index % 8})`;
 // A fruit on the shelf: its name, its count and a bar.
 export class ShelfItem {
   constructor(index) {
-    this.name = make("span", { className: "name" });
+    this.name = make("span", { className: "name", translate: "no" });
     this.count = make("span", { className: "count" });
     this.fill = make("span", { className: "fill" });
     this.element = make("li", { className: "fruit" }, this.name, this.count,
@@ -51,7 +59,7 @@ export class JuiceButton {
   constructor(juice, fruits, onPress) {
     this.juice = juice;
     this.name = make("span", { className: "name" });
-    this.recipe = make("span", { className: "recipe" });
+    this.recipe = make("span", { className: "recipe", translate: "no" });
     this.state = make("span", { className: "state" });
     this.chosen = make("span", { className: "chosen" });
     const glass = make("span", { className: "glass", "aria-hidden": "true" });
@@ -98,7 +106,7 @@ export class BasketLine {
   }
 
   // Only here is the field written: a stock event must not take away a digit that is being typed.
-  set(quantity) { this.field.value = this.quantity = quantity; }
+  set(quantity) { this.field.value = this.quantity = this.former = quantity; }
 
   show(words) {
     const name = words.juice(this.juice);
@@ -113,7 +121,7 @@ export class BasketLine {
 export class OwnOrder {
   constructor(onCancel) {
     this.time = make("time");
-    this.store = make("bdi");
+    this.store = make("bdi", { translate: "no" });
     this.text = make("span", { className: "text" });
     this.said = make("span", { className: "said" });
     this.cancel = make("button", { className: "quiet", type: "button" });
@@ -140,7 +148,7 @@ export class OwnOrder {
 export class StockRow {
   constructor(fruit, index) {
     this.fruit = fruit;
-    this.name = make("label", { className: "name", for: `field-${index}` });
+    this.name = make("label", { className: "name", for: `field-${index}`, translate: "no" });
     // Not an `output`: screen readers would announce every customer's order.
     this.count = make("span", { className: "count" });
     this.field = make("input", { id: `field-${index}`, type: "text", inputmode: "text", autocomplete: "off",
@@ -155,7 +163,7 @@ export class StockRow {
 
   // The number in the field; null if it is empty, undefined if it is invalid.
   get number() {
-    const text = this.field.value.trim().replace("−", "-");
+    const text = typed(this.field);
     if (text === "") return null;
     if (!/^[+-]?\d{1,10}$/.test(text) || Math.abs(Number(text)) > 1_000_000_000) return undefined;
     return Number(text);

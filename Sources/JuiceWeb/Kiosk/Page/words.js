@@ -17,6 +17,10 @@ const texts = {
     "아직 응답을 받지 못한 주문이 있어요. 주문은 기다리고 있고, 순서대로 한 번씩만 처리돼요."],
   outdatedAlert: ["The menu or the settings have changed. The page reloads when your basket is empty and your orders are answered.",
     "메뉴나 설정이 바뀌었어요. 장바구니가 비어 있고 주문이 처리되면 화면을 다시 불러와요."],
+  heldBack: ["Not reachable", "연결할 수 없음"],
+  heldBackAlert: [
+    "Please tell the staff. A proxy holds back what the kiosk sends. It must neither buffer nor compress /api/events.",
+    "직원에게 알려 주세요. 프록시가 키오스크의 데이터를 붙잡고 있어요. 프록시에서 /api/events의 버퍼링과 압축을 꺼 주세요."],
   unreachableAlert: ["This page has lost its connection. Trying again.", "연결이 끊겼어요. 다시 시도하고 있어요."],
   // Orders.
   shelf: ["In stock", "남은 재고"], chooseJuice: ["Choose juices", "쥬스를 골라 주세요"], findJuice: ["Find a juice", "쥬스 찾기"],
@@ -53,10 +57,14 @@ const texts = {
   wrongToken: ["That is not right. Please try again.", "맞지 않아요. 다시 입력해 주세요."],
   tooManyTries: ["Too many wrong tries. Try again in a minute.", "너무 많이 틀렸어요. 1분 뒤에 다시 시도해 주세요."],
   notReached: ["The kiosk cannot be reached.", "키오스크에 연결할 수 없어요."],
+  notSignedOut: ["Locked on this screen, but not signed out yet: {} Press Lock again, or close the browser.",
+    "이 화면은 잠갔지만 아직 로그아웃되지 않았어요. {} 한 번 더 잠그거나 브라우저를 닫아 주세요."],
   mode: ["How to edit", "수정 방법"], modeStep: ["One by one", "하나씩"], modeAdd: ["Add several", "여러 개씩"],
   modeSet: ["Set counts", "개수 정하기"], apply: ["Apply", "적용"],
   applied: ["Applied: {}", "적용됨: {}"],
   nothingToApply: ["Enter at least one change.", "수정할 수량을 하나 이상 입력해 주세요."],
+  largeAmount: ["{} is far more than there is. If that is right, press Apply again.",
+    "{}개는 지금 재고보다 훨씬 많아요. 맞으면 적용을 한 번 더 눌러 주세요."],
   badNumber: ["Only whole numbers up to 1,000,000,000.", "1,000,000,000 이하의 정수만 쓸 수 있어요."],
   // The board.
   rate: ["Orders a second", "초당 주문"],
@@ -131,10 +139,16 @@ export class Words {
     return this.text(sum === 0 ? "emptyBasket" : "basketOf", this.number(sum));
   }
 
-  // Why the kiosk has not taken a command. A proxy that redirects has the status 0.
-  unsent({ by, status, wait }) {
-    const why = by !== "proxy" ? status === 429 ? "tooManyOrders" : "notSent" : status === 0 ? "proxyRedirects" : "proxyAnswers";
-    return `${this.text(why, status)} ${this.text("tryingAgain", wait)}`;
+  // Why a request failed. A proxy that redirects has the status 0.
+  failure({ by, status, code }) {
+    return by === "proxy" ? this.text(status === 0 ? "proxyRedirects" : "proxyAnswers", status)
+      : this.text(by === "kiosk" ? code : "notReached");
+  }
+
+  // Why the kiosk has not taken a command.
+  unsent(refusal) {
+    const why = refusal.by === "proxy" ? this.failure(refusal) : this.text(refusal.status === 429 ? "tooManyOrders" : "notSent");
+    return `${why} ${this.text("tryingAgain", refusal.wait)}`;
   }
 
   shortDetail(missing) {
