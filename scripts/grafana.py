@@ -18,7 +18,6 @@ SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 # What queries select.
 JOB = '{job="$job"}'
 CHOSEN = '{job="$job", instance=~"$instance"}'
-KIOSKS = '{job=~"(.+/)?juice-kiosk"}'
 
 # The colors and texts of 1 and 0.
 READY = {"1": ("green", "ready"), "0": ("red", "not ready")}
@@ -175,15 +174,15 @@ PANELS = [
 
     row(42, "Kiosks"),
     states(43, "Readiness of kiosks", "Green while brokers answer and all stock is read.",
-           {"{{instance}}": f"juice_kiosk_ready{KIOSKS}"}, READY),
+           {"{{instance}}": "juice_kiosk_ready"}, READY),
     graph(44, "Open pages", "Event streams that are being written. A kiosk has at most 2,000.", "short",
-          {"{{instance}}": f"juice_kiosk_pages{KIOSKS}"}, decimals=0),
+          {"{{instance}}": "juice_kiosk_pages"}, decimals=0),
     graph(45, "Orders and restocks",
           "Commands that pages sent, by whether a broker confirmed them, and the answers that pages waited for.", "ops",
-          {"{{kind}} {{outcome}}": f"sum by (kind, outcome) (rate(juice_kiosk_commands_total{KIOSKS}[$__rate_interval]))",
-           "answered": f"sum(rate(juice_kiosk_answers_total{KIOSKS}[$__rate_interval]))"}),
+          {"{{kind}} {{outcome}}": "sum by (kind, outcome) (rate(juice_kiosk_commands_total[$__rate_interval]))",
+           "answered": "sum(rate(juice_kiosk_answers_total[$__rate_interval]))"}),
     graph(46, "Refused requests", "By the reason that the page is given.", "ops",
-          {"{{reason}}": f"sum by (reason) (rate(juice_kiosk_refusals_total{KIOSKS}[$__rate_interval]))"}),
+          {"{{reason}}": "sum by (reason) (rate(juice_kiosk_refusals_total[$__rate_interval]))"}),
     graph(47, "HTTP connections", "Of services and kiosks.", "short",
           {"{{job}} {{instance}}": "juice_http_connections"}, width=12, decimals=0),
     graph(48, "HTTP connections that were ended",
