@@ -262,10 +262,11 @@ package struct OrderService: Service {
 
     /// The last claim of another group whose instances run. This service's claims would make them end.
     private func liveOwner(of found: TopicCheck.Findings, _ admin: Admin) throws(KafkaError) -> JournalOwners.LastClaim? {
-        // The embedded broker describes no groups, and serves a single process.
-        guard !configuration.takesOver, configuration.capabilities.managesTopics else { return nil }
+        guard !configuration.takesOver else { return nil }
         let others = Dictionary(found.cluster.owners.map { ($0.group, $0) }) { first, _ in first }
         for (group, owner) in others where group != configuration.group {
+            // The embedded broker describes no groups, and ends with its process, which serves the topics.
+            guard configuration.capabilities.managesTopics else { return owner }
             do throws(KafkaError) {
                 if try admin.describe(group: group, timeout: .seconds(2)).reads(configuration.topics.orders) { return owner }
             } catch {

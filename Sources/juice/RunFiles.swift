@@ -39,6 +39,14 @@ struct RunFiles: Sendable {
         return live.sorted { $0.writtenAt > $1.writtenAt }.map(\.bootstrapServers)
     }
 
+    /// Whether this address is that of a running process's broker, perhaps by another name of this machine.
+    func hasBroker(at address: String) -> Bool {
+        guard let colon = address.lastIndex(of: ":") else { return false }
+        let live = live().filter { $0.hasSuffix(address[colon...]) }
+        guard !live.isEmpty, !live.contains(address) else { return !live.isEmpty }
+        return Host(name: String(address[..<colon])).addresses.contains { live.contains($0 + address[colon...]) }
+    }
+
     /// Whether only this user can access the directory. In a shared directory for temporary files another user could have created
     /// it, to redirect our orders to a broker of theirs.
     private var isTrustworthy: Bool {

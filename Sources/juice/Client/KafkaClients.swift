@@ -41,15 +41,15 @@ struct KafkaClients: Sendable {
 
     /// - Parameter logger: nil creates one from the options.
     init(_ options: KafkaOptions, timeout: Duration = .seconds(10), logger: Logger? = nil) throws(Failure) {
-        let (configured, running) = (options.bootstrapServers, RunFiles.ofThisUser().live())
+        let (configured, runFiles) = (options.bootstrapServers, RunFiles.ofThisUser())
         if configured == nil, options.requireBrokers {
             throw Failure(
                 .configuration, "no Kafka brokers are named",
                 hint: "set JUICE_BOOTSTRAP_SERVERS to yours, such as kafka1:9092,kafka2:9092")
         }
-        let servers = configured ?? running.first ?? Self.standardAddress
+        let servers = configured ?? runFiles.live().first ?? Self.standardAddress
         self.init(
-            bootstrapServers: servers, capabilities: running.contains(servers) ? .embedded : .full,
+            bootstrapServers: servers, capabilities: runFiles.hasBroker(at: servers) ? .embedded : .full,
             topics: TopicNames(prefix: options.topicPrefix), properties: try KafkaProperties.read(options), timeout: timeout,
             logger: logger ?? options.general.logger())
     }

@@ -31,8 +31,7 @@ import Testing
         }
         try await onThread {
             let broker = cluster.broker
-            var configuration = cluster.serviceConfiguration()
-            configuration.group = "former"
+            let configuration = cluster.serviceConfiguration()
             // A look takes over no transactional ids: another anchor may be writing under them.
             broker.fail(next: .initProducerID, with: [Self.success])
             let anchor = try Self.anchor(configuration)

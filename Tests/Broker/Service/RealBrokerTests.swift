@@ -33,27 +33,7 @@ struct RealBrokerTests {
         #expect(try await reasonToEnd(configuration)?.contains("juice topics create") == true)
     }
 
-    /// Its start would throw out the first group's instances. Once they have ended, the second group may take over.
-    @Test func aSecondGroupIsRefusedWhileTheFirstRuns() async throws {
-        let cluster = try await TestCluster.real()
-        let second = { @Sendable (takesOver: Bool) in
-            var configuration = cluster.serviceConfiguration(instanceID: "second")
-            (configuration.group, configuration.takesOver, configuration.patience) = ("second", takesOver, .seconds(2))
-            return configuration
-        }
-        try await withRunningService(cluster.serviceConfiguration(instanceID: "first")) { events in
-            #expect(wait { events.isRestored })
-            let reason = Mutex<String?>(nil)
-            Task.detached {
-                let found = try await reasonToEnd(second(false))
-                reason.withLock { $0 = found ?? "it started" }
-            }
-            #expect(wait { reason.withLock { $0 != nil } })
-            #expect(reason.withLock { $0?.contains(#"(instance "first", since "#) == true }, "\(reason.withLock { $0 ?? "" })")
-            #expect(!events.hasFailed)
-        }
-        try await withRunningService(second(true)) { events in #expect(wait { events.isRestored }) }
-    }
+    @Test func aSecondGroupIsRefusedWhileTheFirstRuns() async throws { try await expectSecondGroupRefused(on: .real()) }
 
     /// Brokers give a static member that comes back its former assignment, whatever it subscribes to.
     @Test func anInstanceThatWasKilledServesOtherTopics() async throws {

@@ -8,6 +8,7 @@ import Metrics
 import ServiceLifecycle
 import Synchronization
 import TestSupport
+import Testing
 
 @testable import JuiceService
 
@@ -136,7 +137,8 @@ struct TestCluster: Sendable {
 
     /// Writes stock and a journal, as if a service had run before.
     func leaveSomeStock() throws {
-        let claim = JournalClaim(ids: ["former"], since: 0, group: "former", instance: "former", partitions: 1, next: [:])
+        let claim = JournalClaim(
+            ids: ["former"], since: 0, group: serviceConfiguration().group, instance: "former", partitions: 1, next: [:])
         let position = JournalPosition(
             next: [.orders: 0, .restocks: 0], added: [:], claim: 0, ids: ["former"], forwarded: [:],
             account: JournalAccount(
@@ -262,6 +264,28 @@ func withRunningService<Result: Sendable>(
         try await tasks.waitForAll()
         return result
     }
+}
+
+/// A second group does not start while a first one runs: it would throw out the first one's instances. Once they have ended, it
+/// may take over.
+func expectSecondGroupRefused(on cluster: TestCluster) async throws {
+    let second = { @Sendable (takesOver: Bool) in
+        var configuration = cluster.serviceConfiguration(instanceID: "second")
+        (configuration.group, configuration.takesOver, configuration.patience) = ("second", takesOver, .seconds(2))
+        return configuration
+    }
+    try await withRunningService(cluster.serviceConfiguration(instanceID: "first")) { events in
+        #expect(wait { events.isRestored })
+        let reason = Mutex<String?>(nil)
+        Task.detached {
+            let found = try await reasonToEnd(second(false))
+            reason.withLock { $0 = found ?? "it started" }
+        }
+        #expect(wait { reason.withLock { $0 != nil } })
+        #expect(reason.withLock { $0?.contains(#"(instance "first", since "#) == true }, "\(reason.withLock { $0 ?? "" })")
+        #expect(!events.hasFailed)
+    }
+    try await withRunningService(second(true)) { events in #expect(wait { events.isRestored }) }
 }
 
 /// Runs a service, and what disturbs it, until it ends by itself, and returns the reason; nil if it still runs after a minute.

@@ -9,6 +9,8 @@ import Testing
 /// What clients see of the service, over a real TCP connection. The embedded broker shows aborted records, so no rebalance may
 /// come in the middle of a transaction: these tests wait until the service is ready.
 @Suite(.concurrencyLimited) struct ServiceTests {
+    @Test func aSecondGroupIsRefusedOnTheEmbeddedBroker() async throws { try await expectSecondGroupRefused(on: .embedded()) }
+
     /// A store is one store and an order is one order, whichever clients send it and however often.
     @Test(arguments: [1, 2]) func clientsWithAnyPartitionerReachTheSameStore(workers: Int) async throws {
         try await serveClientsWithAnyPartitioner(TestCluster.embedded(partitionCount: 5), workers: workers)
@@ -19,7 +21,10 @@ import Testing
         let counts: [Topic: Int] = [.orders: 8, .restocks: 5, .results: 6, .stock: Shop.partitionCount, .deadLetters: 2]
         let cluster = try await TestCluster.embedded(counts) { cluster in
             // A new journal on topics that differ is refused, so this one has already begun.
-            let claim = #"{"type":"claim","ids":[],"since":0,"group":"g","instance":"i","partitions":\#(Shop.partitionCount)}"#
+            let claim = #"""
+                {"type":"claim","ids":[],"since":0,"group":"\#(cluster.serviceConfiguration().group)","instance":"i",\#
+                "partitions":\#(Shop.partitionCount)}
+                """#
             _ = try cluster.makeProducer().send(
                 topic: cluster.topics.results, partition: 0, key: nil, value: Array(claim.utf8), timeout: .seconds(10))
         }

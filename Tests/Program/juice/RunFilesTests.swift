@@ -19,6 +19,17 @@ struct RunFilesTests {
         }
     }
 
+    @Test(arguments: [
+        ("127.0.0.1:1234", true), ("localhost:1234", true), ("127.0.0.1:1235", false), ("192.0.2.1:1234", false),
+        ("127.0.0.1:1234,127.0.0.1:1235", false), ("localhost", false),
+    ])
+    func aBrokerIsKnownByAnyNameOfThisMachine(address: String, isKnown: Bool) throws {
+        try withRunFiles { files in
+            #expect(!files.hasBroker(at: address))
+            try announced(files) { #expect(files.hasBroker(at: address) == isKnown) }
+        }
+    }
+
     @Test func theFileOfADeadProcessIsRemoved() throws {
         try withRunFiles { files in
             try announced(files) {
