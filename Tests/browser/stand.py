@@ -18,7 +18,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-TIMEOUT = 40  # Seconds; nothing here takes more than a few.
+TIMEOUT = 120  # Seconds; nothing here takes more than a few, unless the machine is busy.
 TOKEN = "a-token-for-the-tests"
 PIN = "314159"
 

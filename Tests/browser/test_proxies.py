@@ -147,7 +147,7 @@ class ProxyTest(KioskTest):
 
         def hold(method, path):
             if path == "/api/events":
-                released.wait(60)
+                released.wait(200)
 
         with proxy(self.stand.url, hold) as url:
             try:

@@ -8,13 +8,26 @@ from case import KioskTest
 from stand import all_of, one, proxy
 
 
+# The terminal's seconds, which pass when a test says so. The question comes 20 s before.
+LONG = 600
+
+
 class TerminalTest(KioskTest):
-    def open(self, seconds, url=None):
-        self.driver.get(f"{url or self.stand.url}?store={self.store}&terminal={seconds}")
+    def open(self, url=None):
+        self.driver.get(f"{url or self.stand.url}?store={self.store}&terminal={LONG}")
         self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the page is live")
 
+    def leave(self, seconds=LONG + 1):
+        """As if nobody touched the page for so long."""
+        self.driver.execute_script(
+            "const now = performance.now.bind(performance); performance.now = () => now() + 1000 * arguments[0]", seconds)
+
+    def ask(self):
+        self.leave(LONG - 19)
+        self.wait(lambda: one(self.driver, "#idle").is_displayed(), "the question")
+
     def test_the_next_visitor_finds_nothing_of_the_last(self):
-        self.open(3)
+        self.open()
         self.order("kiwi")
         self.wait_for_card("juiceMade", "kiwi")
         self.speak("ko")
@@ -23,10 +36,11 @@ class TerminalTest(KioskTest):
         self.wait(lambda: one(self.driver, "#lock").is_displayed(), "the token is accepted")
         self.choose("main")
         # Whoever is still there goes on.
-        self.wait(lambda: one(self.driver, "#idle").is_displayed(), "the question")
+        self.ask()
         self.keys(Keys.ESCAPE)
         self.wait(lambda: not one(self.driver, "#idle").is_displayed(), "the question is gone")
         self.assertTrue(one(self.driver, "#lock").is_displayed())
+        self.leave()
         self.wait(lambda: one(self.driver, "#order-title").text == "In stock", "it has started over")
         self.wait(lambda: self.driver.execute_script("return document.querySelector('#store').value") == self.store, "its store")
         self.assertEqual(one(self.driver, "#basket-open").text, "Basket: empty")
@@ -36,9 +50,10 @@ class TerminalTest(KioskTest):
 
     def test_the_page_stays_while_the_kiosk_cannot_be_reached(self):
         kiosk, url = self.stand.open_kiosk("--any-store")
-        self.open(1, url)
+        self.open(url)
         kiosk.stop()
         self.press("kiwi")
+        self.leave()
         self.wait(lambda: not one(self.driver, "main").is_displayed(), "what the visitor did is hidden")
         kiosk, _ = self.stand.open_kiosk("--any-store", http=urllib.parse.urlparse(url).netloc)
         try:
@@ -50,10 +65,11 @@ class TerminalTest(KioskTest):
         tries = []
         refuse = lambda method, path: tries.append(path) or (403, {}, "") if path == "/api/staff/sign-out" else None
         with proxy(self.stand.url, refuse) as url:
-            self.open(3, url)
+            self.open(url)
             self.press("kiwi")
             self.unlock()
             self.wait(lambda: one(self.driver, "#edit").is_displayed(), "the token is accepted")
+            self.leave()
             self.wait(lambda: one(self.driver, "#basket-open").text == "Basket: empty", "it has started over")
             # Once before, and once after.
             self.assertLessEqual(len(tries), 2)
@@ -70,9 +86,9 @@ class TerminalTest(KioskTest):
     def test_a_tap_on_the_question_reaches_nothing_below(self):
         self.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
         try:
-            self.open(12)
+            self.open()
             self.press("kiwi")
-            self.wait(lambda: one(self.driver, "#idle").is_displayed(), "the question")
+            self.ask()
             self.driver.execute_script(
                 "window.below = []; addEventListener('click', ({ target }) => below.push(!target.closest('dialog')), true)")
             for taps, selector in ((1, "#send-order"), (2, "#idle button")):
@@ -86,10 +102,11 @@ class TerminalTest(KioskTest):
             self.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
 
     def test_what_has_no_answer_keeps_the_page(self):
-        self.open(1)
+        self.open()
         self.stand.stage.tell("service stop")
         try:
             self.order("kiwi")
+            self.leave()
             self.wait(lambda: one(self.driver, "#link").text == "Orders wait", "the page would have started over long ago")
             self.assertEqual(len(all_of(self.driver, ".own-order")), 1)
         finally:
@@ -101,10 +118,11 @@ class TerminalTest(KioskTest):
         later = {}
         refuse = lambda method, path: (503, {}, "") if method == "POST" else later.get(path)
         with proxy(self.stand.url, refuse) as url:
-            self.open(1, url)
+            self.open(url)
             self.order("kiwi")
             self.wait_for_card("unsent", "A proxy answered 503")
             # As after the device slept.
             later["/api/settings"] = self.settings_after(3300)
             self.driver.execute_script("const now = Date.now; Date.now = () => now() + 3_300_000")
+            self.leave()
             self.wait(lambda: all_of(self.driver, ".own-order, .answer-card") == [], "it has started over")
