@@ -112,31 +112,34 @@ struct Fault: CustomTestStringConvertible {
             #expect(try till.isAnswered(till.order(), by: events), "\(events.all.suffix(10)), \(recorder.all.suffix(20))")
             for (code, count) in fault.codes.flatMap({ code in fault.counts.map { (code, $0) } }) {
                 let name = "\(code.name) × \(count)"
-                let setbacks = events.setbacks
+                let (setbacks, start) = (events.setbacks, ContinuousClock.now)
                 inject(code, count: count)
                 // Keep ordering until the service has met all the errors.
-                let deadline = ContinuousClock.now + .seconds(20)
+                let deadline = start + .seconds(90)
                 while pending > 0, ContinuousClock.now < deadline, !events.hasFailed {
                     _ = try till.isAnswered(till.order(), by: events, within: .milliseconds(300))
                 }
                 #expect(pending == 0, "\(name)")
                 let isAnswered = try till.isAnswered(till.order(), by: events)
                 #expect(isAnswered, "\(name): \(events.all.suffix(10))")
-                #expect(events.setbacks - setbacks <= 20, "\(name)")
+                #expect(events.setbacks - setbacks <= 20 + pauses(since: start), "\(name)")
                 guard isAnswered else { return }
             }
             guard let lasting = fault.lasting else { return }
-            let (setbacks, lines, many) = (events.setbacks, recorder.all.count, 5000)
+            let (setbacks, lines, many, start) = (events.setbacks, recorder.all.count, 5000, ContinuousClock.now)
             inject(lasting, count: many)
             _ = try till.order()
             #expect(wait { pending < many })
             // A loop without pauses would make hundreds of requests in this time, on any machine.
             wait(upTo: .seconds(1)) { events.hasFailed }
             #expect(!events.hasFailed)
+            let (requests, late, said) = (many - pending, events.setbacks - setbacks, recorder.all.count - lines)
+            // This thread may have stood still.
+            let seconds = 1 + Int((ContinuousClock.now - start) / .seconds(1))
             // librdkafka itself retries every 20 ms while an earlier transaction is being ended.
-            #expect(many - pending <= (lasting == .concurrentTransactions ? 120 : 60), "\(many - pending) requests")
-            #expect(events.setbacks - setbacks <= 15, "\(events.setbacks - setbacks) setbacks")
-            #expect(recorder.all.count - lines <= 5, "\(recorder.all)")
+            #expect(requests <= (lasting == .concurrentTransactions ? 120 : 60) * seconds, "\(requests) requests")
+            #expect(late <= 15 * seconds, "\(late) setbacks")
+            #expect(said <= 5 * seconds, "\(recorder.all)")
         }
     }
 
@@ -221,7 +224,8 @@ struct Fault: CustomTestStringConvertible {
         // Reading an input resumes after the whole batch.
         let offset: Offset = topic == .orders || topic == .restocks ? 3 : 1
         let recorder = LogRecorder()
-        try await withRunningService(cluster.impatientConfiguration(), logger: recorder.makeLogger()) { events in
+        // A short session could end while a thread stands still, and each takeover stops the partition.
+        try await withRunningService(cluster.serviceConfiguration(), logger: recorder.makeLogger()) { events in
             var stops: [PartitionFault] {
                 events.all.compactMap { if case .partitionStopped(1, let fault) = $0 { fault } else { nil } }
             }
@@ -320,12 +324,12 @@ struct Fault: CustomTestStringConvertible {
         let recorder = LogRecorder()
         try await withRunningService(cluster.impatientConfiguration(), logger: recorder.makeLogger(level: .info)) { events in
             let till = try Till(cluster)
-            for outages in 1...2 {
+            var timeouts: Int { recorder.all.count { $0.contains("session timed out (in") } }
+            for outage in 1...2 {
                 #expect(try till.isAnswered(till.order(), by: events))
+                let before = timeouts
                 cluster.broker.takeDown()
-                #expect(
-                    wait { recorder.all.count { $0.contains("session timed out (in") } == outages },
-                    "\(outages): \(recorder.all.suffix(10))")
+                #expect(wait { timeouts > before }, "\(outage): \(recorder.all.suffix(10))")
                 cluster.broker.fail(next: .heartbeat, with: [.fencedInstanceID])
                 cluster.broker.bringUp()
                 #expect(wait { cluster.broker.pendingFailures(of: .heartbeat) == 0 })

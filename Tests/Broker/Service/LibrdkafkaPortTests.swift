@@ -36,10 +36,12 @@ import Testing
             var configuration = cluster.serviceConfiguration()
             configuration.kafkaProperties["debug"] = "eos"
             let log = try Self.makeLog(configuration, isMember: true, logger: recorder.makeLogger(level: .debug))
-            try wait {
+            let count = configuration.transactionalIDs(worker: 0, set: 0).count
+            let isPrepared = try wait {
                 _ = try log.poll(maxRecords: 1, wait: .never)
-                return recorder.all.count { $0.contains("-> ReadyNotAcked") } == 3
+                return recorder.all.count { $0.contains("-> ReadyNotAcked") } == count
             }
+            #expect(isPrepared)
             let ids = (0..<ServiceConfiguration.producerSets).flatMap { configuration.transactionalIDs(worker: 0, set: $0) }
             wait { (try? log.fence(Set(ids))) != nil }
             // The set that is ready would need no broker.
@@ -64,7 +66,8 @@ import Testing
     @Test func aTopicThatIsGoneIsNoticed() async throws {
         let cluster = try await TestCluster.embedded()
         try await onThread {
-            let configuration = cluster.serviceConfiguration()
+            var configuration = cluster.serviceConfiguration()
+            configuration.callTimeout = .seconds(60)
             let log = try Self.makeLog(configuration, logger: quietLogger)
             func read() throws(LogError) -> [PartitionExtents] { try log.extents(of: [0]).extents }
             #expect(wait { (try? read().count) == 1 })

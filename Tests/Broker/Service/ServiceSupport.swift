@@ -295,11 +295,14 @@ func reasonToEnd(
     do {
         try await withRunningService(configuration) { events in
             try disturb(events)
-            wait(upTo: .seconds(60)) { events.hasFailed }
+            wait(upTo: .seconds(60)) { events.hasEnded }
         }
         return nil
     } catch let error as ServiceError { return error.description }
 }
+
+/// How many of the longest pauses between two tries lie since then: a thread may have stood still.
+func pauses(since start: ContinuousClock.Instant) -> Int { Int((ContinuousClock.now - start) / .milliseconds(160)) }
 
 /// Collects the events of a service's workers.
 final class EventLog: Sendable {
@@ -316,6 +319,9 @@ final class EventLog: Sendable {
 
     var isRevoked: Bool { all.contains { if case .revoked = $0 { true } else { false } } }
     /// Whether a worker has failed for good, or the service has ended without one.
+    /// Whether the service has ended, after its workers have left their group.
+    var hasEnded: Bool { state.withLock(\.hasEnded) }
+
     var hasFailed: Bool { state.withLock(\.hasEnded) || all.contains { if case .failed = $0 { true } else { false } } }
     /// How often workers have taken over and restored their partitions.
     var takeovers: Int { all.count { if case .restored = $0 { true } else { false } } }

@@ -79,7 +79,8 @@ struct ConnectionTests {
     func idleConnectionsMakeRoom(_ idle: String) async throws {
         try await serving(Self.limits(2)) { address in
             let idle = try (0..<20).map { _ in try Self.connect(address, idle) }
-            #expect(try Self.connect(address).read(until: "hello").hasSuffix("hello"))
+            // Even a request may be displaced before it is read.
+            #expect(try (0..<100).contains { _ in try Self.connect(address).read(until: "hello").hasSuffix("hello") })
             withExtendedLifetime(idle) {}
         }
     }
@@ -101,8 +102,8 @@ struct ConnectionTests {
     ])
     func aSlowRequestIsClosed(_ beginning: String) async throws {
         try await serving(Self.limits(timeout: .milliseconds(150))) { address in
-            let connection = try Self.connect(address, beginning)
             let begun = ContinuousClock.now
+            let connection = try Self.connect(address, beginning)
             while connection.send("x"), ContinuousClock.now - begun < .seconds(10) { usleep(10_000) }
             let taken = ContinuousClock.now - begun
             #expect(taken >= .milliseconds(140) && taken < .seconds(10))

@@ -14,7 +14,7 @@ import Testing
 struct EndToEndTests {
     @Test func commandsAreAnsweredAndSeen() async throws {
         try await EmbeddedService.run { clients in
-            let client = TestClient(clients, Deadline(after: .seconds(30)))
+            let client = TestClient(clients, Deadline(after: .seconds(300)))
             // A command that was sent before the service joined its group must be answered, too.
             let made = try client.answer(.order(id: "o-1", store: "강남", juice: "mangoKiwi", quantity: 2))
             let (mango, kiwi) = ("mango", "kiwi")
