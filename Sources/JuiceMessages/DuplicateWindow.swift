@@ -1,7 +1,7 @@
 /// How long and among how many commands of its partition a command is remembered, so that a repeat gets the first answer
 /// again.
 public struct DuplicateWindow: Sendable, Equatable {
-    /// The most time between the timestamps of a command and a repeat that is recognised, in milliseconds.
+    /// The most time between the timestamps of a command and a repeat that is recognized, in milliseconds.
     public let age: Timestamp
     /// How many first answers of a partition are remembered.
     public let count: Int

@@ -43,8 +43,8 @@ struct RunFiles: Sendable {
     func hasBroker(at address: String) -> Bool {
         guard let colon = address.lastIndex(of: ":") else { return false }
         let live = live().filter { $0.hasSuffix(address[colon...]) }
-        guard !live.isEmpty, !live.contains(address) else { return !live.isEmpty }
-        return Host(name: String(address[..<colon])).addresses.contains { live.contains($0 + address[colon...]) }
+        return live.contains(address)
+            || !live.isEmpty && Host(name: String(address[..<colon])).addresses.contains { live.contains($0 + address[colon...]) }
     }
 
     /// Whether only this user can access the directory. In a shared directory for temporary files another user could have created

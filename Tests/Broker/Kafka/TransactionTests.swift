@@ -365,7 +365,8 @@ extension EmbeddedBroker {
         return broker
     }
 
-    /// Keeps the second broker busy with the last transaction of its id, for more requests than a client makes in 50 s.
+    /// Keeps the second broker busy with the last transaction of its id, for more requests than a client makes by itself while the
+    /// test's thread stands still: two a second.
     fileprivate func refuseID() {
         guard pendingFailures(of: .initProducerID, broker: 2) < 100 else { return }
         fail(next: .initProducerID, with: Array(repeating: .concurrentTransactions, count: 100), broker: 2)
