@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a command of Swift Testing, and ends it once it has said nothing for ten minutes: a test that hangs cannot end itself. Then
+"""Runs a command of Swift Testing, and ends it once it has said nothing for 20 minutes: a test that hangs cannot end itself. Then
 it names the tests that have begun and not ended.
 
 Usage: scripts/watch_tests.py COMMAND...
@@ -17,7 +17,7 @@ import sys
 import threading
 from collections import Counter
 
-SILENCE = 600  # Seconds. The longest tests take three minutes, alone on two busy cores.
+SILENCE = 1200  # Seconds. The longest tests take three minutes, alone on two busy cores.
 STARTED = re.compile(r"^\S+ +Test (?!case |run )(.+) started\.$")
 ENDED = re.compile(r"^\S+ +Test (.+?)(?: with \d+ test cases?)? (?:passed|failed|skipped|was cancelled)\b")
 

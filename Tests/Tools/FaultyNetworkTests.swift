@@ -51,7 +51,7 @@ import Testing
 
     @Test func lateEndTxnMeetsTheNextTransaction() async throws {
         let (address, requests) = try broker()
-        let network = FaultyNetwork(rate: 100, kinds: [.endTxn], random: Least())
+        let network = FaultyNetwork(rate: 100, kinds: [.endTxn], random: Least(), longestHold: .seconds(60))
         let listener = try #require(network.listen(inFrontOf: address.description).flatMap { BrokerAddress($0) })
         network.resumeFaults()
         network.awaitHarm()

@@ -154,8 +154,8 @@ class KioskTest(unittest.TestCase):
 
     def juice(self, *arguments):
         return subprocess.run(
-            [f"{self.stand.binaries}/juice", *arguments, "--bootstrap-servers", self.stand.brokers, "--wait"],
-            capture_output=True, text=True, timeout=60,
+            [f"{self.stand.binaries}/juice", *arguments, "--bootstrap-servers", self.stand.brokers, "--wait", "--timeout", "60s"],
+            capture_output=True, text=True, timeout=120,
         ).stdout
 
     def post(self, path, body, url=None, **headers):

@@ -6,7 +6,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from case import KioskTest
-from stand import TOKEN, one, texts, visit
+from stand import TOKEN, one, proxy, texts, visit
 
 
 class StoreTest(KioskTest):
@@ -79,25 +79,18 @@ class StoreTest(KioskTest):
 
 class LimitTest(KioskTest):
     def test_an_order_beyond_the_limit_waits_and_is_made(self):
-        with self.kiosk("--any-store", "--order-rate", "1") as url:
-            visit(self.driver, url, self.store)
-            is_over = threading.Event()
-
-            def flood():
-                while not is_over.is_set():
-                    self.order_at(url, "main")
-
-            flooding = threading.Thread(target=flood)
-            flooding.start()
-            try:
-                self.wait(lambda: self.order_at(url, "main") == 429, "too many orders")
+        is_over = threading.Event()
+        with self.kiosk("--any-store", "--order-rate", "1") as kiosk:
+            self.wait(lambda: self.order_at(kiosk, "main") == 429, "too many orders")
+            answer = (429, {"Juice-Kiosk": "1", "Retry-After": "1"}, '{"error":"tooManyOrders"}')
+            refuse = lambda method, path: answer if method == "POST" and not is_over.is_set() else None
+            with proxy(kiosk, refuse) as url:
+                visit(self.driver, url, self.store)
                 self.order("kiwi")
                 self.wait_for_card("unsent", "Too many orders at once. Trying again in 1 s.")
-            finally:
                 is_over.set()
-                flooding.join()
-            self.wait_for_card("juiceMade", "juice made: kiwi juice")
-            self.wait(lambda: self.count("kiwi") == "7", "the kiwis of one juice are gone")
+                self.wait_for_card("juiceMade", "juice made: kiwi juice")
+                self.wait(lambda: self.count("kiwi") == "7", "the kiwis of one juice are gone")
 
     def test_too_many_wrong_tokens_are_told(self):
         with self.kiosk(*self.stand.for_staff) as url:

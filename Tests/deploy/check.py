@@ -147,8 +147,8 @@ def check_queries(prometheus):
         missing = query.legend_labels - result[0]["metric"].keys()
         ensure(not missing, f"panel {query.panel} has no {', '.join(missing)} for its legend:\n{query.expression}")
     for selector, label in variable_queries():
-        result = prometheus.query(selector)
-        ensure(result and label in result[0]["metric"], f"nothing to choose a {label} from")
+        result = eventually(selector, lambda: prometheus.query(selector))
+        ensure(label in result[0]["metric"], f"nothing to choose a {label} from")
     return f"{len(queries())} answered"
 
 

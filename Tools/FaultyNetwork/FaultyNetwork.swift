@@ -30,7 +30,7 @@ package final class FaultyNetwork: Sendable {
     private let state: Mutex<State>
 
     /// How long a request waits for late ones that have to arrive before it.
-    private static let longestHold = Duration.seconds(1)
+    private let longestHold: Duration
     /// How long to wait for the response to a late request.
     private static let responseTimeout = TimeAmount.seconds(5)
 
@@ -39,7 +39,10 @@ package final class FaultyNetwork: Sendable {
 
     /// A proxy that injects no faults before ``resumeFaults()``. The rate is the percentage of requests of a transaction that get a
     /// fault, if they are of one of these kinds; frequent and other requests get fewer.
-    package init(rate: Double, kinds: Set<ApiKey> = kinds, random: any RandomNumberGenerator & Sendable) {
+    package init(
+        rate: Double, kinds: Set<ApiKey> = kinds, random: any RandomNumberGenerator & Sendable, longestHold: Duration = .seconds(1)
+    ) {
+        self.longestHold = longestHold
         state = Mutex(State(faults: FaultPlan(rate: rate, kinds: kinds, random: random)))
     }
 
@@ -133,7 +136,7 @@ extension FaultyNetwork {
                 || request.transactionalID.map { state.killCue.isHolding($0, at: .now) } ?? false
         }
         guard mustWait, let id = request.transactionalID else { return }
-        let deadline = ContinuousClock.now + Self.longestHold
+        let deadline = ContinuousClock.now + longestHold
         while .now < deadline, state.withLock({ $0.isHeldUp(id) }) { try? await Task.sleep(for: .milliseconds(1)) }
     }
 

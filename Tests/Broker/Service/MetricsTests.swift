@@ -81,8 +81,9 @@ extension TestMetrics {
 
     @Test func lagIsUpToTheEndOfTheLog() {
         let orders = InputPartition(topic: .orders, partition: 0)
+        let start = ContinuousClock.now
         func gauges(end: Offset? = 20, after time: Duration) -> [Double?] {
-            metrics.measureLag(at: .now + time) { $0 == orders ? end : nil }
+            metrics.measureLag(at: start + time) { $0 == orders ? end : nil }
             return [.consumerLag, .committedOffset].map { factory.gauge($0, [("topic", "juice.orders"), ("partition", "0")]) }
         }
         #expect(gauges(after: .zero) == [nil, nil], "nothing is known of what is committed")

@@ -349,6 +349,9 @@ let quietLogger: Logger = {
 @discardableResult
 func wait(upTo timeout: Duration = .seconds(90), until condition: () throws -> Bool) rethrows -> Bool {
     let deadline = ContinuousClock.now + timeout
-    while try !condition(), ContinuousClock.now < deadline { Thread.sleep(forTimeInterval: 0.01) }
-    return try condition()
+    while try !condition() {
+        guard .now < deadline else { return false }
+        Thread.sleep(forTimeInterval: 0.01)
+    }
+    return true
 }

@@ -13,7 +13,7 @@ import Testing
 @Suite(.concurrencyLimited, .timeLimit(.minutes(10)))
 struct KafkaClientsTests {
     private static func clients(_ servers: String) -> KafkaClients {
-        KafkaClients(bootstrapServers: servers, timeout: .seconds(1), logger: .quiet)
+        KafkaClients(bootstrapServers: servers, timeout: .seconds(10), logger: .quiet)
     }
 
     /// Transient errors, such as that of a new topic, whose partitions have no leaders yet.
