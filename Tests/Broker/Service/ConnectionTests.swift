@@ -18,10 +18,10 @@ import Testing
         #expect(wait { connections.count == 0 })
         connections.watch()
         try await withRunningService(cluster.impatientConfiguration()) { events in
-            // It has fenced the former owner.
+            // It has fenced the former owner, one id after the other. On a busy machine, former clients are slow to end.
             #expect(events.becomesReady())
             let most = connections.endWatch()
-            #expect((2...16).contains(most), "\(most), after \(events.all)")
+            #expect((2...24).contains(most), "\(most), after \(events.all)")
             // Each producer has its turn.
             for number in 1...4 {
                 try cluster.order("\(number)")
@@ -47,8 +47,8 @@ import Testing
             }
             #expect(undecided.isEmpty)
         }
-        // Of the clients that end, one may still have its own.
-        #expect((2...8).contains(connections.endWatch()))
+        // All ids at once would have 32. Of the clients that end, some may still have their own.
+        #expect((2...16).contains(connections.endWatch()))
     }
 }
 
