@@ -38,6 +38,10 @@ other-brokers: built $(VENV) ## Check that the service begins no journal on a br
 	@echo "Trying a broker that is not Apache Kafka"
 	@$(PYTHON) Tests/contract/other_brokers.py $(DEBUG)/juice
 
+CLIENTS := --with confluent-kafka==2.16.1 --with 'faststream[confluent]==0.7.8'
+clients: broker $(VENV) needs-kcat ## Check what docs/INTEGRATION.md says of other clients on a real broker (BOOTSTRAP=host:port; share consumers need Kafka 4.1)
+	@$(dir $(PYTHON))uv run --quiet --no-project --python 3.11 $(CLIENTS) Tests/contract/clients.py $(BOOTSTRAP)
+
 deploy-check: built $(VENV) needs-systemd-analyze ## Check deploy/ and docs/METRICS.md: a real Prometheus scrapes the service
 	@echo "Checking deploy/ against the service and Prometheus"
 	@tools="$$(./scripts/setup-prometheus.sh)" && $(PYTHON) Tests/deploy/check.py $(DEBUG)/juice "$$tools" $(ARGS)
