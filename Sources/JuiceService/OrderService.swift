@@ -391,9 +391,10 @@ package struct OrderService: Service {
             metrics?.record(worker.held, remaining: log.remaining)
             events.logDueDeadLetters()
             switch step {
-            case .worked, .idle:
+            case .worked, .idle, .waiting:
                 if !isAnswered { health.answered(worker: number) }
                 isAnswered = true
+                if case .waiting(let time) = step { stop.wait(for: .milliseconds(time)) }
             // Pauses are short while stopping, so that the last transaction gets as many attempts as time allows.
             case .backOff(let attempt):
                 isAnswered = false

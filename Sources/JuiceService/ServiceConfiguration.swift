@@ -25,6 +25,8 @@ package struct ServiceConfiguration: Sendable {
     package var capabilities: BrokerCapabilities
     /// How long, and up to how many, commands are remembered to detect repeats.
     package var duplicateWindow = DuplicateWindow.standard
+    /// How long a transaction waits after the beginning of the last one, for commands to share it with.
+    package var commitInterval = Duration.zero
     /// Whether to start even if another group serves the topics. That group's instances then end.
     package var takesOver = false
     /// Whether a start creates missing topics.
@@ -199,7 +201,8 @@ package struct ServiceConfiguration: Sendable {
         return WorkerSettings(
             menu: menu, language: language, stores: stores, partitionCount: partitionCount, group: group,
             instance: instance ?? instanceID, process: Self.process, window: duplicateWindow, maxBatch: Self.maxBatch,
-            noteInterval: findings?.noteInterval ?? 24 * 3_600_000, oldestForward: findings?.oldestForward,
+            commitInterval: Timestamp(commitInterval / .milliseconds(1)), noteInterval: findings?.noteInterval ?? 24 * 3_600_000,
+            oldestForward: findings?.oldestForward,
             times: findings?.times ?? CommandTimes(), session: session ?? 15_000)
     }
 

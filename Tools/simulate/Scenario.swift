@@ -19,6 +19,8 @@ struct Scenario {
     /// How many bytes of answers stay in memory: at times so few that nearly all repeats need theirs read back.
     private(set) var answerBytes: Int
     private(set) var noteInterval: Timestamp
+    /// In milliseconds. It is not drawn, so that the other runs stay the same.
+    var commitInterval: Timestamp = 0
     let longestRead: Int
     private(set) var clocks: ClientClocks
     /// The longest time of one step, in milliseconds. In some runs many windows pass, and backlogs grow old.

@@ -12,7 +12,8 @@ final class SimulatedWorker {
 
     init(
         _ log: SimulatedPort, stores: [String]? = nil, maxBatch: Int = 100, window: DuplicateWindow = .standard,
-        answerBytes: Int = 4 << 20, noteInterval: Timestamp = 24 * 3_600_000, oldestForward: Timestamp? = nil, process: String = "",
+        answerBytes: Int = 4 << 20, commitInterval: Timestamp = 0, noteInterval: Timestamp = 24 * 3_600_000,
+        oldestForward: Timestamp? = nil, process: String = "",
         onEvent: @escaping (WorkerEvent) -> Void = { _ in }
     ) {
         self.log = log
@@ -22,7 +23,8 @@ final class SimulatedWorker {
             menu: log.cluster.menu, language: .english,
             stores: log.flaw == .unknownStoresServed ? nil : stores.map { ByteKeyTable(keys: $0) },
             partitionCount: log.cluster.partitionCount, group: "group-\(log.group)", instance: log.member, process: process,
-            window: window, answerBytes: answerBytes, maxBatch: maxBatch, noteInterval: noteInterval, oldestForward: oldestForward,
+            window: window, answerBytes: answerBytes, maxBatch: maxBatch, commitInterval: commitInterval,
+            noteInterval: noteInterval, oldestForward: oldestForward,
             times: log.flaw == .timesJudgedByClock ? CommandTimes() : log.cluster.times)
         worker = Worker(log: log, settings: settings) { event in
             breaker?.noticed(event)

@@ -38,6 +38,7 @@ final class Simulation {
         var random = SeededGenerator(seed: seed)
         var scenario = Scenario(using: &random)
         scenario.trim(seed: seed)
+        scenario.commitInterval = seed % 4 == 3 ? 50 : 0
         harm = scenario.storage == nil ? Harm(seed: seed, preparing: &scenario) : nil
         cluster = SimulatedCluster(partitionCount: scenario.partitionCount)
         cluster.random = SeededGenerator(seed: random.next())
@@ -94,7 +95,7 @@ final class Simulation {
         log.trace = trace.map { trace in { trace("    \(name): \($0)") } }
         workers[name] = SimulatedWorker(
             log, stores: stores?.next(), maxBatch: scenario.maxBatch, window: scenario.window, answerBytes: scenario.answerBytes,
-            noteInterval: scenario.noteInterval,
+            commitInterval: scenario.commitInterval, noteInterval: scenario.noteInterval,
             oldestForward: cluster.limitsTimes ? CommandTimes.longestUnread - 60_000 : nil
         ) { [unowned self, unowned log] event in
             trace?("    \(name): \(event)")
@@ -133,7 +134,7 @@ final class Simulation {
 
     private func step(_ name: String, _ worker: SimulatedWorker) {
         switch worker.step() {
-        case .worked, .idle: break
+        case .worked, .idle, .waiting: break
         // Rivals with equal back-offs would fence each other for ever.
         case .backOff(let attempt): worker.pausedUntil = max(worker.pausedUntil, time + random.number(0...attempt))
         case .stopped, .failed: workers[name] = nil

@@ -25,6 +25,8 @@ package struct Worker<Log: KafkaPort> {
         case worked
         /// There was nothing to do. The log has already waited.
         case idle
+        /// The last transaction began less than the commit interval ago. Make the next step in so many milliseconds.
+        case waiting(Timestamp)
         /// The next step tries again. Wait longer with each attempt, counted from 1.
         case backOff(attempt: Int)
         /// The worker left its group and takes no further step.
@@ -81,6 +83,8 @@ package struct Worker<Log: KafkaPort> {
     /// Repeats in the last batch whose answers must be read back first, and the commands behind them.
     private var waiting = Batch()
     private var timers = Timers()
+    /// When the next commands may be read.
+    private var nextPoll = Timestamp.min
     private var summary = TransactionSummary()
     /// Answers that were read back since the last transaction.
     private var answersReadBack = 0
@@ -387,12 +391,16 @@ package struct Worker<Log: KafkaPort> {
             }
         }
         if timers.isPublishDue(at: now) { publish() }
-        switch try log.poll(maxRecords: failures.batchLimit, wait: hasWork(at: now) ? .never : .briefly) {
+        guard now >= nextPoll else { return .waiting(nextPoll - now) }
+        let limit = failures.batchLimit
+        switch try log.poll(maxRecords: limit, wait: hasWork(at: now) ? .never : .briefly) {
         case .records(let records, let ends):
             for end in ends where readEnds.updateValue(end.offset, forKey: end.input) != end.offset { timers.hasUnpublished = true }
             if let stray = firstStray(in: records) {
                 try stop(at: stray, "a record claims to be at offset \(stray.offset) again")
             } else if !records.isEmpty {
+                // Behind a full batch there are more: waiting would not make the next one larger.
+                if records.count < limit { nextPoll = log.uptime + settings.commitInterval }
                 phase = .beginning(Batch(records))
             } else if hasWork(at: log.uptime) {
                 // There is time to write the stock that changed, and notes before the last ones expire.

@@ -22,6 +22,8 @@ package struct WorkerSettings {
     package let answerBytes: Int
     /// The most commands in one transaction.
     package let maxBatch: Int
+    /// The least time between the beginnings of two transactions with commands, in milliseconds, unless the first one is full.
+    package let commitInterval: Timestamp
     /// After this many milliseconds without one, a position note is written even if nothing happens: the last one must not expire.
     package let noteInterval: Timestamp
     /// From this age on, in milliseconds, a command is forwarded with the time of forwarding, because the topics may refuse its
@@ -35,13 +37,15 @@ package struct WorkerSettings {
     package init(
         menu: Menu, language: Language, stores: ByteKeyTable? = nil, partitionCount: Int32, group: String, instance: String,
         process: String = "", window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20, maxBatch: Int = 10_000,
-        noteInterval: Timestamp = 24 * 3_600_000, oldestForward: Timestamp? = nil, times: CommandTimes = CommandTimes(),
+        commitInterval: Timestamp = 0, noteInterval: Timestamp = 24 * 3_600_000, oldestForward: Timestamp? = nil,
+        times: CommandTimes = CommandTimes(),
         session: Timestamp = 15_000
     ) {
         (self.menu, self.language, self.stores, self.partitionCount) = (menu, language, stores, partitionCount)
         menuDigest = JournalAccount.digest(of: menu)
         (self.group, self.instance, self.process, self.window) = (group, instance, process, window)
-        (self.answerBytes, self.maxBatch, self.noteInterval) = (answerBytes, maxBatch, noteInterval)
+        (self.answerBytes, self.maxBatch, self.commitInterval) = (answerBytes, maxBatch, commitInterval)
+        self.noteInterval = noteInterval
         (self.oldestForward, self.times, self.session) = (oldestForward, times, session)
     }
 

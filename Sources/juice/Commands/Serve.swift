@@ -12,6 +12,12 @@ struct ServeOptions: ParsableArguments {
     @Option("The name of this instance in its group; keep it across restarts.", .text("name"))
     var instanceId = ProcessInfo.processInfo.hostName
     @Option("Workers in this process, each with its own thread.", .number(in: 1...1000)) var workers = 1
+    @Option(
+        """
+        The least time between two transactions of a worker: under a steady load fewer of them carry more commands, which cost \
+        less and wait longer. The first command after a pause does not wait.
+        """, .duration(in: .zero ... .seconds(1)))
+    var commitInterval = Duration.zero
     @OptionGroup var repeats: WindowOptions
     @OptionGroup var topics: TopicOptions
     @OptionGroup var menu: MenuOptions
@@ -145,7 +151,7 @@ extension ServeOptions {
         let stores = try stores?.ids()
         configuration.stores = stores.map { ByteKeyTable(keys: $0) }
         configuration.language = language
-        configuration.duplicateWindow = repeats.window
+        (configuration.duplicateWindow, configuration.commitInterval) = (repeats.window, commitInterval)
         configuration.openFiles = OpenFileLimit.raised
         (configuration.takesOver, configuration.createsTopics) = (takeOver, createTopics)
         return configuration

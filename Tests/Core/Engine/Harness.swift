@@ -15,15 +15,15 @@ final class Harness {
     init(
         _ cluster: SimulatedCluster = SimulatedCluster(partitionCount: 1), member: String = "one", group: Int = 0,
         stores: [String]? = nil, maxBatch: Int = 100, window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20,
-        oldestForward: Timestamp? = nil, process: String = ""
+        commitInterval: Timestamp = 0, oldestForward: Timestamp? = nil, process: String = ""
     ) {
         self.cluster = cluster
         let recorder = Recorder()
         self.recorder = recorder
         let log = SimulatedPort(cluster: cluster, member: member, group: group)
         worker = SimulatedWorker(
-            log, stores: stores, maxBatch: maxBatch, window: window, answerBytes: answerBytes, oldestForward: oldestForward,
-            process: process
+            log, stores: stores, maxBatch: maxBatch, window: window, answerBytes: answerBytes, commitInterval: commitInterval,
+            oldestForward: oldestForward, process: process
         ) { recorder.events.append($0) }
     }
 
@@ -86,6 +86,7 @@ final class Harness {
                 isQuiet = true
                 cluster.now += 20
             case .idle, .stopped, .failed: return step
+            case .waiting(let time): cluster.now += time
             case .worked, .backOff: isQuiet = false
             }
         }

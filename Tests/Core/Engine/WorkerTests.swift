@@ -60,6 +60,32 @@ import Testing
         #expect(distances.allSatisfy { $0 < 1_500 } && distances.count >= 4)
     }
 
+    @Test func transactionsBeginAnIntervalApart() {
+        let harness = Harness(maxBatch: 3, commitInterval: 50)
+        func send(_ ids: String...) { for id in ids { harness.cluster.order(id, "kiwi") } }
+        func work() -> Worker<SimulatedPort>.Step {
+            var step = harness.step()
+            while step == .worked { step = harness.step() }
+            return step
+        }
+        var sizes: [Int] { harness.transactions.map(\.commands) }
+        harness.run()
+        send("a")
+        #expect(work() == .waiting(50))
+        #expect(sizes == [1], "the first command after a pause does not wait")
+        send("b")
+        harness.cluster.now += 49
+        send("c")
+        #expect(work() == .waiting(1))
+        harness.cluster.now += 1
+        #expect(work() == .waiting(50))
+        #expect(sizes == [1, 2])
+        harness.run()
+        send("d", "e", "f", "g")
+        #expect(work() == .waiting(50))
+        #expect(sizes == [1, 2, 3, 1], "a full transaction is followed at once")
+    }
+
     @Test func traceHeadersAreCopiedToTheAnswerAndOthersAreNot() throws {
         let headers = ["traceparent", "x-till", "tracestate"].map { MessageHeader(name: $0, value: "value of \($0)") }
         cluster.send(.orders, key: nil, #"{"orderId":"a","juice":"kiwi"}"#, headers: headers)

@@ -28,6 +28,7 @@ struct Latency: BrokerMeasurement {
             """, transform: whole(0...1_000_000_000))
     var initialStock = 10
 
+    @Option(help: "What `juice serve` is given as its commit interval.") var commitInterval = "0ms"
     @Option(help: "Partitions of each topic.", transform: whole(1...1_000)) var partitions = 4
     @Option(help: "The number of rounds.", transform: whole(1...1_000)) var rounds = 3
     @OptionGroup var broker: BrokerOptions
@@ -48,7 +49,8 @@ struct Latency: BrokerMeasurement {
                 let topics = try site.makeTopics("\(number).\(contender)", partitions: partitions)
                 defer { site.delete(topics.all) }
                 let child = try site.start(
-                    contender, on: topics, output: topics.results, answerBytes: answerBytes, initialStock: initialStock)
+                    contender, on: topics, output: topics.results, answerBytes: answerBytes, initialStock: initialStock,
+                    serving: ["--commit-interval", commitInterval])
                 defer { child.stop() }
                 try child.waitUntilReady()
                 let times = try measure(child, on: topics, schedule, site.cluster)

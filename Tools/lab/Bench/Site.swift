@@ -145,19 +145,20 @@ final class Site {
     // MARK: Processes
 
     /// Starts a contender, in a group of its own, on the orders of these topics. A bare loop writes values of `answerBytes` to the
-    /// output; the service writes to its own topics, and begins with the initial stock of each fruit.
+    /// output; the service writes to its own topics, begins with the initial stock of each fruit, and has these options.
     func start(
-        _ contender: Contender, on topics: TopicNames, output: String, answerBytes: Int, initialStock: Int
+        _ contender: Contender, on topics: TopicNames, output: String, answerBytes: Int, initialStock: Int,
+        serving options: [String] = []
     ) throws -> Child {
-        if contender == .service { return try startService(topics, group: output, initialStock: initialStock) }
+        if contender == .service { return try startService(topics, group: output, initialStock: initialStock, options) }
         let place = ["--input", topics.orders, "--output", output, "--group", output, "--answer-bytes", "\(answerBytes)"]
         return try start(
             "the bare loop", product("lab"), ["bench", "bare-copy"] + place + (contender == .bare ? [] : ["--no-offsets"]))
     }
 
     /// Starts `juice serve`, with the menu's initial stock of each fruit or another.
-    func startService(_ topics: TopicNames, group: String, initialStock: Int? = nil) throws -> Child {
-        var arguments = ["serve", "--topic-prefix", topics.prefix, "--group", group, "--instance-id", "bench"]
+    func startService(_ topics: TopicNames, group: String, initialStock: Int? = nil, _ options: [String] = []) throws -> Child {
+        var arguments = ["serve", "--topic-prefix", topics.prefix, "--group", group, "--instance-id", "bench"] + options
         if let initialStock, initialStock != Fruit.defaultInitialStock {
             let path = makePath("menu.json")
             var menu = OutputBuffer()
