@@ -265,7 +265,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
 
     func start(at positions: [InputPosition]) throws(LogError) {
         metrics?.abandoned()
-        (fence, watermarks) = (nil, [:])
+        fence = nil
         try openChangelog([], isolation: .committed)
         member?.gaps = []
         try LogError.rethrowing { () throws(KafkaError) in

@@ -28,9 +28,9 @@ class LogReader: KafkaReadPort {
     /// The bytes of the input records that were read last.
     private var copies: [UnsafeMutableRawBufferPointer] = []
     /// The watermarks of the partitions whose extents were read last.
-    final var watermarks: [TopicPartition: Range<Offset>] = [:]
-    private var leaders: [TopicPartition: Int32] = [:]
-    private var closedConnectionsBefore = 0
+    private var watermarks: [TopicPartition: Range<Offset>] = [:]
+    /// The leaders of each partition's inputs when its extents were read last, and how many connections had been lost by then.
+    private var seen: [Int32: (leaders: [InputPartition: Int32], closedConnections: Int)] = [:]
 
     /// - Parameter timeout: how long a lookup may take.
     init(
@@ -145,14 +145,15 @@ class LogReader: KafkaReadPort {
             }
             return found
         }
-        let isConnectionLost = closedConnections != closedConnectionsBefore
-        let former = self.leaders
-        (watermarks, self.leaders, closedConnectionsBefore) = (found, leaders, closedConnections)
-
+        watermarks = found
         let extents = led.map { partition in
             let inputs = Dictionary(uniqueKeysWithValues: assignment.inputs(of: partition).map { ($0, found[topics[$0]] ?? 0..<0) })
+            let ofInputs = Dictionary(
+                uniqueKeysWithValues: inputs.keys.compactMap { input in leaders[topics[input]].map { (input, $0) } })
+            let former = seen.updateValue((ofInputs, closedConnections), forKey: partition)
+            let isConnectionLost = closedConnections != former?.closedConnections ?? 0
             let withNewLeader = inputs.keys.filter { input in
-                isConnectionLost || former[topics[input]].map { $0 != leaders[topics[input]] } ?? false
+                isConnectionLost || former?.leaders[input].map { $0 != ofInputs[input] } ?? false
             }
             return PartitionExtents(
                 partition: partition, inputs: inputs, results: found[topics[.results, partition]] ?? 0..<0,
@@ -282,11 +283,6 @@ class LogReader: KafkaReadPort {
             }
         }
         return records
-    }
-
-    /// How many offsets of the open changelogs are still to be read, markers and gaps included.
-    final var remaining: Offset {
-        (changelog?.positions ?? [:]).reduce(0) { $0 + max(0, (watermarks[$1.key]?.upperBound ?? 0) - $1.value) }
     }
 
     private func changelogTopic(of partition: TopicPartition) -> ChangelogTopic {

@@ -388,7 +388,7 @@ package struct OrderService: Service {
             }
             let step = worker.step()
             health.stepped(worker: number)
-            metrics?.record(worker.held, remaining: log.remaining)
+            metrics?.record(worker.held, remaining: worker.remaining)
             events.logDueDeadLetters()
             switch step {
             case .worked, .idle, .waiting:

@@ -144,14 +144,12 @@ package final class ServiceHealth: Sendable {
                     worker.obstacle = "\(Self.name(number)) tries again: \(error.message)"
                 }
             case .assigned(let partitions):
-                worker.unassignedSince = nil
-                let list = partitions.map(String.init).joined(separator: ", ")
-                worker.deletedAnswers = [:]
-                worker.holdUp("\(Self.name(number)) restores \(partitions.count == 1 ? "partition" : "partitions") \(list)")
+                (worker.unassignedSince, worker.deletedAnswers) = (nil, [:])
+                worker.holdUp(Self.restoring(partitions, number))
+            case .resumed(_, let partitions): worker.obstacle = Self.restoring(partitions, number)
             case .restored(let partitions, _, _):
                 worker.obstacle = nil
                 for partition in partitions { worker.stoppedPartitions[partition] = nil }
-            case .committed: worker.obstacle = nil
             case .revoked:
                 worker.holdUp(Self.waiting(number))
                 (worker.failingPartitions, worker.unassignedSince) = ([:], .now)
@@ -163,7 +161,7 @@ package final class ServiceHealth: Sendable {
             case .partitionFailing(let partition, let fault): worker.failingPartitions[partition] = fault.reason
             case .partitionRecovered(let partition): worker.failingPartitions[partition] = nil
             case .answersDeleted(let partition, let time): worker.deletedAnswers[partition] = time
-            case .stockRewritten: break
+            case .committed, .stockRewritten: break
             }
             state.workers[number] = worker
         }
@@ -176,6 +174,9 @@ package final class ServiceHealth: Sendable {
     }
 
     fileprivate static func name(_ worker: Int) -> String { "worker \(worker)" }
+    private static func restoring(_ partitions: [Int32], _ worker: Int) -> String {
+        "\(name(worker)) restores partition\(partitions.count == 1 ? "" : "s") \(partitions.map(String.init).joined(separator: ", "))"
+    }
     private static func waiting(_ worker: Int) -> String { "\(name(worker)) waits for its share of the partitions" }
 
     private func update(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }

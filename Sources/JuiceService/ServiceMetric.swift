@@ -50,7 +50,7 @@ package enum ServiceMetric: String, CaseIterable {
         case .rememberedCommands: "Commands whose repeats are known."
         case .answersReadBack: "First answers read back from the results, since a repeat asked for one that was not in memory."
         case .lostBeginnings: "Times that answers were found deleted from the results before repeats stopped asking for them."
-        case .restoreDuration: "Time from an assignment to the first command that can be read under it."
+        case .restoreDuration: "Time from an assignment until all of its partitions are restored and read."
         case .restoredRecords: "Stock records and answers read to restore state."
         case .restoreRemaining: "Offsets still to be read by the restore that is under way, markers and gaps included."
         case .kafkaRoundTrip: "Time in which a broker answered the last probe, one a second; 0 if none answered."

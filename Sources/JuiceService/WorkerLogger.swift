@@ -31,6 +31,7 @@ struct WorkerLogger {
         switch event {
         case .started: logger.debug("transactional ids taken over")
         case .assigned(let partitions): logger.info("assigned; restoring", metadata: Self.metadata(partitions))
+        case .resumed(let partitions, _): logger.info("goes on; restores the others", metadata: Self.metadata(partitions))
         case .revoked:
             failing = []
             logger.info("partitions given up")

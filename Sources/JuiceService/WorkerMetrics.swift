@@ -59,6 +59,7 @@ final class WorkerMetrics {
             stopped.subtract(partitions)
             restoredRecords.increment(by: records)
             if let assignedAt = assignedAt.take() { restoreDuration.record(duration: .now - assignedAt) }
+        case .resumed(let partitions, _): stopped.subtract(partitions)
         case .committed(let summary):
             for (counter, field) in counts where summary[keyPath: field] > 0 { counter.increment(by: summary[keyPath: field]) }
         case .partitionStopped(let partition, _), .partitionFailing(let partition, _): stopped.insert(partition)

@@ -312,7 +312,7 @@ final class SimulatedPort: KafkaPort {
 
     func start(at positions: [InputPosition]) throws(LogError) {
         try call(.start) { () throws(LogError) in
-            reportedEnds = [:]
+            (reportedEnds, changelog) = ([:], [:])
             if flaw == .notRewound, !self.positions.isEmpty, !positions.isEmpty { return }
             self.positions = flaws.started(at: Dictionary(uniqueKeysWithValues: positions.map { (Place($0.input), $0.offset) }))
         }

@@ -41,6 +41,7 @@ final class SimulatedWorker {
     func requestStop() { worker.requestStop() }
 
     var held: HeldState { worker.held }
+    var isRestoring: Bool { worker.isRestoring }
 }
 
 /// Breaks a worker's state from outside: saves part of it right before the worker undoes changes or gives partitions away, and puts

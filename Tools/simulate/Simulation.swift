@@ -311,7 +311,7 @@ final class Simulation {
     }
 
     /// Whether no takeover is in progress. A journal that loses its beginning during a restore is not modelled.
-    private var isServing: Bool { workers.values.allSatisfy { $0.held.partitions > 0 } }
+    private var isServing: Bool { workers.values.allSatisfy { $0.held.partitions > 0 && !$0.isRestoring } }
 
     private func disturbGroups() {
         if random.chance(scenario.rebalance) {

@@ -6,7 +6,8 @@ struct ChangelogReading {
     struct Part {
         let topic: ChangelogTopic
         let partition: Int32
-        let offsets: Range<Offset>
+        /// What is still to be read.
+        var offsets: Range<Offset>
         /// Whether to stop at the end of what is committed now, even before the end of `offsets`.
         var endsEarly = false
         /// Whether to return what was fetched from beyond `offsets`, too.
@@ -31,6 +32,12 @@ struct ChangelogReading {
     }
 
     var isDone: Bool { unread.isEmpty && !(closes && isOpen) }
+
+    /// How many offsets are still to be read, markers and gaps included.
+    var remaining: Offset { unread.reduce(0) { $0 + $1.offsets.upperBound - $1.offsets.lowerBound } }
+
+    /// Another reading is about to use the log. This one then goes on where it is.
+    mutating func interrupt() { isOpen = false }
 
     /// Makes the next call on the log, unless all is read.
     ///
@@ -65,7 +72,8 @@ struct ChangelogReading {
             guard let index = index(of: first.topic, first.partition) else { continue }
             let part = unread[index]
             let end = part.offsets.upperBound
-            if let last = run.last, last.offset + 1 >= end { unread.remove(at: index) }
+            let next = (run.last?.offset ?? first.offset) + 1
+            if next < end { unread[index].offsets = next..<end } else { unread.remove(at: index) }
             body(part.includesMore ? run : run.prefix { $0.offset < end })
         }
         for end in batch.ends {

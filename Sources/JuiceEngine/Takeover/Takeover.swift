@@ -55,6 +55,8 @@ final class Takeover {
     private var unclaimed: [Int32] = []
     /// The offsets of the last claims.
     private(set) var claims: [Int32: Offset] = [:]
+    /// The takeover of claimed partitions whose state is unknown, once those whose state was kept need not wait for it.
+    private(set) var rest: Takeover?
 
     /// After this many claims in a row that others interfered with, the group should decide which worker is the owner.
     private static let mostClaims = 5
@@ -83,7 +85,21 @@ final class Takeover {
         if targets.isEmpty { stage = .done }
     }
 
+    /// The takeover of partitions that another one has claimed. It restores their state.
+    private init(restoring targets: [TakeoverTarget], of former: Takeover) {
+        (assignment, context, purpose, isInspection) = (former.assignment, former.context, former.purpose, false)
+        (ids, groupOffsets, claims, claimLimit) = (former.ids, former.groupOffsets, former.claims, former.claimLimit)
+        (self.targets, cached) = (targets, PartitionTable())
+        readStock(of: targets)
+    }
+
     var isDone: Bool { stage == .done }
+
+    /// How many offsets this stage has still to read.
+    var remaining: Offset { reading.remaining }
+
+    /// Another reading is about to use the log.
+    func interrupt() { reading.interrupt() }
 
     /// Whether owners and positions are known, and everything else that precedes a claim.
     var knowsPositions: Bool { ![.groupOffsets, .extents, .tail, .claims].contains(stage) }
@@ -96,7 +112,7 @@ final class Takeover {
     /// The states that were restored or kept.
     var states: [PartitionState] { partitions.compactMap { cached[$0] } }
 
-    private var partitions: [Int32] { targets.map(\.partition) }
+    var partitions: [Int32] { targets.map(\.partition) }
 
     /// The target of a partition; nil if it is not taken over.
     func target(_ partition: Int32) -> TakeoverTarget? { targets.first { $0.partition == partition } }
@@ -285,7 +301,7 @@ final class Takeover {
                 handledAt: handledAt, context.settings)
             // An inspection does not read answers that only repeats ask for, unless they may be gone.
             for target in targets where !isInspection || target.isCut { target.reach = reaches[target.partition] }
-            readStock(of: targets.filter { state(of: $0) == nil })
+            restore(targets.filter { state(of: $0) == nil })
         case .confirming:
             // Records deleted during the read would look as if they had never existed.
             let found = try log.extents(of: partitions).extents
@@ -423,10 +439,17 @@ final class Takeover {
         if unknown.isEmpty {
             beginEvidence()
         } else if isInspection && !unknown.contains(where: \.isCut) || purpose.isAnchor {
-            readStock(of: unknown)
+            restore(unknown)
         } else {
             stage = .answerReaches
         }
+    }
+
+    private func restore(_ unknown: [TakeoverTarget]) {
+        guard purpose == .work, !isInspection, unknown.count < targets.count else { return readStock(of: unknown) }
+        rest = Takeover(restoring: unknown, of: self)
+        targets.removeAll { target in unknown.contains { $0 === target } }
+        beginEvidence()
     }
 
     private func readStock(of targets: [TakeoverTarget], readingAll readsAll: Bool = false) {

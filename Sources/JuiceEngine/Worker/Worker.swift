@@ -7,8 +7,9 @@ import JuiceMessages
 /// anything. So a driver, be it a thread or a simulation, may stop, crash or interleave workers between any two calls.
 ///
 /// A transaction is one batch: all commands at hand, up to a limit. No transaction is open while the log is polled, so no rebalance
-/// can come in the middle of one. docs/ARCHITECTURE.md follows a record through it, and docs/JOURNAL.md says how it recovers from
-/// errors.
+/// can come in the middle of one. While some partitions are still being restored, each poll of the others and its transaction are
+/// followed by some calls of the restore. docs/ARCHITECTURE.md follows a record through it, and docs/JOURNAL.md says how it
+/// recovers from errors.
 ///
 /// ```
 ///                         ┌─────────── readingBack ◀──────────┐ some repeats need older answers
@@ -75,6 +76,8 @@ package struct Worker<Log: KafkaPort> {
     private var claims: [Int32: Offset] = [:]
     /// The ends of the journals of stopped partitions, which grow once an operator has repaired them.
     private var stopped: [Int32: Offset] = [:]
+    /// The takeover that still restores some partitions while the others are read, and until when it has its turn.
+    private var (restoring, isRestoreNext, turnEnd): (Takeover?, Bool, Timestamp?) = (nil, false, nil)
     /// Where inputs were read to their ends, past markers that no record shows.
     private var readEnds: [InputPartition: Offset] = [:]
     /// Places where an input's log was found not to be the one that was read.
@@ -100,6 +103,8 @@ package struct Worker<Log: KafkaPort> {
     private var hasWrittenLast = false
     /// How long a worker leaves its partitions to others after brokers refused this machine's time, in milliseconds.
     private static var timeAside: Timestamp { 60_000 }
+    /// How long a restore goes on before commands of other partitions are polled, in milliseconds.
+    private static var restoreTurn: Timestamp { 20 }
     /// How many times a stopping worker tries to end the transaction it left open.
     private static var stopAttempts: Int { 3 }
 
@@ -118,6 +123,16 @@ package struct Worker<Log: KafkaPort> {
             commands: partitions.reduce(0) { $0 + $1.applied.duplicates.count })
     }
 
+    /// How many offsets are still to be read until all partitions are restored, as far as is known.
+    package var remaining: Offset {
+        if case .takingOver(let takeover) = phase { takeover.remaining } else { restoring?.remaining ?? 0 }
+    }
+
+    /// Whether the state of some partitions is being restored.
+    package var isRestoring: Bool {
+        if case .takingOver = phase { true } else { restoring != nil }
+    }
+
     /// Makes the worker finish the transaction at hand, leave its group and stop.
     package mutating func requestStop() { isStopping = true }
 
@@ -134,6 +149,7 @@ package struct Worker<Log: KafkaPort> {
                 unclaimedIDs = try log.initTransactions()
                 onEvent(.started)
                 phase = .polling
+            case .polling where isRestoreNext: try restoreOthers()
             case .polling: step = try poll()
             case .takingOver(let takeover): try advance(takeover)
             case .checking(let check) where check.isDone: finish(check)
@@ -285,6 +301,12 @@ package struct Worker<Log: KafkaPort> {
                 anchors: [InputPosition(position.input, last + 1)])
             stop(state.partition, fault, journalEnd: state.seenResults)
         }
+        try readAgain()
+    }
+
+    /// Reads the commands of all partitions again from their positions.
+    private func readAgain() throws(LogError) {
+        restoring?.interrupt()
         try log.start(at: partitions.flatMap(\.positions))
     }
 
@@ -341,7 +363,9 @@ package struct Worker<Log: KafkaPort> {
         let working =
             summary.commands > 0 ? failures.committed(after: now - begunAt) : failures.wroteOwed(of: partitions.map(\.partition))
         for partition in working { onEvent(.partitionRecovered(partition)) }
-        phase = waiting.count > 0 ? .readingBack(readBack()) : .polling
+        guard waiting.count > 0 else { return phase = .polling }
+        restoring?.interrupt()
+        phase = .readingBack(readBack())
     }
 
     // MARK: - Reading answers back
@@ -371,7 +395,7 @@ package struct Worker<Log: KafkaPort> {
                 anchors: partitions[partition]?.positions ?? [])
             stop(partition, fault, journalEnd: partitions[partition]?.seenResults ?? 0)
         }
-        try log.start(at: partitions.flatMap(\.positions))
+        try readAgain()
         phase = .polling
     }
 
@@ -379,21 +403,24 @@ package struct Worker<Log: KafkaPort> {
 
     private mutating func poll() throws(LogError) -> Step {
         let now = log.uptime
+        (isRestoreNext, turnEnd) = (restoring != nil, nil)
         if let assignment {
-            if isAnyPauseOver(assignment, at: now) {
+            // A takeover would begin to restore again.
+            if !isRestoreNext, isAnyPauseOver(assignment, at: now) {
                 // A takeover shows whether the paused partitions work again.
                 takeOverAgain()
                 return .worked
             }
             if timers.isCheckDue(at: now) {
+                restoring?.interrupt()
                 phase = .checking(LogCheck(partitions.map(\.partition), stopped: stopped, waiting: failures.undecided))
                 return .worked
             }
         }
         if timers.isPublishDue(at: now) { publish() }
-        guard now >= nextPoll else { return .waiting(nextPoll - now) }
+        guard now >= nextPoll else { return isRestoreNext ? .worked : .waiting(nextPoll - now) }
         let limit = failures.batchLimit
-        switch try log.poll(maxRecords: limit, wait: hasWork(at: now) ? .never : .briefly) {
+        switch try log.poll(maxRecords: limit, wait: isRestoreNext || hasWork(at: now) ? .never : .briefly) {
         case .records(let records, let ends):
             for end in ends where readEnds.updateValue(end.offset, forKey: end.input) != end.offset { timers.hasUnpublished = true }
             if let stray = firstStray(in: records) {
@@ -405,7 +432,7 @@ package struct Worker<Log: KafkaPort> {
             } else if hasWork(at: log.uptime) {
                 // There is time to write the stock that changed, and notes before the last ones expire.
                 phase = .beginning(Batch())
-            } else {
+            } else if !isRestoreNext {
                 return .idle
             }
         case .damaged(let position, let reason): try stop(at: position, reason)
@@ -490,7 +517,7 @@ package struct Worker<Log: KafkaPort> {
             state.undo()
             cached[state.partition] = state
         }
-        partitions = PartitionTable()
+        (partitions, restoring, isRestoreNext) = (PartitionTable(), nil, false)
     }
 
     private mutating func takeOverAgain() {
@@ -507,7 +534,7 @@ package struct Worker<Log: KafkaPort> {
                 assignment: assignment, ids: unclaimedIDs, cached: cached,
                 leavingOut: assignment.partitions.filter { failures.isUnclaimable($0, at: now) }, claimLimit: failures.claimLimit,
                 mismatches: mismatches, context: context))
-        cached = PartitionTable()
+        (cached, stopped) = (PartitionTable(), [:])
         // Without partitions nothing is claimed.
         if !assignment.partitions.isEmpty { unclaimedIDs = [] }
         (mismatches, readEnds) = ([], [:])
@@ -515,7 +542,18 @@ package struct Worker<Log: KafkaPort> {
 
     /// A takeover can take long, so the worker handles rebalances and requests to stop between its parts.
     private mutating func advance(_ takeover: Takeover) throws(LogError) {
-        if try handleRebalance() { return }
+        if try !handleRebalance() { try proceed(with: takeover) }
+    }
+
+    /// Restores further partitions, one call on the log at a time, between the transactions of the others.
+    private mutating func restoreOthers() throws(LogError) {
+        let end = turnEnd ?? log.uptime + Self.restoreTurn
+        (isRestoreNext, turnEnd) = (false, end)
+        if let restoring { try proceed(with: restoring) }
+        isRestoreNext = restoring != nil && log.uptime < end
+    }
+
+    private mutating func proceed(with takeover: Takeover) throws(LogError) {
         if takeover.isDone { return try finish(takeover) }
         for failure in try takeover.step(on: log) {
             let isOpen = if case .transaction = failure.fault.kind { true } else { false }
@@ -541,18 +579,27 @@ package struct Worker<Log: KafkaPort> {
             onEvent(.partitionFailing(state.partition, fault))
             return true
         }
-        let paused = PartitionTable(states.filter { failures.isPaused($0.partition, at: now) })
-        let reading = PartitionTable(states.filter { paused[$0.partition] == nil })
-        try log.start(at: reading.flatMap(\.positions))
+        let read = states.filter { !failures.isPaused($0.partition, at: now) }
+        try log.start(at: (Array(partitions) + read).flatMap(\.positions))
         for state in states where failures.tookOver(state.partition) { onEvent(.partitionRecovered(state.partition)) }
-        (partitions, cached, stopped) = (reading, paused, [:])
+        for state in states { cached[state.partition] = state }
+        for state in read { (partitions[state.partition], cached[state.partition]) = (state, nil) }
         claims.merge(takeover.claims) { $1 }
         if !takeover.forgotten.isEmpty { log.publish(takeover.forgotten) }
         for refusal in takeover.refusals { stop(refusal.partition, refusal.fault, journalEnd: refusal.journalEnd) }
         for partition in takeover.rewritten { onEvent(.stockRewritten(partition)) }
-        timers.tookOver(at: now)
-        failures.claimed(at: now)
-        onEvent(.restored(partitions: partitions.map(\.partition), held, records: takeover.recordCount))
+        if restoring == nil {
+            timers.tookOver(at: now)
+            failures.claimed(at: now)
+        } else {
+            // Only its own logs were looked at.
+            timers.hasUnpublished = true
+        }
+        restoring = takeover.rest
+        let numbers = partitions.map(\.partition)
+        onEvent(
+            restoring.map { .resumed(numbers, restoring: $0.partitions) }
+                ?? .restored(partitions: numbers, held, records: takeover.recordCount))
         phase = .polling
     }
 

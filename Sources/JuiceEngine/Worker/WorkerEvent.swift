@@ -10,6 +10,8 @@ package enum WorkerEvent: Sendable {
     case revoked
     /// It restored these partitions from this many changelog records, 0 if their states were kept, and reads their commands.
     case restored(partitions: [Int32], HeldState, records: Int)
+    /// It kept the state of the first ones and reads their commands, while it restores the others.
+    case resumed([Int32], restoring: [Int32])
     /// A transaction is committed.
     case committed(TransactionSummary)
     /// A call failed and is made again, for the `attempt`th time in a row, counted from 1.

@@ -78,6 +78,47 @@ import Testing
         #expect(cluster.group.members.isEmpty)
     }
 
+    /// They take as long as their journals are.
+    @Test func partitionsThatStayAreAnsweredWhileOthersAreRestored() {
+        let cluster = SimulatedCluster(partitionCount: 2)
+        let (one, two) = (Harness(cluster, member: "one"), Harness(cluster, member: "two"))
+        for harness in [one, two, one, two] { harness.run() }
+        #expect([one.held.partitions, two.held.partitions] == [1, 1])
+        for number in 0..<100 { cluster.order("\(number)", "durian", partition: 1) }
+        cluster.order("before", "kiwi", partition: 1)
+        two.runAndLeave()
+        func step(until isMet: () -> Bool) {
+            for _ in 0..<100 where !isMet() {
+                cluster.writeAllMarkers()
+                cluster.now += 5
+                one.step()
+            }
+        }
+        let former = one.events.count(where: \.isTakeover)
+        step { one.events.count(where: \.isTakeover) > former }
+        for id in ["first", "second"] {
+            cluster.order(id, "kiwi")
+            step { cluster.answers().contains("juiceMade \(id)") }
+            // Checks of the logs, and answers that are read back, read the same way.
+            cluster.now += 3_001
+        }
+        guard case .resumed(let read, let restoring)? = one.events.last(where: \.isTakeover) else {
+            Issue.record("all was restored before")
+            return
+        }
+        #expect((read, restoring) == ([0], [1]))
+        #expect(cluster.answers() == ["juiceMade first", "juiceMade second"])
+        one.run()
+        guard case .restored(let partitions, let state, let records)? = one.events.last(where: \.isTakeover) else { return }
+        #expect((partitions, state.stores) == ([0, 1], 2))
+        #expect(records > 100)
+        #expect(!one.hasStartedOver)
+        cluster.order("before", "kiwi", partition: 1)
+        cluster.order("after", "kiwi", partition: 1)
+        one.run()
+        #expect(cluster.answers(partition: 1).suffix(2) == ["juiceMade before again", "juiceMade after"])
+    }
+
     @Test func stoppingDoesNotWaitForARestore() {
         harness.order("1", "banana")
         harness.log.leave(handsOver: true)
@@ -86,5 +127,15 @@ import Testing
         for _ in 0..<10 { second.step() }
         second.requestStop()
         #expect(second.step() == .stopped)
+    }
+}
+
+extension WorkerEvent {
+    /// Whether the worker reads commands from now on.
+    fileprivate var isTakeover: Bool {
+        switch self {
+        case .resumed, .restored: true
+        default: false
+        }
     }
 }
