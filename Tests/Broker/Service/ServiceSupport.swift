@@ -89,8 +89,9 @@ struct TestCluster: Sendable {
     }
 
     func makeAdmin() throws -> Admin {
-        try Admin(
-            configuration: KafkaConfiguration(["bootstrap.servers": bootstrapServers]), hooks: ClientHooks(logger: quietLogger))
+        // Otherwise brokers create what it asks about.
+        let properties = ["bootstrap.servers": bootstrapServers, "allow.auto.create.topics": "false"]
+        return try Admin(configuration: KafkaConfiguration(properties), hooks: ClientHooks(logger: quietLogger))
     }
 
     /// A producer with the partitioner of Java clients, unless its properties say otherwise.
