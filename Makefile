@@ -39,7 +39,7 @@ other-brokers: built $(VENV) ## Check that the service begins no journal on a br
 	@$(PYTHON) Tests/contract/other_brokers.py $(DEBUG)/juice
 
 CLIENTS := --with confluent-kafka==2.16.1 --with 'faststream[confluent]==0.7.8'
-clients: broker $(VENV) needs-kcat ## Check what docs/INTEGRATION.md says of other clients on a real broker (BOOTSTRAP=host:port; share consumers need Kafka 4.1)
+clients: broker $(VENV) needs-kcat ## Check what docs/INTEGRATION.md says of other clients on a real broker (BOOTSTRAP=host:port; share consumers need Kafka 4)
 	@$(dir $(PYTHON))uv run --quiet --no-project --python 3.11 $(CLIENTS) Tests/contract/clients.py $(BOOTSTRAP)
 
 deploy-check: built $(VENV) needs-systemd-analyze ## Check deploy/ and docs/METRICS.md: a real Prometheus scrapes the service

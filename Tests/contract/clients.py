@@ -119,7 +119,7 @@ def kcat():
 
 
 def share_consumer():
-    """Share consumers (KIP-932) need Kafka 4.1 or later."""
+    """Share consumers (KIP-932) need Kafka 4: seen on 4.3.1."""
     seen = {}
     for isolation in (None, "read_committed"):
         with Place() as place:

@@ -439,14 +439,15 @@ final class Takeover {
         if unknown.isEmpty {
             beginEvidence()
         } else if isInspection && !unknown.contains(where: \.isCut) || purpose.isAnchor {
-            restore(unknown)
+            readStock(of: unknown)
         } else {
             stage = .answerReaches
         }
     }
 
+    /// Restores partitions whose state is unknown: apart from the others, if a worker is to read those meanwhile.
     private func restore(_ unknown: [TakeoverTarget]) {
-        guard purpose == .work, !isInspection, unknown.count < targets.count else { return readStock(of: unknown) }
+        guard !isInspection, unknown.count < targets.count else { return readStock(of: unknown) }
         rest = Takeover(restoring: unknown, of: self)
         targets.removeAll { target in unknown.contains { $0 === target } }
         beginEvidence()

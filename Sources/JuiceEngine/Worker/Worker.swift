@@ -76,7 +76,8 @@ package struct Worker<Log: KafkaPort> {
     private var claims: [Int32: Offset] = [:]
     /// The ends of the journals of stopped partitions, which grow once an operator has repaired them.
     private var stopped: [Int32: Offset] = [:]
-    /// The takeover that still restores some partitions while the others are read, and until when it has its turn.
+    /// The takeover that still restores some partitions while the others are read, whether the next step is its, and when its turn
+    /// ends; nil before the turn has begun.
     private var (restoring, isRestoreNext, turnEnd): (Takeover?, Bool, Timestamp?) = (nil, false, nil)
     /// Where inputs were read to their ends, past markers that no record shows.
     private var readEnds: [InputPartition: Offset] = [:]

@@ -29,6 +29,12 @@ import Testing
             ],
             [true, false, true]
         ),
+        (
+            bothReady + [
+                (0, .revoked), (0, .assigned([0, 2])), (0, .resumed([0], restoring: [2])), (0, .committed(TransactionSummary())),
+            ],
+            [true, false]
+        ),
         (bothReady + [(0, .left), (1, .left)], [true, false]),
         (bothReady + [(0, .failed(error))], [true, false]),
     ]
@@ -56,6 +62,8 @@ import Testing
         health.record(.assigned([2, 3]), ofWorker: 0)
         health.record(Self.restored, ofWorker: 1)
         #expect(health.readiness == ["worker 0 restores partitions 2, 3"])
+        health.record(.resumed([2], restoring: [3]), ofWorker: 0)
+        #expect(health.readiness == ["worker 0 restores partition 3"])
         health.record(.partitionStopped(3, PartitionFault(.stock, at: 7, "bad stock")), ofWorker: 0)
         health.record(Self.restored, ofWorker: 0)
         #expect(health.readiness == ["partition 3 is stopped: bad stock"])
