@@ -113,10 +113,12 @@ struct TimingTests {
 }
 
 struct ChildTests {
-    private func withChild(_ script: String, _ body: @escaping @Sendable (Child) throws -> Void) async throws {
+    private func withChild<Result: Sendable>(
+        _ script: String, _ body: @escaping @Sendable (Child) throws -> Result
+    ) async throws -> Result {
         let log = NSTemporaryDirectory() + "juice-\(UUID().uuidString).log"
         defer { try? FileManager.default.removeItem(atPath: log) }
-        try await onThread { try body(try Child("the child", "/bin/sh", ["-c", script], log: log)) }
+        return try await onThread { try body(try Child("the child", "/bin/sh", ["-c", script], log: log)) }
     }
 
     @Test func anEndedChildIsAFailureWithItsLog() async throws {
@@ -125,6 +127,25 @@ struct ChildTests {
             let error = #expect(throws: ToolError.self) { try child.check() }
             #expect(error?.message == "the child ended by itself with status 7\n  its log ends:\n  first\n  second")
         }
+    }
+
+    /// Until it calls exec, a child has all ports and files of its parent; and so do those that other tests start, at times.
+    @Test func aStartedChildHasNothingOfItsParent() async throws {
+        var closed = 0
+        for _ in 0..<20 {
+            var ends: [Int32] = [0, 0]
+            try #require(pipe(&ends) == 0)
+            let (reading, writing) = (ends[0], ends[1])
+            _ = fcntl(reading, F_SETFL, O_NONBLOCK)
+            let isClosed = try await withChild("exec sleep 60") { _ in
+                var byte: UInt8 = 0
+                close(writing)
+                defer { close(reading) }
+                return read(reading, &byte, 1) == 0
+            }
+            closed += isClosed ? 1 : 0
+        }
+        #expect(closed > 15)
     }
 
     @Test func measuresARunningChild() async throws {

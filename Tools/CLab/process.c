@@ -63,14 +63,19 @@ static void become(const char *executable, char *const arguments[], int output, 
 }
 
 pid_t process_spawn(const char *executable, char *const arguments[], const char *output) {
-    if (access(executable, X_OK)) return -1;
+    int gate[2];
+    if (access(executable, X_OK) || pipe(gate)) return -1;
     int file = open(output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (file < 0) return -1;
     pid_t parent = getpid();
-    pid_t child = fork();
+    pid_t child = file < 0 ? -1 : fork();
     if (child == 0) become(executable, arguments, file, parent);
     int reason = errno;
     close(file);
+    close(gate[1]);
+    /* Ends when the child, too, has closed the gate, as all that it inherited. */
+    char none;
+    while (read(gate[0], &none, 1) < 0 && errno == EINTR) {}
+    close(gate[0]);
     errno = reason;
     return child;
 }

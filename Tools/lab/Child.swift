@@ -1,5 +1,6 @@
 import CLab
 import Foundation
+import Kafka
 
 /// A child process, which does not get the terminal's Ctrl-C. On Linux it dies with the thread that created it, however this
 /// process ends.
@@ -17,7 +18,7 @@ package final class Child {
         (self.name, self.log) = (name, log)
         var texts = ([executable] + arguments).map { strdup($0) } + [nil]
         defer { for text in texts { free(text) } }
-        processID = process_spawn(executable, &texts, log)
+        processID = EmbeddedBroker.ports.withLock { process_spawn(executable, &texts, log) }
         guard processID > 0 else { throw ToolError("cannot run \(executable): \(String(cString: strerror(errno)))") }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Kafka
 import TestSupport
 import Testing
 
@@ -20,7 +21,7 @@ struct ProcessTests {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         process.environment = ["PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": folder].merging(environment) { $1 }
         (process.standardOutput, process.standardError) = (output, output)
-        try process.run()
+        try EmbeddedBroker.ports.withLock { try process.run() }
         return process
     }
 

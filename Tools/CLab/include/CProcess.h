@@ -13,7 +13,7 @@ bool process_is_interrupted(void);
  * Starts an executable with its output appended to a file, and no other open file of this process. On Linux the kernel kills it
  * when the calling thread ends. It gets a process group of its own, so that Ctrl-C in the terminal does not reach it.
  *
- * Returns the process id, or -1 with errno set.
+ * Returns the process id once the child has closed what it inherited, or -1 with errno set.
  */
 pid_t process_spawn(const char *executable, char *const arguments[], const char *output);
 
