@@ -96,6 +96,14 @@ bench: broker build lab ## Measure the service against a bare loop in C on a rea
 	@$(LAB) bench core && for what in end-to-end "latency --rate 100" "latency --rate 1000" restore repeats; do \
 		echo && $(LAB) bench $$what --bootstrap-servers "$(BOOTSTRAP)" || exit $$?; \
 	done
+PEERS := .build/peers/bin/python
+peers: broker build lab $(VENV) ## Measure the service beside programs in Python (BOOTSTRAP=host:port; ARGS="--peer NAME=COMMAND" adds others: Tools/peers/README.md)
+	@$(dir $(PYTHON))uv venv --quiet --clear --python 3.11 .build/peers
+	@$(dir $(PYTHON))uv pip install --quiet --python $(PEERS) confluent-kafka==2.12.2 orjson==3.13.0 quixstreams==3.28.1
+	@for what in end-to-end "latency --rate 100" "latency --rate 1000"; do \
+		echo && $(LAB) bench $$what --bootstrap-servers "$(BOOTSTRAP)" --peer "python=$(PEERS) Tools/peers/loop.py" \
+			--peer "quix=$(PEERS) Tools/peers/quix.py" $(ARGS) || exit $$?; \
+	done
 microbench: lab ## Measure each piece of an order's work without Kafka: heap allocations and nanoseconds
 	@$(LAB) bench heap $(ARGS) && echo && $(LAB) bench core $(ARGS)
 instructions: lab needs-valgrind ## The same in instructions, counted by valgrind, and keep them for `make test` (Linux; about 3 minutes)

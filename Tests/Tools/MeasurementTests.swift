@@ -52,6 +52,68 @@ struct OrderTests {
     }
 }
 
+/// Two stores with 3 of each fruit, and the answers that a peer may write.
+struct JudgeTests {
+    private static let orders = 40
+    private let menu: Menu
+    /// The right answers: by their orders' numbers, with the keys.
+    private var answers: [(key: String, value: String)] = []
+
+    init() throws {
+        menu = try Menu.standard { _ in 3 }
+        let (maker, encoder) = (JuiceMaker(menu: menu), AnswerEncoder(menu: menu))
+        var generator = OrderGenerator(stores: 2)
+        var stores = [FruitStore(menu: menu), FruitStore(menu: menu)]
+        for number in 0..<Self.orders {
+            let (store, order, value) = generator.draw(number: number)
+            var content = AnswerContent()
+            var buffer = OutputBuffer()
+            _ = try content.carryOut(.make(order), by: maker, on: &stores[store])
+            let (key, id) = (OrderGenerator.store(store), String(decoding: value.dropFirst(12).prefix(17), as: UTF8.self))
+            key.withUnsafeBytes { key in
+                Array(id.utf8).withUnsafeBytes { id in
+                    let head = AnswerHead(.order, id: BorrowedText(id), store: BorrowedText(key), offset: Int64(number))
+                    encoder.write(content, head, into: &buffer)
+                }
+            }
+            answers.append((String(decoding: key, as: UTF8.self), String(decoding: buffer.bytes, as: UTF8.self)))
+        }
+    }
+
+    private func judge(_ answers: [(number: Int, key: String, value: String)]) throws -> Int {
+        let judge = try Judge("the peer", orders: Self.orders, stores: 2, initialStock: 3)
+        for (number, key, value) in answers {
+            try Array(key.utf8).withUnsafeBytes { key in
+                try Array(value.utf8).withUnsafeBytes { try judge.judge(number, key: key, value: $0) }
+            }
+        }
+        return judge.count
+    }
+
+    private func all(_ change: (inout [(number: Int, key: String, value: String)]) -> Void = { _ in }) throws -> Int {
+        var numbered: [(number: Int, key: String, value: String)] = answers.enumerated().map { ($0, $1.key, $1.value) }
+        change(&numbered)
+        return try judge(numbered)
+    }
+
+    /// Peers count no revisions, and word their messages as they like.
+    @Test func rightAnswersCount() throws {
+        #expect(answers.contains { $0.value.contains("used") } && answers.contains { $0.value.contains("outOfStock") })
+        #expect(try all() == Self.orders)
+        #expect(try all { $0[0].value.replace("juice made", with: "here you are") } == Self.orders)
+    }
+
+    @Test func wrongAnswersAreFaults() throws {
+        #expect(throws: ToolError.self) { try all { $0.append($0[Self.orders - 1]) } }
+        #expect(throws: ToolError.self) { try all { $0.append((Self.orders, $0[0].key, $0[0].value)) } }
+        #expect(throws: ToolError.self) { try all { $0.reverse() } }
+        #expect(throws: ToolError.self) { try all { $0[3].key = "store-0000002" } }
+        #expect(throws: ToolError.self) { try all { $0[3].value = "{}" } }
+        // As from stock that is not used up.
+        #expect(throws: ToolError.self) { try all { $0[Self.orders - 1].value = $0[0].value } }
+    }
+}
+
 struct TimingTests {
     @Test func everyRoundBeginsWithAnotherThing() {
         for (round, expected) in [(1, "abc"), (2, "bca"), (3, "cab"), (4, "abc")] {
@@ -86,7 +148,7 @@ struct TimingTests {
         }
         times.lateness = Array(repeating: 9, count: 10) + Array(repeating: 0, count: 10)
         #expect([50, 90, 100].map(times.latency) == [5, 9, 10])
-        #expect(times.microsecondsPerOrder == 30 && times.lateness(100) == 0)
+        #expect(times.throughput?.microsecondsPerOrder == 30 && times.lateness(100) == 0)
         #expect(throws: ToolError.self) { try times.record(1, at: .now) }
         #expect(throws: ToolError.self) { try times.record(20, at: .now) }
     }

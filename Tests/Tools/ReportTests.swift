@@ -5,13 +5,16 @@ import Testing
 @testable import lab
 
 struct ReportTests {
+    private static let peer = Contender.peer(name: "loop", command: "loop.py")
+
     private static func endToEnd() -> Report {
         var report = Report("end-to-end", ["orders": 200_000, "rounds": 3])
         for (service, bare) in [(450_000.0, 500_000.0), (400_000, 500_000), (440_000, 400_000)] {
-            report.compare("orders/s", [.service: service, .bare: bare, .least: 600_000], toBare: .atLeast(0.90))
+            report.compare(
+                "orders/s", [.service: service, .bare: bare, .least: 600_000, peer: 500_000], goals: [.bare: .atLeast(0.90)])
         }
         for cpu in [1.2, nil, 1.5] {
-            report.compare("µs/order", [.service: cpu, .bare: 1, .least: 0.8], toLeast: .atMost(1.3))
+            report.compare("µs/order", [.service: cpu, .bare: 1, .least: 0.8], goals: [.least: .atMost(1.3)])
         }
         report.add("bytes/store", nil, .atMost(200))
         return report
@@ -26,7 +29,8 @@ struct ReportTests {
         #expect(
             lines[3...].map { $0.split(separator: " ").joined(separator: " ") } == [
                 "median least most", "orders/s, service 440,000 400,000 450,000", "orders/s, bare loop 500,000 400,000 500,000",
-                "orders/s, no offsets 600,000 600,000 600,000", "orders/s, service to bare loop 0.90 0.80 1.10 ≥ 0.90 met",
+                "orders/s, no offsets 600,000 600,000 600,000", "orders/s, loop 500,000 500,000 500,000",
+                "orders/s, service to bare loop 0.90 0.80 1.10 ≥ 0.90 met", "orders/s, service to loop 0.88 0.80 0.90",
                 "µs/order, service 1.35 1.20 1.50", "µs/order, bare loop 1.00 1.00 1.00", "µs/order, no offsets 0.80 0.80 0.80",
                 "µs/order, service to no offsets 1.69 1.50 1.88 ≤ 1.30 missed", "bytes/store - - - ≤ 200 not measured",
             ])
@@ -82,11 +86,19 @@ struct OptionTests {
 
     @Test(arguments: [
         ["end-to-end", "--orders", "49999"], ["repeats", "--orders", "2000000"], ["latency", "--stores", "1"],
-        ["restore", "--rounds", "0"], ["core", "--bootstrap-servers", "kafka:9092"], ["nothing"],
+        ["restore", "--rounds", "0"], ["latency", "--peer", "loop"], ["latency", "--peer", "bare loop=./loop"],
+        ["end-to-end", "--peer", "a=./one", "--peer", "a=./two"], ["end-to-end", "--broker-process", "2147483647"],
+        ["core", "--bootstrap-servers", "kafka:9092"], ["nothing"],
     ])
     func refuses(arguments: [String]) {
         let error = #expect(throws: (any Error).self) { try Bench.parseAsRoot(arguments) }
         #expect(error.map { Bench.exitCode(for: $0) } == .validationFailure)
+    }
+
+    @Test func peersAreNamedWithTheirCommands() throws {
+        let latency = try Latency.parse(["--peer", "go=/opt/peer --transactions=3", "--peer", "py=python3 loop.py"])
+        #expect(latency.comparison.contenders.map(\.name) == ["service", "bare loop", "no offsets", "go", "py"])
+        #expect(latency.comparison.peers.first == .peer(name: "go", command: "/opt/peer --transactions=3"))
     }
 
     @Test func propertiesComeFromAFile() throws {

@@ -50,8 +50,11 @@ package final class Child {
     package var output: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
 
     /// The processor time used so far; nil if the system does not report it.
-    package var processorTime: Duration? {
-        let nanoseconds = process_cpu_time(processID)
+    package var processorTime: Duration? { Self.processorTime(of: processID) }
+
+    /// The same of any process.
+    package static func processorTime(of process: Int32) -> Duration? {
+        let nanoseconds = process_cpu_time(process)
         return nanoseconds < 0 ? nil : .nanoseconds(nanoseconds)
     }
 

@@ -29,6 +29,7 @@ struct EndToEnd: BrokerMeasurement {
 
     @Option(help: "Partitions of each topic.", transform: whole(1...1_000)) var partitions = 4
     @Option(help: "The number of rounds.", transform: whole(1...1_000)) var rounds = 5
+    @OptionGroup var comparison: ContenderOptions
     @OptionGroup var broker: BrokerOptions
 
     func measure(at site: Site) throws -> Report {
@@ -41,31 +42,35 @@ struct EndToEnd: BrokerMeasurement {
             ])
         for number in 1...rounds {
             let results = try round(number, answerBytes: answerBytes, at: site)
-            report.compare("orders/s", results.mapValues(\.ordersPerSecond), toBare: .atLeast(0.90))
-            report.compare("µs/order", results.mapValues(\.microsecondsPerOrder), toBare: .atMost(1.1), toLeast: .atMost(1.3))
+            report.compare("orders/s", results.mapValues(\.ordersPerSecond), goals: [.bare: .atLeast(0.90)])
+            report.compare(
+                "µs/order", results.mapValues(\.microsecondsPerOrder), goals: [.bare: .atMost(1.1), .least: .atMost(1.3)])
             report.compare("MB", results.mapValues(\.megabytes))
+            comparison.addBroker(results, to: &report)
         }
         return report
     }
 
     private func round(_ number: Int, answerBytes: Int, at site: Site) throws -> [Contender: Throughput] {
         let topics = try site.makeTopics("\(number)", partitions: partitions)
-        let outputs = [
-            Contender.service: topics.results, .bare: try site.makeTopic("\(number).bare", partitions: partitions),
-            .least: try site.makeTopic("\(number).least", partitions: partitions),
-        ]
-        defer { site.delete(Set(topics.all + outputs.values)) }
+        var outputs: [String] = []
+        defer { site.delete(Set(topics.all + outputs)) }
         var generator = OrderGenerator(stores: stores)
         try site.fill(topics.orders, count: orders) { generator.next(number: $0) }
 
-        return try inTurns(number, Contender.allCases) { contender in
-            let output = outputs[contender] ?? topics.results
+        return try inTurns(number, comparison.contenders) { contender in
+            var output = topics.results
+            if contender != .service {
+                output = try site.makeTopic("\(number).\(contender.topicName)", partitions: partitions)
+                outputs.append(output)
+            }
             let count = try RecordCount(site.cluster, of: output, partitions: partitions)
             let child = try site.start(
                 contender, on: topics, output: output, answerBytes: answerBytes, initialStock: initialStock)
             defer { child.stop() }
             let result = try throughput(of: child, count)
-            note("round \(number) of \(rounds), \(contender.rawValue): \(result.text)")
+            note("round \(number) of \(rounds), \(contender.name): \(result.text)")
+            try site.judge(contender, output, orders: orders, stores: stores, initialStock: initialStock)
             return result
         }
     }
@@ -78,7 +83,8 @@ struct EndToEnd: BrokerMeasurement {
             let done = last?.done ?? 0
             // Faster near the start and the end, which determine the measured time.
             usleep(first == nil || done > orders / 100 * 95 ? 1_000 : 20_000)
-            let sample = ThroughputSample(done: try count() ?? done, processorTime: child.processorTime)
+            let sample = ThroughputSample(
+                done: try count() ?? done, processorTime: child.processorTime, brokerTime: comparison.brokerTime)
             if first == nil, sample.done > 0 { first = sample }
             last = sample
             return sample.done
@@ -88,36 +94,6 @@ struct EndToEnd: BrokerMeasurement {
         }
         return result
     }
-}
-
-/// The progress of a process at one moment.
-struct ThroughputSample {
-    var time = ContinuousClock.now
-    let done: Int
-    let processorTime: Duration?
-}
-
-/// How fast a process handled orders, and at what cost. Values that the system does not report are nil.
-struct Throughput {
-    let ordersPerSecond: Double
-    /// Processor time of the process.
-    let microsecondsPerOrder: Double?
-    /// Resident memory at the end.
-    let megabytes: Double?
-
-    /// The throughput between two samples; nil if there was no progress.
-    init?(from start: ThroughputSample, to end: ThroughputSample, residentBytes: Double? = nil) {
-        let orders = Double(end.done - start.done)
-        let seconds = (end.time - start.time) / .seconds(1)
-        guard orders > 0, seconds > 0 else { return nil }
-        ordersPerSecond = orders / seconds
-        microsecondsPerOrder = start.processorTime.flatMap { start in
-            end.processorTime.map { ($0 - start) / .microseconds(1) / orders }
-        }
-        megabytes = residentBytes.map { $0 / 1e6 }
-    }
-
-    var text: String { "\(Figure.text(ordersPerSecond)) orders/s, \(Figure.text(microsecondsPerOrder)) µs each" }
 }
 
 /// Calls `body` for each thing, starting with a different one each round, so that the effects of being first or last even out.

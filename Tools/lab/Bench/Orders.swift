@@ -36,15 +36,16 @@ struct OrderGenerator {
 
     /// The order with this number: the store id as the key, and the value.
     mutating func next(number: Int) -> (key: [UInt8], value: [UInt8]) {
-        let (store, value) = draw(number: number)
+        let (store, _, value) = draw(number: number)
         return (Self.store(store), value)
     }
 
-    /// The order with this number, and the number of its store.
-    mutating func draw(number: Int) -> (store: Int, value: [UInt8]) {
-        var value = templates[Int.random(in: templates.indices, using: &random)]
+    /// The order with this number, the number of its store, and what it is for, if that is one juice.
+    mutating func draw(number: Int) -> (store: Int, order: JuiceOrder, value: [UInt8]) {
+        let juice = Int.random(in: templates.indices, using: &random)
+        var value = templates[juice]
         Self.write(number, digits: Self.digits, into: &value, at: Self.numberStart)
-        return (Int.random(in: 0..<stores, using: &random), value)
+        return (Int.random(in: 0..<stores, using: &random), .single(OrderItem(juice: juice, quantity: 1)), value)
     }
 
     /// The order with this number, which is the same on each call.
@@ -106,7 +107,7 @@ final class OrderWorkload {
         stride = Self.keyRoom + generator.largest
         memory = .allocate(byteCount: count * stride, alignment: 8)
         orders = (0..<count).map { [memory, stride] number in
-            let (store, value) = generator.draw(number: number)
+            let (store, _, value) = generator.draw(number: number)
             let slot = UnsafeMutableRawBufferPointer(rebasing: memory[number * stride..<(number + 1) * stride])
             slot.copyBytes(from: OrderGenerator.store(store))
             UnsafeMutableRawBufferPointer(rebasing: slot[Self.keyRoom...]).copyBytes(from: value)

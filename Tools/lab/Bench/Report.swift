@@ -23,14 +23,15 @@ struct Report: Encodable {
         figures[index].rounds.append(value)
     }
 
-    /// Adds a round's values of all contenders, and the ratios for which there are goals.
+    /// Adds a round's values of all contenders, and the ratios of the service's to those for which there are goals. If there are
+    /// any, peers are compared as well.
     ///
     /// A ratio is taken in each round, since a slow round affects all contenders.
-    mutating func compare(_ quantity: String, _ values: [Contender: Double?], toBare: Goal? = nil, toLeast: Goal? = nil) {
-        for contender in Contender.allCases { add("\(quantity), \(contender.rawValue)", values[contender] ?? nil) }
-        for (other, goal) in [(Contender.bare, toBare), (.least, toLeast)] {
-            guard let goal else { continue }
-            add("\(quantity), service to \(other.rawValue)", ratio(values[.service] ?? nil, values[other] ?? nil), goal)
+    mutating func compare(_ quantity: String, _ values: [Contender: Double?], goals: [Contender: Goal] = [:]) {
+        let contenders = values.keys.sorted()
+        for contender in contenders { add("\(quantity), \(contender.name)", values[contender] ?? nil) }
+        for other in contenders where goals[other] != nil || other.isPeer && !goals.isEmpty {
+            add("\(quantity), service to \(other.name)", ratio(values[.service] ?? nil, values[other] ?? nil), goals[other])
         }
     }
 }

@@ -142,7 +142,7 @@ struct Restore: BrokerMeasurement {
         defer { child.stop() }
         var answered = start
         try follow("answers", of: child, to: 1) {
-            guard let time = try reader.poll({ _, _ in }) else { return 0 }
+            guard let time = try reader.poll({ _, _, _ in }) else { return 0 }
             answered = time
             return 1
         }

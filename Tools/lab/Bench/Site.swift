@@ -3,16 +3,6 @@ import JuiceDomain
 import JuiceMessages
 import Kafka
 
-/// A program that a measurement compares. The raw value is its name in reports.
-enum Contender: String, CaseIterable {
-    /// `juice serve`.
-    case service
-    /// The bare loop by Kafka's own recipe, with records as long as the service's answers: the baseline.
-    case bare = "bare loop"
-    /// The same without offsets in its transactions: the least that a journal can cost.
-    case least = "no offsets"
-}
-
 /// Where a measurement takes place: the brokers, and topics and files that ``close()`` removes.
 ///
 /// Use it on one thread: its calls block, and the processes that it starts end with that thread.
@@ -145,28 +135,52 @@ final class Site {
     // MARK: Processes
 
     /// Starts a contender, in a group of its own, on the orders of these topics. A bare loop writes values of `answerBytes` to the
-    /// output; the service writes to its own topics, begins with the initial stock of each fruit, and has these options.
+    /// output, a peer its answers; the service writes to its own topics, and has these options. The stores of both begin with the
+    /// initial stock of each fruit.
     func start(
         _ contender: Contender, on topics: TopicNames, output: String, answerBytes: Int, initialStock: Int,
         serving options: [String] = []
     ) throws -> Child {
-        if contender == .service { return try startService(topics, group: output, initialStock: initialStock, options) }
-        let place = ["--input", topics.orders, "--output", output, "--group", output, "--answer-bytes", "\(answerBytes)"]
-        return try start(
-            "the bare loop", product("lab"), ["bench", "bare-copy"] + place + (contender == .bare ? [] : ["--no-offsets"]))
+        let place = ["--input", topics.orders, "--output", output, "--group", output]
+        func startLoop(_ options: [String] = []) throws -> Child {
+            let arguments = ["bench", "bare-copy"] + place + ["--answer-bytes", "\(answerBytes)"] + options
+            return try start("the bare loop", product("lab"), arguments)
+        }
+        return switch contender {
+        case .service: try startService(topics, group: output, initialStock: initialStock, options)
+        case .bare: try startLoop()
+        case .least: try startLoop(["--no-offsets"])
+        case .peer(let name, let command):
+            // The shell becomes the program: the processor time of its children would not count.
+            try start(
+                name, "/bin/sh",
+                ["-c", "exec \(command) \"$@\"", name] + place + ["--menu", try makeMenu(initialStock: initialStock)])
+        }
+    }
+
+    /// Makes sure that a contender's answers to generated orders are right, or throws ``ToolError``. The loops in C do not answer.
+    func judge(_ contender: Contender, _ results: String, orders: Int, stores: Int, initialStock: Int) throws {
+        guard contender == .service || contender.isPeer else { return }
+        let judge = try Judge(contender.name, orders: orders, stores: stores, initialStock: initialStock)
+        try judge.judge(results, on: cluster)
     }
 
     /// Starts `juice serve`, with the menu's initial stock of each fruit or another.
     func startService(_ topics: TopicNames, group: String, initialStock: Int? = nil, _ options: [String] = []) throws -> Child {
         var arguments = ["serve", "--topic-prefix", topics.prefix, "--group", group, "--instance-id", "bench"] + options
         if let initialStock, initialStock != Fruit.defaultInitialStock {
-            let path = makePath("menu.json")
-            var menu = OutputBuffer()
-            MenuFile.encode(try Menu.standard { _ in initialStock }, into: &menu)
-            try Data(menu.bytes).write(to: URL(fileURLWithPath: path))
-            arguments += ["--menu", path]
+            arguments += ["--menu", try makeMenu(initialStock: initialStock)]
         }
         return try start("the service", juice, arguments)
+    }
+
+    /// A file with the standard menu, and another initial stock of each fruit.
+    private func makeMenu(initialStock: Int) throws -> String {
+        let path = makePath("menu.json")
+        var menu = OutputBuffer()
+        MenuFile.encode(try Menu.standard { _ in initialStock }, into: &menu)
+        try Data(menu.bytes).write(to: URL(fileURLWithPath: path))
+        return path
     }
 
     /// Starts the bare read of a topic.
@@ -184,7 +198,7 @@ extension TopicNames {
 }
 
 extension Child {
-    /// Waits until the service, or the bare loop, has logged that it reads its partitions.
+    /// Waits until a contender has logged that it reads its partitions.
     func waitUntilReady(patience: Duration = Site.patience) throws {
         let isInTime = try wait(for: patience, every: .milliseconds(1)) {
             try check()
