@@ -13,24 +13,6 @@ package struct AuditRecord: Sendable {
     }
 }
 
-/// The place of a record, or where it would be.
-package struct Place: Sendable, Hashable, Comparable, Encodable, CustomStringConvertible {
-    package let topic: Topic
-    package let partition: Int32
-    package let offset: Int64
-
-    /// The same partition, as the journal names it.
-    var input: InputPartition { InputPartition(topic: topic == .orders ? .orders : .restocks, partition: partition) }
-
-    func at(_ offset: Int64) -> Place { Place(topic: topic, partition: partition, offset: offset) }
-
-    package var description: String { "\(topic.name) \(partition)@\(offset)" }
-
-    package static func < (first: Place, second: Place) -> Bool {
-        (first.topic.name, first.partition, first.offset) < (second.topic.name, second.partition, second.offset)
-    }
-}
-
 /// Where an audit reads the five topics.
 package protocol AuditSource: Sendable {
     func partitionCount(of topic: Topic) -> Int32
@@ -73,23 +55,4 @@ package struct AuditGap: Sendable, Hashable {
     package let problem: String?
 
     package init(_ offsets: Range<Int64>, _ problem: String?) { (self.offsets, self.problem) = (offsets, problem) }
-}
-
-/// The latest values by key: at least `count` of them, and at most twice as many.
-struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private var young: [Key: Value] = [:]
-    private var old: [Key: Value] = [:]
-    private(set) var hasForgotten = false
-    private let count: Int
-
-    init(_ count: Int) { self.count = count }
-
-    subscript(key: Key) -> Value? {
-        get { young[key] ?? (old.isEmpty ? nil : old[key]) }
-        set {
-            young[key] = newValue
-            if newValue == nil { old[key] = nil }
-            if young.count >= count { (old, young, hasForgotten) = (young, [:], !old.isEmpty) }
-        }
-    }
 }

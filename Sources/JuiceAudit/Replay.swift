@@ -1,37 +1,6 @@
 import JuiceDomain
 import JuiceMessages
 
-/// A record of an input that must be answered in its own partition.
-struct Command {
-    let kind: CommandKind
-    let store: Int
-    let id: String
-    let identity: RecordDigest
-    /// The identity under which its answer is remembered: its own, or for a cancel that of its order.
-    let remembered: RecordDigest
-    /// What it asks for, under the first menu.
-    let content: CommandContent
-    let value: [UInt8]?
-    let times: SendTimes
-
-    /// What the service may do with it, and what a cancel puts back: the cancel's record does not say that.
-    typealias Task = (content: CommandContent, returned: [FruitAmount])
-}
-
-struct StoreState {
-    /// The known levels, by the fruits' ids.
-    var levels: [String: Int] = [:]
-    /// Whether all other fruits have their initial stock. Otherwise their levels are unknown.
-    var isWhole = false
-    /// Nil until a record names it.
-    var revision: Int?
-
-    static let unknown = StoreState()
-    static let untouched = StoreState(isWhole: true, revision: 0)
-
-    func level(of fruit: Fruit) -> Int? { levels[fruit.id] ?? (isWhole ? fruit.initialStock : nil) }
-}
-
 /// The service's way from a command to the bytes of its answer, under one menu: its own decoder, juice maker and encoder.
 final class Replay {
     let menu: Menu

@@ -79,7 +79,7 @@ public struct FruitStore: Sendable, Hashable {
 
     /// Puts back all fruits of an order that was made and is cancelled, or none.
     ///
-    /// - Parameter tally: the order's tally, as ``JuiceMaker/make(_:from:_:)`` set it. Its levels become those after the cancel.
+    /// - Parameter tally: the order's tally, as ``JuiceMaker/make(_:from:_:)`` set it. Its levels become those afterwards.
     /// - Throws: ``StockEditError/wouldOverflow(fruit:inStock:)``.
     public mutating func putBack(_ tally: inout FruitTally) throws(StockEditError) {
         let lines = (0..<tally.count).map { tally[$0] }

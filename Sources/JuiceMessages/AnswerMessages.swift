@@ -1,21 +1,7 @@
 import JuiceDomain
 
-/// A language of the service's messages.
-public enum Language: String, Sendable, CaseIterable {
-    /// English, the default.
-    case english = "en"
-    /// Korean.
-    case korean = "ko"
-}
-
 extension LocalizedName {
     package func text(in language: Language) -> String { language == .english ? english : korean }
-}
-
-extension Language {
-    package func text<Text>(_ english: @autoclosure () -> Text, _ korean: @autoclosure () -> Text) -> Text {
-        self == .english ? english() : korean()
-    }
 }
 
 /// The texts around a number or a list.
@@ -77,15 +63,6 @@ extension Answer {
     package func message(in language: Language, menu: Menu) -> String {
         let messages = AnswerMessages(menu: menu, language: language)
         return Language(of: message) == language ? message : messages.message(for: self) ?? message
-    }
-}
-
-extension Language {
-    /// The language of a message of the service. Ids, which may be in any language, are quoted.
-    init(of message: String) {
-        let isOwn = message.split(separator: "\"", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 0 }
-        let isKorean = isOwn.contains { $0.element.unicodeScalars.contains { ("\u{AC00}"..."\u{D7A3}").contains($0) } }
-        self = isKorean ? .korean : .english
     }
 }
 

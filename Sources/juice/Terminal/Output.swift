@@ -57,13 +57,6 @@ enum StandardOutput {
     }
 }
 
-/// Standard error, for everything other than results.
-enum StandardError {
-    static func write(_ text: String, isLast: Bool = false) {
-        if !OutputQueue.error.write(text, isLast: isLast) { _ = writeAll(Array(text.utf8), to: STDERR_FILENO) }
-    }
-}
-
 func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     bytes.withUnsafeBytes { buffer in
         var rest = buffer[...]

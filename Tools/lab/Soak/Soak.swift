@@ -48,7 +48,7 @@ struct Soak: ParsableCommand {
 }
 
 /// Transactions on two producers in turn.
-struct Transactions {
+private struct Transactions {
     let broker: EmbeddedBroker
 
     func run(count: Int, atQuarter: () -> Void) throws {
@@ -80,7 +80,7 @@ struct Transactions {
 }
 
 /// Members of groups that join again and again.
-struct Rebalances {
+private struct Rebalances {
     let broker: EmbeddedBroker
 
     /// Runs each group's member on a thread of its own, since the embedded broker makes each of them wait.
