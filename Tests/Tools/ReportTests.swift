@@ -87,7 +87,7 @@ struct OptionTests {
     @Test(arguments: [
         ["end-to-end", "--orders", "49999"], ["repeats", "--orders", "2000000"], ["latency", "--stores", "1"],
         ["restore", "--rounds", "0"], ["latency", "--peer", "loop"], ["latency", "--peer", "bare loop=./loop"],
-        ["end-to-end", "--peer", "a=./one", "--peer", "a=./two"], ["end-to-end", "--broker-process", "2147483647"],
+        ["end-to-end", "--peer", "a=./one", "--peer", "a=./two"], ["end-to-end", "--broker-process", "4194303"],
         ["core", "--bootstrap-servers", "kafka:9092"], ["nothing"],
     ])
     func refuses(arguments: [String]) {

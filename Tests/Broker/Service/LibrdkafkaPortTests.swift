@@ -132,6 +132,26 @@ import Testing
         }
     }
 
+    /// A look at one partition does not hide from another that its leader has changed.
+    @Test func aNewLeaderIsSeenForEachPartition() async throws {
+        let cluster = try await TestCluster.embedded(brokerCount: 2, partitionCount: 2)
+        try await onThread {
+            let orders = [Int32(0), 1].map { InputPartition(topic: .orders, partition: $0) }
+            func lead(_ broker: Int32) { for input in orders { cluster.broker.setLeader(broker, of: cluster.topics[input]) } }
+            let reader = try Self.makeReader(cluster.serviceConfiguration(), ClientHooks(logger: quietLogger))
+            reader.assignment = InputAssignment(orders: [0, 1], partitionCount: 2, orderCount: 2, restockCount: 2)
+            func led(_ partitions: [Int32]) throws -> [Set<InputPartition>] {
+                try reader.extents(of: partitions).extents.map(\.withNewLeader)
+            }
+            lead(1)
+            #expect(try led([0, 1]) == [[], []])
+            lead(2)
+            #expect(try led([0]) == [[orders[0]]])
+            #expect(try led([1]) == [[orders[1]]])
+            #expect(try led([0, 1]) == [[], []])
+        }
+    }
+
     /// The damaged records are the last ones of their log.
     @Test func damageIsMeasuredAndSkipped() async throws {
         let cluster = try await TestCluster.embedded { cluster in

@@ -97,8 +97,8 @@ import Testing
         let configuration = ServiceConfiguration(bootstrapServers: "127.0.0.1:1", instanceID: "test")
         try await withRunningService(configuration, logger: recorder.makeLogger()) { events in
             let reason = "no Kafka broker answers at 127.0.0.1:1: connection refused"
-            wait { events.health.readiness.first == reason }
-            #expect(events.health.readiness.first == reason)
+            let isSaid = wait { events.health.readiness.first == reason }
+            #expect(isSaid, "\(events.health.readiness)")
             // Further attempts, which pause 200 ms each, log no further line. That shows only over time.
             wait(upTo: .milliseconds(900)) { recorder.all.count > 1 }
         }

@@ -200,7 +200,7 @@ struct RealBrokerTests {
                 // 10 bananas are enough for two orders of two juices with two bananas each.
                 for store in stores {
                     let mine = answers.filter { $0.key == store }.sorted { $0.offset < $1.offset }
-                    #expect(mine.map { $0.text.contains("juiceMade") } == (0...round).map { $0 < 2 })
+                    #expect(mine.map { $0.text.contains("juice made") } == (0...round).map { $0 < 2 })
                 }
             }
         }

@@ -36,7 +36,7 @@ struct CommandLineTests {
     }
 
     @Test(arguments: [
-        ["serv"], ["order"], ["order", "kiwi", "--quantity", "2"], ["restock"], ["menu", "--wait"],
+        ["serv"], ["order"], ["order", "kiwi", "--count", "2"], ["restock"], ["menu", "--wait"],
         ["cancel"], ["cancel", ""], ["cancel", "a", "b"], ["cancel", "a", "--unchecked"], ["show"], ["show", ""],
         ["config", "--http", "8080"], ["config", "--workers", "0"], ["kiosk", "--stores", "a,,b"], ["kiosk", "--http", "nowhere"],
         ["kiosk", "--order-rate", "0"], ["kiosk", "--order-rate", "many"], ["kiosk", "--admin-http", "8082"],
