@@ -14,8 +14,8 @@ public final class EmbeddedBroker: @unchecked Sendable {
     private let handle: ClientHandle
     package let cluster: OpaquePointer
 
-    /// Held while a broker opens or closes its port, since one that was taken down needs the same port again; and while this
-    /// process starts another, which has all its ports open until it calls exec.
+    /// Held while a broker opens or closes its port, and while this process starts a child: until the child calls exec, it has the
+    /// port open, too, and a broker that was taken down needs the same port again.
     package static let ports = NSLock()
 
     /// `host:port` pairs, separated by commas, for the property `bootstrap.servers`.
