@@ -90,20 +90,21 @@ struct JuiceCommand: AsyncParsableCommand {
     }
 
     private static func end(with error: any Error, _ settings: Settings?) -> Never {
-        let code = exitCode(for: error)
-        if code == .success {
-            // A help text, or nothing.
-            let text = fullMessage(for: error)
-            if !text.isEmpty { StandardOutput.line(text) }
-        }
-        if code == .success || error is ExitCode { exit(withError: code) }
-        // ArgumentParser's full message ends with the command that prints the help.
-        let hint = fullMessage(for: error).split(separator: "\n").last { $0.contains("--help") }
-        let text = (message(for: error), hint?.trimmingCharacters(in: .whitespaces))
-        let usage = settings?.failure(text.0, hint: text.1) ?? Failure(.usage, text.0, hint: text.1)
-        let failure = error as? Failure ?? (code == .validationFailure ? usage : Failure(.software, "\(error)"))
+        let failure = error as? Failure ?? Self.failure(of: error, settings)
         StandardError.write(lastWords(failure, settings), isLast: true)
         exit(withError: ExitCode(failure.status.rawValue))
+    }
+
+    /// The failure for an error of ArgumentParser or one that nobody expects. Ends the process after a help text.
+    private static func failure(of error: any Error, _ settings: Settings?) -> Failure {
+        let (code, text) = (exitCode(for: error), fullMessage(for: error))
+        if code == .success, !text.isEmpty { StandardOutput.line(text) }
+        if code == .success || error is ExitCode { exit(withError: code) }
+        guard code == .validationFailure else { return Failure(.software, "\(error)") }
+        // The text ends with the command that prints the help.
+        let hint = text.split(separator: "\n").last { $0.contains("--help") }?.trimmingCharacters(in: .whitespaces)
+        let message = message(for: error)
+        return settings?.failure(message, hint: hint) ?? Failure(.usage, message, hint: hint)
     }
 
     /// The failure in the log's format, so that a program that reads the log as JSON can also read its end.

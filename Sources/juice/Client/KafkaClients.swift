@@ -37,10 +37,11 @@ struct KafkaClients: Sendable {
         watch = BrokerWatch(bootstrapServers: bootstrapServers, logger: logger)
     }
 
-    init(_ options: ClientOptions) throws(Failure) { try self.init(options.kafka, timeout: options.timeout) }
+    init(_ options: ClientOptions) throws(Failure) {
+        try self.init(options.kafka, timeout: options.timeout, logger: options.general.logger())
+    }
 
-    /// - Parameter logger: nil creates one from the options.
-    init(_ options: KafkaOptions, timeout: Duration = .seconds(10), logger: Logger? = nil) throws(Failure) {
+    init(_ options: KafkaOptions, timeout: Duration = .seconds(10), logger: Logger) throws(Failure) {
         let (configured, runFiles) = (options.bootstrapServers, RunFiles.ofThisUser())
         if configured == nil, options.requireBrokers {
             throw Failure(
@@ -51,7 +52,7 @@ struct KafkaClients: Sendable {
         self.init(
             bootstrapServers: servers, capabilities: runFiles.hasBroker(at: servers) ? .embedded : .full,
             topics: TopicNames(prefix: options.topicPrefix), properties: try KafkaProperties.read(options), timeout: timeout,
-            logger: logger ?? options.general.logger())
+            logger: logger)
     }
 
     /// The configuration of a service on these brokers, with the settings that all commands share.

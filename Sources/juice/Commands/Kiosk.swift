@@ -89,13 +89,14 @@ struct KioskCommand: AsyncParsableCommand, PatientCommand {
     @Option("The page's language until a visitor picks another. Unless given, it is the browser's.", .word)
     var language: Language?
     @OptionGroup var kafka: KafkaOptions
+    @OptionGroup var general: GeneralOptions
 
     @MainActor
     func run() async throws {
-        OutputQueue.startAll(kafka.general.logFormat)
-        let (stop, logger) = (EndingSignals.stopSignal(), kafka.general.logger(default: .notice))
+        OutputQueue.startAll(general.logFormat)
+        let (stop, logger) = (EndingSignals.stopSignal(), general.logger(default: .notice))
         let (clients, plan) = try Patience.having(Patience(logger, until: stop)) { () throws(Failure) in
-            let clients = try KafkaClients(kafka)
+            let clients = try KafkaClients(kafka, logger: logger)
             let plan = try self.plan(clients)
             for address in [plan.address, plan.adminAddress].compactMap(\.self) { try address.check() }
             return (clients, plan)

@@ -8,6 +8,7 @@ import ServiceLifecycle
 
 struct ServeOptions: ParsableArguments {
     @OptionGroup var kafka: KafkaOptions
+    @OptionGroup var general: GeneralOptions
     @OptionGroup var group: GroupOptions
     @Option("The name of this instance in its group; keep it across restarts.", .text("name"))
     var instanceId = ProcessInfo.processInfo.hostName
@@ -64,9 +65,9 @@ struct ServeCommand: AsyncParsableCommand, PatientCommand {
 
     @MainActor
     func run() async throws {
-        OutputQueue.startAll(options.kafka.general.logFormat)
+        OutputQueue.startAll(options.general.logFormat)
         let stop = EndingSignals.stopSignal()
-        let logger = options.kafka.general.logger(default: .notice)
+        let logger = options.general.logger(default: .notice)
         let patience = dryRun ? nil : Patience(logger, until: stop)
         var configuration = try Patience.having(patience) { () throws(Failure) in try options.configuration() }
         configuration.isRehearsal = dryRun
@@ -112,7 +113,7 @@ struct ServeCommand: AsyncParsableCommand, PatientCommand {
         guard configuration.capabilities.managesTopics, !configuration.bootstrapServers.isEmpty else {
             throw Failure(.usage, "--dry-run needs brokers that are not embedded", hint: "name them with --bootstrap-servers")
         }
-        let report = try DoctorReport(on: KafkaClients(options.kafka), configuration)
+        let report = try DoctorReport(on: KafkaClients(options.kafka, logger: options.general.logger()), configuration)
         for line in report.lines(.forStandardOutput()) { StandardOutput.line(line) }
         let isFit = report.status <= Finding.Severity.warning.rawValue
         StandardOutput.line(isFit ? "\nit can start, and read every partition" : "\nit cannot start, or not read every partition")

@@ -22,12 +22,14 @@ struct TrafficCommand: ParsableCommand {
     @OptionGroup var traffic: TrafficOptions
     @OptionGroup var menu: MenuOptions
     @OptionGroup var kafka: KafkaOptions
+    @OptionGroup var general: GeneralOptions
 
     func run() throws {
         // Each run needs new ids: those of the last run were answered already.
         let run = String(UInt64.random(in: 0...UInt64(UInt32.max)), radix: 36) + "-"
         let session = try TrafficSession(
-            KafkaClients(kafka), stores: traffic.storeIDs(), orders: traffic.orders, menu: menu.load(), run: run)
+            KafkaClients(kafka, logger: general.logger()), stores: traffic.storeIDs(), orders: traffic.orders, menu: menu.load(),
+            run: run)
         try session.run(show: AnswerCells.write)
         StandardOutput.line(session.tally.summary)
     }

@@ -24,7 +24,6 @@ struct KafkaOptions: ParsableArguments {
             "A librdkafka property, such as security.protocol=SSL; no passwords. Can be repeated.", valueName: "name=value"))
     var kafkaProperty: [String] = []
     @Option("A file of such properties, one per line; it may contain passwords.", .file) var kafkaPropertyFile: String?
-    @OptionGroup var general: GeneralOptions
 
     /// Reads the properties again, since passwords may be renewed; nil if they came through a pipe, which is read only once.
     var rereading: (@Sendable () throws -> [String: String])? {
@@ -41,6 +40,7 @@ struct ClientOptions: ParsableArguments {
     /// ``JuiceCommand`` reads this flag before it parses the other options, which may be times.
     @Flag("Show and read times in UTC, not in this machine's zone.") var utc = false
     @OptionGroup var kafka: KafkaOptions
+    @OptionGroup var general: GeneralOptions
 }
 
 struct MenuOptions: ParsableArguments {

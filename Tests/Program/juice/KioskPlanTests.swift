@@ -8,7 +8,7 @@ import Testing
 struct KioskPlanTests {
     private func plan(_ options: String...) throws -> KioskPlan {
         let command = try KioskCommand.parse(["--bootstrap-servers", "127.0.0.1:1"] + options)
-        return try command.plan(KafkaClients(command.kafka))
+        return try command.plan(KafkaClients(command.kafka, logger: .quiet))
     }
 
     /// A file with this text, while the body runs.
