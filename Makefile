@@ -19,9 +19,10 @@ build: setup ## Build the juice command
 check: setup ## Quick checks while you work, under a minute once built: format, debug build, unit and engine tests, 200 seeds
 	@./scripts/stages.sh lint debug-build seeds,unit-tests
 
-# Targets that wait run beside targets that compute. Of those that SwiftPM serializes, only the short manual-check is beside one.
+# Targets that wait run beside targets that compute. SwiftPM serializes manual-check and unit-tests; nothing else may run beside
+# manual-check, which may link the program anew.
 test: setup ## Everything CI checks: format, build without warnings, all tests
-	@./scripts/stages.sh lint debug-build,tools unit-tests tests,deploy-check optimised,test-browser,contract,other-brokers,docs,manual-check
+	@./scripts/stages.sh lint debug-build,tools unit-tests,manual-check tests,deploy-check optimised,test-browser,contract,other-brokers,docs
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
 
 # By default the versions of Debian 12, Ubuntu 24.04 and Debian 13, and the newest of all.
