@@ -2,10 +2,10 @@ import Foundation
 import JuiceWeb
 import Testing
 
-/// Runs blocking work off the threads that tests run on, of which there are only as many as cores. The work stays in its test's
-/// task, so its failed expectations are reported for that test.
-package func onThread<Success: Sendable>(_ work: @escaping @Sendable () throws -> Success) async throws -> Success {
-    try await withTaskExecutorPreference(NewThreads.executor) { try work() }
+/// Runs work that blocks, or must not wait for other tests, off the threads that tests run on, of which there are only as many as
+/// cores. The work stays in its test's task, so its failed expectations are reported for that test.
+package func onThread<Success: Sendable>(_ work: @Sendable () async throws -> Success) async throws -> Success {
+    try await withTaskExecutorPreference(NewThreads.executor) { try await work() }
 }
 
 /// Gives each job a thread.

@@ -15,21 +15,23 @@ package func serving<Responder: HTTPResponder>(
     let server = HTTPServer(responder, at: local, limits: limits, metrics: metrics, logger: .quiet) { listening.yield($0) }
     let all = [server] + services
     let group = ServiceGroup(configuration: .init(services: all.map { .init(service: $0) }, logger: .quiet))
-    try await withThrowingTaskGroup(of: Void.self) { tasks in
-        tasks.addTask {
-            defer { listening.finish() }
-            try await group.run()
-        }
-        if let address = await addresses.first(where: { _ in true }) {
-            do {
-                try await body(address)
-            } catch {
-                await group.triggerGracefulShutdown()
-                throw error
+    try await onThread {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                defer { listening.finish() }
+                try await group.run()
             }
+            if let address = await addresses.first(where: { _ in true }) {
+                do {
+                    try await body(address)
+                } catch {
+                    await group.triggerGracefulShutdown()
+                    throw error
+                }
+            }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
         }
-        await group.triggerGracefulShutdown()
-        try await tasks.waitForAll()
     }
 }
 

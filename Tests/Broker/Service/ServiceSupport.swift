@@ -246,7 +246,7 @@ final class Till {
     deinit { consumer.close() }
 }
 
-/// Runs a service while a test's body runs, on a thread of its own since it blocks.
+/// Runs a service while a test's body runs. Neither waits for the turns of other tests.
 func withRunningService<Result: Sendable>(
     _ configuration: ServiceConfiguration, metrics: (any MetricsFactory)? = nil, logger: Logger = quietLogger,
     _ body: @escaping @Sendable (EventLog) throws -> Result
@@ -255,15 +255,17 @@ func withRunningService<Result: Sendable>(
     let service = OrderService(
         configuration: configuration, health: events.health, metrics: metrics, logger: logger, onEvent: events.append)
     let group = ServiceGroup(configuration: .init(services: [.init(service: service)], logger: quietLogger))
-    return try await withThrowingTaskGroup(of: Void.self) { tasks in
-        tasks.addTask {
-            defer { events.end() }
-            try await group.run()
+    return try await onThread {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                defer { events.end() }
+                try await group.run()
+            }
+            let result = try body(events)
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            return result
         }
-        let result = try await onThread { try body(events) }
-        await group.triggerGracefulShutdown()
-        try await tasks.waitForAll()
-        return result
     }
 }
 

@@ -11,7 +11,7 @@ import Testing
 @testable import JuiceService
 @testable import juice
 
-struct CommandLineTests {
+@Suite(.serialized, .onOwnThread) struct CommandLineTests {
     @Test(arguments: [
         ["serve"], ["serve", "--create-topics", "--partitions", "4", "--replication-factor", "3"],
         ["serve", "--kafka-property", "a=b", "--kafka-property", "c=d", "--instance-id", "x", "--group", "g"],

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import JuiceMessages
+import Kafka
 import TestSupport
 import Testing
 
@@ -19,10 +20,24 @@ struct ExtremeValueTests {
         return all.isEmpty ? [(names, parent)] : all.flatMap { commands(of: $0, names + [$0._commandName]) }
     }
 
+    /// The run files of a process that this one starts.
+    private static func directory(of parent: pid_t) -> String { NSTemporaryDirectory() + "juice-extreme-values-\(parent)" }
+
     /// Commands that only read, with each of their numbers, durations and times.
-    @Test func commandsReadWithAnyNumber() async {
+    @Test func commandsReadWithAnyNumber() async throws {
+        // Until the process runs, it has this one's ports: see `EmbeddedBroker.ports`.
+        let (isLocked, locked) = AsyncStream.makeStream(of: Void.self)
+        async let hasBegun = onThread {
+            EmbeddedBroker.ports.withLock {
+                locked.finish()
+                let (directory, limit) = (Self.directory(of: getpid()), ContinuousClock.now + .seconds(60))
+                while !FileManager.default.fileExists(atPath: directory), .now < limit { usleep(1_000) }
+                return ContinuousClock.now < limit
+            }
+        }
+        for await _ in isLocked {}
         await #expect(processExitsWith: .success) {
-            let directory = NSTemporaryDirectory() + "juice-\(UUID().uuidString)"
+            let directory = Self.directory(of: getppid())
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
             defer { try? FileManager.default.removeItem(atPath: directory) }
             setenv("XDG_RUNTIME_DIR", directory, 1)
@@ -53,5 +68,6 @@ struct ExtremeValueTests {
                 #expect(runs > 10)
             }
         }
+        #expect(try await hasBegun)
     }
 }

@@ -109,6 +109,15 @@ struct ProcessTests {
 
     // MARK: - Output
 
+    @Test func aClosedPipeEndsItAsHeadExpects() async throws {
+        let status = try await onThread {
+            let pipe = Pipe()
+            try pipe.fileHandleForReading.close()
+            return try Self.status(Self.shell("exec \(Self.program) menu", output: pipe))
+        }
+        #expect(status == 128 + SIGPIPE)
+    }
+
     /// An invalid period. The error shows it in this machine's time zone.
     private static let period = "--since 2026-01-02T00:00Z --until 2026-01-01T00:00Z"
 

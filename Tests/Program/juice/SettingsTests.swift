@@ -7,9 +7,10 @@ import Testing
 @testable import juice
 
 /// Tests how a command line is completed from the environment and the configuration file.
-struct SettingsTests {
+@Suite(.serialized, .onOwnThread) struct SettingsTests {
+    /// `juice config` has the options of `juice serve`, and does not wait for a file to become right.
     private func settings(
-        _ arguments: [String] = ["serve"], environment: [String: String] = [:], file: String? = nil
+        _ arguments: [String] = ["config"], environment: [String: String] = [:], file: String? = nil
     ) throws -> Settings {
         guard let file else { return try Settings(arguments, environment: environment) }
         let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString).json"
@@ -19,7 +20,7 @@ struct SettingsTests {
     }
 
     private func serve(_ settings: Settings) throws -> ServeOptions {
-        try #require(try JuiceCommand.parseAsRoot(settings.arguments) as? ServeCommand).options
+        try #require(try JuiceCommand.parseAsRoot(settings.arguments) as? ConfigCommand).options
     }
 
     @Test func optionsWinOverEnvironmentOverFile() throws {
@@ -29,7 +30,7 @@ struct SettingsTests {
             "JUICE_GROUP": "from environment", "JUICE_INSTANCE_ID": "from environment", "JUICE_WAIT": "true", "JUICE_WORKERS": "",
         ]
         for group in [["--group", "from option"], ["--group=from option"]] {
-            let options = try serve(settings(["serve"] + group, environment: environment, file: file))
+            let options = try serve(settings(["config"] + group, environment: environment, file: file))
             #expect(options.group.group == "from option")
             #expect(options.instanceId == "from environment")
             #expect(options.workers == 4)
@@ -64,7 +65,7 @@ struct SettingsTests {
 
     @Test func badValuesNameWhereTheyCameFrom() throws {
         let expected: [(Settings, Failure.Status, String)] = [
-            (try settings(["serve", "--workers", "many"]), .usage, "'--workers <count>'"),
+            (try settings(["config", "--workers", "many"]), .usage, "'--workers <count>'"),
             (try settings(environment: ["JUICE_WORKERS": "many"]), .configuration, "JUICE_WORKERS in the environment"),
             (try settings(file: #"{"workers":"many"}"#), .configuration, "\"workers\" in /"),
         ]
@@ -99,7 +100,7 @@ struct SettingsTests {
     @Test(arguments: [("true", true), ("1", true), ("YES", true), ("false", false), ("0", false), ("no", false)])
     func readsYesAndNo(text: String, value: Bool) throws {
         #expect(try serve(settings(environment: ["JUICE_CREATE_TOPICS": text])).createTopics == value)
-        let no = try settings(["serve", "--no-create-topics"], environment: ["JUICE_CREATE_TOPICS": text])
+        let no = try settings(["config", "--no-create-topics"], environment: ["JUICE_CREATE_TOPICS": text])
         #expect(try !serve(no).createTopics)
         #expect(try serve(settings(file: #"{"create-topics":true}"#)).createTopics)
     }
@@ -160,7 +161,8 @@ struct SettingsTests {
         "security.protocol=SSL\nssl.ca.pem=hunter2", "security.protocol=SASL_SSL\nsasl.mechanism=hunter2",
     ])
     func errorsNeverQuoteValues(text: String) throws {
-        for (arguments, environment) in [(["serve"], ["JUICE_KAFKA_PROPERTY": text]), (["serve", "--kafka-property", text], [:])] {
+        let ways = [(["config"], ["JUICE_KAFKA_PROPERTY": text]), (["config", "--kafka-property", text], [:])]
+        for (arguments, environment) in ways {
             let failure = #expect(throws: (any Error).self) {
                 let options = try serve(settings(arguments, environment: environment))
                 let configuration = KafkaConfiguration(try KafkaProperties.read(options.kafka))
@@ -173,7 +175,7 @@ struct SettingsTests {
 
     @Test func theNearestPropertyWins() throws {
         let settings = try settings(
-            ["serve", "--kafka-property", "batch.size=1"], environment: ["JUICE_KAFKA_PROPERTY": "batch.size=2\nretries=2"],
+            ["config", "--kafka-property", "batch.size=1"], environment: ["JUICE_KAFKA_PROPERTY": "batch.size=2\nretries=2"],
             file: #"{"kafka-property":{"batch.size":"3","retries":"3","linger.ms":3}}"#)
         let nearest = ["batch.size": "1", "retries": "2", "linger.ms": "3"]
         #expect(settings.kafkaProperties.mapValues(\.value) == nearest)
@@ -182,7 +184,7 @@ struct SettingsTests {
 
     @Test func secretsAreRefusedOnTheCommandLineAlone() throws {
         let failure = #expect(throws: Failure.self) {
-            try settings(["serve", "--kafka-property", "client.id=a\nsasl.password=hunter2"])
+            try settings(["config", "--kafka-property", "client.id=a\nsasl.password=hunter2"])
         }
         #expect(failure?.status == .usage)
         #expect(failure?.message.hasPrefix("sasl.password must not be on the command line") == true)
@@ -294,7 +296,7 @@ struct SettingsTests {
 }
 
 /// Tests the output of `juice config`, and the known names.
-@Suite struct ConfigTests {
+@Suite(.serialized, .onOwnThread) struct ConfigTests {
     private func entries(
         _ arguments: String..., environment: [String: String] = [:]
     ) throws -> [String: Settings.Entry] {
@@ -338,12 +340,13 @@ struct SettingsTests {
     }
 
     /// Kubernetes sets these variables for the services of a namespace.
-    @Test(arguments: [
-        "JUICE_SERVICE_HOST", "JUICE_SERVICE_PORT", "JUICE_SERVICE_PORT_HTTP", "JUICE_PORT", "JUICE_PORT_8080_TCP",
-        "JUICE_PORT_8080_TCP_ADDR", "JUICE_METRICS_SERVICE_HOST", "JUICE_METRICS_PORT_80_UDP_PROTO",
-    ])
-    func ignoresKubernetesServiceLinks(name: String) throws {
-        #expect(try entries(environment: [name: "1"])["workers"]?.value == "1")
-        #expect(OptionInfo.allNames.allSatisfy { Settings.variable(of: $0) != name })
+    @Test func ignoresKubernetesServiceLinks() throws {
+        let names = [
+            "JUICE_SERVICE_HOST", "JUICE_SERVICE_PORT", "JUICE_SERVICE_PORT_HTTP", "JUICE_PORT", "JUICE_PORT_8080_TCP",
+            "JUICE_PORT_8080_TCP_ADDR", "JUICE_METRICS_SERVICE_HOST", "JUICE_METRICS_PORT_80_UDP_PROTO",
+        ]
+        let entries = try entries(environment: Dictionary(uniqueKeysWithValues: names.map { ($0, "1") }))
+        #expect(entries["workers"]?.value == "1")
+        #expect(OptionInfo.allNames.allSatisfy { !names.contains(Settings.variable(of: $0)) })
     }
 }

@@ -102,19 +102,6 @@ struct TerminalTests {
     }
 }
 
-/// What becomes of a command whose results cannot be written.
-struct StandardOutputTests {
-    @Test func aClosedPipeEndsItAsHeadExpects() async {
-        await #expect(processExitsWith: .signal(SIGPIPE)) {
-            signal(SIGPIPE, SIG_IGN)
-            let pipe = Pipe()
-            dup2(pipe.fileHandleForWriting.fileDescriptor, STDOUT_FILENO)
-            try pipe.fileHandleForReading.close()
-            StandardOutput.line("an answer")
-        }
-    }
-}
-
 @Suite struct LoggerTests {
     private func lines(_ format: LogFormat, _ body: (Logger) -> Void) -> [String] {
         let lines = Mutex<[String]>([])
