@@ -92,7 +92,7 @@ final class BrokerTrial {
         if begins { try session.begin() }
         let letter = RecordHeader(name: HeaderName.resentLetter, value: "\(place.partition)/\(Offset.max)")
         try write(to: .deadLetters, by: session, headers: [letter, RecordHeader(name: HeaderName.resentTo, value: "probe")])
-        return session.deliveredRanges(of: place).last?.upperBound.advanced(by: -1) ?? -1
+        return session.deliveredRanges(in: place.topic)[place.partition]?.last?.upperBound.advanced(by: -1) ?? -1
     }
 
     private func write(

@@ -64,8 +64,6 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         if assignment == nil { try join() }
     }
 
-    func name(of topic: InputTopic) -> String { configuration.topics[topic] }
-
     override var closedConnections: Int { (member?.consumer ?? uncommitted).closedConnections }
 
     override var groupReader: Consumer {
@@ -85,11 +83,6 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         (member, given, ordersShare) = (PartitionReader(consumer, gaps: .leave), nil, OrdersShare())
     }
 
-    func withdraw() {
-        member?.consumer.close(handsOver: true)
-        (member, given, assignment) = (nil, nil, nil)
-    }
-
     func rejoin() throws(LogError) { try LogError.rethrowing { () throws(KafkaError) in try join() } }
 
     func leave(handsOver: Bool) {
@@ -97,6 +90,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         transactions.drop()
         fence = nil
         member?.consumer.close(handsOver: handsOver && hasOtherInstances)
+        (member, given, assignment) = (nil, nil, nil)
     }
 
     /// Whether the group has members of other instances. Only then is it left: the first to join an empty group waits for
@@ -371,16 +365,13 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
         }
     }
 
-    func commit() throws(LogError) {
+    func commit() throws(LogError) -> [Int32: [Range<Offset>]] {
         try LogError.rethrowing(topics: topics) { () throws(KafkaError) in
             try transactions.commit(timeout: configuration.callTimeout)
         }
         watch.reached()
         metrics?.committed(at: now)
-    }
-
-    func writtenResults(of partition: Int32) -> [Range<Offset>] {
-        transactions.deliveredRanges(of: topics[.results, partition])
+        return transactions.deliveredRanges(in: topics.results)
     }
 }
 

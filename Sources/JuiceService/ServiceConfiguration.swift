@@ -199,7 +199,7 @@ package struct ServiceConfiguration: Sendable {
         // On the embedded broker no other process takes partitions over, and sessions may be shorter than brokers accept.
         let session = capabilities == .embedded ? nil : groupConsumer(worker: 0)["session.timeout.ms"].flatMap(Timestamp.init)
         return WorkerSettings(
-            menu: menu, language: language, stores: stores, partitionCount: partitionCount, group: group,
+            menu: menu, language: language, stores: stores, topics: topics, partitionCount: partitionCount, group: group,
             instance: instance ?? instanceID, process: Self.process, window: duplicateWindow, maxBatch: Self.maxBatch,
             commitInterval: Timestamp(commitInterval / .milliseconds(1)), noteInterval: findings?.noteInterval ?? 24 * 3_600_000,
             oldestForward: findings?.oldestForward,

@@ -303,6 +303,9 @@ public final class TransactionSession {
     /// its end offset, open transactions included. Returns true once per loss. The transaction that first meets such a loss fails.
     public func takeLoss(of place: TopicPartition, endingAt end: Offset) -> Bool { delivered.takeLoss(of: place, endingAt: end) }
 
-    /// The offsets of the last transaction's records in a partition, in order. Markers of earlier transactions may be between them.
-    public func deliveredRanges(of place: TopicPartition) -> [Range<Offset>] { delivered.transaction[place] ?? [] }
+    /// The offsets of the last transaction's records in each partition of a topic, in order. Markers of earlier transactions may be
+    /// between them.
+    public func deliveredRanges(in topic: String) -> [Int32: [Range<Offset>]] {
+        delivered.transaction.reduce(into: [:]) { if $1.key.topic == topic { $0[$1.key.partition] = $1.value } }
+    }
 }

@@ -54,8 +54,8 @@ final class SimulatedPort: KafkaPort {
 
     /// Nil for an operator's tool.
     private var membership: SimulatedGroup.Membership?
-    /// Whether it has left the group for a while.
-    private var isWithdrawn = false
+    /// Whether it has left the group, perhaps for a while.
+    private var hasLeft = false
     /// The generation of the worker's assignment.
     private var assignedGeneration: Int?
     private var assignment: InputAssignment?
@@ -102,25 +102,15 @@ final class SimulatedPort: KafkaPort {
 
     var uptime: Timestamp { flaw == .intervalsOfWallClock ? now : cluster.now }
 
-    func name(of topic: InputTopic) -> String { "juice.\(topic)" }
-
-    func writtenResults(of partition: Int32) -> [Range<Offset>] {
-        written.transaction(in: Place(topic: .results, partition: partition))
-    }
-
     func leave(handsOver: Bool) {
         trace?("leave")
         if let membership, cluster.groups[group].isMember(membership) { cluster.groups[group].remove(member) }
         drop()
-    }
-
-    func withdraw() {
-        leave(handsOver: true)
-        (isWithdrawn, assignedGeneration, positions) = (true, nil, [:])
+        (hasLeft, assignedGeneration, positions) = (true, nil, [:])
     }
 
     func rejoin() throws(LogError) {
-        isWithdrawn = false
+        hasLeft = false
         membership = cluster.groups[group].join(member)
     }
 
@@ -168,7 +158,7 @@ final class SimulatedPort: KafkaPort {
 
     /// Rebalances like an eager consumer: first everything is revoked, then the new share is assigned.
     private func nextRebalance() throws(LogError) -> PollResult? {
-        guard !cluster.isDown, !isWithdrawn, deafUntil <= cluster.now, let membership else { return nil }
+        guard !cluster.isDown, !hasLeft, deafUntil <= cluster.now, let membership else { return nil }
         if cluster.groups[group].isReplaced(membership) { throw LogError.replaced }
         let isMember = cluster.groups[group].isMember(membership)
         if isMember, assignedGeneration == cluster.groups[group].generation { return nil }
@@ -610,13 +600,14 @@ final class SimulatedPort: KafkaPort {
         }
     }
 
-    func commit() throws(LogError) {
+    func commit() throws(LogError) -> [Int32: [Range<Offset>]] {
         try call(.commit) { () throws(LogError) in
             for (record, place) in flaws.held() { try producers[turn].produce(record, to: place) }
             try flaws.committing(producers[turn], isClaim: isClaiming)?.commit()
             point = isClaiming ? .claimCommitted : .committed
         }
         if isClaiming { flaws.claimed() }
+        return written.results
     }
 }
 

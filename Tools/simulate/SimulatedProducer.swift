@@ -185,8 +185,10 @@ final class WrittenOffsets {
 
     func begin() { transaction = [:] }
 
-    /// The offsets of the last transaction's records.
-    func transaction(in place: Place) -> [Range<Offset>] { transaction[place] ?? [] }
+    /// The offsets of the last transaction's records in each partition of the results.
+    var results: [Int32: [Range<Offset>]] {
+        transaction.reduce(into: [:]) { if $1.key.topic == .results { $0[$1.key.partition] = $1.value } }
+    }
 
     /// A partition that was found to lack records since the last call.
     func takeNews() -> Place? {

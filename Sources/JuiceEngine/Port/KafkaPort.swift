@@ -103,22 +103,18 @@ package protocol KafkaPort: KafkaReadPort {
     func flush() throws(LogError)
 
     /// Commits the transaction. Returns only once that is confirmed.
-    func commit() throws(LogError)
+    ///
+    /// - Returns: the offsets of its records in each partition of the results, in the order in which they were written. Markers of
+    ///   earlier transactions may lie between them.
+    @discardableResult
+    func commit() throws(LogError) -> [Int32: [Range<Offset>]]
 
-    /// An input topic's name in Kafka, for the headers of dead letters.
-    func name(of topic: InputTopic) -> String
+    // MARK: - Membership
 
-    /// The offsets of the last transaction's records in the results, in the order in which they were written. Markers of earlier
-    /// transactions may lie between them.
-    func writtenResults(of partition: Int32) -> [Range<Offset>]
-
-    /// Leaves the group, so that others get the partitions, until ``rejoin()``.
-    func withdraw()
-
-    /// Joins the group again.
+    /// Joins the group again, after ``leave(handsOver:)``.
     func rejoin() throws(LogError)
 
-    /// Closes all clients. No call follows.
+    /// Leaves the group, and drops the producers. No call follows but ``rejoin()``.
     ///
     /// - Parameter handsOver: whether the group's other instances get the partitions at once. Otherwise they are kept for a while,
     ///   in case this one comes back.

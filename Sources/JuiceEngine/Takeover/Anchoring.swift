@@ -118,7 +118,8 @@ package struct Anchoring<Log: KafkaPort> {
         try body(&transaction)
         while true {
             do throws(LogError) {
-                return try log.commit()
+                try log.commit()
+                return
             } catch {
                 guard error.remedy == .retry else { throw error }
             }

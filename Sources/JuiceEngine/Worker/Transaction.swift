@@ -276,7 +276,7 @@ struct Transaction: ~Copyable {
         letter.headers += [
             MessageHeader(name: HeaderName.errorCode, value: reason.code),
             MessageHeader(name: HeaderName.errorMessage, value: reason.message),
-            MessageHeader(name: HeaderName.sourceTopic, value: log.name(of: record.topic)),
+            MessageHeader(name: HeaderName.sourceTopic, value: context.settings.topics[record.topic.topic]),
             MessageHeader(name: HeaderName.sourcePartition, value: String(record.partition)),
             MessageHeader(name: HeaderName.sourceOffset, value: String(record.offset)),
         ]

@@ -176,8 +176,7 @@ package struct Worker<Log: KafkaPort> {
                 guard !timers.isCheckOverdue(at: log.uptime, settings) else {
                     throw LogError(.startOver, "the worker stood still, and others may have its partitions")
                 }
-                try log.commit()
-                try finishTransaction()
+                try finishTransaction(journalled: try log.commit())
             case .readingBack(let readBack) where readBack.isDone: try finish(readBack)
             case .readingBack(let readBack): try readBack.step(on: log, partitions: partitions, reader: context.journalReader)
             case .startingOver: step = try startOver()
@@ -263,7 +262,7 @@ package struct Worker<Log: KafkaPort> {
     /// Leaves the partitions to instances whose clock is right, and tries again later.
     private mutating func standAside(_ error: LogError) -> Step {
         revoke()
-        log.withdraw()
+        log.leave(handsOver: true)
         onEvent(.clockRefused(error))
         (unclaimedIDs, waiting) = ([], Batch())
         phase = .standingAside(until: log.uptime + Self.timeAside)
@@ -355,9 +354,10 @@ package struct Worker<Log: KafkaPort> {
         }
     }
 
-    private mutating func finishTransaction() throws(LogError) {
+    /// - Parameter offsets: those of its records in each partition's journal.
+    private mutating func finishTransaction(journalled offsets: [Int32: [Range<Offset>]]) throws(LogError) {
         let now = log.uptime
-        for state in partitions { try state.commit(log.writtenResults(of: state.partition)) }
+        for state in partitions { try state.commit(offsets[state.partition] ?? []) }
         timers.committed(at: now, commands: summary.commands)
         onEvent(.committed(summary))
         // A transaction without commands proves nothing: failed commands may fail again.

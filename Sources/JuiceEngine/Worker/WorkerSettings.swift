@@ -8,6 +8,8 @@ package struct WorkerSettings {
     package let language: Language
     /// The only stores that commands are carried out in; nil for any store.
     package let stores: ByteKeyTable?
+    /// The topics' names in Kafka, which dead letters mention.
+    let topics: TopicNames
     /// How many partitions the stores are spread over.
     package let partitionCount: Int32
     /// The consumer group and the instance's name in it, for claims.
@@ -35,13 +37,13 @@ package struct WorkerSettings {
     package let session: Timestamp
 
     package init(
-        menu: Menu, language: Language, stores: ByteKeyTable? = nil, partitionCount: Int32, group: String, instance: String,
-        process: String = "", window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20, maxBatch: Int = 10_000,
-        commitInterval: Timestamp = 0, noteInterval: Timestamp = 24 * 3_600_000, oldestForward: Timestamp? = nil,
-        times: CommandTimes = CommandTimes(),
-        session: Timestamp = 15_000
+        menu: Menu, language: Language, stores: ByteKeyTable? = nil, topics: TopicNames = TopicNames(), partitionCount: Int32,
+        group: String, instance: String, process: String = "", window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20,
+        maxBatch: Int = 10_000, commitInterval: Timestamp = 0, noteInterval: Timestamp = 24 * 3_600_000,
+        oldestForward: Timestamp? = nil, times: CommandTimes = CommandTimes(), session: Timestamp = 15_000
     ) {
-        (self.menu, self.language, self.stores, self.partitionCount) = (menu, language, stores, partitionCount)
+        (self.menu, self.language, self.stores, self.topics) = (menu, language, stores, topics)
+        self.partitionCount = partitionCount
         menuDigest = JournalAccount.digest(of: menu)
         (self.group, self.instance, self.process, self.window) = (group, instance, process, window)
         (self.answerBytes, self.maxBatch, self.commitInterval) = (answerBytes, maxBatch, commitInterval)

@@ -110,10 +110,7 @@ final class DiscardingLog: KafkaPort {
     func start(at positions: [InputPosition]) throws(LogError) {}
     func begin() throws(LogError) { journalled = journalled.upperBound..<journalled.upperBound }
     func flush() throws(LogError) {}
-    func commit() throws(LogError) {}
-    func name(of topic: InputTopic) -> String { "" }
-    func writtenResults(of partition: Int32) -> [Range<Offset>] { [journalled] }
-    func withdraw() {}
+    func commit() throws(LogError) -> [Int32: [Range<Offset>]] { [0: [journalled]] }
     func rejoin() throws(LogError) {}
     func leave(handsOver: Bool) {}
 }
