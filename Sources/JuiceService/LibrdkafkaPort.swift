@@ -161,7 +161,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
     }
 
     func headers(of record: CommandRecord) -> [MessageHeader]? {
-        member?.records.headers(at: record.index, of: record.value)?.map { MessageHeader(name: $0.name, value: $0.value) }
+        member?.headers(at: record.index, of: record.value)?.map { MessageHeader(name: $0.name, value: $0.value) }
     }
 
     /// Joins the group again after the membership was lost for good.
@@ -355,7 +355,7 @@ final class LibrdkafkaPort: LogReader, KafkaPort {
             try transactions.produce(
                 to: record.topic.rawValue, partition: partition, key: record.key, value: record.value,
                 headers: record.headers.map { RecordHeader(name: $0.name, value: $0.value) },
-                copying: record.original.flatMap { member?.records[$0].headerList }, timestamp: record.timestamp)
+                copying: record.original.flatMap { member?.headerList(at: $0) }, timestamp: record.timestamp)
         } catch { throw LogError(error, topics: topics) }
     }
 

@@ -261,7 +261,7 @@ class LogReader: KafkaReadPort {
     }
 
     final func headers(of record: ChangelogBatch.Record) -> [MessageHeader]? {
-        changelog?.records.headers(at: record.index, of: record.value)?.map { MessageHeader(name: $0.name, value: $0.value) }
+        changelog?.headers(at: record.index, of: record.value)?.map { MessageHeader(name: $0.name, value: $0.value) }
     }
 
     /// The engine's form of records, whose bytes still belong to the batch.

@@ -46,12 +46,6 @@ public final class PartitionReader {
         public var endIndex: Int { messages.count }
         /// The record at an index.
         public subscript(index: Int) -> ConsumedRecord { ConsumedRecord(message: messages[index]) }
-
-        /// The headers of the record at an index, which has this value; nil if librdkafka cannot read them. If the value shows that
-        /// there are none, nothing else of the record is touched: in a large batch it is no longer in the processor's caches.
-        package func headers(at index: Int, of value: UnsafeRawBufferPointer?) -> [RecordHeader]? {
-            ConsumedRecord.mayHaveHeaders(after: value) ? self[index].readableHeaders : []
-        }
     }
 
     /// Offsets that cannot be read: their records are damaged, see ``KafkaError/Code/isDamage``, or have expired.
@@ -94,7 +88,7 @@ public final class PartitionReader {
     /// Nothing from these is returned: after damage, what librdkafka reports comes from bytes that it mistook for records.
     private var left: Set<TopicPartition> = []
     /// What the last poll returned.
-    package private(set) var records = Records()
+    private var records = Records()
 
     /// By itself, librdkafka takes some tenths of a second to look up a new topic, and to resume fetching after its queue was full.
     private static let patience = Duration.milliseconds(10)
@@ -157,6 +151,15 @@ public final class PartitionReader {
         }
         return nil
     }
+
+    /// The headers of a record that was polled last, by its index and value; nil if librdkafka cannot read them. If the value shows
+    /// that there are none, nothing else of the record is touched: in a large batch it is no longer in the processor's caches.
+    package func headers(at index: Int, of value: UnsafeRawBufferPointer?) -> [RecordHeader]? {
+        ConsumedRecord.mayHaveHeaders(after: value) ? records[index].readableHeaders : []
+    }
+
+    /// The same as librdkafka has them, to copy.
+    package func headerList(at index: Int) -> HeaderList? { records[index].headerList }
 
     /// Waits up to `timeout` for the first record, and returns it with all others that have already arrived, `maxRecords` at most.
     ///

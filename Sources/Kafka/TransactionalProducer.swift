@@ -33,9 +33,10 @@ final class TransactionalProducer {
             ends: ends
         ) {
             // Without this callback rd_kafka_flush, and so every commit, waits in steps of 10 ms.
-            rd_kafka_conf_set_dr_msg_cb($0) { client, message, _ in
-                guard let message, let client, let context = ClientContext.of(client) else { return }
-                unsafeDowncast(context, to: DeliveryReports.self).add(message)
+            rd_kafka_conf_set_dr_msg_cb($0) { _, message, context in
+                guard let message, let context else { return }
+                // Called for each record: counting references would cost more than the rest.
+                Unmanaged<DeliveryReports>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.add(message) }
             }
         }
     }
