@@ -114,7 +114,7 @@ package protocol KafkaPort: KafkaReadPort {
     /// Joins the group again, after ``leave(handsOver:)``.
     func rejoin() throws(LogError)
 
-    /// Leaves the group, and drops the producers. No call follows but ``rejoin()``.
+    /// Leaves the group, and drops the producers. Nothing is read or written from then on, until ``rejoin()``.
     ///
     /// - Parameter handsOver: whether the group's other instances get the partitions at once. Otherwise they are kept for a while,
     ///   in case this one comes back.
