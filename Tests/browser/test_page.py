@@ -265,6 +265,10 @@ class PageTest(KioskTest):
                     self.assertEqual(self.driver.execute_script(CONTRAST), [], f"{screen} {scheme}")
                 papers = [part.value_of_css_property("background-color") for part in all_of(self.driver, "body, dialog, .strong")]
                 self.assertEqual([paper for paper in papers if paper.startswith("rgba") and not paper.endswith(", 1)")], [])
+            self.unlock()
+            self.wait(lambda: one(self.driver, "#edit").is_displayed(), "the token is accepted")
+            modes = [mode.value_of_css_property("background-color") for mode in all_of(self.driver, "#mode span")]
+            self.assertEqual(modes.count(modes[0]), 1, "the chosen mode is marked")
 
     def test_roles_and_names_need_no_aria_properties(self):
         with self.before_each_page("for (const name of ['Label', 'Pressed', 'Current']) delete Element.prototype[`aria${name}`]"):
