@@ -80,31 +80,15 @@ torture: broker build lab ## Kill, freeze and crowd the service on a real broker
 rolling: override ARGS := --rolling $(ARGS)
 rolling: torture ## Restart three instances in turn and add a fourth, under load on real brokers (BOOTSTRAP=host:port[,…]); BROKER_COMMAND also stops and kills each broker
 
-FUZZ ?= commands
-RUNS ?= 1000000
 fuzz: setup ## Feed random inputs to the decoders (RUNS=10000000 FUZZ=commands|answers|stock)
-	@echo "Building the fuzzer with libFuzzer and AddressSanitizer; the first time takes a few minutes"
-	@$(SWIFT) build -c release --package-path Tools/Fuzz --scratch-path .build/fuzz --sanitize fuzzer \
-		-Xswiftc -sanitize=fuzzer,address -Xcc -fsanitize=address
-	@mkdir -p .build/fuzz/corpus/$(FUZZ) .build/fuzz/crashes
-	@echo "Trying $(RUNS) inputs as $(FUZZ); one that fails is kept in .build/fuzz/crashes"
-	@FUZZ=$(FUZZ) .build/fuzz/release/fuzz -runs=$(RUNS) -max_len=512 -timeout=5 -print_final_stats=1 -dict=Tools/Fuzz/tokens.dict \
-		-artifact_prefix=.build/fuzz/crashes/ .build/fuzz/corpus/$(FUZZ) Tools/Fuzz/Corpus/$(FUZZ)
+	@./scripts/fuzz.sh $(or $(FUZZ),commands) $(or $(RUNS),1000000)
 soak: built ## Run 10,000 transactions and 100 rebalances: memory and threads must not grow (about 2 minutes)
 	@$(DEBUG)/lab soak
 
 bench: broker build lab ## Measure the service against a bare loop in C on a real broker (BOOTSTRAP=host:port; about 6 minutes)
-	@$(LAB) bench core && for what in end-to-end "latency --rate 100" "latency --rate 1000" restore repeats; do \
-		echo && $(LAB) bench $$what --bootstrap-servers "$(BOOTSTRAP)" || exit $$?; \
-	done
-PEERS := .build/peers/bin/python
-peers: broker build lab $(VENV) ## Measure the service beside programs in Python (BOOTSTRAP=host:port; ARGS="--peer NAME=COMMAND" adds others: Tools/peers/README.md)
-	@$(dir $(PYTHON))uv venv --quiet --clear --python 3.11 .build/peers
-	@$(dir $(PYTHON))uv pip install --quiet --python $(PEERS) confluent-kafka==2.12.2 orjson==3.13.0 quixstreams==3.28.1
-	@for what in end-to-end "latency --rate 100" "latency --rate 1000"; do \
-		echo && $(LAB) bench $$what --bootstrap-servers "$(BOOTSTRAP)" --peer "python=$(PEERS) Tools/peers/loop.py" \
-			--peer "quix=$(PEERS) Tools/peers/quix.py" $(ARGS) || exit $$?; \
-	done
+	@$(LAB) bench core && $(call measure,end-to-end $(LATENCY) restore repeats)
+peers: broker build lab $(PEERS) ## Measure the service beside programs in Python (BOOTSTRAP=host:port; ARGS="--peer NAME=COMMAND" adds others: Tools/peers/README.md)
+	@$(call measure,end-to-end $(LATENCY),--peer "python=$(PEERS) Tools/peers/loop.py" --peer "quix=$(PEERS) Tools/peers/quix.py" $(ARGS))
 microbench: lab ## Measure each piece of an order's work without Kafka: heap allocations and nanoseconds
 	@$(LAB) bench heap $(ARGS) && echo && $(LAB) bench core $(ARGS)
 instructions: lab needs-valgrind ## The same in instructions, counted by valgrind, and keep them for `make test` (Linux; about 3 minutes)

@@ -8,6 +8,7 @@ LAB := $(RELEASE)/lab
 MANUAL := .build/plugins/GenerateManual/outputs/juice
 PYTHON := .build/venv/bin/python
 VENV := .build/venv/ready
+PEERS := .build/peers/bin/python
 SOURCES := --recursive --parallel Package.swift Sources Tools Tests Examples
 # The flags of every debug build. With different flags, builds would invalidate each other.
 STRICT := -Xswiftc -warnings-as-errors
@@ -20,6 +21,9 @@ export PYTHONDONTWRITEBYTECODE := 1
 # Says what is built: the product, its folder.
 building = [ -e $(2)/juice ] || echo "The first build takes about five minutes on two cores, most of it for dependencies; later ones take seconds. [done/all] shows the progress."; \
 	echo "Building $(1)"
+# Measures on a broker: what, further options.
+measure = for what in $(1); do echo && $(LAB) bench $$what --bootstrap-servers "$(BOOTSTRAP)" $(2) || exit $$?; done
+LATENCY := "latency --rate 100" "latency --rate 1000"
 # The manual pages: flags of the build, configuration.
 manual = $(SWIFT) package $(1) --allow-writing-to-package-directory generate-manual --configuration $(2) --multi-page \
 	> .build/manual.log 2>&1 || { cat .build/manual.log; exit 1; }
@@ -43,6 +47,10 @@ $(VENV): Tests/requirements.txt
 	@rm -rf $(@D) && python3 -m venv $(@D)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
+
+$(PEERS): scripts/ci.mk | $(VENV)
+	@$(dir $(PYTHON))uv venv --quiet --clear --python 3.11 $(@:/bin/python=)
+	@$(dir $(PYTHON))uv pip install --quiet --python $@ confluent-kafka==2.12.2 orjson==3.13.0 quixstreams==3.28.1
 
 # What else can be given is in MORE.
 broker:
