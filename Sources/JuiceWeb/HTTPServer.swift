@@ -1,10 +1,8 @@
-import Foundation
 import Hummingbird
 import HummingbirdCore
 import Logging
 import Metrics
 import NIOCore
-import NIOPosix
 import ServiceLifecycle
 
 /// Serves HTTP at an address until graceful shutdown.

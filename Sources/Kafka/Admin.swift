@@ -66,11 +66,8 @@ public final class Admin {
             created = try Self.names(in: results, count: count, ignoring: .topicAlreadyExists, orElse: "not created")
         } catch {
             guard error.code == .invalidConfig, topics.contains(where: { !$0.optional.isEmpty }) else { throw error }
-            let plain = topics.map {
-                NewTopic(
-                    name: $0.name, partitionCount: $0.partitionCount, replicationFactor: $0.replicationFactor,
-                    configuration: $0.configuration)
-            }
+            var plain = topics
+            for index in plain.indices { plain[index].optional = [:] }
             return try create(plain, timeout: timeout)
         }
         // The controller has created the topics, but the broker asked next may learn of them a moment later.

@@ -1,5 +1,4 @@
 import Dispatch
-import Foundation
 import Synchronization
 
 /// A thread for calls to librdkafka that may never return, one at a time. If it is released during a call, the thread ends when

@@ -1,13 +1,7 @@
 import CRdKafka
-import Dispatch
+import Foundation
 import Logging
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// What a client reports besides the results of its calls.
 ///
@@ -67,18 +61,16 @@ package final class ClientHandle {
     deinit {
         nonisolated(unsafe) let pointer = pointer
         ClientEnd.run(patience: patience, group: ends) { [context, isConsumer] in
-            if !isConsumer { Self.giveUpRequests(pointer) }
+            if !isConsumer {
+                // Purges records that are queued or unconfirmed, and begins to abort an open transaction. librdkafka (up to 2.16)
+                // requires both before a producer is destroyed: no request may be in progress by then (issue 4330).
+                rd_kafka_purge(pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
+                rd_kafka_error_destroy(rd_kafka_abort_transaction(pointer, 100))
+            }
             // A consumer that was not closed does not leave its group here: no rebalance is expected any more.
             rd_kafka_destroy_flags(pointer, isConsumer ? RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE : 0)
             withExtendedLifetime(context) {}
         }
-    }
-
-    /// Purges records that are queued or unconfirmed, and begins to abort an open transaction. librdkafka (up to 2.16) requires
-    /// both before a producer is destroyed: no request may be in progress by then (issue 4330).
-    private static func giveUpRequests(_ pointer: OpaquePointer) {
-        rd_kafka_purge(pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
-        rd_kafka_error_destroy(rd_kafka_abort_transaction(pointer, 100))
     }
 
     /// Serves callbacks, waiting up to `timeout` for the first. Another thread may drop its reference to the handle meanwhile:
@@ -146,9 +138,8 @@ class ClientContext: @unchecked Sendable {
     }
 
     fileprivate func log(level: Int32, facility: String, line: String) {
-        let failure = explainer.observe(facility: facility, line: line)
         // The error callback reports it only when polled, which a call that waits for a broker may delay for seconds.
-        if let failure { hooks.onError?(failure) }
+        if let failure = explainer.observe(facility: facility, line: line) { hooks.onError?(failure) }
         hooks.logger.log(
             level: min(Self.level(syslog: level, line: line), hooks.logCeiling), "\(KafkaConfiguration.hidingSecret(in: line))",
             metadata: ["librdkafka": .string(facility)])
@@ -159,14 +150,8 @@ class ClientContext: @unchecked Sendable {
     static func level(syslog: Int32, line: String) -> Logger.Level {
         let kinds = ["producer", "consumer"]
         if kinds.contains(where: { line.hasSuffix("property and will be ignored by this \($0) instance") }) { return .debug }
-        return switch syslog {
-        case ...2: .critical
-        case 3: .error
-        case 4: .warning
-        case 5: .notice
-        case 6: .info
-        default: .debug
-        }
+        let levels: [Logger.Level] = [.critical, .critical, .critical, .error, .warning, .notice, .info]
+        return levels.indices.contains(Int(syslog)) ? levels[Int(syslog)] : .debug
     }
 }
 

@@ -47,7 +47,18 @@ public final class Consumer {
     ) throws(KafkaError) {
         (self.configuration, self.hooks, context) = (configuration, hooks, ConsumerContext(hooks))
         handle = try ClientHandle(RD_KAFKA_CONSUMER, configuration: configuration, context: context, patience: patience) {
-            rd_kafka_conf_set_rebalance_cb($0, rebalanceCallback)
+            rd_kafka_conf_set_rebalance_cb($0) { client, code, list, _ in
+                guard let client, let list, let context = ClientContext.of(client) as? ConsumerContext else { return }
+                if code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
+                    let partitions = UnsafePointer(list).partitions
+                    context.rebalances.withLock { $0.append(.assigned(partitions)) }
+                    try? PartitionList([TopicPartition]()).lend { rd_kafka_assign(client, $0) }
+                } else {
+                    let isRevocation = code == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS
+                    context.rebalances.withLock { $0.append(.revoked(isRevocation ? nil : KafkaError(code))) }
+                    rd_kafka_assign(client, nil)
+                }
+            }
         }
         // One queue for everything: polling the consumer then serves the callbacks of the main queue, too. Without a group there is
         // no other queue.
@@ -83,7 +94,14 @@ public final class Consumer {
         topics = Set(offsets.keys.lazy.map(\.topic))
         guard configuration["group.id"] != nil else { return try read(offsets) }
         try PartitionList(offsets: offsets).lend { rd_kafka_assign(handle.pointer, $0) }
-        awaitStops()
+        // Waits until librdkafka has stopped reading the previous assignment, which it does in the background. Up to 2.15 that has
+        // to be over before the next assignment (issue 5573). Its main thread works in order: by the first answer it has asked the
+        // partitions to stop, by the second it knows that they have.
+        for _ in 0..<2 {
+            var assignment: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+            rd_kafka_assignment(handle.pointer, &assignment)
+            if let assignment { rd_kafka_topic_partition_list_destroy(assignment) }
+        }
     }
 
     /// Without a group librdkafka assigns nothing, but it starts and stops single partitions.
@@ -111,17 +129,6 @@ public final class Consumer {
         case nil: break
         }
         return rebalance
-    }
-
-    /// Waits until librdkafka has stopped reading the previous assignment, which it does in the background. Up to 2.15 that has to
-    /// be over before the next assignment (issue 5573). Its main thread works in order: by the first answer it has asked the
-    /// partitions to stop, by the second it knows that they have.
-    private func awaitStops() {
-        for _ in 0..<2 {
-            var assignment: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
-            rd_kafka_assignment(handle.pointer, &assignment)
-            if let assignment { rd_kafka_topic_partition_list_destroy(assignment) }
-        }
     }
 
     /// Waits up to `timeout` for the first record, then returns it with all others that have already arrived. They are valid until
@@ -275,10 +282,9 @@ public final class Consumer {
         guard let event = rd_kafka_queue_poll(queue, timeout.milliseconds) else { throw .noAnswer }
         defer { rd_kafka_event_destroy(event) }
         guard let error = KafkaError(rd_kafka_event_error(event)) else { return }
-        let list = rd_kafka_event_topic_partition_list(event)?.pointee
-        let failed = UnsafeBufferPointer(start: list?.elems, count: Int(list?.cnt ?? 0))
-            .first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }
-        throw failed.map { error.with(\.message, "\(String(cString: $0.topic)) [\($0.partition)]: \(error.message)") } ?? error
+        let elements = rd_kafka_event_topic_partition_list(event).map { UnsafePointer($0).elements }
+        let failed = elements?.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }
+        throw failed.map { error.with(\.message, "\(TopicPartition($0)): \(error.message)") } ?? error
     }
 
     /// Commits offsets for the group without waiting, for tools that show its lag. Errors are ignored, but a stale member notices
@@ -341,20 +347,4 @@ public final class Consumer {
 private final class ConsumerContext: ClientContext, @unchecked Sendable {
     /// Received by a poll and not yet returned by one.
     let rebalances = Mutex<[Rebalance]>([])
-}
-
-private func rebalanceCallback(
-    client: OpaquePointer?, code: rd_kafka_resp_err_t, list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?,
-    opaque: UnsafeMutableRawPointer?
-) {
-    guard let client, let list, let context = ClientContext.of(client) as? ConsumerContext else { return }
-    if code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
-        let partitions = UnsafePointer(list).partitions
-        context.rebalances.withLock { $0.append(.assigned(partitions)) }
-        try? PartitionList([TopicPartition]()).lend { rd_kafka_assign(client, $0) }
-    } else {
-        let isRevocation = code == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS
-        context.rebalances.withLock { $0.append(.revoked(isRevocation ? nil : KafkaError(code))) }
-        rd_kafka_assign(client, nil)
-    }
 }

@@ -1,6 +1,4 @@
-import Dispatch
 import Foundation
-import Synchronization
 
 /// Runs work that blocks, as librdkafka's calls do, on new threads. Swift has as many cooperative threads as cores, and a blocked
 /// one stalls tasks that have nothing to do with Kafka.

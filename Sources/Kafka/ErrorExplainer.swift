@@ -50,7 +50,6 @@ final class ErrorExplainer: Sendable {
 
     /// Why a connection failed, without librdkafka's jargon.
     private func reason(_ code: KafkaError.Code, _ text: String, state: String) -> (KafkaError.Code, String) {
-        let plainListener = "perhaps the listener does not speak TLS (see security.protocol)"
         if text.contains("certificate verify failed"), let fault = certificate.withLock(\.self) { return (.ssl, fault) }
         if text.contains(/alert (bad )?certificate|alert unknown ca/) {
             if let end = clientCertificateEnd.withLock(\.self), end < .now {
@@ -66,7 +65,7 @@ final class ErrorExplainer: Sendable {
         }
         if text.contains("wrong version number") { return (.ssl, "the listener does not speak TLS (see security.protocol)") }
         if text.contains("unexpected eof"), text.contains("handshake failed") || state.contains("SSL_HANDSHAKE") {
-            return (.transport, "\(Self.hangUps[1]); \(plainListener)")
+            return (.transport, "\(Self.hangUps[1]); perhaps the listener does not speak TLS (see security.protocol)")
         }
         // A connection that breaks during authentication is not a refusal.
         if code == .authentication, text.contains(/Sasl\w+Request failed: Local:/) { return (.transport, text) }

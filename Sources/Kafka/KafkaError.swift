@@ -67,6 +67,7 @@ public struct KafkaError: Error, Sendable, CustomStringConvertible {
     }
 
     static let outOfMemory = KafkaError(code: .outOfMemory, message: "librdkafka could not allocate memory")
+    static let noTransaction = KafkaError(code: .state, message: "no transaction is open")
 
     package static let noAnswer = KafkaError(code: .timedOut, isRetriable: true)
 
@@ -198,7 +199,7 @@ extension KafkaError.Code {
     }
 
     /// Whether the offset to read from is outside the log: noticed by the client, or reported by a broker.
-    public var isOffsetReset: Bool { self == .autoOffsetReset || self == .offsetOutOfRange }
+    public var isOffsetReset: Bool { self == Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) || self == .offsetOutOfRange }
 
     /// Codes that are worth a retry when librdkafka returns them without flags.
     fileprivate static let transient: Set<Self> = [
@@ -255,7 +256,6 @@ extension KafkaError.Code {
     package static let invalidSessionTimeout = Self(RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT)
     package static let invalidGroupID = Self(RD_KAFKA_RESP_ERR_INVALID_GROUP_ID)
 
-    package static let autoOffsetReset = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
     package static let offsetOutOfRange = Self(RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
     package static let badMessage = Self(RD_KAFKA_RESP_ERR__BAD_MSG)
     /// librdkafka cannot parse a broker's response.

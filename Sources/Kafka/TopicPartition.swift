@@ -94,7 +94,7 @@ extension UnsafePointer<rd_kafka_topic_partition_list_t> {
         return committed
     }
 
-    fileprivate var elements: UnsafeBufferPointer<rd_kafka_topic_partition_t> {
+    var elements: UnsafeBufferPointer<rd_kafka_topic_partition_t> {
         UnsafeBufferPointer(start: pointee.elems, count: Int(pointee.cnt))
     }
 }

@@ -228,7 +228,7 @@ public final class TransactionSession {
     /// Waits until brokers have every record of the transaction so far. After ``KafkaError/Remedy/retry``, for example a timeout,
     /// the same call goes on waiting.
     public func flush(timeout: Duration) throws(KafkaError) {
-        let producer = try producerOfOpenTransaction()
+        guard let producer = open else { throw .noTransaction }
         do throws(KafkaError) {
             for batch in producer.batches { try batch.flush() }
             try wait(for: producer, timeout: timeout) { step in
@@ -254,7 +254,7 @@ public final class TransactionSession {
     /// Waits for all deliveries, then commits. When it returns, the transaction is committed. After ``KafkaError/Remedy/retry``,
     /// for example a timeout, the same call goes on waiting.
     public func commit(timeout: Duration) throws(KafkaError) {
-        let producer = try producerOfOpenTransaction()
+        guard let producer = open else { throw .noTransaction }
         if !producer.commitThread.isBusy {
             if !isFlushed { try flush(timeout: timeout) }
             producer.beginCommit()
@@ -275,11 +275,6 @@ public final class TransactionSession {
         let handle = producers[turn].handle
         if let error = KafkaError(consuming: rd_kafka_begin_transaction(handle.pointer)) { throw handle.explained(error) }
         hasBegun = true
-    }
-
-    private func producerOfOpenTransaction() throws(KafkaError) -> TransactionalProducer {
-        guard let open else { throw .noTransaction }
-        return open
     }
 
     /// Waits for an outcome in short steps, and checks after each whether any broker confirms anything.
@@ -316,8 +311,4 @@ public final class TransactionSession {
     public func deliveredRanges(in topic: String) -> [Int32: [Range<Offset>]] {
         delivered.transaction.reduce(into: [:]) { if $1.key.topic == topic { $0[$1.key.partition] = $1.value } }
     }
-}
-
-extension KafkaError {
-    fileprivate static let noTransaction = KafkaError(code: .state, message: "no transaction is open")
 }

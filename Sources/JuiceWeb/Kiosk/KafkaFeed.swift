@@ -1,4 +1,3 @@
-import JuiceDomain
 import JuiceMessages
 import Kafka
 import Logging

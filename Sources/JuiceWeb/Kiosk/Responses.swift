@@ -1,5 +1,3 @@
-import Foundation
-import Hummingbird
 import NIOCore
 
 /// A file of the page, embedded in the executable.

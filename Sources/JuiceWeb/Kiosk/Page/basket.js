@@ -86,16 +86,8 @@ function remove(line) {
   const next = line.element.nextElementSibling ?? line.element.previousElementSibling;
   line.element.remove();
   lines.delete(line.juice);
-  isFull = false;
   if (hadFocus) (next?.querySelector("input") ?? $("basket-open")).focus();
   changed();
-}
-
-function empty() {
-  for (const line of lines.values()) line.element.remove();
-  lines.clear();
-  isFull = false;
-  isOpen = false;
 }
 
 // Puts back what was ordered and not made, beside what was chosen since.
@@ -117,7 +109,8 @@ $("basket-open").addEventListener("click", () => {
 $("send-order").addEventListener("click", () => {
   if (lines.size === 0 || !known.takesOrders) return;
   const content = { items: items() };
-  empty();
+  for (const line of lines.values()) line.element.remove();
+  lines.clear();
   commands.send("order", known.store, content, { id });
   changed();
 });
@@ -125,6 +118,7 @@ $("send-order").addEventListener("click", () => {
 export function showBasket() {
   for (const line of lines.values()) line.show(words);
   const short = lacking(items());
+  isFull &&= lines.size === mostItems;
   isOpen &&= lines.size > 0;
   $("basket-lines").hidden = !isOpen;
   $("basket-open").setAttribute("aria-expanded", String(isOpen));

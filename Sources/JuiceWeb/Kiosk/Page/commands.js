@@ -42,8 +42,6 @@ const random = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) 
 
 const keyOf = (kind, id) => `${kind} ${id}`;
 
-const kindOf = (answer) => (answer.restockId ? "restock" : answer.type === "cancelled" || answer.cancel ? "cancel" : "order");
-
 export class Commands {
   // The window is the time in seconds for which the service recognizes a repeat.
   constructor(duplicateWindow) {
@@ -107,7 +105,8 @@ export class Commands {
   }
 
   answered(answer) {
-    const command = this.open.get(keyOf(kindOf(answer), answer.orderId ?? answer.restockId));
+    const kind = answer.restockId ? "restock" : answer.type === "cancelled" || answer.cancel ? "cancel" : "order";
+    const command = this.open.get(keyOf(kind, answer.orderId ?? answer.restockId));
     if (!command || command.store !== answer.store) return;
     command.answer = answer;
     this.#end(command, "answered");

@@ -66,9 +66,7 @@ function goTo(screen, fruit = null) {
   known.shortFruit = fruit;
   if (location.hash !== `#${screen}`) history.pushState(null, "", `#${screen}`);
   showScreen();
-  if (screen === "stock" && fruit) {
-    return commands.isStaff ? focusRow(fruit) : $("token").focus();
-  }
+  if (screen === "stock" && fruit) return commands.isStaff ? focusRow(fruit) : $("token").focus();
   $(`${screen}-title`).focus();
 }
 
@@ -155,8 +153,7 @@ function showStock() {
     shelf[index].show(words.fruit(fruit.id), isKnown ? amount : -1, text, full);
   });
   for (const button of juices) {
-    const { id } = button.juice;
-    button.show(words, lackingOf(button.juice), quantityOf(id));
+    button.show(words, lackingOf(button.juice), quantityOf(button.juice.id));
     button.element.disabled = !known.takesOrders;
   }
   $("no-store").hidden = known.takesOrders;
@@ -168,6 +165,7 @@ function showLink() {
   $("link").textContent = words.text(known.link);
   $("link").dataset.state = known.link;
   const isAlert = ["lost", "unanswered", "unreachable", "heldBack"].includes(known.link);
+  $("link").classList.toggle("is-alert", isAlert);
   const text = isAlert ? `${known.link}Alert` : known.version === menu.version ? null : "outdatedAlert";
   $("alert").textContent = text ? words.text(text) : "";
   $("alert").hidden = !text;
