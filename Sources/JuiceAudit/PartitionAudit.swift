@@ -44,8 +44,6 @@ struct PartitionAudit {
         let origin: Place?
         let copy: TransferAudit.Received
 
-        var source: RecordPosition? { origin.map { RecordPosition(partition: $0.partition, offset: $0.offset) } }
-
         var description: String {
             switch verdict {
             case .deadLetter(let reason): "no command (\(reason.code))"
@@ -488,8 +486,8 @@ extension PartitionAudit {
         if record.headers.ofTraces != found.record.headers.ofTraces {
             problems.append(("has an answer whose trace headers are not the command's", .wrong))
         }
-        if given.head.from != found.source {
-            let (said, right) = (given.head.from?.header ?? "nowhere", found.source?.header ?? "nowhere")
+        if given.head.from != found.record.source {
+            let (said, right) = (given.head.from?.header ?? "nowhere", found.record.source?.header ?? "nowhere")
             problems.append(("is answered as from \(said), should be \(right)", .wrong))
         }
         problems += answers.check(given, to: command)

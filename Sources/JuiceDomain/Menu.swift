@@ -64,14 +64,14 @@ public struct Menu: Sendable, Hashable {
 
     // Ids and names may be equal once folded: for a name that means two juices, people are asked for the id.
     private static func checkAliases(of juices: [Juice]) throws(MenuError) {
-        var meanings: [FoldedName: Set<Int>] = [:]
+        var meanings: [String: Set<Int>] = [:]
         for (index, juice) in juices.enumerated() {
-            for text in [juice.id] + juice.name.all + juice.aliases { meanings[FoldedName(text), default: []].insert(index) }
+            for text in [juice.id] + juice.name.all + juice.aliases { meanings[text.folded, default: []].insert(index) }
         }
         for (index, juice) in juices.enumerated() {
             for (position, alias) in juice.aliases.enumerated() {
                 let path = "juices[\(index)].aliases[\(position)]"
-                let name = FoldedName(alias)
+                let name = alias.folded
                 guard !name.isEmpty else { throw MenuError(path, .empty) }
                 if let other = meanings[name]?.subtracting([index]).min() {
                     throw MenuError(path, "already means the juice \"\(juices[other].id)\"")
@@ -246,27 +246,21 @@ extension Menu {
 
     /// The items that match in the first list of names in which any item matches.
     private static func items<Item>(of items: [Item], called text: String, _ names: [(Item) -> [String]]) -> [Item] {
-        let wanted = FoldedName(text)
+        let wanted = text.folded
         for names in names {
-            let found = items.filter { names($0).contains { FoldedName($0) == wanted } }
+            let found = items.filter { names($0).contains { $0.folded == wanted } }
             if !found.isEmpty { return found }
         }
         return []
     }
 }
 
-/// An id, name or alias without the differences that people ignore: case, spaces, and whether juice is 쥬스 or 주스.
-///
-/// `String` compares by Unicode's canonical equivalence, so a Hangul syllable equals its letters, which is how some keyboards and
-/// file systems write it. Records compare ids byte by byte instead: ``Name``.
-private struct FoldedName: Hashable {
-    private let text: String
-
-    init(_ text: String) {
-        self.text = text.lowercased().filter { !$0.isWhitespace }.replacing("주스", with: "쥬스")
-    }
-
-    var isEmpty: Bool { text.isEmpty }
+extension String {
+    /// An id, name or alias without the differences that people ignore: case, spaces, and whether juice is 쥬스 or 주스.
+    ///
+    /// `String` compares by Unicode's canonical equivalence, so a Hangul syllable equals its letters, which is how some keyboards
+    /// and file systems write it. Records compare ids byte by byte instead: ``Name``.
+    fileprivate var folded: String { lowercased().filter { !$0.isWhitespace }.replacing("주스", with: "쥬스") }
 }
 
 /// An id of a store, a command, a fruit or a juice, compared and hashed by its UTF-8 bytes, as Kafka does.

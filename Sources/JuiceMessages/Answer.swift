@@ -209,14 +209,13 @@ struct AnswerMembers {
 
     func head() throws(MalformedMessage) -> AnswerHead {
         let command = try answeredCommand()
-        var source: RecordPosition?
         let id = try (command == .restock ? restockID : orderID).text("\(command.idField)")
         let (store, offset) = (try store.text("store"), Int64(try offset.integer("offset", from: 0 ... .max)))
+        var head = AnswerHead(command, id: id, store: store, offset: offset)
         if !from.isAbsent {
-            source = RecordPosition(try from.text("from"))
-            guard source != nil else { throw MalformedMessage("from", "must be a partition and an offset, such as 3/42") }
+            head.from = RecordPosition(try from.text("from"))
+            guard head.from != nil else { throw MalformedMessage("from", "must be a partition and an offset, such as 3/42") }
         }
-        var head = AnswerHead(command, id: id, store: store, offset: offset, from: source)
         head.isDuplicate = try duplicate.isMarked("duplicate")
         return head
     }

@@ -348,11 +348,10 @@ private struct FruitFragments {
         firstShort = fragments.add(#","fruit":\#(id),"missing":[{"fruit":\#(id),"needed":"#)
         nextShort = fragments.add(#"},{"fruit":\#(id),"needed":"#)
         counted = fragments.add(messages.counted(fruit.name))
-        let texts = messages.listed(fruit.name)
-        listed = (
-            fragments.add(#"\#(escaped: texts.last)"#), fragments.add(#"\#(escaped: texts.beforeLast)"#),
-            fragments.add(#"\#(escaped: texts.beforeOthers)"#)
-        )
+        func name(followedBy following: Int) -> Fragment {
+            fragments.add(#"\#(escaped: messages.listed(fruit.name, followedBy: following))"#)
+        }
+        listed = (name(followedBy: 0), name(followedBy: 1), name(followedBy: 2))
     }
 
     /// The fruit in the message that lists short fruits, by how many fruits follow it.

@@ -27,11 +27,13 @@ struct AnswerMessages {
     var outOfStock: TextPair { text(("out of stock (", ")"), ("", " 모자라요. 재고를 수정할까요?")) }
 
     /// A short fruit's name, by how many follow it in the list: `딸기, `, `바나나와 `, `키위가`.
-    func listed(_ fruit: LocalizedName) -> (beforeOthers: String, beforeLast: String, last: String) {
+    func listed(_ fruit: LocalizedName, followedBy following: Int) -> String {
         let name = fruit.text(in: language)
-        return text(
-            ("\(name), ", "\(name), ", name),
-            ("\(name), ", KoreanParticle.and.attached(to: name) + " ", KoreanParticle.subject.attached(to: name)))
+        return switch following {
+        case 0: text(name, KoreanParticle.subject.attached(to: name))
+        case 1: text("\(name), ", KoreanParticle.and.attached(to: name) + " ")
+        default: "\(name), "
+        }
     }
 
     /// Around the fruits that a cancel returned.
@@ -73,14 +75,8 @@ extension AnswerMessages {
             made.before + juices.map(text).joined(separator: ", ") + made.after
         case .outOfStock(_, let missing):
             outOfStock.before
-                + missing.enumerated().map { index, short in
-                    let name = listed(fruit(short.fruit))
-                    return switch missing.count - index {
-                    case 1: name.last
-                    case 2: name.beforeLast
-                    default: name.beforeOthers
-                    }
-                }.joined() + outOfStock.after
+                + zip(missing, missing.indices.reversed()).map { listed(fruit($0.fruit), followedBy: $1) }.joined()
+                + outOfStock.after
         case .restocked(let left): restocked + left.map { counted($0, now) }.joined(separator: "; ")
         case .cancelled(let returned, _) where returned.isEmpty: cancelledNothing
         case .cancelled(let returned, _):

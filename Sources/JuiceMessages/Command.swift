@@ -226,9 +226,7 @@ extension CommandDecoder {
 
 extension CommandDecoder {
     private func edit(_ members: CommandMembers) throws(Rejection) -> StockEdit {
-        let add = try given(members.add, "add")
-        let set = try given(members.set, "set")
-        switch (add, set) {
+        switch (try given(members.add, "add"), try given(members.set, "set")) {
         case (nil, nil): throw .emptyRestock
         case (.some, .some): throw .badCommand(.addAndSet)
         case (let amounts?, nil): return StockEdit(.add, try entries(of: amounts, "add"))

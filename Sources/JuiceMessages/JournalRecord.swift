@@ -179,7 +179,8 @@ public final class JournalReader {
             switch type {
             case "cancelled": .cancel
             case "answerLost": .lost
-            case "rejected": role(ofRejection: members.reason.string, head)
+            case "rejected" where members.reason.string == BorrowedText("cancelled"): .unremembered
+            case "rejected" where members.reason.string == BorrowedText("unknownStore") && head.command == .cancel: .unremembered
             default: .first
             }
         let isCarriedOut = role == .cancel || revision > 0
@@ -191,14 +192,6 @@ public final class JournalReader {
         let name = try members.was.text("was")
         for was in FormerOutcome.allCases where was.name == String(name) { return was }
         throw MalformedMessage("was", "must say what became of the command")
-    }
-
-    private func role(ofRejection reason: BorrowedText?, _ head: AnswerHead) -> JournalAnswer.Role {
-        switch reason {
-        case BorrowedText("cancelled"): .unremembered
-        case BorrowedText("unknownStore") where head.command == .cancel: .unremembered
-        default: .first
-        }
     }
 
     private func check(_ name: BorrowedText, longest: Int, _ field: StaticString) throws(MalformedMessage) {

@@ -4,15 +4,11 @@ public enum Language: String, Sendable, CaseIterable {
     case english = "en"
     /// Korean.
     case korean = "ko"
-}
 
-extension Language {
     package func text<Text>(_ english: @autoclosure () -> Text, _ korean: @autoclosure () -> Text) -> Text {
         self == .english ? english() : korean()
     }
-}
 
-extension Language {
     /// The language of a message of the service. Ids, which may be in any language, are quoted.
     init(of message: String) {
         let isOwn = message.split(separator: "\"", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 0 }

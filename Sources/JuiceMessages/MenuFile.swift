@@ -15,29 +15,16 @@ import JuiceDomain
 /// `initialStock` (10). Unlike in records, an unknown field is an error: it is most likely a typing mistake by the person who reads
 /// the message.
 package enum MenuFile {
-    package enum Failure: Error, Hashable, CustomStringConvertible {
-        case malformed(MalformedMessage)
-        case invalid(MenuError)
-
-        package var description: String {
-            switch self {
-            case .malformed(let fault): fault.description
-            case .invalid(let error): error.description
-            }
+    /// The menu in a file. Throws the first fault of the file or, if it has none, of the menu.
+    package static func decode(_ bytes: UnsafeRawBufferPointer) throws(MalformedMessage) -> Menu {
+        let reader = JSONReader(capacity: bytes.count)
+        let file = try reader.readObject(bytes)
+        try file.check(fields: ["fruits", "juices"], at: "")
+        let fruits = try file.objects("fruits", fruit)
+        let juices = try file.objects("juices", juice)
+        do throws(MenuError) { return try Menu(fruits: fruits, juices: juices) } catch {
+            throw MalformedMessage(error.path, error.problem)
         }
-    }
-
-    package static func decode(_ bytes: UnsafeRawBufferPointer) throws(Failure) -> Menu {
-        let fruits: [Fruit]
-        let juices: [JuiceSpec]
-        do throws(MalformedMessage) {
-            let reader = JSONReader(capacity: bytes.count)
-            let file = try reader.readObject(bytes)
-            try file.check(fields: ["fruits", "juices"], at: "")
-            fruits = try file.objects("fruits", fruit)
-            juices = try file.objects("juices", juice)
-        } catch { throw .malformed(error) }
-        do throws(MenuError) { return try Menu(fruits: fruits, juices: juices) } catch { throw .invalid(error) }
     }
 
     private static func fruit(_ object: JSONObject, at path: String) throws(MalformedMessage) -> Fruit {

@@ -36,6 +36,9 @@ package struct TopicNames: Sendable, Equatable {
     package var results: String { self[.results] }
     package var stock: String { self[.stock] }
     package var deadLetters: String { self[.deadLetters] }
+
+    /// The input with this name; nil if it is another topic.
+    package func input(named name: String) -> InputTopic? { InputTopic.allCases.first { self[$0.topic] == name } }
 }
 
 /// The topics that commands are read from.

@@ -415,8 +415,6 @@ extension TopicNames {
 
     subscript(topic: InputTopic) -> String { self[topic.topic] }
 
-    func input(named name: String) -> InputTopic? { InputTopic.allCases.first { self[$0] == name } }
-
     package subscript(topic: Topic, partition: Int32) -> TopicPartition {
         TopicPartition(topic: self[topic], partition: partition)
     }

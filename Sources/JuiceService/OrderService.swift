@@ -247,11 +247,18 @@ package struct OrderService: Service {
             let text = ": \(owner), and only one group may"
             return (found, Obstacle(kind: .otherGroup, text: text, grace: .zero, limit: configuration.patience, end: end))
         }
-        // The embedded broker lasts no longer than its process.
+        // What exactly-once processing rests on is tried on the brokers. The embedded one lasts no longer than its process.
         guard found.cluster.isNew, configuration.capabilities.managesTopics else { return (found, nil) }
         do throws(KafkaError) {
-            let unproven = try prove(found.cluster)
-            return (found, unproven.isEmpty ? nil : Obstacle(kind: .unfit, text: "", limit: .zero, end: .unfitTopics(unproven)))
+            let hooks = ClientHooks(logger: logger, logCeiling: .debug)
+            let own = configuration.topics.all.compactMap { found.cluster[$0] }
+            let proofs = try BrokerTrial(configuration, hooks: hooks, timeout: .seconds(10)).run() + [.settings(of: own)]
+            let unproven = proofs.problems
+            guard unproven.isEmpty else {
+                return (found, Obstacle(kind: .unfit, text: "", limit: .zero, end: .unfitTopics(unproven)))
+            }
+            logger.notice("a new journal, on brokers that have proven: \(proofs.map(\.property.text).joined(separator: "; "))")
+            return (found, nil)
         } catch {
             // The trial has asked for this coordinator, but nothing yet for that of groups.
             if let found = Examination.hindrances(configuration, admin, of: [.transactions]) { hindrances.found(found) }
@@ -275,19 +282,6 @@ package struct OrderService: Service {
             }
         }
         return nil
-    }
-
-    /// Tries on the brokers what exactly-once processing rests on.
-    ///
-    /// - Returns: what keeps a journal from beginning there.
-    private func prove(_ cluster: TopicCheck.Cluster) throws(KafkaError) -> [TopicCheck.Problem] {
-        let hooks = ClientHooks(logger: logger, logCeiling: .debug)
-        let own = configuration.topics.all.compactMap { cluster[$0] }
-        let proofs = try BrokerTrial(configuration, hooks: hooks, timeout: .seconds(10)).run() + [.settings(of: own)]
-        if proofs.problems.isEmpty {
-            logger.notice("a new journal, on brokers that have proven: \(proofs.map(\.property.text).joined(separator: "; "))")
-        }
-        return proofs.problems
     }
 
     /// Makes a client. This fails if librdkafka refuses a property or, after the first clients, if a file is missing.

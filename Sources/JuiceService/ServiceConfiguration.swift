@@ -141,10 +141,6 @@ package struct ServiceConfiguration: Sendable {
         ])
     }
 
-    /// A worker has two producers, used in turn. After a commit the broker is still writing markers, and librdkafka 2.0.2 waits
-    /// 100 ms before it asks again.
-    private static let producerIndices = 0...1
-
     /// The instance in the transactional ids of anchors.
     static let anchorInstance = "anchor"
     /// The transactional id with which a start checks its rights. It is the instance's own, so several instances may start at once.
@@ -157,9 +153,10 @@ package struct ServiceConfiguration: Sendable {
     /// whose transaction cannot be ended must not stop the worker.
     static let producerSets = 8
 
-    /// The transactional ids of one of a worker's producer sets.
+    /// The transactional ids of one of a worker's producer sets. Its two producers are used in turn: after a commit the broker is
+    /// still writing markers, and librdkafka 2.0.2 waits 100 ms before it asks again.
     func transactionalIDs(worker: Int, set: Int) -> [String] {
-        Self.producerIndices.map { "\(group)/\(instanceID)/\(worker)/\(set)/\($0)" }
+        (0...1).map { "\(group)/\(instanceID)/\(worker)/\(set)/\($0)" }
     }
 
     /// A worker's producer, without its transactional id.

@@ -454,19 +454,15 @@ final class Takeover {
     }
 
     private func readStock(of targets: [TakeoverTarget], readingAll readsAll: Bool = false) {
+        var parts: [ChangelogReading.Part] = []
         for target in targets {
             guard let extents = target.extents else { continue }
             target.restore = PartitionRestore(
                 extents, assignment: assignment, readsAll: readsAll, for: purpose,
                 groupOffsets: groupOffsets.filter { inputs(of: target).contains($0.key) }, context: context)
+            parts.append(ChangelogReading.Part(topic: .stock, partition: target.partition, offsets: extents.stock))
         }
-        read(
-            .stock,
-            targets.compactMap { target in
-                target.extents.map {
-                    ChangelogReading.Part(topic: .stock, partition: target.partition, offsets: $0.stock)
-                }
-            })
+        read(.stock, parts)
     }
 
     /// Closes the accounts. If one does not close, the partition's stock and journal are read again from their beginnings.

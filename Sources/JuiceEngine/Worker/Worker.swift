@@ -152,7 +152,8 @@ package struct Worker<Log: KafkaPort> {
                 phase = .polling
             case .polling where isRestoreNext: try restoreOthers()
             case .polling: step = try poll()
-            case .takingOver(let takeover): try advance(takeover)
+            // A takeover can take long, so rebalances and requests to stop are handled between its parts.
+            case .takingOver(let takeover): if try !handleRebalance() { try proceed(with: takeover) }
             case .checking(let check) where check.isDone: finish(check)
             case .checking(let check): try check.step(on: log, partitions: partitions, context: context)
             case .beginning(let batch):
@@ -539,11 +540,6 @@ package struct Worker<Log: KafkaPort> {
         // Without partitions nothing is claimed.
         if !assignment.partitions.isEmpty { unclaimedIDs = [] }
         (mismatches, readEnds) = ([], [:])
-    }
-
-    /// A takeover can take long, so the worker handles rebalances and requests to stop between its parts.
-    private mutating func advance(_ takeover: Takeover) throws(LogError) {
-        if try !handleRebalance() { try proceed(with: takeover) }
     }
 
     /// Restores further partitions, one call on the log at a time, between the transactions of the others.

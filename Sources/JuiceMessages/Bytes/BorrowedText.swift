@@ -36,6 +36,22 @@ public struct BorrowedText: Equatable {
         let literal = BorrowedText(literal).bytes
         return text.bytes.count == literal.count && text.bytes.hasSameWords(as: literal)
     }
+
+    /// A copy for a message: the first 64 characters and "…", or fewer if the characters are very long.
+    ///
+    /// It bounds the size of an answer that quotes its sender.
+    func clipped() -> String {
+        // One character can have any number of accents.
+        var end = min(bytes.count, 1024)
+        let isCut = end < bytes.count
+        // Back to the start of a code point.
+        while isCut, end > 0, bytes[end] & 0b1100_0000 == 0b1000_0000 { end -= 1 }
+        var text = Substring(String(decoding: bytes[..<end], as: UTF8.self))
+        // The last character may go on after the cut.
+        if isCut { text = text.dropLast() }
+        let clipped = text.prefix(64)
+        return isCut || clipped.endIndex < text.endIndex ? clipped + "…" : String(clipped)
+    }
 }
 
 extension String {
@@ -91,27 +107,7 @@ extension UnsafeRawBufferPointer {
         }
         return loadUnaligned(fromByteOffset: last, as: Word.self) == other.loadUnaligned(fromByteOffset: last, as: Word.self)
     }
-}
 
-extension BorrowedText {
-    /// A copy for a message: the first 64 characters and "…", or fewer if the characters are very long.
-    ///
-    /// It bounds the size of an answer that quotes its sender.
-    func clipped() -> String {
-        // One character can have any number of accents.
-        var end = min(bytes.count, 1024)
-        let isCut = end < bytes.count
-        // Back to the start of a code point.
-        while isCut, end > 0, bytes[end] & 0b1100_0000 == 0b1000_0000 { end -= 1 }
-        var text = Substring(String(decoding: bytes[..<end], as: UTF8.self))
-        // The last character may go on after the cut.
-        if isCut { text = text.dropLast() }
-        let clipped = text.prefix(64)
-        return isCut || clipped.endIndex < text.endIndex ? clipped + "…" : String(clipped)
-    }
-}
-
-extension UnsafeRawBufferPointer {
     /// Whether all bytes are ASCII that needs no escape in a JSON string.
     var isPlain: Bool {
         guard let baseAddress, count >= 8 else { return allSatisfy(\.isPlain) }
@@ -144,8 +140,9 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UInt8 {
+    /// Whether JSON requires an escape for the byte. Everything else, Hangul too, is written as it is.
+    var needsEscape: Bool { self < 0x20 || self == UInt8(ascii: "\"") || self == UInt8(ascii: "\\") }
+
     /// Whether the byte is ASCII and needs no escape in a JSON string.
-    fileprivate var isPlain: Bool {
-        (0x20..<0x80).contains(self) && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
-    }
+    fileprivate var isPlain: Bool { self < 0x80 && !needsEscape }
 }

@@ -137,17 +137,12 @@ extension OutputBuffer {
         let bytes = text.bytes
         if bytes.isPlain { return append(bytes) }
         var copied = 0
-        for position in bytes.indices where Self.needsEscape(bytes[position]) {
+        for position in bytes.indices where bytes[position].needsEscape {
             append(UnsafeRawBufferPointer(rebasing: bytes[copied..<position]))
             append(escapeOf: bytes[position])
             copied = position + 1
         }
         append(UnsafeRawBufferPointer(rebasing: bytes[copied...]))
-    }
-
-    // JSON requires no other escapes: everything else, Hangul too, is written as it is.
-    private static func needsEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
     private mutating func append(escapeOf byte: UInt8) {
@@ -157,14 +152,7 @@ extension OutputBuffer {
         case UInt8(ascii: "\n"): append(#"\n"#)
         case UInt8(ascii: "\r"): append(#"\r"#)
         case UInt8(ascii: "\t"): append(#"\t"#)
-        default:
-            append(#"\u00"#)
-            append(byte: Self.hexDigit(byte >> 4))
-            append(byte: Self.hexDigit(byte & 0xF))
+        default: BorrowedText.withText(Unicode.Scalar(byte).escape) { append($0.bytes) }
         }
-    }
-
-    private static func hexDigit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 }

@@ -1,4 +1,4 @@
-/// Why the value of a record is not the message it should be.
+/// Why the value of a record, or a menu file, is not what it should be.
 public struct MalformedMessage: Error, Hashable, CustomStringConvertible {
     /// The path to the faulty part, such as `stock.kiwi`; empty when it is the value as a whole.
     public let path: String

@@ -123,8 +123,5 @@ extension ClusterMetadata {
 
 extension PartitionFault: Encodable {
     /// Only the reason: the rest is in the finding.
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(reason)
-    }
+    package func encode(to encoder: any Encoder) throws { try reason.encode(to: encoder) }
 }

@@ -19,10 +19,7 @@ package struct Finding: Sendable, Encodable {
 
         package var word: String { self == .notice ? "notice" : self == .warning ? "warning" : "critical" }
 
-        package func encode(to encoder: any Encoder) throws {
-            var container = encoder.singleValueContainer()
-            try container.encode(word)
-        }
+        package func encode(to encoder: any Encoder) throws { try word.encode(to: encoder) }
     }
 
     package let severity: Severity

@@ -72,11 +72,8 @@ final class TopicReader {
     /// The offsets that could not be read so far.
     var gaps: [PartitionReader.Gap] { reader.gaps }
 
-    /// Follows these partitions, and no others, from these offsets on.
-    func start(at offsets: [TopicPartition: Offset]) throws(Failure) { try clients.call(try reader.start(at: offsets)) }
-
     /// Follows the records after the ends in ``watermarks``.
-    func startAtEnds() throws(Failure) { try start(at: watermarks.mapValues(\.upperBound)) }
+    func startAtEnds() throws(Failure) { try clients.call(try reader.start(at: watermarks.mapValues(\.upperBound))) }
 
     /// Calls `body` with each available record, after waiting up to `timeout` for the first one.
     ///

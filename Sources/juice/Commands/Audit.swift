@@ -127,7 +127,11 @@ private final class KafkaAuditSource: AuditSource {
             do throws(KafkaError) {
                 let records = try reader.next(until: .now + source.clients.timeout).map { $0.map { AuditRecord($0) } } ?? []
                 let next = min(max(records.last.map { $0.offset + 1 } ?? unread.upperBound, unread.lowerBound), unread.upperBound)
-                source.wasRead(Int(next - unread.lowerBound))
+                let total = source.watermarks.offsetCount
+                source.done.withLock { done in
+                    done += Int(next - unread.lowerBound)
+                    source.onProgress(min(done, total), total)
+                }
                 unread = next..<unread.upperBound
                 return records
             } catch {
@@ -140,14 +144,6 @@ private final class KafkaAuditSource: AuditSource {
 
         var gaps: [AuditGap] {
             reader.gaps.map { AuditGap($0.offsets, $0.error.code.isDamage ? $0.error.message : nil) }
-        }
-    }
-
-    private func wasRead(_ count: Int) {
-        let total = watermarks.offsetCount
-        done.withLock { done in
-            done += count
-            onProgress(min(done, total), total)
         }
     }
 }

@@ -233,8 +233,3 @@ extension CommandDecoder {
         if case .command(let kind, let id, _) = decode(value, of: topic) { (kind, id) } else { nil }
     }
 }
-
-extension TopicNames {
-    /// The input with this name; nil if it is another topic.
-    func input(named name: String) -> InputTopic? { InputTopic.allCases.first { self[$0.topic] == name } }
-}

@@ -16,58 +16,40 @@ enum JavaProperties {
         "client.dns.lookup=use_all_dns_ips": nil, "ssl.keystore.type=pkcs12": nil, "ssl.truststore.type=pem": nil,
     ]
 
-    private static let advice: [(names: [String], text: String)] = [
-        (["sasl.jaas.config"], "write its user name and password as sasl.username=… and sasl.password=…, a line each"),
-        (
-            ["sasl.login.callback.handler.class", "sasl.client.callback.handler.class", "sasl.login.class"],
+    private static let advice: KeyValuePairs<[String], String> = [
+        ["sasl.jaas.config"]: "write its user name and password as sasl.username=… and sasl.password=…, a line each",
+        ["sasl.login.callback.handler.class", "sasl.client.callback.handler.class", "sasl.login.class"]:
             "leave it out; for OAUTHBEARER write sasl.oauthbearer.method=oidc, sasl.oauthbearer.client.id,"
-                + " sasl.oauthbearer.client.secret and sasl.oauthbearer.token.endpoint.url"
-        ),
-        (
-            ["ssl.truststore.location"],
-            "write ssl.ca.location=… with a file of PEM certificates: keytool -list -rfc -keystore FILE prints them"
-        ),
-        (["ssl.truststore.password", "ssl.truststore.type"], "leave it out: ssl.ca.location names a PEM file, without a password"),
-        (
-            ["ssl.keystore.type"],
+            + " sasl.oauthbearer.client.secret and sasl.oauthbearer.token.endpoint.url",
+        ["ssl.truststore.location"]:
+            "write ssl.ca.location=… with a file of PEM certificates: keytool -list -rfc -keystore FILE prints them",
+        ["ssl.truststore.password", "ssl.truststore.type"]:
+            "leave it out: ssl.ca.location names a PEM file, without a password",
+        ["ssl.keystore.type"]:
             "leave it out: ssl.keystore.location names a PKCS#12 file (keytool -importkeystore -deststoretype PKCS12 makes one);"
-                + " PEM files go into ssl.certificate.location and ssl.key.location"
-        ),
-        (
-            [
-                "ssl.protocol", "ssl.enabled.protocols", "ssl.provider", "ssl.keymanager.algorithm", "ssl.trustmanager.algorithm",
-                "ssl.secure.random.implementation", "ssl.engine.factory.class", "security.providers",
-            ], "leave it out: OpenSSL decides that, as this machine configures it"
-        ),
-        (
-            [
-                "sasl.kerberos.ticket.renew.jitter", "sasl.kerberos.ticket.renew.window.factor",
-                "sasl.login.refresh.window.factor", "sasl.login.refresh.window.jitter", "sasl.login.refresh.buffer.seconds",
-                "sasl.login.refresh.min.period.seconds",
-            ], "leave it out: librdkafka renews credentials by its own rules"
-        ),
-        (
-            ["key.serializer", "value.serializer", "key.deserializer", "value.deserializer"],
-            "leave it out: keys are UTF-8 and values JSON, as docs/CONTRACT.md says"
-        ),
-        (
-            ["max.poll.records", "default.api.timeout.ms", "max.block.ms"],
-            "leave it out: juice bounds its batches and calls itself"
-        ),
-        (["client.dns.lookup"], "leave it out: every address of a name is tried; other ways need librdkafka 2.2"),
-        (["buffer.memory"], "write queue.buffering.max.kbytes=…, in KiB"),
-        (
-            [
-                "partitioner.class", "partitioner.ignore.keys", "partitioner.adaptive.partitioning.enable",
-                "partitioner.availability.timeout.ms",
-            ], "leave it out: records go to the partition that the Java client chooses by their key"
-        ),
-        (
-            [
-                "interceptor.classes", "metric.reporters", "metrics.num.samples", "metrics.recording.level",
-                "metrics.sample.window.ms", "auto.include.jmx.reporter", "exclude.internal.topics", "enable.metrics.push",
-            ], "leave it out: nothing here corresponds to it"
-        ),
+            + " PEM files go into ssl.certificate.location and ssl.key.location",
+        [
+            "ssl.protocol", "ssl.enabled.protocols", "ssl.provider", "ssl.keymanager.algorithm", "ssl.trustmanager.algorithm",
+            "ssl.secure.random.implementation", "ssl.engine.factory.class", "security.providers",
+        ]: "leave it out: OpenSSL decides that, as this machine configures it",
+        [
+            "sasl.kerberos.ticket.renew.jitter", "sasl.kerberos.ticket.renew.window.factor",
+            "sasl.login.refresh.window.factor", "sasl.login.refresh.window.jitter", "sasl.login.refresh.buffer.seconds",
+            "sasl.login.refresh.min.period.seconds",
+        ]: "leave it out: librdkafka renews credentials by its own rules",
+        ["key.serializer", "value.serializer", "key.deserializer", "value.deserializer"]:
+            "leave it out: keys are UTF-8 and values JSON, as docs/CONTRACT.md says",
+        ["max.poll.records", "default.api.timeout.ms", "max.block.ms"]: "leave it out: juice bounds its batches and calls itself",
+        ["client.dns.lookup"]: "leave it out: every address of a name is tried; other ways need librdkafka 2.2",
+        ["buffer.memory"]: "write queue.buffering.max.kbytes=…, in KiB",
+        [
+            "partitioner.class", "partitioner.ignore.keys", "partitioner.adaptive.partitioning.enable",
+            "partitioner.availability.timeout.ms",
+        ]: "leave it out: records go to the partition that the Java client chooses by their key",
+        [
+            "interceptor.classes", "metric.reporters", "metrics.num.samples", "metrics.recording.level",
+            "metrics.sample.window.ms", "auto.include.jmx.reporter", "exclude.internal.topics", "enable.metrics.push",
+        ]: "leave it out: nothing here corresponds to it",
     ]
 
     /// Translates the properties that have an equivalent in librdkafka, and keeps the others.
@@ -85,6 +67,6 @@ enum JavaProperties {
 
     /// What to write instead of a property; nil if librdkafka has it, or Java does not.
     static func advice(for name: String) -> String? {
-        KafkaConfiguration.knownNames.contains(name) ? nil : advice.first { $0.names.contains(name) }?.text
+        KafkaConfiguration.knownNames.contains(name) ? nil : advice.first { $0.key.contains(name) }?.value
     }
 }

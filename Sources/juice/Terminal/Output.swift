@@ -86,8 +86,7 @@ enum JSONText {
         let encoder = JSONEncoder()
         encoder.outputFormatting = formatting.union([.sortedKeys, .withoutEscapingSlashes])
         encoder.dateEncodingStrategy = .custom { date, encoder in
-            var container = encoder.singleValueContainer()
-            try container.encode(DateTime.utc(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded())))
+            try DateTime.utc(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded())).encode(to: encoder)
         }
         return String(decoding: try encoder.encode(value), as: UTF8.self).printableJSON
     }

@@ -73,7 +73,7 @@ import Testing
 
     @Test(arguments: GoldenMenus.malformed)
     func aFaultIsFoundAndItsPlaceNamed(json: String, problem: String) {
-        let error = #expect(throws: MenuFile.Failure.self) { try decode(json) }
+        let error = #expect(throws: MalformedMessage.self) { try decode(json) }
         #expect(error?.description == problem)
     }
 }
