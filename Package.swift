@@ -64,7 +64,9 @@ let package = Package(
 
         .executableTarget(
             name: "simulate",
-            dependencies: ["JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "Kafka", argumentParser],
+            dependencies: [
+                "JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "Kafka", "MessageSamples", argumentParser,
+            ],
             path: "Tools/simulate"),
         // Torture, benchmark, soak, and what checks outside of Swift start.
         .executableTarget(

@@ -119,6 +119,30 @@ package struct RandomCommands {
         return oddly(members)
     }
 
+    /// A command that is rejected by a store of the built-in menu.
+    package mutating func rejected(_ id: String) -> (kind: CommandKind, value: String) {
+        if chance(1, of: 3) {
+            let edits = [
+                #""add":{"kiwi":1,"durian":1}"#, #""set":{"kiwi":1000000001}"#, #""add":{}"#, #""add":{"kiwi":1},"set":{"kiwi":1}"#,
+            ]
+            return (.restock, #"{"restockId":\#(quoted(id)),\#(edits.randomElement(using: &random) ?? "")}"#)
+        }
+        let orders = [
+            #""juice":"durian""#, #""juice":"kiwi","quantity":0"#, #""juice":"kiwi","quantity":101"#,
+            #""juice":"kiwi","quantity":"two""#, #""items":[]"#, #""items":[{"juice":"durian"}]"#, #""cancel":"yes""#,
+        ]
+        return (.order, #"{"orderId":\#(quoted(id)),\#(orders.randomElement(using: &random) ?? "")}"#)
+    }
+
+    /// A value that is no command.
+    package mutating func undecodable(_ id: String) -> [UInt8]? {
+        let texts = [
+            "", "a juice, please", "[1]", #"{"juice":"kiwi"}"#, #"{"orderId":"","restockId":""}"#, #"{"orderId":7,"restockId":7}"#,
+            #"{"orderId":\#(quoted(id)),"juice":"kiwi""#, String(repeating: "[", count: 200),
+        ]
+        return ([nil, [0xFF, 0xFE]] + texts.map { Array($0.utf8) }).randomElement(using: &random) ?? nil
+    }
+
     private mutating func amount(_ kind: StockEdit.Kind) -> Int {
         if chance(1, of: 20) { return Int.random(in: .min ... .max, using: &random) }
         return Int.random(in: (kind == .add ? -5 : 0)...50, using: &random)
@@ -137,7 +161,9 @@ package struct RandomCommands {
     }
 
     private func quoted(_ text: String) -> String {
-        (try? JSONEncoder().encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
+        // Most are plain, and a simulation needs millions.
+        if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 && !#""\/"#.utf8.contains($0) }) { return "\"\(text)\"" }
+        return (try? JSONEncoder().encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
 
     /// An id of 1 to 128 bytes.

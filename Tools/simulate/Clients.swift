@@ -1,6 +1,7 @@
 import JuiceDomain
 import JuiceEngine
 import JuiceMessages
+import MessageSamples
 
 /// POS systems and restock bots: they write commands, repeat some, and disagree about the partition of a store. Some write records
 /// that are not commands.
@@ -18,6 +19,7 @@ struct Clients {
     private typealias Parcel = (record: Record, partition: Int32, timestamp: Timestamp)
 
     private let scenario: Scenario
+    private var commands: RandomCommands
     /// Records that could not be delivered yet.
     private var held: [Parcel] = []
     private var written: [Record] = []
@@ -25,7 +27,7 @@ struct Clients {
     /// The only topic that clients write to; nil for both.
     var only: InputTopic?
 
-    init(_ scenario: Scenario) { self.scenario = scenario }
+    init(_ scenario: Scenario, seed: UInt64) { (self.scenario, commands) = (scenario, RandomCommands(seed: seed)) }
 
     /// Sends a command. While no broker answers, it is held back and delivered later with its original timestamp.
     mutating func send(to cluster: SimulatedCluster, using random: inout SeededGenerator) {
@@ -82,26 +84,18 @@ struct Clients {
             written.append(cancel)
             return cancel
         }
-        let body = random.chance(25) ? restock(using: &random) : order(using: &random)
-        var record = Record(topic: body.topic, key: key, value: Array(body.text.utf8), id: id)
+        let (kind, value) = command(using: &random)
+        var record = Record(topic: kind.inputTopic, key: key, value: Array(value.utf8), id: id)
         if random.chance(10) { record.headers.append(MessageHeader(name: "traceparent", value: "00-\(count)-01")) }
         if random.chance(5) { record.headers.append(MessageHeader(name: "x-till", value: nil)) }
         written.append(record)
         return record
     }
 
-    private func order(using random: inout SeededGenerator) -> (topic: InputTopic, text: String) {
-        let juices = ["strawberry", "banana", "kiwi", "pineapple", "strawberryBanana", "mango", "mangoKiwi", "durian"]
-        if random.chance(25) {
-            let items = (0..<random.number(0...4)).map { _ in
-                let juice = random.pick(random.chance(95) ? juices.dropLast() : juices) ?? ""
-                return #"{"juice":"\#(juice)","quantity":\#(random.number(1...2))}"#
-            }
-            return (.orders, #"{"orderId":"\#(id)","items":[\#(items.joined(separator: ","))]}"#)
-        }
-        let juice = random.pick(juices) ?? ""
-        let quantity = random.pick(["1", "2", "1", "2", "3", "0", "101", "\"two\"", "null"]) ?? ""
-        return (.orders, #"{"orderId":"\#(id)","juice":"\#(juice)","quantity":\#(quantity)}"#)
+    private mutating func command(using random: inout SeededGenerator) -> (kind: CommandKind, value: String) {
+        if random.chance(10) { return commands.rejected("\(id)") }
+        return random.chance(25)
+            ? (.restock, commands.restock("\(id)", of: .standard)) : (.order, commands.order("\(id)", of: .standard))
     }
 
     /// Mostly cancels an order that was sent before, sometimes one that is sent later or never.
@@ -113,24 +107,8 @@ struct Clients {
         return Record(topic: .orders, key: key, value: Array(#"{"orderId":"\#(id)","cancel":\#(flag)}"#.utf8), id: id)
     }
 
-    private func restock(using random: inout SeededGenerator) -> (topic: InputTopic, text: String) {
-        let fruit = random.pick(["strawberry", "banana", "pineapple", "kiwi", "mango", "durian"]) ?? ""
-        let edits = [
-            #""add":{"\#(fruit)":\#(random.number(-5...20))}"#, #""add":{"\#(fruit)":\#(random.number(1...20)),"kiwi":3}"#,
-            #""set":{"\#(fruit)":\#(random.number(0...30))}"#,
-            #""set":{"\#(fruit)":\#(random.number(999_999_999...1_000_000_001))}"#, #""add":{}"#,
-        ]
-        return (.restocks, #"{"restockId":"\#(id)",\#(random.pick(edits) ?? "")}"#)
-    }
-
-    private func poison(using random: inout SeededGenerator) -> Record {
-        let topic = random.pick(InputTopic.allCases) ?? .orders
+    private mutating func poison(using random: inout SeededGenerator) -> Record {
         let order = Array(#"{"orderId":"\#(count)","juice":"kiwi"}"#.utf8)
-        let values: [[UInt8]?] = [
-            nil, [], Array("juice, please".utf8), Array("[\(count)]".utf8), [0xFF, 0xFE],
-            Array(#"{"juice":"kiwi"}"#.utf8), Array(#"{"orderId":"","restockId":""}"#.utf8),
-            Array(#"{"orderId":7,"restockId":7}"#.utf8), Array(order.dropLast()),
-        ]
         switch random.number(0...3) {
         case 0:
             let keys = [Array(repeating: UInt8(ascii: "k"), count: 129), [0xC3, 0x28]]
@@ -142,8 +120,8 @@ struct Clients {
         default:
             let header = MessageHeader(name: "x-till", value: "7")
             return Record(
-                topic: topic, key: Array("store-1".utf8), value: random.pick(values) ?? nil,
-                headers: random.chance(50) ? [header] : [])
+                topic: random.pick(InputTopic.allCases) ?? .orders, key: Array("store-1".utf8),
+                value: commands.undecodable("\(count)"), headers: random.chance(50) ? [header] : [])
         }
     }
 

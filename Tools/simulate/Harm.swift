@@ -4,9 +4,8 @@ import JuiceMessages
 
 /// Damage to the topics or the group by another program, a careless operator or a wrong setting, once in some runs.
 ///
-/// It has its own random generator, so the other runs stay the same. A loss in the harmed partition must be noticed: if the owner
-/// or its successor cannot restore it, the partition stops, and an operator resumes it. Other partitions never stop, and after
-/// ``Kind/strangerInGroup`` none does.
+/// A loss in the harmed partition must be noticed: if the owner or its successor cannot restore it, the partition stops, and an
+/// operator resumes it. Other partitions never stop, and after ``Kind/strangerInGroup`` none does.
 struct Harm {
     enum Kind: CaseIterable {
         /// The results are compacted once. Notes go, since they have no key, and each store keeps only its last answer.
@@ -38,11 +37,11 @@ struct Harm {
     var random: SeededGenerator
 
     /// Nil for runs without harm.
-    init?(seed: UInt64, preparing scenario: inout Scenario) {
-        random = SeededGenerator(seed: seed ^ 0x4A_2217)
-        guard random.chance(30), let kind = random.pick(Kind.allCases), let input = random.pick(InputTopic.allCases) else {
-            return nil
-        }
+    ///
+    /// - Parameter kind: the harm to do in any case; nil to draw one.
+    init?(_ kind: Kind?, preparing scenario: inout Scenario, using random: inout SeededGenerator) {
+        let drawn = random.chance(30) ? random.pick(Kind.allCases) : nil
+        guard let kind = kind ?? drawn, let input = random.pick(InputTopic.allCases) else { return nil }
         (self.kind, self.input) = (kind, input)
         step = random.number(scenario.steps / 3...scenario.steps * 9 / 10)
         prelude =
@@ -53,6 +52,7 @@ struct Harm {
             }
         let mayBeAttended = kind != .recreatedInput && kind != .changedMenu
         isUnattended = random.chance(mayBeAttended ? 50 : 100)
+        self.random = SeededGenerator(seed: random.next())
         scenario.prepare(for: self)
     }
 

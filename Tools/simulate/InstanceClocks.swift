@@ -16,8 +16,7 @@ struct InstanceClocks {
     private var hasBegun = false
 
     /// - Parameter age: the age of the duplicate window, in milliseconds.
-    init(seed: UInt64, age: Timestamp) {
-        var random = SeededGenerator(seed: seed ^ 0xC10C)
+    init(age: Timestamp, using random: inout SeededGenerator) {
         haveLimits = random.chance(60)
         let areWrong = random.chance(60)
         self.areWrong = haveLimits && areWrong
@@ -27,7 +26,7 @@ struct InstanceClocks {
         let ahead = [1_000, age / 2, hour, 2 * hour - 60_000, 2 * hour - 60_000]
         let behind = [1_000, age / 2, 2 * age, 2 * hour, 72 * hour, 200 * 24 * hour, 19_000 * 24 * hour].map { -$0 }
         offsets = [0, 0] + ahead + behind + behind + (random.chance(20) ? [72 * hour, 200 * 24 * hour] : [])
-        self.random = random
+        self.random = SeededGenerator(seed: random.next())
     }
 
     /// Sets all clocks at first, and later one of them at times.

@@ -1,18 +1,17 @@
 import JuiceDomain
 
-/// The stores that workers know, in some runs. They have their own random generator, so runs without them stay the same.
+/// The stores that workers know, in some runs.
 struct KnownStores {
     /// Two while the list is being changed: each worker starts with one of them.
     private let lists: [[String]]
     private var random: SeededGenerator
 
     /// Nil for runs in which all stores are known.
-    init?(seed: UInt64, storeCount: Int) {
-        var random = SeededGenerator(seed: seed ^ 0x5709_E5)
+    init?(storeCount: Int, using random: inout SeededGenerator) {
         guard random.chance(10) else { return nil }
         let stores = ["main"] + (1...storeCount).map { "store-\($0)" }
         lists = (0..<random.number(1...2)).map { _ in stores.filter { _ in random.chance(70) } }
-        self.random = random
+        self.random = SeededGenerator(seed: random.next())
     }
 
     /// The list of a worker that starts.

@@ -19,8 +19,8 @@ struct Scenario {
     /// How many bytes of answers stay in memory: at times so few that nearly all repeats need theirs read back.
     private(set) var answerBytes: Int
     private(set) var noteInterval: Timestamp
-    /// In milliseconds. It is not drawn, so that the other runs stay the same.
-    var commitInterval: Timestamp = 0
+    /// In milliseconds.
+    let commitInterval: Timestamp
     let longestRead: Int
     private(set) var clocks: ClientClocks
     /// The longest time of one step, in milliseconds. In some runs many windows pass, and backlogs grow old.
@@ -85,6 +85,7 @@ struct Scenario {
         let count = random.pick([3, 20, 100, 1_000_000]) ?? 0
         window = isTidy ? .standard : DuplicateWindow(age: age, count: count)
         longestRead = random.number(3...60)
+        commitInterval = random.chance(25) ? 50 : 0
         noteInterval = random.pick([500, 5_000, 86_400_000]) ?? 0
         clocks = ClientClocks(age: window.age, using: &random)
         stepTime = random.pick(isTidy ? [10] : [10, 10, Int(window.age) / 100, Int(window.age) / 10]) ?? 0
@@ -106,8 +107,8 @@ struct Scenario {
 
     /// Adds the loss of a journal's beginning to some runs without another storage fault. Many repeats ask for lost answers, and
     /// owners rarely change: a takeover stops the partition.
-    mutating func trim(seed: UInt64) {
-        guard storage == nil, let trimming = StorageFault(trimming: steps, seed: seed) else { return }
+    mutating func trim(using random: inout SeededGenerator) {
+        guard storage == nil, let trimming = StorageFault(trimming: steps, using: &random) else { return }
         (storage, answerBytes, repeated, window) = (trimming, 0, 50, .standard)
         (crash, rebalance, fault, poison) = (crash / 10, rebalance / 10, fault / 10, 0)
     }
@@ -135,7 +136,7 @@ extension Scenario {
 }
 
 /// A topic that refuses records for some steps, often longer than all other trouble lasts: its `max.message.bytes` is too low.
-/// Meanwhile it takes no record of ordinary size. It has its own random generator, so runs without it stay the same.
+/// Meanwhile it takes no record of ordinary size.
 struct RefusingTopic {
     let topic: Topic
     /// The largest record that it takes, in bytes.
@@ -143,8 +144,7 @@ struct RefusingTopic {
     let steps: Range<Int>
 
     /// Nil for runs in which no topic refuses records.
-    init?(seed: UInt64, steps: Int) {
-        var random = SeededGenerator(seed: seed ^ 0x4E_F05E)
+    init?(steps: Int, using random: inout SeededGenerator) {
         guard random.chance(15), let topic = random.pick(Topic.allCases) else { return nil }
         self.topic = topic
         // The larger limit of the results is between the size of a claim and that of most answers.

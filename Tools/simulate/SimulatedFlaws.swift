@@ -19,6 +19,8 @@ final class SimulatedFlaws {
     private var seenEnds: [Place: Offset] = [:]
     /// This worker's last claims.
     private var claims: [Place: (claim: JournalClaim, record: Record)] = [:]
+    /// Whether it reads commands, and whether it has since the last assignment.
+    private var isServing = false
     private var hasClaimed = false
     /// Whether the journal is being read for claims in between, and where it ended when that began.
     private var isLookingBetween = false
@@ -38,11 +40,12 @@ final class SimulatedFlaws {
 
     // MARK: - Reading
 
-    func assigned(_ given: [[Int32]]) { (self.given, hasClaimed, isLookingBetween) = (given, false, false) }
+    func assigned(_ given: [[Int32]]) { (self.given, isServing, hasClaimed, isLookingBetween) = (given, false, false, false) }
 
     func started(at positions: [Place: Offset]) -> [Place: Offset] {
         isLookingBetween = false
-        hasClaimed = !positions.isEmpty
+        isServing = !positions.isEmpty
+        hasClaimed = hasClaimed || isServing
         dropsNext = flaw == .polledRecordDropped
         guard flaw == .restocksReadAsGiven else { return positions }
         return positions.filter { $0.key.topic != .restocks || given[1].contains($0.key.partition) }
@@ -126,7 +129,7 @@ final class SimulatedFlaws {
     /// Records of a changelog as they are restored.
     func restored(_ records: [Found], of place: Place, upTo next: Offset) -> [Found] {
         guard flaw != nil else { return records }
-        if flaw == .answerOfAnotherCommand, hasClaimed, place.topic == .results {
+        if flaw == .answerOfAnotherCommand, isServing, place.topic == .results {
             return records.map { offset, record in (offset, withRestOfAnother(record, at: offset, of: place)) }
         }
         var restored = records.compactMap { offset, record in

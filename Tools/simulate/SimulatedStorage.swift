@@ -31,9 +31,8 @@ struct StorageFault {
         step == self.step || kind == .trimmed && step > self.step && (step - self.step).isMultiple(of: 5)
     }
 
-    /// The loss of a journal's beginning, in a tenth of the runs. It has its own random generator, so the other runs stay the same.
-    init?(trimming steps: Int, seed: UInt64) {
-        var random = SeededGenerator(seed: ~seed)
+    /// The loss of a journal's beginning, in a tenth of the runs.
+    init?(trimming steps: Int, using random: inout SeededGenerator) {
         guard random.chance(10) else { return nil }
         (kind, topic, step) = (.trimmed, .results, random.number(steps / 4...steps - 1))
     }

@@ -37,27 +37,26 @@ final class Simulation {
     init(seed: UInt64, flaw: Flaw? = nil, trace: ((String) -> Void)? = nil) {
         var random = SeededGenerator(seed: seed)
         var scenario = Scenario(using: &random)
-        scenario.trim(seed: seed)
-        scenario.commitInterval = seed % 4 == 3 ? 50 : 0
-        harm = scenario.storage == nil ? Harm(seed: seed, preparing: &scenario) : nil
+        scenario.trim(using: &random)
+        harm = scenario.storage == nil ? Harm(flaw?.harm, preparing: &scenario, using: &random) : nil
         cluster = SimulatedCluster(partitionCount: scenario.partitionCount)
         cluster.random = SeededGenerator(seed: random.next())
         (cluster.disorder, cluster.resending) = (scenario.disorder, scenario.resending)
         cluster.group.isConfused = scenario.isContended
-        stores = KnownStores(seed: seed, storeCount: scenario.storeCount)
-        var losses = SeededGenerator(seed: seed ^ 0x10_5510)
+        stores = KnownStores(storeCount: scenario.storeCount, using: &random)
+        let isUnharmed = scenario.storage == nil && harm == nil
         stockLoss =
-            scenario.storage == nil && harm == nil && losses.chance(10)
+            isUnharmed && random.chance(10)
             ? (
-                losses.number(0...scenario.steps), Int32(losses.number(0...Int(scenario.partitionCount) - 1)),
-                Double.random(in: 0.1...1, using: &losses)
+                random.number(0...scenario.steps), Int32(random.number(0...Int(scenario.partitionCount) - 1)),
+                Double.random(in: 0.1...1, using: &random)
             ) : nil
         // An operator's anchor would be refused, too.
-        refusing = scenario.storage == nil && harm == nil ? RefusingTopic(seed: seed, steps: scenario.steps) : nil
-        clocks = InstanceClocks(seed: seed, age: scenario.window.age)
+        refusing = isUnharmed ? RefusingTopic(steps: scenario.steps, using: &random) : nil
+        clocks = InstanceClocks(age: scenario.window.age, using: &random)
         cluster.limitsTimes = clocks.haveLimits
         self.scenario = scenario
-        (clients, storage) = (Clients(scenario), SimulatedStorage(cluster, flaw: flaw))
+        (clients, storage) = (Clients(scenario, seed: random.next()), SimulatedStorage(cluster, flaw: flaw))
         (self.random, self.flaw, self.trace) = (random, flaw, trace)
         cluster.trace = trace
     }

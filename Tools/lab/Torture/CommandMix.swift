@@ -80,18 +80,14 @@ struct CommandMix {
     /// Makes a command invalid in a random way.
     private mutating func poison(_ command: inout Command) {
         switch random.number(0...10) {
-        case 0: command.value = nil
-        case 1: command.value = Array("order a juice, please".utf8)
-        case 2: command.value = Array(#"{"juice":"kiwi"}"#.utf8)
-        case 3: command.value = Array(#"{"orderId":7,"restockId":""}"#.utf8)
-        case 4: command.value = Array(repeating: UInt8(ascii: "["), count: 200)
-        case 5: command.value = Array(repeating: UInt8(ascii: " "), count: 70_000)
-        case 6: (command.key, command.headers) = ([0xFF, 0x00], [])
-        case 7: command.value = Array(#"{"orderId":"\#(id)","juice":"durian"}"#.utf8)
-        case 8: command.value = Array(#"{"orderId":"\#(id)","juice":"kiwi","quantity":0}"#.utf8)
-        case 9: command.value = Array(#"{"restockId":"\#(id)","add":{"kiwi":1,"durian":1}}"#.utf8)
+        case 0: (command.key, command.headers) = ([0xFF, 0x00], [])
         // A header that claims the record was forwarded from an offset that does not exist.
-        default: command.headers.append(RecordHeader(name: "juice.forwarded.from", value: "0/\(Int64.max)"))
+        case 1: command.headers.append(RecordHeader(name: "juice.forwarded.from", value: "0/\(Int64.max)"))
+        case 2: command.value = Array(repeating: UInt8(ascii: " "), count: 70_000)
+        case 3...6:
+            let (kind, value) = commands.rejected(id)
+            command = Command(topic: "\(kind.inputTopic)", key: command.key, value: Array(value.utf8), headers: command.headers)
+        default: command.value = commands.undecodable(id)
         }
     }
 }
