@@ -32,7 +32,7 @@ struct Restore: BrokerMeasurement {
         try fill(full, at: site)
         for number in 1...rounds {
             // Keyed by whether there are stores.
-            let starts = try inTurns(number, [false, true]) { isFull in try start(isFull ? full : empty, number, at: site) }
+            let starts = try inTurns(number, [false, true]) { isFull in try start(isFull ? full : empty, at: site) }
             let reads = try inTurns(number, [false, true]) { isFull in
                 try read(isFull ? full.stock : empty.stock, records: isFull ? stores : 0, at: site)
             }
@@ -110,9 +110,10 @@ struct Restore: BrokerMeasurement {
         let residentBytes: Double?
     }
 
-    private func start(_ topics: TopicNames, _ round: Int, at site: Site) throws -> Start {
+    private func start(_ topics: TopicNames, at site: Site) throws -> Start {
         let start = ContinuousClock.now
-        let child = try site.startService(topics, group: "\(topics.orders).\(round)")
+        // The same group in each round: another would wait until it is sure that the first has left the topics.
+        let child = try site.startService(topics, group: topics.orders)
         defer { child.stop() }
         try child.waitUntilReady(patience: Self.patience)
         return Start(seconds: (ContinuousClock.now - start) / .seconds(1), residentBytes: child.residentBytes)
