@@ -87,6 +87,9 @@ soak: built ## Run 10,000 transactions and 100 rebalances: memory and threads mu
 
 bench: broker build lab ## Measure the service against a bare loop in C on a real broker (BOOTSTRAP=host:port; about 6 minutes)
 	@$(LAB) bench core && $(call measure,end-to-end $(LATENCY) restore repeats)
+$(PEERS): Makefile | $(VENV)
+	@$(dir $(PYTHON))uv venv --quiet --clear --python 3.11 $(@:/bin/python=)
+	@$(dir $(PYTHON))uv pip install --quiet --python $@ confluent-kafka==2.12.2 orjson==3.13.0 quixstreams==3.28.1
 peers: broker build lab $(PEERS) ## Measure the service beside programs in Python (BOOTSTRAP=host:port; ARGS="--peer NAME=COMMAND" adds others: Tools/peers/README.md)
 	@$(call measure,end-to-end $(LATENCY),--peer "python=$(PEERS) Tools/peers/loop.py" --peer "quix=$(PEERS) Tools/peers/quix.py" $(ARGS))
 microbench: lab ## Measure each piece of an order's work without Kafka: heap allocations and nanoseconds

@@ -48,10 +48,6 @@ $(VENV): Tests/requirements.txt
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
-$(PEERS): scripts/ci.mk | $(VENV)
-	@$(dir $(PYTHON))uv venv --quiet --clear --python 3.11 $(@:/bin/python=)
-	@$(dir $(PYTHON))uv pip install --quiet --python $@ confluent-kafka==2.12.2 orjson==3.13.0 quixstreams==3.28.1
-
 # What else can be given is in MORE.
 broker:
 	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make $(firstword $(MAKECMDGOALS)) BOOTSTRAP=host:port$(MORE)"; exit 64; }
