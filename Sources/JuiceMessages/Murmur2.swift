@@ -19,8 +19,12 @@ public enum Murmur2 {
             offset += 4
         }
         if offset < bytes.count {
+            var position = bytes.count
             var rest: UInt32 = 0
-            for position in (offset..<bytes.count).reversed() { rest = rest << 8 | UInt32(bytes[position]) }
+            while position > offset {
+                position -= 1
+                rest = rest << 8 | UInt32(bytes[position])
+            }
             hash = (hash ^ rest) &* multiplier
         }
 

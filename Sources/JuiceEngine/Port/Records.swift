@@ -6,7 +6,12 @@ package enum ChangelogTopic: Sendable, CaseIterable {
     /// The answers, and so the journal.
     case results
 
-    package var topic: Topic { self == .stock ? .stock : .results }
+    package var topic: Topic {
+        switch self {
+        case .stock: .stock
+        case .results: .results
+        }
+    }
 }
 
 /// A record that the engine reads. Key and value are views, valid until the next read.
