@@ -147,8 +147,7 @@ struct AnswerAudit {
             state = revision == 1 ? .untouched : StoreState(levels: state.levels, revision: revision - 1)
         }
         let isKnownStore = rules.stores?.contains(name(of: command.store))
-        var returned: [FruitAmount] = []
-        if given.answer.role == .cancel, case .cancelled(let amounts, _) = given.whole?.outcome { returned = amounts }
+        let returned = given.answer.role == .cancel ? given.whole?.outcome.amounts ?? [] : []
         var right: [UInt8] = []
         for (place, menu) in menus.enumerated() {
             let content = menu === replays[0] ? command.content : menu.content(of: command)
@@ -181,16 +180,6 @@ struct AnswerAudit {
     /// - Parameter times: when its command was sent; if nil (unknown), the answer is not remembered for repeats.
     private mutating func adopt(_ given: JournalledAnswer, of store: Int, sent times: SendTimes?) {
         let (answer, head) = (given.answer, given.head)
-        var taken: [FruitAmount] = []
-        let count: WritableKeyPath<AuditCounts, Int>?
-        switch given.whole?.outcome {
-        case .juiceMade(_, let amounts, _): (count, taken) = (\.juicesMade, amounts)
-        case .outOfStock: count = \.outOfStock
-        case .restocked: count = \.restocked
-        case .cancelled(let amounts, _): (count, taken) = (\.cancelled, amounts)
-        case .rejected: count = \.rejected
-        case .answerLost, nil: count = nil
-        }
         if answer.revision > 0, !head.isDuplicate {
             var state = stores[store].state
             if let menu = menus.first?.menu {
@@ -203,13 +192,14 @@ struct AnswerAudit {
             set(given.whole == nil ? .unknown : state, of: store)
         }
         guard let times else { return }
-        if let count { audit.counts[keyPath: count] += 1 }
+        if let type = given.whole?.type { audit.counts.first.add(type) }
         guard answer.role != .unremembered else { return }
         let order = head.command == .cancel ? AnswerHead(.order, id: head.id, store: head.store, offset: 0) : head
         memory.remember(
             AnswerMemory.FirstAnswer(
                 offset: given.offset, contents: replays[0].contents(of: given.value, head), kind: head.command, was: answer.was,
-                taken: taken, sent: times.earliest, latest: times.sent, answered: given.timestamp, own: times.own),
+                taken: given.whole?.outcome.amounts ?? [], sent: times.earliest, latest: times.sent, answered: given.timestamp,
+                own: times.own),
             RecordDigest(of: head), order: RecordDigest(of: order), times)
     }
 

@@ -187,13 +187,13 @@ package struct AuditCounts: Sendable, Hashable, Encodable {
     /// Records of the journal that could not be checked: what they depend on has expired, or their menu is not known.
     package internal(set) var unjudged = 0
     package internal(set) var stores = 0
-    /// First answers, by outcome.
-    package internal(set) var juicesMade = 0, outOfStock = 0, restocked = 0, cancelled = 0, rejected = 0
+    /// First answers.
+    package internal(set) var first = AnswerCounts()
 
     mutating func add(_ other: AuditCounts) {
         for count: WritableKeyPath<AuditCounts, Int> in [
-            \.commands, \.answers, \.duplicates, \.forwarded, \.deadLetters, \.open, \.skipped, \.unjudged, \.stores, \.juicesMade,
-            \.outOfStock, \.restocked, \.cancelled, \.rejected,
+            \.commands, \.answers, \.duplicates, \.forwarded, \.deadLetters, \.open, \.skipped, \.unjudged, \.stores,
         ] { self[keyPath: count] += other[keyPath: count] }
+        first += other.first
     }
 }

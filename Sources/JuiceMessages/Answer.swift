@@ -34,6 +34,14 @@ package struct Answer: Sendable, Hashable {
         /// changed nothing. `was` names a ``FormerOutcome``, or one that a newer service added.
         case answerLost(was: String)
 
+        /// What an order used, or a cancel returned.
+        package var amounts: [FruitAmount] {
+            switch self {
+            case .juiceMade(_, let amounts, _), .cancelled(let amounts, _): amounts
+            case .outOfStock, .restocked, .rejected, .answerLost: []
+            }
+        }
+
         /// The levels, after the command, of the fruits that it used, changed or returned.
         package var left: [FruitAmount] {
             switch self {
@@ -44,27 +52,66 @@ package struct Answer: Sendable, Hashable {
     }
 }
 
-/// The type of an answer, as in its member `type`.
-package enum AnswerType: String, Sendable {
+/// The types of answers.
+public enum AnswerType: Int, Sendable, CaseIterable {
     case juiceMade, outOfStock, restocked, cancelled, rejected, answerLost
 
+    init?(_ name: BorrowedText) {
+        guard let type = Self.allCases.first(where: { $0.name == String(name) }) else { return nil }
+        self = type
+    }
+
+    /// As the member `type` names it.
+    package var name: String { "\(self)" }
+
     /// The word for it in lists.
-    package var word: String { [.juiceMade: "made", .outOfStock: "out of stock", .answerLost: "answer lost"][self] ?? rawValue }
+    package var word: String { [.juiceMade: "made", .outOfStock: "out of stock", .answerLost: "answer lost"][self] ?? name }
 }
 
-/// What became of a command, as far as that is known without its first answer. Orders that were out of stock and rejected commands
-/// count as not made.
+/// How many answers there are of each type.
+package struct AnswerCounts: Sendable, Hashable, Encodable {
+    // In place, with room for eight types: a dictionary would allocate, and hash for each order.
+    private var counts = SIMD8<Int>()
+
+    package init() {}
+
+    package subscript(type: AnswerType) -> Int {
+        get { counts[type.rawValue] }
+        set { counts[type.rawValue] = newValue }
+    }
+
+    /// Counts an answer, once for each order. To set an element of a vector copies all of it.
+    package mutating func add(_ type: AnswerType) {
+        withUnsafeMutableBytes(of: &counts) { $0.assumingMemoryBound(to: Int.self)[type.rawValue] += 1 }
+    }
+
+    /// How many there are of all types.
+    package var total: Int { counts.wrappedSum() }
+
+    package static func += (counts: inout AnswerCounts, other: AnswerCounts) { counts.counts &+= other.counts }
+
+    /// Encodes the counts by the types' names.
+    package func encode(to encoder: any Encoder) throws {
+        try Dictionary(uniqueKeysWithValues: AnswerType.allCases.map { ($0.name, self[$0]) }).encode(to: encoder)
+    }
+}
+
+/// What became of a command, as far as that is known without its first answer.
 public enum FormerOutcome: UInt32, Sendable, CaseIterable {
-    case made, restocked, notMade, cancelled
+    /// It was carried out.
+    case made
+    /// It was rejected, or an order that was out of stock.
+    case notMade
+    /// The order was cancelled.
+    case cancelled
 
     /// What became of a command; for a cancel that was not carried out, of its order.
+    @inlinable
     package init(of command: CommandKind, isCarriedOut: Bool) {
-        self =
-            switch command {
-            case .order: isCarriedOut ? .made : .notMade
-            case .restock: isCarriedOut ? .restocked : .notMade
-            case .cancel: isCarriedOut ? .cancelled : .made
-            }
+        switch command {
+        case .order, .restock: self = isCarriedOut ? .made : .notMade
+        case .cancel: self = isCarriedOut ? .cancelled : .made
+        }
     }
 
     /// As the member `was` names it.
@@ -114,7 +161,7 @@ extension Answer {
         let members = AnswerMembers(of: object)
         let head = try members.head()
         let revision = try members.revision()
-        guard let type = AnswerType(rawValue: String(try members.type.text("type"))) else {
+        guard let type = AnswerType(try members.type.text("type")) else {
             throw MalformedMessage("type", "no answer has this type")
         }
         self.init(

@@ -26,13 +26,8 @@ public struct AnswerHead {
 ///
 /// Keep it and set it again for each command: then it allocates only until it has room for the longest recipe.
 public struct AnswerContent: Sendable {
-    /// The outcome of a command. Rejections are not included: they carry text.
-    public enum Kind: Sendable {
-        case juiceMade, outOfStock, restocked, cancelled
-    }
-
-    /// The outcome of the command.
-    public var kind = Kind.restocked
+    /// The outcome of the command; never `rejected` or `answerLost`, which carry text.
+    public var type = AnswerType.restocked
     /// The order that was answered; meaningless for a restock or a cancel.
     public var order = JuiceOrder.basket([])
     /// The fruits of the command, in the order in which the answer names them. An out-of-stock answer names those that are short.
@@ -56,15 +51,15 @@ public struct AnswerContent: Sendable {
         case .make(let order):
             let outcome = maker.make(order, from: &store, &fruits)
             self.order = order
-            kind = outcome == .made ? .juiceMade : .outOfStock
+            type = outcome == .made ? .juiceMade : .outOfStock
             return outcome == .made
         case .apply(let edit):
-            kind = .restocked
+            type = .restocked
             do throws(StockEditError) { try store.apply(edit) } catch { throw .outOfRange(error) }
             fruits.set(edit, left: store)
             return true
         case .cancel:
-            kind = .cancelled
+            type = .cancelled
             guard fruits.count > 0 else { return false }
             do throws(StockEditError) { try store.putBack(&fruits) } catch { throw .outOfRange(error) }
             return true

@@ -27,11 +27,12 @@ public final class AnswerEncoder: Sendable {
     /// Writes the answer to a command that was carried out, or to an order that was short of fruit. The content must be of the
     /// same menu.
     public func write(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
-        switch content.kind {
+        switch content.type {
         case .juiceMade: writeJuiceMade(content, head, into: &buffer)
         case .outOfStock: writeOutOfStock(content, head, into: &buffer)
         case .restocked: writeRestocked(content, head, into: &buffer)
         case .cancelled: writeCancelled(content, head, into: &buffer)
+        case .rejected, .answerLost: assertionFailure("they have methods of their own, since they carry text")
         }
     }
 

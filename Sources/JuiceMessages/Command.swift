@@ -17,13 +17,23 @@ public enum CommandKind: Sendable, CaseIterable {
     package static let kioskPrefix = "kiosk-"
 
     /// The topic that commands of this kind are read from.
-    public var inputTopic: InputTopic { self == .restock ? .restocks : .orders }
+    public var inputTopic: InputTopic {
+        switch self {
+        case .order, .cancel: .orders
+        case .restock: .restocks
+        }
+    }
 
     /// The same topic among all topics.
     public var topic: Topic { inputTopic.topic }
 
     /// The name of the field with a command's id.
-    public var idField: StaticString { self == .restock ? "restockId" : "orderId" }
+    public var idField: StaticString {
+        switch self {
+        case .order, .cancel: "orderId"
+        case .restock: "restockId"
+        }
+    }
 
     /// The ASCII letter that distinguishes, in hashes, commands of different kinds with the same id.
     package var letter: UInt8 {

@@ -31,9 +31,8 @@ package struct OutgoingCommand: Sendable, Equatable {
     }
 
     package static func restock(id: String, store: String, _ kind: StockEdit.Kind, _ amounts: [FruitAmount]) -> OutgoingCommand {
-        let field = kind == .add ? "add" : "set"
         let amounts: [JSONText] = amounts.map { #"\#($0.fruit):\#($0.amount)"# }
-        return OutgoingCommand(.restock, id: id, store: store, #"\#(field):{\#(amounts)}"#)
+        return OutgoingCommand(.restock, id: id, store: store, #"\#("\(kind)"):{\#(amounts)}"#)
     }
 
     private init(_ kind: CommandKind, id: String, store: String, _ members: JSONText...) {

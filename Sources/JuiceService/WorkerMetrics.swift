@@ -29,14 +29,15 @@ final class WorkerMetrics {
 
     init(worker number: Int, topics: TopicNames, factory: any MetricsFactory) {
         (self.topics, self.factory) = (topics, factory)
-        func commands(_ result: String) -> Counter { factory.counter(.commands, [("result", result)]) }
-        counts = [
-            (commands("juice_made"), \.juicesMade), (commands("out_of_stock"), \.outOfStock),
-            (commands("restocked"), \.restocked), (commands("cancelled"), \.cancelled), (commands("rejected"), \.rejected),
-            (factory.counter(.duplicates), \.duplicates), (factory.counter(.answersLost), \.answersLost),
-            (factory.counter(.deadLetters), \.deadLetters),
-            (factory.counter(.forwards), \.forwarded), (factory.counter(.answersReadBack), \.answersReadBack),
-        ]
+        counts =
+            AnswerType.allCases.map { type in
+                let isLost = type == .answerLost
+                let counter = isLost ? factory.counter(.answersLost) : factory.counter(.commands, [("result", type.label)])
+                return (counter, \.answers[type])
+            } + [
+                (factory.counter(.duplicates), \.duplicates), (factory.counter(.deadLetters), \.deadLetters),
+                (factory.counter(.forwards), \.forwarded), (factory.counter(.answersReadBack), \.answersReadBack),
+            ]
         committed = factory.counter(.transactions, [("outcome", "committed")])
         failed = factory.counter(.transactions, [("outcome", "failed")])
         restoredRecords = factory.counter(.restoredRecords)
@@ -133,4 +134,9 @@ final class WorkerMetrics {
             gauges.lag.record(max(0, end - offset))
         }
     }
+}
+
+extension AnswerType {
+    /// The value of the label `result`, such as `juice_made`.
+    fileprivate var label: String { name.replacing(/[A-Z]/) { "_" + $0.output.lowercased() } }
 }

@@ -121,7 +121,7 @@ package enum GoldenAnswers {
     /// Answers to repeats whose first answer is lost.
     package static let lost: [(was: FormerOutcome, kind: CommandKind, answer: GoldenAnswer)] = [
         lost(.made, .order), lost(.notMade, .order), lost(.made, .cancel), lost(.cancelled, .cancel),
-        lost(.restocked, .restock), lost(.notMade, .restock),
+        lost(.made, .restock), lost(.notMade, .restock),
     ]
 
     private static func lost(_ was: FormerOutcome, _ kind: CommandKind) -> (FormerOutcome, CommandKind, GoldenAnswer) {

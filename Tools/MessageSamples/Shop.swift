@@ -126,7 +126,7 @@ package final class Shop {
                 }
             }
             let again = BorrowedText.withText(first[0]) { first in written { $0.append(repeating: first.bytes, for: head) } }
-            let was = FormerOutcome(of: kind, isCarriedOut: rejection == nil && content.kind != .outOfStock)
+            let was = FormerOutcome(of: kind, isCarriedOut: rejection == nil && content.type != .outOfStock)
             let lost = written { encoders[Int(place.offset) % 2].write(lost: was, head, into: &$0) }
             return Answered(
                 command: kind, id: String(id), offset: place.offset, from: place.from, revision: revision, rejection: rejection,

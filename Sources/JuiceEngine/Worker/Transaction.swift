@@ -131,7 +131,7 @@ struct Transaction: ~Copyable {
         } else if let first = known.first, first.isCancelled {
             // Not remembered: for this id, memory keeps the cancel.
             context.answerEncoder.write(Rejection.cancelled, command.head, into: &buffer)
-            summary.rejected += 1
+            summary.answers.add(.rejected)
         } else if let first = known.first {
             writeAgain(first, for: command, state)
         } else {
@@ -152,7 +152,7 @@ struct Transaction: ~Copyable {
 
     private mutating func writeLost(_ first: DuplicateMemory.FirstAnswer, for command: ReceivedCommand) {
         context.answerEncoder.write(lost: first.was, command.head, into: &buffer)
-        summary.answersLost += 1
+        summary.answers.add(.answerLost)
     }
 
     /// Changes the store, and writes the answer or the rejection.
@@ -165,17 +165,12 @@ struct Transaction: ~Copyable {
         let kind = command.head.command
         do throws(Rejection) {
             try stores.carryOut(content, on: command.storeKey, by: context.maker, &answer)
-            switch answer.kind {
-            case .juiceMade: summary.juicesMade += 1
-            case .outOfStock: summary.outOfStock += 1
-            case .restocked: summary.restocked += 1
-            case .cancelled: summary.cancelled += 1
-            }
+            summary.answers.add(answer.type)
             context.answerEncoder.write(answer, command.head, into: &buffer)
-            return FormerOutcome(of: kind, isCarriedOut: answer.kind != .outOfStock)
+            return FormerOutcome(of: kind, isCarriedOut: answer.type != .outOfStock)
         } catch {
             context.answerEncoder.write(error, command.head, into: &buffer)
-            summary.rejected += 1
+            summary.answers.add(.rejected)
             return FormerOutcome(of: kind, isCarriedOut: false)
         }
     }

@@ -12,17 +12,12 @@ package struct DeadLetters: Sendable, Equatable {
     }
 }
 
-/// What one transaction contained: answers of each kind, and records that have none.
+/// What one transaction contained: answers of each type, and records that have none.
 package struct TransactionSummary: Sendable, Equatable {
-    package var juicesMade = 0
-    package var outOfStock = 0
-    package var restocked = 0
-    package var cancelled = 0
-    package var rejected = 0
+    /// Answers but for those given again.
+    package var answers = AnswerCounts()
     /// Repeats, answered with the first answer again.
     package var duplicates = 0
-    /// Repeats, and cancels of orders that were made, whose first answers are lost.
-    package var answersLost = 0
     /// Records that became dead letters, by reason.
     package var deadLettersByReason: [DeadLetters] = []
     /// Commands forwarded to the partition that owns their store.
@@ -37,8 +32,5 @@ package struct TransactionSummary: Sendable, Equatable {
     package var deadLetters: Int { deadLettersByReason.reduce(0) { $0 + $1.count } }
 
     /// All records that were handled.
-    package var commands: Int {
-        juicesMade + outOfStock + restocked + cancelled + rejected + duplicates + answersLost + deadLetters + forwarded
-            + copies
-    }
+    package var commands: Int { answers.total + duplicates + deadLetters + forwarded + copies }
 }

@@ -122,8 +122,8 @@ extension KioskState {
         case .board:
             let steps = counts.steps(now: now)
             content = [
-                "time": now, "rate": counts.rate(now: now), "made": steps.map(\.made), "outOfStock": steps.map(\.outOfStock),
-                "cancelled": steps.map(\.cancelled),
+                "time": now, "rate": counts.rate(now: now), "made": steps.map { $0.answers[.juiceMade] },
+                "outOfStock": steps.map { $0.answers[.outOfStock] }, "cancelled": steps.map { $0.answers[.cancelled] },
             ]
         // Only the page that sent a command may know its id.
         case .answers:
@@ -223,7 +223,8 @@ struct ConnectionState: Sendable, Equatable {
 /// that a command stays in its step.
 struct RecentCounts: Sendable {
     struct Step: Sendable, Equatable {
-        var (orders, made, outOfStock, cancelled) = (0, 0, 0, 0)
+        var orders = 0
+        var answers = AnswerCounts()
     }
 
     static let stepLength = 5
@@ -240,12 +241,7 @@ struct RecentCounts: Sendable {
         // A duplicate is not a second order.
         guard step > newest - Self.stepCount, !answer.answer.isDuplicate else { return }
         if answer.answer.command == .order { steps[step, default: Step()].orders += 1 }
-        switch answer.answer.outcome {
-        case .juiceMade: steps[step, default: Step()].made += 1
-        case .outOfStock: steps[step, default: Step()].outOfStock += 1
-        case .cancelled: steps[step, default: Step()].cancelled += 1
-        case .rejected, .restocked, .answerLost: break
-        }
+        steps[step, default: Step()].answers.add(answer.answer.type)
         if steps.count > 2 * Self.stepCount { steps = steps.filter { $0.key > newest - Self.stepCount } }
     }
 

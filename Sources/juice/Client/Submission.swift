@@ -45,7 +45,7 @@ struct SubmissionOptions: ParsableArguments {
         switch answer.outcome {
         case .juiceMade, .restocked, .cancelled: return
         case .outOfStock: throw ExitCode(Failure.Status.outOfStock.rawValue)
-        case .answerLost(let was) where answer.command == .cancel ? was == "cancelled" : ["made", "restocked"].contains(was): return
+        case .answerLost(let was) where was == (answer.command == .cancel ? "cancelled" : "made"): return
         case .rejected, .answerLost: throw ExitCode(Failure.Status.rejected.rawValue)
         }
     }

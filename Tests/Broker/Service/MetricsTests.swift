@@ -55,7 +55,7 @@ extension TestMetrics {
 
     @Test func everyCountHasItsMetric() {
         var summary = TransactionSummary()
-        (summary.juicesMade, summary.outOfStock, summary.restocked, summary.cancelled, summary.rejected) = (1, 2, 3, 4, 5)
+        for type in AnswerType.allCases { summary.answers[type] = type.rawValue + 1 }
         (summary.duplicates, summary.forwarded, summary.answersReadBack) = (6, 8, 9)
         let place = InputPosition(topic: .orders, partition: 0, offset: 0)
         summary.deadLettersByReason = [
@@ -64,7 +64,8 @@ extension TestMetrics {
         metrics.record(.committed(summary))
         let results = ["juice_made", "out_of_stock", "restocked", "cancelled", "rejected"]
         #expect(results.map { factory.count(.commands, [("result", $0)]) } == [1, 2, 3, 4, 5])
-        #expect([.duplicates, .deadLetters, .forwards, .answersReadBack].map { factory.count($0) } == [6, 7, 8, 9])
+        let others: [ServiceMetric] = [.answersLost, .duplicates, .deadLetters, .forwards, .answersReadBack]
+        #expect(others.map { factory.count($0) } == [6, 6, 7, 8, 9])
     }
 
     private static let fault = PartitionFault(.leader(topic: "t"), "a test")

@@ -41,7 +41,7 @@ import Testing
     @Test func aRightHistoryHasNoFaults() throws {
         let audit = try Audit(Self.lines)
         expect(audit, [])
-        #expect((audit.counts.cancelled, audit.counts.rejected, audit.counts.duplicates) == (3, 4, 3))
+        #expect((audit.counts.first[.cancelled], audit.counts.first[.rejected], audit.counts.duplicates) == (3, 4, 3))
     }
 
     /// What a service may answer to repeats, and to the cancel of an order that was made, once it has lost the first answers.
@@ -50,7 +50,7 @@ import Testing
             Line.order("c", "kiwi"), Line.lost("c", "made"), Line.cancel("c"), Line.lostCancel("c", "made"),
             Line.cancel("a"), Line.lostCancel("a", "cancelled"),
             Line.order("d", "durian"), Line.rejected("d", "unknownJuice"), Line.order("d", "kiwi"), Line.lost("d", "notMade"),
-            Line.set("c", Self.full), Line.lost("c", "restocked", member: "restockId"),
+            Line.set("c", Self.full), Line.lost("c", "made", member: "restockId"),
             // It was never answered.
             Line.order("never", "kiwi"), Line.lost("never", "made"),
         ]

@@ -17,7 +17,7 @@ private final class JournalledMemory {
     }
 
     /// The outcome that belongs to an answer.
-    private static func was(_ answer: Int) -> FormerOutcome { FormerOutcome.allCases[answer % 4] }
+    private static func was(_ answer: Int) -> FormerOutcome { FormerOutcome.allCases[answer % FormerOutcome.allCases.count] }
 
     func remember(_ answer: Int, to command: CommandFingerprint, at time: Timestamp) {
         let value = "answer \(answer)"

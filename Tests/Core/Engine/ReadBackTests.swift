@@ -112,7 +112,7 @@ import Testing
             + #""was":"made","message":"answered before as \"made\"; the first answer is lost"}"#
         #expect(cluster.answerValues()[1] == lost)
         #expect(!harness.hasStartedOver && harness.fault == nil)
-        #expect(harness.transactions.reduce(0) { $0 + $1.answersLost } == 2)
+        #expect(harness.transactions.reduce(0) { $0 + $1.answers[.answerLost] } == 2)
     }
 
     /// Several lost answers cost one read, and the answers after them are read back.

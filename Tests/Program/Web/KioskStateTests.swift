@@ -125,7 +125,7 @@ struct RecentCountsTests {
         counts.add(try Sample.answer("1", fields, isDuplicate: isDuplicate, time: time * 1000), now: now)
     }
 
-    private func made(now: Int = 1000) -> Int { counts.steps(now: now).map(\.made).reduce(0, +) }
+    private func made(now: Int = 1000) -> Int { counts.steps(now: now).map { $0.answers[.juiceMade] }.reduce(0, +) }
 
     /// The current time, the rate, and the last two steps of 5 s.
     @Test(arguments: [
@@ -138,7 +138,7 @@ struct RecentCountsTests {
         #expect(counts.rate(now: now) == rate)
         let steps = counts.steps(now: now)
         #expect(steps.count == 60)
-        #expect(steps.suffix(2).map(\.made) == [before, last])
+        #expect(steps.suffix(2).map { $0.answers[.juiceMade] } == [before, last])
     }
 
     @Test mutating func outcomesAreCountedApartAndRepeatsAreNot() throws {
@@ -147,7 +147,7 @@ struct RecentCountsTests {
         ]
         for fields in all { for isDuplicate in [false, true] { try add(fields, isDuplicate: isDuplicate, at: 1000) } }
         let last = try #require(counts.steps(now: 1000).last)
-        #expect((last.orders, last.made, last.outOfStock, last.cancelled) == (4, 2, 1, 1))
+        #expect((last.orders, last.answers[.juiceMade], last.answers[.outOfStock], last.answers[.cancelled]) == (4, 2, 1, 1))
     }
 
     @Test mutating func doesNotCountOldAnswers() throws {
@@ -155,7 +155,7 @@ struct RecentCountsTests {
         #expect(made() == 0)
         for time in [705, 1000] as [Int64] { try add(at: time) }
         #expect(made() == 2)
-        #expect(counts.steps(now: 1000).last?.made == 1)
+        #expect(counts.steps(now: 1000).last?.answers[.juiceMade] == 1)
         // A long pause empties it.
         #expect(made(now: 1900) == 0)
     }
