@@ -35,13 +35,23 @@ struct JournalProgress {
         }
     }
 
+    /// Applies that a record was handled: as the journal's record of it is written, or at a restore.
+    ///
+    /// - Parameters:
+    ///   - written: the time of the journal's record; nil if the log does not say.
+    ///   - sent: when the handled record was sent; nil if that is not known.
+    @inline(__always)
+    mutating func apply(_ input: InputPartition, _ offset: Offset, written: Timestamp?, sent: Timestamp?) {
+        positions[input] = offset + 1
+        (newest, handledAt) = (written ?? newest, sent)
+        records += 1
+    }
+
     /// Applies a record that was read, with its times and its count.
     mutating func restore(_ record: JournalRecord, isLatest: Bool = true) {
         apply(record, isLatest: isLatest)
-        if record.handled != nil {
-            newest = record.timestamp ?? newest
-            handledAt = record.sent ?? record.timestamp
-            records += 1
+        if let place = record.handled {
+            apply(place.input, place.offset, written: record.timestamp, sent: record.sent ?? record.timestamp)
         } else if case .position(let note) = record.note {
             (newest, records) = (record.timestamp ?? newest, note.account?.records ?? records)
         }

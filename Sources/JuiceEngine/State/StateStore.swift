@@ -33,16 +33,14 @@ package struct StateStore {
     /// The time of the next journal record, about a command sent at this time: no earlier than that time, this clock, or the record
     /// before it.
     @inline(__always)
-    mutating func nextTime(sentAt sent: Timestamp, now: Timestamp) -> Timestamp {
-        progress.handledAt = sent
-        progress.newest = isTimeRefused ? now : max(progress.newest, now, sent)
-        return progress.newest
+    func nextTime(sentAt sent: Timestamp, now: Timestamp) -> Timestamp {
+        isTimeRefused ? now : max(progress.newest, now, sent)
     }
 
-    /// Counts a handled record, of which the journal has a record.
-    mutating func applied(_ record: CommandRecord) {
-        progress.positions[record.topic, record.partition] = record.offset + 1
-        progress.records += 1
+    /// Applies that a record was handled, of which this transaction has the journal's record.
+    @inline(__always)
+    mutating func apply(_ record: CommandRecord, written: Timestamp, sent: Timestamp) {
+        progress.apply(record.input, record.offset, written: written, sent: sent)
         progress.recordsSinceNote += 1
         journalled += 1
     }

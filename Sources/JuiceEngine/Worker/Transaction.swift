@@ -63,7 +63,6 @@ struct Transaction: ~Copyable {
                 note.write(into: &buffer)
                 try writeToJournal(about: record, sentAt: sent, &state)
             }
-            state.applied(record)
         }
         rememberLast(.orders, of: records, before: done, &state)
         rememberLast(.restocks, of: records, before: done, &state)
@@ -326,6 +325,7 @@ struct Transaction: ~Copyable {
             record.headers.append(MessageHeader(name: HeaderName.sent, value: String(counted)))
         }
         try writeToJournal(record)
+        state.apply(command, written: written, sent: sent)
     }
 
     private mutating func writeToJournal(_ record: OutputRecord) throws(LogError) {
