@@ -10,7 +10,7 @@ struct JuiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "juice", abstract: "Makes juice to order: a Kafka service and the tools to talk to it.",
         discussion: """
-            The service reads orders and restocks from Kafka topics and gives each exactly one answer.
+            The service reads commands to stores from Kafka topics and gives each exactly one answer.
 
             Try it, without any Kafka, in two terminals:
               juice serve

@@ -127,22 +127,21 @@ def check_asyncapi(contract):
             yield f"asyncapi.yaml: the message {name} has no example"
 
 
-def check_pages(contract):
-    """The messages in the documents, one a line in blocks of JSON, are valid."""
-    for page in ("CONTRACT.md", "INTEGRATION.md"):
-        blocks = re.findall(r"^```json\n(.*?)^```", (contract.docs / page).read_text(), re.DOTALL | re.MULTILINE)
-        lines = [line for block in blocks for line in block.splitlines()]
-        if not lines:
-            yield f"{page} shows no message"
-        for line in lines:
-            value = json.loads(line)
-            kinds = {"type": "answer", "orderId": "order", "restockId": "restock", "revision": "stock"}
-            schema = next((schema for field, schema in kinds.items() if field in value), None)
-            if schema == "answer" and not {"orderId", "restockId"} & value.keys():
-                schema = "journal-note"
-            fault = problem(contract.validators[schema], value) if schema else "is no message"
-            if fault:
-                yield f"{page}, {line[:120]} {fault}"
+def check_page(contract):
+    """The messages in CONTRACT.md, one a line in blocks of JSON, are valid."""
+    blocks = re.findall(r"^```json\n(.*?)^```", (contract.docs / "CONTRACT.md").read_text(), re.DOTALL | re.MULTILINE)
+    lines = [line for block in blocks for line in block.splitlines()]
+    if not lines:
+        yield "CONTRACT.md shows no message"
+    for line in lines:
+        value = json.loads(line)
+        kinds = {"type": "answer", "orderId": "order", "restockId": "restock", "revision": "stock"}
+        schema = next((schema for field, schema in kinds.items() if field in value), None)
+        if schema == "answer" and not {"orderId", "restockId"} & value.keys():
+            schema = "journal-note"
+        fault = problem(contract.validators[schema], value) if schema else "is no message"
+        if fault:
+            yield f"CONTRACT.md, {line[:120]} {fault}"
 
 
 def main():
@@ -157,7 +156,7 @@ def main():
         (contract.docs / "asyncapi.yaml").write_text(contract.bundled())
         return 0
     faults = []
-    for check in (check_copies, check_references, check_forms, check_schemas, check_asyncapi, check_pages):
+    for check in (check_copies, check_references, check_forms, check_schemas, check_asyncapi, check_page):
         # After a fault the results of later checks mean nothing.
         faults = faults or list(check(contract))
     messages = Messages(contract)

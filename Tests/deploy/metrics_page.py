@@ -14,7 +14,7 @@ LINUX_ONLY = {
 }  # fmt: skip
 
 # Labels whose values are documented.
-ENUMERATED = {"result", "outcome", "client", "kind"}
+ENUMERATED = {"outcome", "client"}
 
 INTRODUCTION = """\
 # Metrics
@@ -29,7 +29,8 @@ against running ones, and `make deploy-check ARGS=--write-metrics` writes it. Al
 - Latency histograms leave out commands whose timestamp lies more than a minute ahead or more than 7 days back.
 - `juice_clock_difference_seconds` is the median of 15 commands, one a second. Each was written after the instance last looked where
   its partition ends, so none waited in a backlog. Without new commands the value stays.
-- `worker` numbers the workers of an instance from 0.
+- `worker` numbers the workers of an instance from 0. `kind` is that of a [command](CONTRACT.md#commands), `result` the type of an
+  [answer](CONTRACT.md#answers).
 """
 
 TABLE = """\

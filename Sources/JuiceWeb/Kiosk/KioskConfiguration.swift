@@ -46,7 +46,7 @@ package enum KioskMetric: String, CaseIterable {
         switch self {
         case .ready: "1 while brokers answer and all stock is read, else 0."
         case .pages: "Open pages: event streams that are being written."
-        case .commands: "Orders, cancels and restocks from pages, by whether a broker confirmed them. Each attempt counts."
+        case .commands: "Commands from pages, by whether a broker confirmed them. Each attempt counts."
         case .answers: "Answers sent to the pages of their commands."
         case .refusals: "Refused requests, by the error code in the response."
         }

@@ -6,9 +6,9 @@ import Kafka
 
 struct AnchorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "anchor", abstract: "Move the position at which orders or restocks are read.",
+        commandName: "anchor", abstract: "Move the position at which a partition of an input is read.",
         discussion: """
-            The results are the journal: only they say how far a partition of orders or restocks is handled. An anchor is a note \
+            The results are the journal: only they say how far a partition of an input is handled. An anchor is a note \
             in them that moves this position, as an offset reset moves that of a consumer group. Use it when the service has \
             stopped a partition, for example because its topic was recreated. The service may run meanwhile: it notices within \
             seconds.
@@ -36,7 +36,7 @@ struct AnchorCommand: ParsableCommand {
             """
     )
 
-    @Option("Which input: orders or restocks.", .input) var topic: InputTopic?
+    @Option("Which input.", .input) var topic: InputTopic?
     @Option("The partition of that topic.", .number(in: 0...Int(Int32.max), "number")) var partition: Int?
     @Option("Go on at this offset.", .number(in: 0 ... .max, "number")) var offset: Int?
     @Option("Go on at the first record that was sent at or after this time.", .time) var afterTime: String?
@@ -112,6 +112,9 @@ struct AnchorCommand: ParsableCommand {
 
 extension OptionValue<InputTopic> {
     fileprivate static var input: Self {
-        Self("orders|restocks", "orders or restocks") { name in InputTopic.allCases.first { "\($0.name)" == name } }
+        let names = InputTopic.allCases.map { "\($0.name)" }
+        return Self(names.joined(separator: "|"), "one of \(names.joined(separator: ", "))") { name in
+            InputTopic.allCases.first { "\($0.name)" == name }
+        }
     }
 }

@@ -9,10 +9,10 @@ import Synchronization
 
 struct AuditCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "audit", abstract: "Check that every order and restock was answered once, and rightly.",
+        commandName: "audit", abstract: "Check that every command was answered once, and rightly.",
         discussion: """
-            Reads all five topics up to their present ends, and merges the results with the orders and restocks: one record per \
-            record, in order; every answer as the service's own code gives it; revisions without gaps; the stock a state that \
+            Reads all five topics up to their present ends, and merges the results with the inputs: one record per record, \
+            in order; every answer as the service's own code gives it; revisions without gaps; the stock a state that \
             the answers left; forwarded commands and dead letters accounted for. It says which partition had which owners when, \
             and which positions operators moved. It writes nothing, and needs only the permission to read.
 
@@ -87,7 +87,7 @@ private final class KafkaAuditSource: AuditSource {
         var watermarks: Logs = [:]
         // The order matters. Stock is written after the journal, so its end is looked up first. Records that the journal names were
         // there before it, so the ends of their topics are looked up last.
-        for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [Topic] {
+        for topic in [.stock, .results, .deadLetters] + InputTopic.allCases.map(\.topic) {
             let found = try clients.ask(consumer) { timeout throws(KafkaError) in
                 let partitions = try consumer.partitions(of: [clients.topics[topic]], timeout: timeout)
                 return try consumer.watermarks(of: partitions, timeout: timeout)

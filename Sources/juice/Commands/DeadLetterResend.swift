@@ -146,7 +146,7 @@ struct DeadLetterResend: ParsableCommand {
     ) throws(Failure) -> Record {
         let source = letter.source.topic
         guard let input = topics.input(named: source) else {
-            throw Failure(.rejected, "it came from \(source), which is not \(topics.orders) or \(topics.restocks)")
+            throw Failure(.rejected, "it came from \(source), which is no topic of commands")
         }
         guard letter.truncatedFrom == nil || replacement != nil else {
             throw Failure(.rejected, "its value was truncated; give the whole value with --value")

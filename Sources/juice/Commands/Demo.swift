@@ -10,9 +10,8 @@ struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo", abstract: "See it work: a broker, the service and points of sale that restock, in one process.",
         discussion: """
-            It prints a line for each answer until Ctrl-C. With --orders it runs as fast as it can and ends after that many \
-            answers. Its last line is then `orders N, juice made X, out of stock Y, rejected Z, cancelled C`, where \
-            N = X + Y + Z.
+            It prints a line for each answer until Ctrl-C. With --orders it runs as fast as it can, ends after that many \
+            answers and counts them in its last line, as `juice traffic` does.
 
             With --kiosk the web page of `juice kiosk` shows the answers instead, and the stock. Without --staff-token-file or \
             --staff-pin-file it makes a PIN for this run and prints it.

@@ -15,7 +15,8 @@ struct KioskOptions: ParsableArguments {
     var staffTokenFile: String?
     @Option("The same with a PIN, 6 to 15 digits, for people.", .file) var staffPinFile: String?
     @Option("Host names of the page, besides localhost and IP addresses, separated by commas.", .hostNames) var hostNames: [String]?
-    @Option("Orders and cancels per second; bursts of up to ten seconds' worth.", .number(in: 1...1_000_000)) var orderRate = 100
+    @Option("Commands per second that need no secret; bursts of up to ten seconds' worth.", .number(in: 1...1_000_000))
+    var orderRate = 100
 
     func staffSecrets() throws(Failure) -> [StaffSecret] {
         let (token, pin) = (StaffSecret.tokenLengths, StaffSecret.pinLengths)
@@ -52,7 +53,7 @@ struct KioskCommand: AsyncParsableCommand, PatientCommand {
     static let configuration = CommandConfiguration(
         commandName: "kiosk", abstract: "Serve a web page: order juice, edit stock, watch the stores.",
         discussion: """
-            The page is an ordinary client: it sends orders and restocks, and shows answers and stock live. However many \
+            The page is an ordinary client: it sends commands, and shows answers and stock live. However many \
             pages are open, the kiosk uses one consumer. It keeps the stock of all stores in memory, or of those in \
             --stores.
 

@@ -30,7 +30,7 @@ struct ResultsCommand: ParsableCommand {
 
     @Flag("Print new answers as they arrive.") var follow = false
     @Option("Only this store.", .store) var store: String?
-    @Option("Only answers to the order, its cancel, or the restock with this id.", .commandID) var orderId: String?
+    @Option("Only answers to commands with this id.", .commandID) var orderId: String?
     @Option("Start with this many of the last answers.", .number(in: 0 ... .max)) var last: Int?
     @OptionGroup var period: PeriodOptions
     @Flag("Only answers that changed the stock.") var changes = false

@@ -37,7 +37,7 @@ struct ServeOptions: ParsableArguments {
 
 struct ServeCommand: AsyncParsableCommand, PatientCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Run the service: read orders and restocks, answer each exactly once.",
+        commandName: "serve", abstract: "Run the service: read commands, answer each exactly once.",
         discussion: """
             Without --bootstrap-servers it starts an embedded broker in its own process, for trying things out; \
             other juice commands of this user find it by themselves.

@@ -6,11 +6,11 @@ import Kafka
 
 struct ShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show what became of an order or a restock.",
+        commandName: "show", abstract: "Show what became of a command.",
         discussion: """
-            Shows every record about the command with this id, with its time, store, topic and PARTITION@OFFSET: the command, \
-            its answer, repeats and their answers, a cancel, where a command came in if it was forwarded, second copies after \
-            a crash, and dead letters that have the id.
+            Shows every record about commands with this id, with its time, store, topic and PARTITION@OFFSET: the commands and \
+            their answers, repeats included, where a command came in if it was forwarded, second copies after a crash, and \
+            dead letters that have the id.
 
             It searches from the newest records back, until it has the first answer to the command; with --store, only the \
             answers in the store's partition. If the id was used again later, --until finds an earlier use, and `juice results \
@@ -28,7 +28,7 @@ struct ShowCommand: ParsableCommand {
     )
 
     @Argument(
-        help: ArgumentHelp("The id of the order or restock.", valueName: "order-id"), transform: OptionValue.commandID.value)
+        help: ArgumentHelp("The command's id.", valueName: "id"), transform: OptionValue.commandID.value)
     var id: String
     @Option("Only this store.", .store) var store: String?
     @OptionGroup var period: PeriodOptions
@@ -158,7 +158,7 @@ final class CommandSearch {
         let place = store.map { " of \(StoreID.visible($0))" } ?? ""
         let scope = period == TopicReader.always ? "all that is retained was searched" : "searched in that time"
         return Failure(
-            .notFound, "there is no order or restock \(String(decoding: id, as: UTF8.self))\(place)",
+            .notFound, "no command\(place) has the id \(String(decoding: id, as: UTF8.self))",
             hint: "\(scope), in \(topics.results), \(topics.orders), \(topics.restocks) and \(topics.deadLetters)"
                 + (store == nil ? "" : "\nwithout --store, all stores are searched"))
     }

@@ -7,7 +7,7 @@ struct StockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stock", abstract: "Show the stores' stock.",
         discussion: """
-            Reads the stock topic: a row for each store that an order or restock has changed. With --watch it keeps showing \
+            Reads the stock topic: a row for each store that was ever changed. With --watch it keeps showing \
             changes until Ctrl-C.
 
             Examples:
@@ -35,7 +35,7 @@ struct StockCommand: ParsableCommand {
 
         if reader.latest.isEmpty {
             let name = store.map(StoreID.visible) ?? "any store"
-            StandardError.write("no order or restock has changed \(name) yet: `juice menu` shows the initial stock\n")
+            StandardError.write("nothing has changed \(name) yet: `juice menu` shows the initial stock\n")
         } else {
             show(reader.latest)
         }

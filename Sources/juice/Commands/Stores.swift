@@ -8,7 +8,7 @@ struct StoresCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stores", abstract: "List the stores.",
         discussion: """
-            Reads the stock topic: a row for each store that an order or restock has changed, with the number of changes and \
+            Reads the stock topic: a row for each store that was ever changed, with the number of changes and \
             the time of the last one. A name with anything that cannot be seen is quoted, and names that look alike are marked.
 
             With --stores it says which of them the service would not serve, and which of the list were never changed. To begin \
@@ -31,7 +31,7 @@ struct StoresCommand: ParsableCommand {
         let reader = try StockReader(KafkaClients(client), store: nil)
         let rows = StoreRows(reader.latest, known: known)
         if json { return StandardOutput.jsonLines(rows.json) }
-        guard !rows.json.isEmpty else { return StandardError.write("no order or restock has changed any store yet\n") }
+        guard !rows.json.isEmpty else { return StandardError.write("nothing has changed any store yet\n") }
         rows.table.print()
         StandardError.write("\(rows.json.count.counted("store"))\n")
     }

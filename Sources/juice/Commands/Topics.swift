@@ -6,7 +6,7 @@ struct TopicsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "topics", abstract: "Create the service's topics, or check them.",
         discussion: """
-            Orders, restocks, results and stock are created with the same number of partitions, and stock is compacted.
+            Inputs, results and stock are created with the same number of partitions, and stock is compacted.
 
             Examples:
               juice topics create --bootstrap-servers kafka:9092 --partitions 12

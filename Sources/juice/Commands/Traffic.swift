@@ -6,7 +6,7 @@ import Kafka
 
 struct TrafficCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "traffic", abstract: "Send simulated orders, cancels and restocks to a running service.",
+        commandName: "traffic", abstract: "Send simulated commands to a running service.",
         discussion: """
             Points of sale of a few stores order juices and baskets at a human pace and cancel some of them. What runs out is \
             restocked, and each answer is printed. With --orders it runs as fast as answers arrive and ends \
@@ -43,7 +43,7 @@ struct TrafficOptions: ParsableArguments {
     func storeIDs() throws(Failure) -> [String] { try stores?.ids() ?? ["gangnam", "hongdae", "jamsil"] }
 }
 
-/// Generates the orders, cancels and restocks of simulated points of sale. The same seed gives the same orders and cancels.
+/// Generates the commands of simulated points of sale. The same seed gives the same commands, restocks aside.
 struct Traffic {
     /// A juice that is on no menu, to provoke rejections.
     static let unknownJuice = "durian"
@@ -93,14 +93,14 @@ struct Traffic {
     private mutating func happens(onceIn count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
 }
 
-/// Simulated traffic: points of sale that send orders and cancels, read the answers, and restock fruits that were short.
+/// Simulated traffic: points of sale that send commands, read the answers, and restock fruits that were short.
 final class TrafficSession {
-    /// The most orders and cancels in flight, far below the number of records at which the embedded broker trims partitions.
+    /// The most commands in flight, far below the number of records at which the embedded broker trims partitions.
     private static let mostInFlight = 200
     private static let answerTimeout = Duration.seconds(30)
 
     private(set) var tally = Tally()
-    /// The orders and cancels without an answer, each as its kind and id.
+    /// The commands without an answer, restocks aside, each as its kind and id.
     private var inFlight: Set<String> = []
 
     private let clients: KafkaClients

@@ -31,7 +31,7 @@ enum KafkaProperties {
             let hint: String? =
                 switch name {
                 case "bootstrap.servers": "use --bootstrap-servers"
-                // Brokers would spread orders and restocks over the members without regard to each other (KIP-848).
+                // Brokers would spread the inputs over the members without regard to each other (KIP-848).
                 case "group.protocol", "group.remote.assignor":
                     "its consumers share out partitions themselves, which only the classic protocol allows"
                 default: nil

@@ -62,10 +62,10 @@ struct GroupOptions: ParsableArguments {
 
 /// The options that say how repeats are recognized.
 struct WindowOptions: ParsableArguments {
-    @Option("How long a repeated order or restock gets the answer to the first one.", .duplicateWindow)
+    @Option("How long a repeated command gets the answer to the first one.", .duplicateWindow)
     var duplicateWindow = Duration.milliseconds(DuplicateWindow.standard.age)
     @Option(
-        "How many orders, cancels and restocks per partition are remembered for that; 30 bytes of memory each.",
+        "How many commands per partition are remembered for that; 30 bytes of memory each.",
         .number(in: 0...100_000_000))
     var duplicateIds = DuplicateWindow.standard.count
 

@@ -75,7 +75,7 @@ struct ShowTests {
             let search = try ShowCommand.parse(["b\u{1B}", "--store", "s"]).search(clients)
             #expect(try search.run().isEmpty)
             #expect(search.notFound.status == .notFound)
-            #expect(search.notFound.message == #"there is no order or restock b\u001b of s"#)
+            #expect(search.notFound.message == #"no command of s has the id b\u001b"#)
             #expect(search.notFound.hint?.hasSuffix("without --store, all stores are searched") == true)
         }
     }
