@@ -15,17 +15,13 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/**
- * Sends an order, or cancels one, and prints the answer:
- * java -cp 'libs/*' Order.java BROKERS STORE JUICE[:QUANTITY]...
- * java -cp 'libs/*' Order.java BROKERS STORE --cancel ORDER-ID
- */
+/** Sends an order and prints the answer: java -cp 'libs/*' Order.java BROKERS STORE JUICE[:QUANTITY]... */
 public class Order {
     static final String PREFIX = System.getenv().getOrDefault("JUICE_TOPIC_PREFIX", "juice.");
 
     public static void main(String[] arguments) throws Exception {
-        if (arguments.length < 3 || arguments[2].equals("--cancel") && arguments.length != 4) {
-            System.err.println("usage:\nOrder BROKERS STORE JUICE[:QUANTITY]...\nOrder BROKERS STORE --cancel ORDER-ID");
+        if (arguments.length < 3) {
+            System.err.println("usage: Order BROKERS STORE JUICE[:QUANTITY]...");
             System.exit(64);
         }
         // Kafka's log has a line for each attempt to connect.
@@ -40,9 +36,8 @@ public class Order {
 
     static void send(String[] arguments) throws InterruptedException {
         String brokers = arguments[0], store = arguments[1];
-        boolean isCancel = arguments[2].equals("--cancel");
-        String id = isCancel ? arguments[3] : UUID.randomUUID().toString();
-        String command = String.format("{\"orderId\":\"%s\",%s}", id, isCancel ? "\"cancel\":true" : items(arguments));
+        String id = UUID.randomUUID().toString();
+        String command = String.format("{\"orderId\":\"%s\",%s}", id, items(arguments));
 
         try (var consumer = reader(brokers);
                 // Idempotent, with murmur2 for keys: both are the defaults.
@@ -57,7 +52,7 @@ public class Order {
                 } catch (ExecutionException error) {
                     System.err.println(error.getCause().getMessage());
                 }
-                String answer = await(consumer, store, id, isCancel, Duration.ofSeconds(5));
+                String answer = await(consumer, store, id, Duration.ofSeconds(5));
                 if (answer != null) {
                     System.out.println(answer);
                     return;
@@ -88,19 +83,12 @@ public class Order {
         return consumer;
     }
 
-    /** An order and its cancel have one id. Only a cancel is answered like this. */
-    static boolean isOfCancel(String answer) {
-        return answer.contains("\"type\":\"cancelled\"") || answer.contains("\"cancel\":true");
-    }
-
-    static String await(
-            KafkaConsumer<String, String> consumer, String store, String id, boolean isCancel, Duration timeout) {
+    static String await(KafkaConsumer<String, String> consumer, String store, String id, Duration timeout) {
         Instant deadline = Instant.now().plus(timeout);
         while (Instant.now().isBefore(deadline)) {
             for (var answer : consumer.poll(Duration.between(Instant.now(), deadline))) {
                 // Records without a key are notes of the service, not answers. In production, use a JSON library.
-                if (store.equals(answer.key()) && answer.value().contains("\"orderId\":\"" + id + "\"")
-                        && isOfCancel(answer.value()) == isCancel) {
+                if (store.equals(answer.key()) && answer.value().contains("\"orderId\":\"" + id + "\"")) {
                     return answer.value();
                 }
             }

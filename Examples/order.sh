@@ -1,12 +1,9 @@
 #!/usr/bin/env bash
-# Sends an order, or cancels one, and prints the answer (needs kcat):
-#   order.sh BROKERS STORE JUICE[:QUANTITY]...
-#   order.sh BROKERS STORE --cancel ORDER-ID
+# Sends an order and prints the answer (needs kcat): order.sh BROKERS STORE JUICE[:QUANTITY]...
 set -euo pipefail
 
 if (($# < 3)); then
-    echo "usage:" >&2
-    sed -n 's/^#  *\(order\.sh .*\)/\1/p' "$0" >&2
+    echo "usage: order.sh BROKERS STORE JUICE[:QUANTITY]..." >&2
     exit 64
 fi
 brokers=$1 store=$2
@@ -16,28 +13,20 @@ if ! kcat -L -b "$brokers" -t "${prefix}orders" -m 10 >/dev/null 2>&1; then
     echo "order.sh: no Kafka broker answers at $brokers" >&2
     exit 69
 fi
-# An order and its cancel have one id. Only a cancel is answered like this.
-of_cancel='"type":"cancelled"|"cancel":true'
-if [[ $1 == --cancel ]]; then
-    id=$2 matching=(-E "$of_cancel")
-    command="{\"orderId\":\"$id\",\"cancel\":true}"
-else
-    id=pos-7-$(date +%s)-$$-$RANDOM matching=(--invert-match -E "$of_cancel") items=
-    for each in "$@"; do
-        [[ $each == *:* ]] || each=$each:1
-        items+=",{\"juice\":\"${each%:*}\",\"quantity\":${each##*:}}"
-    done
-    command="{\"orderId\":\"$id\",\"items\":[${items:1}]}"
-fi
+id=pos-7-$(date +%s)-$$-$RANDOM items=
+for each in "$@"; do
+    [[ $each == *:* ]] || each=$each:1
+    items+=",{\"juice\":\"${each%:*}\",\"quantity\":${each##*:}}"
+done
+command="{\"orderId\":\"$id\",\"items\":[${items:1}]}"
 
-# Reads the latest 1,000 records of each partition, then new ones. The outer grep ends with the first that answers the command;
-# the others end later, and nobody waits for them.
+# Reads the latest 1,000 records of each partition, then new ones. It ends with the first that answers the order; kcat ends later,
+# and nobody waits for it.
 answer() {
-    grep --max-count=1 "${matching[@]}" < <(
+    grep --max-count=1 --fixed-strings "\"orderId\":\"$id\"" < <(
         exec 2>/dev/null
         timeout 5 kcat -C -b "$brokers" -t "${prefix}results" -o -1000 -q -u \
-            -X isolation.level=read_committed -X auto.offset.reset=earliest |
-            grep --line-buffered --fixed-strings "\"orderId\":\"$id\""
+            -X isolation.level=read_committed -X auto.offset.reset=earliest
     )
 }
 

@@ -3,8 +3,7 @@ import JuiceMessages
 import Kafka
 import Logging
 
-/// Sends an order, or cancels one, and prints the answer: `order-example BROKERS STORE JUICE[:QUANTITY]...` or
-/// `order-example BROKERS STORE --cancel ORDER-ID`.
+/// Sends an order and prints the answer: `order-example BROKERS STORE JUICE[:QUANTITY]...`
 ///
 /// The clients' calls block their thread, so make them on a thread of your own: here the main thread.
 @main
@@ -22,7 +21,7 @@ struct Order {
         let arguments = CommandLine.arguments.dropFirst()
         guard arguments.count >= 3 else { throw Failure.usage }
         let brokers = arguments[1]
-        let command = try command(arguments.dropFirst(2), store: arguments[2])
+        let command = OutgoingCommand.basket(id: UUID().uuidString, store: arguments[2], try items(arguments.dropFirst(2)))
 
         let reader = try Reader(brokers: brokers, topic: prefix + "results")
         let producer = try Producer(
@@ -40,14 +39,12 @@ struct Order {
         throw Failure.noAnswer(id: command.id)
     }
 
-    static func command(_ arguments: ArraySlice<String>, store: String) throws -> OutgoingCommand {
-        if arguments.first == "--cancel", arguments.count == 2, let id = arguments.last { return .cancel(id: id, store: store) }
-        let items = try arguments.map { argument in
+    static func items(_ arguments: ArraySlice<String>) throws -> [OrderedJuice] {
+        try arguments.map { argument in
             let parts = argument.split(separator: ":", maxSplits: 1)
             guard let juice = parts.first, let quantity = parts.count > 1 ? Int(parts[1]) : 1 else { throw Failure.usage }
             return OrderedJuice(juice: String(juice), quantity: quantity)
         }
-        return .basket(id: UUID().uuidString, store: store, items)
     }
 
     // Errors are thrown, so the log is dropped: librdkafka writes a line for each attempt to connect.
@@ -61,7 +58,7 @@ enum Failure: Error, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .usage: "usage: order-example BROKERS STORE JUICE[:QUANTITY]... or order-example BROKERS STORE --cancel ORDER-ID"
+        case .usage: "usage: order-example BROKERS STORE JUICE[:QUANTITY]..."
         case .noTopic(let name): "there is no topic \(name)"
         case .noAnswer(let id): "no answer to \(id); it may still be carried out"
         }
@@ -94,8 +91,8 @@ struct Reader {
         while ContinuousClock.now < deadline {
             let batch = try consumer.poll(maxRecords: 100, timeout: deadline - ContinuousClock.now)
             for case .record(let record) in batch {
-                guard let value = record.value, let answer = try? decoder.decode(value), answer.command == command.kind,
-                    answer.id == command.id, answer.store == command.store
+                guard let value = record.value, let answer = try? decoder.decode(value), answer.id == command.id,
+                    answer.store == command.store
                 else { continue }
                 return String(decoding: value, as: UTF8.self)
             }

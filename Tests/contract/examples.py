@@ -77,17 +77,16 @@ def require(condition, fault):
 
 
 def try_example(command, brokers, contract):
-    """An example gets the expected answers, and they are valid."""
+    """An example gets the expected answers, and they are valid. One also cancels."""
     # A store for each example: there is enough for the first basket, and for strawberry juice there is not.
     store = f"강남-{pathlib.Path(command[-1]).name}"
     orders = {("kiwi:2", "mango"): "juiceMade", ("strawberry",): "outOfStock", ("kiwi:101",): "rejected"}
-    made = None
-    for order, expected in orders.items():
-        answer = run_example([*command, brokers, store, *order], contract, expected, store)
-        made = made or answer["orderId"]
-    cancelled = run_example([*command, brokers, store, "--cancel", made], contract, "cancelled", store)
-    require(cancelled["returned"] == {"kiwi": 6, "mango": 3}, f"a cancel returned {cancelled}")
-    return len(orders) + 1
+    answers = [run_example([*command, brokers, store, *order], contract, type, store) for order, type in orders.items()]
+    if command[-1].endswith("order.py"):
+        again = [*command, brokers, store, "--cancel", answers[0]["orderId"]]
+        answers.append(run_example(again, contract, "cancelled", store))
+        require(answers[-1]["returned"] == {"kiwi": 6, "mango": 3}, f"a cancel returned {answers[-1]}")
+    return len(answers)
 
 
 def run_example(command, contract, expected, store):
