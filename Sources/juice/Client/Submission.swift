@@ -13,7 +13,7 @@ struct SubmissionOptions: ParsableArguments {
 
     /// Sends a command for a user or a script, and prints the outcome.
     ///
-    /// - Throws: `ExitCode` for an answer other than made, restocked or cancelled; ``Failure`` without an answer.
+    /// - Throws: `ExitCode` if the command was not carried out; ``Failure`` without an answer.
     func submit(_ command: OutgoingCommand, _ client: ClientOptions) throws {
         let clients = try KafkaClients(client)
         let (id, deadline) = (command.id.printable, clients.deadline)
@@ -42,12 +42,16 @@ struct SubmissionOptions: ParsableArguments {
             let message = try language.map { answer.message(in: $0, menu: try menu.load()) } ?? answer.message
             StandardOutput.line(message.printable + (answer.isDuplicate ? " (repeated: answered before)" : ""))
         }
-        switch answer.outcome {
-        case .juiceMade, .restocked, .cancelled: return
-        case .outOfStock: throw ExitCode(Failure.Status.outOfStock.rawValue)
-        case .answerLost(let was) where was == (answer.command == .cancel ? "cancelled" : "made"): return
-        case .rejected, .answerLost: throw ExitCode(Failure.Status.rejected.rawValue)
-        }
+        guard !answer.isCarriedOut else { return }
+        throw ExitCode((answer.type == .outOfStock ? Failure.Status.outOfStock : .rejected).rawValue)
+    }
+}
+
+extension Answer {
+    /// Whether the command did what it asks for, now or when it was answered first.
+    fileprivate var isCarriedOut: Bool {
+        if case .answerLost(let was) = outcome { return was == FormerOutcome(of: command, isCarriedOut: true).name }
+        return type != .outOfStock && type != .rejected
     }
 }
 
@@ -80,9 +84,8 @@ extension KafkaClients {
         } catch {
             // After any other failure, the record was not sent.
             guard error.status == .unavailable else { throw error }
-            let (id, kind) = (command.id.printable, command.kind)
-            let again = kind == .cancel ? "for \(id)" : "with --\(kind)-id \(id)"
-            throw error.with("it may have been written all the same: send it again \(again), and it is carried out once")
+            let again = "send it again under its id, \(command.id.printable), and it is carried out once"
+            throw error.with("it may have been written all the same: \(again)")
         }
     }
 

@@ -67,6 +67,6 @@ struct DemoCommand: ParsableCommand {
             },
             // The page shows the answers, and its address must not scroll away.
             show: kiosk ? { _ in } : AnswerCells.write)
-        StandardOutput.line(session.tally.summary)
+        StandardOutput.line(session.summary)
     }
 }

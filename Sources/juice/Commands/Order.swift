@@ -29,7 +29,7 @@ struct OrderCommand: ParsableCommand {
             "A juice's id, name or alias, and how many of it: 1 to 100, by default 1. At most 20 of these.",
             valueName: "juice[:count]")) var juices: [String]
 
-    @Option("The order's id, of 1 to 128 bytes. Unless given, it is a new one.", .newCommandID) var orderId: String?
+    @Option(CommandKind.order.newIDHelp, .newCommandID) var orderId: String?
     @OptionGroup var names: NameOptions
     @OptionGroup var submission: SubmissionOptions
     @OptionGroup var client: ClientOptions

@@ -22,7 +22,7 @@ struct RestockCommand: ParsableCommand {
     @Argument(
         help: ArgumentHelp("What to change: FRUIT=+N, FRUIT=-N or FRUIT=N.", valueName: "fruit=amount")) var amounts: [String]
 
-    @Option("The restock's id, of 1 to 128 bytes. Unless given, it is a new one.", .newCommandID) var restockId: String?
+    @Option(CommandKind.restock.newIDHelp, .newCommandID) var restockId: String?
     @OptionGroup var names: NameOptions
     @OptionGroup var submission: SubmissionOptions
     @OptionGroup var client: ClientOptions

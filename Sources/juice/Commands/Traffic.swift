@@ -9,9 +9,8 @@ struct TrafficCommand: ParsableCommand {
         commandName: "traffic", abstract: "Send simulated commands to a running service.",
         discussion: """
             Points of sale of a few stores order juices and baskets at a human pace and cancel some of them. What runs out is \
-            restocked, and each answer is printed. With --orders it runs as fast as answers arrive and ends \
-            after that many. Its last line is then `orders N, juice made X, out of stock Y, rejected Z, cancelled C`, where \
-            N = X + Y + Z.
+            restocked, and each answer is printed. With --orders it runs as fast as answers arrive and ends after that many. \
+            Its last line then counts the answers by their types.
 
             Examples:
               juice traffic
@@ -31,7 +30,7 @@ struct TrafficCommand: ParsableCommand {
             KafkaClients(kafka, logger: general.logger()), stores: traffic.storeIDs(), orders: traffic.orders, menu: menu.load(),
             run: run)
         try session.run(show: AnswerCells.write)
-        StandardOutput.line(session.tally.summary)
+        StandardOutput.line(session.summary)
     }
 }
 
@@ -99,7 +98,8 @@ final class TrafficSession {
     private static let mostInFlight = 200
     private static let answerTimeout = Duration.seconds(30)
 
-    private(set) var tally = Tally()
+    /// How many answers of each type it has read.
+    private(set) var counts: [AnswerType: Int] = [:]
     /// The commands without an answer, restocks aside, each as its kind and id.
     private var inFlight: Set<String> = []
 
@@ -137,6 +137,12 @@ final class TrafficSession {
         }
     }
 
+    /// The last line of `juice demo` and `juice traffic`, such as `orders 300: 12 cancelled, 250 made, 45 out of stock`.
+    var summary: String {
+        let answers = counts.sorted { $0.key.word < $1.key.word }.map { "\($0.value) \($0.key.word)" }
+        return "orders \(orderCount): \(answers.joined(separator: ", "))"
+    }
+
     private func sendOrders() throws(Failure) {
         while inFlight.count < Self.mostInFlight, orderCount < orderLimit ?? .max, .now >= nextOrderAt {
             orderCount += 1
@@ -162,7 +168,7 @@ final class TrafficSession {
             let isExpected = inFlight.remove("\(answer.command) \(answer.id)") != nil
             // The embedded broker also shows answers of transactions that were aborted and repeated.
             guard isExpected || answer.command == .restock else { return }
-            tally.count(answer)
+            counts[answer.type, default: 0] += 1
             answers.append(answer)
             if let restock = traffic.restock(after: answer) { try send(restock) }
         }
@@ -181,23 +187,5 @@ final class TrafficSession {
             try producer.produce(topic: topic, key: Array(command.store.utf8), value: command.value) { [weak self] in
                 if case .failure(let error) = $0 { self?.failedDelivery = error }
             })
-    }
-}
-
-struct Tally {
-    private var counts: [AnswerType: Int] = [:]
-
-    subscript(type: AnswerType) -> Int { counts[type] ?? 0 }
-
-    var orders: Int { self[.juiceMade] + self[.outOfStock] + self[.rejected] }
-
-    mutating func count(_ answer: Answer) {
-        if answer.command == .order || answer.type == .cancelled { counts[answer.type, default: 0] += 1 }
-    }
-
-    /// The last line of `juice demo` and `juice traffic`, which scripts may read.
-    var summary: String {
-        "orders \(orders), juice made \(self[.juiceMade]), out of stock \(self[.outOfStock]), rejected \(self[.rejected]), "
-            + "cancelled \(self[.cancelled])"
     }
 }

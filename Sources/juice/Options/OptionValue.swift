@@ -119,6 +119,11 @@ extension OptionValue<String> {
     }
 }
 
+extension CommandKind {
+    /// The help of an option of the kind ``OptionValue/newCommandID``.
+    var newIDHelp: String { "The \(self)'s id, of 1 to \(Self.maximumIDLength) bytes. Unless given, it is a new one." }
+}
+
 extension OptionValue<HTTPAddress> {
     static var address: Self { Self("host:port", "host:port, such as 127.0.0.1:8080") { HTTPAddress($0) } }
 }

@@ -5,28 +5,6 @@ import Testing
 @testable import juice
 
 struct TrafficTests {
-    private static func answer(_ type: String, id: String = #""orderId":"o""#, _ members: String) throws -> Answer {
-        try Answer(json: #"{"type":"\#(type)",\#(id),"store":"main","offset":1,\#(members),"message":""}"#)
-    }
-
-    private let made, short, rejected, restocked, cancelled, cancelRejected: Answer
-
-    init() throws {
-        made = try Self.answer("juiceMade", #""juice":"kiwi","quantity":1,"used":{},"left":{}"#)
-        short = try Self.answer(
-            "outOfStock", #""juice":"kiwi","quantity":1,"fruit":"kiwi","missing":[{"fruit":"kiwi","needed":3,"inStock":1}]"#)
-        rejected = try Self.answer("rejected", #""reason":"r""#)
-        cancelRejected = try Self.answer("rejected", #""reason":"r","cancel":true"#)
-        restocked = try Self.answer("restocked", id: #""restockId":"bot-1""#, #""left":{}"#)
-        cancelled = try Self.answer("cancelled", #""returned":{},"left":{}"#)
-    }
-
-    @Test func theSummaryAddsUp() {
-        var tally = Tally()
-        for answer in [made, made, short, rejected, restocked, cancelled, cancelRejected] { tally.count(answer) }
-        #expect(tally.summary == "orders 4, juice made 2, out of stock 1, rejected 1, cancelled 1")
-    }
-
     @Test func trafficFollowsItsSeed() {
         func commands(_ seed: UInt64) -> [OutgoingCommand] {
             var traffic = Traffic(stores: ["a", "b"], menu: .standard, seed: seed)
@@ -49,9 +27,14 @@ struct TrafficTests {
 
     @Test func anEmptyShelfIsRefilled() throws {
         let traffic = Traffic(stores: ["a"], menu: .standard, seed: 7, extra: 20)
+        func answer(_ members: String) throws -> Answer {
+            try Answer(json: #"{\#(members),"orderId":"o","store":"main","offset":1,"message":""}"#)
+        }
+        let missing = #"[{"fruit":"kiwi","needed":3,"inStock":1}]"#
+        let short = try answer(#""type":"outOfStock","juice":"kiwi","quantity":1,"fruit":"kiwi","missing":\#(missing)"#)
         let restock = try #require(traffic.restock(after: short))
         #expect((restock.id, restock.kind, restock.store) == ("bot-o", .restock, "main"))
         #expect(String(decoding: restock.value, as: UTF8.self) == #"{"restockId":"bot-o","add":{"kiwi":22}}"#)
-        #expect(traffic.restock(after: made) == nil)
+        #expect(traffic.restock(after: try answer(#""type":"rejected","reason":"unknownJuice""#)) == nil)
     }
 }
