@@ -15,13 +15,13 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/** Sends an order and prints the answer: java -cp 'libs/*' Order.java BROKERS STORE JUICE[:QUANTITY]... */
+/** Sends an order and prints the answer: java -cp 'libs/*' Order.java BROKERS STORE JUICE... */
 public class Order {
     static final String PREFIX = System.getenv().getOrDefault("JUICE_TOPIC_PREFIX", "juice.");
 
     public static void main(String[] arguments) throws Exception {
         if (arguments.length < 3) {
-            System.err.println("usage: Order BROKERS STORE JUICE[:QUANTITY]...");
+            System.err.println("usage: Order BROKERS STORE JUICE...");
             System.exit(64);
         }
         // Kafka's log has a line for each attempt to connect.
@@ -63,11 +63,9 @@ public class Order {
         System.exit(1);
     }
 
-    /** The juices from the third argument on, each with its quantity. */
+    /** The juices from the third argument on. */
     static String items(String[] arguments) {
-        return Arrays.stream(arguments).skip(2).map(each -> each.split(":"))
-                .map(each -> String.format(
-                        "{\"juice\":\"%s\",\"quantity\":%s}", each[0], each.length > 1 ? each[1] : "1"))
+        return Arrays.stream(arguments).skip(2).map(juice -> String.format("{\"juice\":\"%s\"}", juice))
                 .collect(Collectors.joining(",", "\"items\":[", "]"));
     }
 

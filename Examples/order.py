@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sends an order, or cancels one, and prints the answer (needs confluent-kafka).
 
-order.py BROKERS STORE JUICE[:QUANTITY]...
+order.py BROKERS STORE JUICE...
 order.py BROKERS STORE --cancel ORDER-ID
 """
 
@@ -71,15 +71,10 @@ def send(brokers, store, command):
     raise TimeoutError(f"no answer to {command['orderId']}; it may still be carried out")
 
 
-def basket(juices):
-    items = [juice.partition(":") for juice in juices]
-    return [{"juice": juice, "quantity": int(quantity or 1)} for juice, _, quantity in items]
-
-
 def command(arguments):
     if arguments[0] == "--cancel":
         return {"orderId": arguments[1], "cancel": True}
-    return {"orderId": str(uuid.uuid4()), "items": basket(arguments)}
+    return {"orderId": str(uuid.uuid4()), "items": [{"juice": juice} for juice in arguments]}
 
 
 if __name__ == "__main__":

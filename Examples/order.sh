@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Sends an order and prints the answer (needs kcat): order.sh BROKERS STORE JUICE[:QUANTITY]...
+# Sends an order and prints the answer (needs kcat): order.sh BROKERS STORE JUICE...
 set -euo pipefail
 
 if (($# < 3)); then
-    echo "usage: order.sh BROKERS STORE JUICE[:QUANTITY]..." >&2
+    echo "usage: order.sh BROKERS STORE JUICE..." >&2
     exit 64
 fi
 brokers=$1 store=$2
@@ -13,11 +13,8 @@ if ! kcat -L -b "$brokers" -t "${prefix}orders" -m 10 >/dev/null 2>&1; then
     echo "order.sh: no Kafka broker answers at $brokers" >&2
     exit 69
 fi
-id=pos-7-$(date +%s)-$$-$RANDOM items=
-for each in "$@"; do
-    [[ $each == *:* ]] || each=$each:1
-    items+=",{\"juice\":\"${each%:*}\",\"quantity\":${each##*:}}"
-done
+id=pos-7-$(date +%s)-$$-$RANDOM
+items=$(printf ',{"juice":"%s"}' "$@")
 command="{\"orderId\":\"$id\",\"items\":[${items:1}]}"
 
 # Reads the latest 1,000 records of each partition, then new ones. It ends with the first that answers the order; kcat ends later,

@@ -3,7 +3,7 @@ import JuiceMessages
 import Kafka
 import Logging
 
-/// Sends an order and prints the answer: `order-example BROKERS STORE JUICE[:QUANTITY]...`
+/// Sends an order and prints the answer: `order-example BROKERS STORE JUICE...`
 ///
 /// The clients' calls block their thread, so make them on a thread of your own: here the main thread.
 @main
@@ -21,7 +21,8 @@ struct Order {
         let arguments = CommandLine.arguments.dropFirst()
         guard arguments.count >= 3 else { throw Failure.usage }
         let brokers = arguments[1]
-        let command = OutgoingCommand.basket(id: UUID().uuidString, store: arguments[2], try items(arguments.dropFirst(2)))
+        let items = arguments.dropFirst(2).map { OrderedJuice(juice: $0) }
+        let command = OutgoingCommand.basket(id: UUID().uuidString, store: arguments[2], items)
 
         let reader = try Reader(brokers: brokers, topic: prefix + "results")
         let producer = try Producer(
@@ -39,14 +40,6 @@ struct Order {
         throw Failure.noAnswer(id: command.id)
     }
 
-    static func items(_ arguments: ArraySlice<String>) throws -> [OrderedJuice] {
-        try arguments.map { argument in
-            let parts = argument.split(separator: ":", maxSplits: 1)
-            guard let juice = parts.first, let quantity = parts.count > 1 ? Int(parts[1]) : 1 else { throw Failure.usage }
-            return OrderedJuice(juice: String(juice), quantity: quantity)
-        }
-    }
-
     // Errors are thrown, so the log is dropped: librdkafka writes a line for each attempt to connect.
     static var hooks: ClientHooks { ClientHooks(logger: Logger(label: "order") { _ in SwiftLogNoOpLogHandler() }) }
 }
@@ -58,7 +51,7 @@ enum Failure: Error, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .usage: "usage: order-example BROKERS STORE JUICE[:QUANTITY]..."
+        case .usage: "usage: order-example BROKERS STORE JUICE..."
         case .noTopic(let name): "there is no topic \(name)"
         case .noAnswer(let id): "no answer to \(id); it may still be carried out"
         }

@@ -123,7 +123,7 @@ package struct OrderedJuice: Sendable, Hashable, CustomStringConvertible {
     package let juice: String
     package let quantity: Int
 
-    package init(juice: String, quantity: Int) { (self.juice, self.quantity) = (juice, quantity) }
+    package init(juice: String, quantity: Int = 1) { (self.juice, self.quantity) = (juice, quantity) }
 
     /// Such as `2 × kiwi`.
     package var description: String { quantity == 1 ? juice : "\(quantity) × \(juice)" }

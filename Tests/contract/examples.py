@@ -80,7 +80,7 @@ def try_example(command, brokers, contract):
     """An example gets the expected answers, and they are valid. One also cancels."""
     # A store for each example: there is enough for the first basket, and for strawberry juice there is not.
     store = f"강남-{pathlib.Path(command[-1]).name}"
-    orders = {("kiwi:2", "mango"): "juiceMade", ("strawberry",): "outOfStock", ("kiwi:101",): "rejected"}
+    orders = {("kiwi", "kiwi", "mango"): "juiceMade", ("strawberry",): "outOfStock", ("durian",): "rejected"}
     answers = [run_example([*command, brokers, store, *order], contract, type, store) for order, type in orders.items()]
     if command[-1].endswith("order.py"):
         again = [*command, brokers, store, "--cancel", answers[0]["orderId"]]
@@ -155,7 +155,7 @@ def try_bot(brokers, contract):
     order = [sys.executable, str(ROOT / "Examples/order.py"), brokers, store]
     for fruit in ("kiwi", "mango"):
         # A bot that sends again what the last one sent does so before it reads this.
-        run_example([*order, f"{fruit}:2"], contract, "juiceMade", store)
+        run_example([*order, fruit, fruit], contract, "juiceMade", store)
         with Bot(brokers) as bot:
             refill = bot.refill()
             require(f'"add": {{"{fruit}": 26}}' in refill, f"the restock bot refilled {refill}, {fruit} is due")

@@ -9,7 +9,7 @@ struct TrafficCommand: ParsableCommand {
         commandName: "traffic", abstract: "Send simulated commands to a running service.",
         discussion: """
             Points of sale of a few stores order juices and baskets at a human pace and cancel some of them. What runs out is \
-            restocked, and each answer is printed. With --orders it runs as fast as answers arrive and ends after that many. \
+            refilled, and each answer is printed. With --orders it runs as fast as answers arrive and ends after that many. \
             Its last line then counts the answers by their types.
 
             Examples:
@@ -63,7 +63,8 @@ struct Traffic {
         random = SeededGenerator(seed: seed)
     }
 
-    /// The next order, and one time in 25 its cancel. One in eight is a basket, one juice in 40 is on no menu.
+    /// The next order, and one time in 25 its cancel. One in eight is a basket, one juice in eight is
+    /// ordered twice, one in 40 is on no menu.
     mutating func next() -> [OutgoingCommand] {
         orderCount += 1
         let till = Int.random(in: stores.indices, using: &random)
@@ -71,8 +72,8 @@ struct Traffic {
         var items: [OrderedJuice] = []
         for _ in 0..<(happens(onceIn: 8) ? Int.random(in: 2...4, using: &random) : 1) {
             let juice = juices[Int.random(in: juices.indices, using: &random)]
-            items.append(
-                OrderedJuice(juice: happens(onceIn: 40) ? Self.unknownJuice : juice, quantity: happens(onceIn: 8) ? 2 : 1))
+            let item = OrderedJuice(juice: happens(onceIn: 40) ? Self.unknownJuice : juice)
+            items += happens(onceIn: 8) ? [item, item] : [item]
         }
         let order = OutgoingCommand.order(id: id, store: store, items)
         return happens(onceIn: 25) ? [order, .cancel(id: id, store: store)] : [order]
@@ -98,7 +99,6 @@ final class TrafficSession {
     private static let mostInFlight = 200
     private static let answerTimeout = Duration.seconds(30)
 
-    /// How many answers of each type it has read.
     private(set) var counts: [AnswerType: Int] = [:]
     /// The commands without an answer, restocks aside, each as its kind and id.
     private var inFlight: Set<String> = []
