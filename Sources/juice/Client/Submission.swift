@@ -49,18 +49,10 @@ struct SubmissionOptions: ParsableArguments {
 
 extension Answer {
     /// Whether the command did what it asks for, now or when it was answered first.
-    fileprivate var isCarriedOut: Bool {
+    var isCarriedOut: Bool {
         if case .answerLost(let was) = outcome { return was == FormerOutcome(of: command, isCarriedOut: true).name }
         return type != .outOfStock && type != .rejected
     }
-}
-
-/// The option of commands that look names up on the menu.
-struct NameOptions: ParsableArguments {
-    @Flag("Send names that are not on this menu, because the service has another one.") var unchecked = false
-
-    /// The menu to look names up on; nil leaves them to the service.
-    func menu(_ options: MenuOptions) throws(Failure) -> Menu? { unchecked ? nil : try options.load() }
 }
 
 extension KafkaClients {
@@ -108,7 +100,7 @@ extension TopicReader {
         while !deadline.isOver {
             var found: (Answer, [UInt8])?
             try poll(timeout: deadline.step()) { record in
-                // An order and its cancel share an id.
+                // Commands of different kinds may share an id.
                 guard found == nil, let entry = filter.entry(record), let answer = entry.answer, answer.command == command.kind,
                     Name(answer.id) == Name(command.id)
                 else { return }

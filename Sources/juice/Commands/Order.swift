@@ -30,41 +30,35 @@ struct OrderCommand: ParsableCommand {
             valueName: "juice[:count]")) var juices: [String]
 
     @Option(CommandKind.order.newIDHelp, .newCommandID) var orderId: String?
-    @OptionGroup var names: NameOptions
     @OptionGroup var submission: SubmissionOptions
     @OptionGroup var client: ClientOptions
 
     func run() throws {
         let id = orderId ?? UUID().uuidString.lowercased()
-        let juices = try OrderedJuice.items(juices, on: names.menu(submission.menu))
+        let juices = try OrderedJuice.items(juices, on: submission.menu.load())
         try submission.submit(.order(id: id, store: submission.store, juices), client)
     }
 }
 
 extension OrderedJuice {
     /// The juices on `juice order`'s command line: each `NAME`, or `NAME:COUNT`.
-    ///
-    /// - Parameter menu: where to look juices up; nil leaves names and counts to the service.
-    static func items(_ arguments: [String], on menu: Menu?) throws(Failure) -> [OrderedJuice] {
-        if menu != nil, arguments.count > JuiceOrder.mostItems {
+    static func items(_ arguments: [String], on menu: Menu) throws(Failure) -> [OrderedJuice] {
+        guard arguments.count <= JuiceOrder.mostItems else {
             throw Failure(
                 .usage, "an order has at most \(JuiceOrder.mostItems) juices, not \(arguments.count)",
                 hint: "juice:count orders several of one juice")
         }
         return try arguments.map { argument throws(Failure) in
             // A name on the menu may end like a count, so the whole argument is looked up first.
-            if let juice = try? menu?.juiceID(for: argument) { return OrderedJuice(juice: juice, quantity: 1) }
+            if let juice = try? menu.juiceID(for: argument) { return OrderedJuice(juice: juice) }
             guard let match = argument.wholeMatch(of: /(.*):([0-9]+)/.dotMatchesNewlines()) else {
-                return OrderedJuice(juice: try menu?.juiceID(for: argument) ?? argument, quantity: 1)
+                return OrderedJuice(juice: try menu.juiceID(for: argument))
             }
-            let range = menu == nil ? 0 ... .max : JuiceOrder.quantities
-            guard let quantity = Int(match.2), range.contains(quantity) else {
-                let (least, most) = (range.lowerBound, range.upperBound)
-                throw Failure(
-                    .usage, "the count in \"\(argument)\" must be a whole number, from \(least) to \(most)")
+            let (least, most) = (JuiceOrder.quantities.lowerBound, JuiceOrder.quantities.upperBound)
+            guard let quantity = Int(match.2), (least...most).contains(quantity) else {
+                throw Failure(.usage, "the count in \"\(argument)\" must be a whole number, from \(least) to \(most)")
             }
-            let name = String(match.1)
-            return OrderedJuice(juice: try menu?.juiceID(for: name) ?? name, quantity: quantity)
+            return OrderedJuice(juice: try menu.juiceID(for: String(match.1)), quantity: quantity)
         }
     }
 }

@@ -10,7 +10,7 @@ struct RestockCommand: ParsableCommand {
             FRUIT=+N adds N, FRUIT=-N removes N, FRUIT=N sets N. One restock either adds or sets, for one or more fruits, \
             all or nothing. A fruit may be given by its id or its name in either language, in any case, with or without spaces.
 
-            Exit status: 0 restocked (or sent), 3 rejected, 64 no such fruit, 69 no broker or no answer.
+            Exit status: 0 done (or sent), 3 rejected, 64 no such fruit, 69 no broker or no answer.
 
             Examples:
               juice restock strawberry=+16 kiwi=-2 --store gangnam --wait
@@ -23,13 +23,12 @@ struct RestockCommand: ParsableCommand {
         help: ArgumentHelp("What to change: FRUIT=+N, FRUIT=-N or FRUIT=N.", valueName: "fruit=amount")) var amounts: [String]
 
     @Option(CommandKind.restock.newIDHelp, .newCommandID) var restockId: String?
-    @OptionGroup var names: NameOptions
     @OptionGroup var submission: SubmissionOptions
     @OptionGroup var client: ClientOptions
 
     func run() throws {
         let id = restockId ?? UUID().uuidString.lowercased()
-        let amounts = try RestockAmounts(amounts, on: names.menu(submission.menu))
+        let amounts = try RestockAmounts(amounts, on: submission.menu.load())
         try submission.submit(.restock(id: id, store: submission.store, amounts.kind, amounts.amounts), client)
     }
 }
@@ -39,8 +38,7 @@ struct RestockAmounts {
     let kind: StockEdit.Kind
     private(set) var amounts: [FruitAmount] = []
 
-    /// - Parameter menu: where to look fruits up; nil leaves the names to the service.
-    init(_ arguments: [String], on menu: Menu? = nil) throws(Failure) {
+    init(_ arguments: [String], on menu: Menu) throws(Failure) {
         var kinds: Set<StockEdit.Kind> = []
         for argument in arguments {
             guard let match = argument.wholeMatch(of: /([^=]+)=(=?)([+-]?[0-9]+)/), let amount = Int(match.3) else {
@@ -49,7 +47,7 @@ struct RestockAmounts {
                     hint: "for example strawberry=+16 adds 16, kiwi=-2 takes 2 away, mango=30 sets 30")
             }
             kinds.insert(match.2.isEmpty && match.3.first?.isNumber == false ? .add : .set)
-            let fruit = try menu?.fruitID(for: String(match.1)) ?? String(match.1)
+            let fruit = try menu.fruitID(for: String(match.1))
             guard !amounts.contains(where: { $0.fruit == fruit }) else {
                 throw Failure(.usage, "\(fruit) is given twice")
             }
