@@ -1,7 +1,6 @@
 import Foundation
 import JuiceMessages
 
-/// Formats an answer as cells of a table.
 enum AnswerCells {
     /// The store, the outcome, the command's id and the message.
     static func of(_ answer: Answer) -> [Table.Cell] {
@@ -19,9 +18,6 @@ enum AnswerCells {
     }
 
     static func outcome(_ answer: Answer) -> (word: String, colour: Paint.Colour) {
-        let colours: [AnswerType: Paint.Colour] = [
-            .juiceMade: .green, .outOfStock: .yellow, .answerLost: .yellow, .rejected: .red,
-        ]
-        return (answer.type.word, colours[answer.type] ?? .cyan)
+        (answer.type.word, answer.isCarriedOut ? .green : answer.type == .rejected ? .red : .yellow)
     }
 }

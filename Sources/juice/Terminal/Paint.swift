@@ -8,7 +8,6 @@ struct Paint: Sendable {
         case red = "31"
         case green = "32"
         case yellow = "33"
-        case cyan = "36"
     }
 
     let isEnabled: Bool
