@@ -28,28 +28,19 @@ enum JavaProperties {
         ["ssl.keystore.type"]:
             "leave it out: ssl.keystore.location names a PKCS#12 file (keytool -importkeystore -deststoretype PKCS12 makes one);"
             + " PEM files go into ssl.certificate.location and ssl.key.location",
-        [
-            "ssl.protocol", "ssl.enabled.protocols", "ssl.provider", "ssl.keymanager.algorithm", "ssl.trustmanager.algorithm",
-            "ssl.secure.random.implementation", "ssl.engine.factory.class", "security.providers",
-        ]: "leave it out: OpenSSL decides that, as this machine configures it",
-        [
-            "sasl.kerberos.ticket.renew.jitter", "sasl.kerberos.ticket.renew.window.factor",
-            "sasl.login.refresh.window.factor", "sasl.login.refresh.window.jitter", "sasl.login.refresh.buffer.seconds",
-            "sasl.login.refresh.min.period.seconds",
-        ]: "leave it out: librdkafka renews credentials by its own rules",
-        ["key.serializer", "value.serializer", "key.deserializer", "value.deserializer"]:
-            "leave it out: keys are UTF-8 and values JSON, as docs/CONTRACT.md says",
-        ["max.poll.records", "default.api.timeout.ms", "max.block.ms"]: "leave it out: juice bounds its batches and calls itself",
         ["client.dns.lookup"]: "leave it out: every address of a name is tried; other ways need librdkafka 2.2",
         ["buffer.memory"]: "write queue.buffering.max.kbytes=…, in KiB",
         [
-            "partitioner.class", "partitioner.ignore.keys", "partitioner.adaptive.partitioning.enable",
-            "partitioner.availability.timeout.ms",
-        ]: "leave it out: records go to the partition that the Java client chooses by their key",
-        [
+            "ssl.protocol", "ssl.enabled.protocols", "ssl.provider", "ssl.keymanager.algorithm", "ssl.trustmanager.algorithm",
+            "ssl.secure.random.implementation", "ssl.engine.factory.class", "security.providers",
+            "sasl.kerberos.ticket.renew.jitter", "sasl.kerberos.ticket.renew.window.factor",
+            "sasl.login.refresh.window.factor", "sasl.login.refresh.window.jitter", "sasl.login.refresh.buffer.seconds",
+            "sasl.login.refresh.min.period.seconds", "key.serializer", "value.serializer", "key.deserializer",
+            "value.deserializer", "max.poll.records", "default.api.timeout.ms", "max.block.ms", "partitioner.class",
+            "partitioner.ignore.keys", "partitioner.adaptive.partitioning.enable", "partitioner.availability.timeout.ms",
             "interceptor.classes", "metric.reporters", "metrics.num.samples", "metrics.recording.level",
             "metrics.sample.window.ms", "auto.include.jmx.reporter", "exclude.internal.topics", "enable.metrics.push",
-        ]: "leave it out: nothing here corresponds to it",
+        ]: "leave it out: juice, librdkafka or OpenSSL decides that itself",
     ]
 
     /// Translates the properties that have an equivalent in librdkafka, and keeps the others.
