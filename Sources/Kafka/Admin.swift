@@ -1,24 +1,21 @@
 import CRdKafka
 
 /// Creates, describes and deletes topics. It belongs to one thread, which its calls block; they also serve the hooks.
-public final class Admin {
+package final class Admin {
     package let handle: ClientHandle
 
     /// A topic to create.
-    public struct NewTopic: Sendable {
-        /// The name.
-        public var name: String
-        /// The number of partitions.
-        public var partitionCount: Int
+    package struct NewTopic: Sendable {
+        package var name: String
+        package var partitionCount: Int
         /// Nil for the cluster's default.
-        public var replicationFactor: Int?
+        package var replicationFactor: Int?
         /// Topic properties by Kafka's names, such as `cleanup.policy`.
-        public var configuration: [String: String]
+        package var configuration: [String: String]
         /// Further properties. If brokers do not know all of them, the topic is created without any.
-        public var optional: [String: String]
+        package var optional: [String: String]
 
-        /// A topic with these properties.
-        public init(
+        package init(
             name: String, partitionCount: Int, replicationFactor: Int? = nil, configuration: [String: String] = [:],
             optional: [String: String] = [:]
         ) {
@@ -28,17 +25,17 @@ public final class Admin {
     }
 
     /// Throws ``KafkaError`` when librdkafka refuses a property.
-    public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
+    package init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
         handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration: configuration, context: ClientContext(hooks))
     }
 
     /// The cluster's brokers and the partitions of the named topics, waiting up to `timeout` for each topic.
-    public func metadata(topics: [String]?, timeout: Duration) throws(KafkaError) -> ClusterMetadata {
+    package func metadata(topics: [String]?, timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         try handle.metadata(topics: topics, timeout: timeout, serving: true)
     }
 
     /// Creates topics, waits until the brokers know them and returns their names. Existing topics are left alone and not returned.
-    public func create(_ topics: [NewTopic], timeout: Duration) throws(KafkaError) -> [String] {
+    package func create(_ topics: [NewTopic], timeout: Duration) throws(KafkaError) -> [String] {
         var handles: [OpaquePointer?] = []
         defer { for case let topic? in handles { rd_kafka_NewTopic_destroy(topic) } }
         for topic in topics {
@@ -71,22 +68,19 @@ public final class Admin {
             return try create(plain, timeout: timeout)
         }
         // The controller has created the topics, but the broker asked next may learn of them a moment later.
-        let deadline = ContinuousClock.now + timeout
-        while !created.isEmpty {
-            let metadata = try metadata(topics: created, timeout: timeout)
-            guard let missing = created.first(where: { metadata[$0] == nil }) else { break }
-            guard ContinuousClock.now < deadline else {
-                throw KafkaError(
-                    code: .timedOut, message: "topic \(missing) is created but not known to the brokers yet", isRetriable: true)
+        try retrying(until: .now + timeout) { left throws(KafkaError) in
+            let metadata = try metadata(topics: created, timeout: left)
+            if let missing = created.first(where: { metadata[$0] == nil }) {
+                let message = "topic \(missing) is created but not known to the brokers yet"
+                throw KafkaError(code: .timedOut, message: message, isRetriable: true)
             }
-            handle.poll(timeout: .milliseconds(20))
         }
         return created
     }
 
     /// Deletes topics with all their records. A topic that does not exist counts as deleted. The brokers may still be deleting when
     /// this returns.
-    public func delete(topics names: [String], timeout: Duration) throws(KafkaError) {
+    package func delete(topics names: [String], timeout: Duration) throws(KafkaError) {
         var handles = names.map { rd_kafka_DeleteTopic_new($0) }
         defer { for case let topic? in handles { rd_kafka_DeleteTopic_destroy(topic) } }
         let event = try handle.request(RD_KAFKA_ADMIN_OP_DELETETOPICS, timeout: timeout) { client, options, queue in
@@ -116,15 +110,15 @@ public final class Admin {
         return names
     }
 
-    /// The effective configuration of each topic, by Kafka's property names. Throws ``KafkaError``, with
-    /// ``KafkaError/Remedy/retry`` if the broker that was asked does not know a topic.
-    public func configurations(ofTopics names: [String], timeout: Duration) throws(KafkaError) -> [String: [String: String]] {
+    /// The effective configuration of each topic, by Kafka's property names. The error says ``KafkaError/Remedy/retry`` if the broker
+    /// that was asked does not know a topic.
+    package func configurations(ofTopics names: [String], timeout: Duration) throws(KafkaError) -> [String: [String: String]] {
         try configurations(of: RD_KAFKA_RESOURCE_TOPIC, "topic", names, timeout: timeout)
     }
 
     /// A broker's own settings, by Kafka's names. The request goes to that broker, so any response shows that it can be reached,
     /// even an error with a broker's code.
-    public func configuration(ofBroker id: Int32, timeout: Duration) throws(KafkaError) -> [String: String] {
+    package func configuration(ofBroker id: Int32, timeout: Duration) throws(KafkaError) -> [String: String] {
         try configurations(of: RD_KAFKA_RESOURCE_BROKER, "broker", [String(id)], timeout: timeout)[String(id)] ?? [:]
     }
 

@@ -77,7 +77,6 @@ package final class BrokerWatch: Sendable {
     /// waiting.
     package var lastFailure: String? { state.withLock { state in state.lastFailure.map { reason($0) } } }
 
-    /// Why no broker answers.
     package var reason: String { state.withLock { reason($0.fault) } }
 
     private func sentence(_ fault: KafkaError?) -> String {
@@ -145,7 +144,6 @@ package final class BrokerWatch: Sendable {
         if isNews { logOutage() }
     }
 
-    /// Whether a broker's address is an IP address and not a host name.
     private static func isAddress(_ broker: String) -> Bool {
         broker.hasPrefix("[") || broker.allSatisfy { $0.isNumber || ".:".contains($0) }
     }
@@ -195,7 +193,6 @@ package final class BrokerWatch: Sendable {
         return false
     }
 
-    /// A broker has answered.
     package func reached() {
         let isNews = state.withLock { state in
             defer { (state.phase, state.fault, state.isLogged, state.unreached) = (.reachable, nil, false, nil) }
@@ -226,7 +223,6 @@ package final class BrokerWatch: Sendable {
     }
 }
 
-/// A client that can ask the cluster for metadata.
 package protocol MetadataClient {
     func metadata(topics: [String]?, timeout: Duration) throws(KafkaError) -> ClusterMetadata
 }

@@ -205,7 +205,6 @@ extension Duration {
     }
 }
 
-/// A buffer for librdkafka's error messages.
 struct ErrorText {
     private var bytes = [CChar](repeating: 0, count: 512)
 

@@ -27,7 +27,6 @@ public struct ClusterMetadata: Sendable {
         public var partitionCount: Int { partitions.count }
         /// The number of replicas of the first partition; 0 if there is none.
         public var replicationFactor: Int { partitions.first?.replicas.count ?? 0 }
-        /// All of its partitions.
         package var places: [TopicPartition] { partitions.map { TopicPartition(topic: name, partition: $0.number) } }
     }
 
@@ -60,10 +59,8 @@ public struct ClusterMetadata: Sendable {
         return partitions.first { $0.number == number }?.leader
     }
 
-    /// The topic in which brokers keep transactions.
     package static let transactionState = "__transaction_state"
 
-    /// Adds the settings of topics, by their names.
     package mutating func add(settings: [String: [String: String]]) {
         for index in topics.indices { topics[index].settings = settings[topics[index].name] ?? topics[index].settings }
     }

@@ -28,7 +28,6 @@ public final class Consumer {
     private var isClosed = false
     private var isReading = false
     private var leaders = MetadataRefresh()
-    /// The topics of the assigned partitions.
     private var topics: Set<String> = []
     /// Whether it has subscribed to topics, as a member of a group.
     private(set) var isMember = false
@@ -257,7 +256,7 @@ public final class Consumer {
     // MARK: - The group
 
     /// The members of the group that `group.id` names, as ``Admin/describe(group:timeout:)``.
-    public func describeGroup(timeout: Duration) throws(KafkaError) -> ConsumerGroup {
+    package func describeGroup(timeout: Duration) throws(KafkaError) -> ConsumerGroup {
         try handle.describe(group: configuration["group.id"] ?? "", timeout: timeout)
     }
 

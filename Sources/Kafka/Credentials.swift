@@ -33,13 +33,11 @@ package final class Credentials: Sendable {
         loaded = Mutex(Loaded(properties))
     }
 
-    /// The properties for new clients.
     package var properties: [String: String] { loaded.withLock(\.properties) }
 
     /// How often the properties or their files have changed. When this number changes, the owner of a client replaces it.
     package var generation: Int { changes.load(ordering: .acquiring) }
 
-    /// Why clients are replaced after a change.
     package static let change = "certificates or passwords on disk have changed, and those in memory are refused"
 
     /// Reads properties and files again.

@@ -29,7 +29,6 @@ extension Consumer {
         }
     }
 
-    /// A consumer that fetches single batches.
     private func makeProbe() throws(KafkaError) -> Consumer {
         let properties = [
             "auto.offset.reset": "error", "enable.partition.eof": "true", "enable.auto.commit": "false",

@@ -26,7 +26,6 @@ final class DeliveryReports: ClientContext, @unchecked Sendable {
         }
     }
 
-    /// The first failure.
     var failure: KafkaError? { first.withLock { $0 } }
 
     /// The first failure, and the offsets that were delivered since the last call. The client must exist.

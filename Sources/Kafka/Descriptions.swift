@@ -1,34 +1,31 @@
 import CRdKafka
 
 /// A consumer group, as its coordinator describes it.
-public struct ConsumerGroup: Sendable, Encodable {
-    /// A consumer in the group.
-    public struct Member: Sendable, Encodable {
-        /// Its `client.id`.
-        public let clientID: String
+package struct ConsumerGroup: Sendable, Encodable {
+    package struct Member: Sendable, Encodable {
+        package let clientID: String
         /// Its `group.instance.id`; nil if it is not a static member.
-        public let instanceID: String?
+        package let instanceID: String?
         /// The address from which it is connected to the coordinator.
-        public let host: String
+        package let host: String
         /// The partitions assigned to it; empty unless the group is stable.
-        public let partitions: [TopicPartition]
+        package let partitions: [TopicPartition]
     }
 
     /// Kafka's name for the state, such as `Empty` or `PreparingRebalance`; `Stable` if every member has its assignment; `Dead` if
     /// there is no such group.
-    public let state: String
-    /// The members, in no particular order.
-    public let members: [Member]
+    package let state: String
+    package let members: [Member]
 
     /// Whether a member was assigned a partition of a topic, or may be in a moment.
-    public func reads(_ topic: String) -> Bool {
+    package func reads(_ topic: String) -> Bool {
         members.contains { member in state != "Stable" || member.partitions.contains { $0.topic == topic } }
     }
 }
 
 extension Admin {
     /// Asks the coordinator for a group's members and their assignments. A group that does not exist has no members.
-    public func describe(group name: String, timeout: Duration) throws(KafkaError) -> ConsumerGroup {
+    package func describe(group name: String, timeout: Duration) throws(KafkaError) -> ConsumerGroup {
         try handle.describe(group: name, timeout: timeout)
     }
 }
@@ -66,7 +63,6 @@ extension ClientHandle {
             members: members)
     }
 
-    /// What a group has committed for partitions, if anything.
     func committed(
         _ partitions: [TopicPartition], by group: String, timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {

@@ -10,7 +10,7 @@ import Logging
 /// - it does not compact, and cannot create topics on request or describe their configuration.
 ///
 /// The unchecked `Sendable` is safe: the properties never change, and librdkafka's mock functions lock.
-public final class EmbeddedBroker: @unchecked Sendable {
+package final class EmbeddedBroker: @unchecked Sendable {
     private let handle: ClientHandle
     package let cluster: OpaquePointer
 
@@ -19,10 +19,10 @@ public final class EmbeddedBroker: @unchecked Sendable {
     package static let ports = NSLock()
 
     /// `host:port` pairs, separated by commas, for the property `bootstrap.servers`.
-    public let bootstrapServers: String
+    package let bootstrapServers: String
 
     /// Starts a cluster of `brokerCount` brokers, on ports that the system chooses.
-    public init(brokerCount: Int = 1, logger: Logger) throws(KafkaError) {
+    package init(brokerCount: Int = 1, logger: Logger) throws(KafkaError) {
         // The client that hosts the cluster connects to nothing, and librdkafka warns about that.
         var logger = logger
         logger.logLevel = max(logger.logLevel, .error)
@@ -38,25 +38,24 @@ public final class EmbeddedBroker: @unchecked Sendable {
 
     deinit { rd_kafka_mock_cluster_destroy(cluster) }
 
-    /// Creates a topic.
-    public func createTopic(_ name: String, partitionCount: Int) throws(KafkaError) {
+    package func createTopic(_ name: String, partitionCount: Int) throws(KafkaError) {
         let code = rd_kafka_mock_topic_create(cluster, name, Int32(clamping: partitionCount), 1)
         if let error = KafkaError(code, message: "topic \(name): not created") { throw error }
     }
 }
 
 /// What a broker can do beyond storing and serving records, as far as this project's clients need to know.
-public enum BrokerCapabilities: Sendable {
+package enum BrokerCapabilities: Sendable {
     /// Apache Kafka, or an ``EmbeddedBroker``.
     case full, embedded
 
     /// Whether it finds the offset that belongs to a timestamp.
-    public var findsOffsetsByTime: Bool { self == .full }
+    package var findsOffsetsByTime: Bool { self == .full }
     /// Whether it creates topics on request and describes their configuration.
-    public var managesTopics: Bool { self == .full }
+    package var managesTopics: Bool { self == .full }
     /// Properties for a consumer that must not wait long. After an assignment, the first fetch from a broker often has only one
     /// partition, and the other partitions wait for its response.
-    public var consumerProperties: [String: String] {
+    package var consumerProperties: [String: String] {
         guard self == .embedded else { return ["fetch.wait.max.ms": "100"] }
         // The embedded broker always waits that long, even if it has records. From 2.15 on, its transaction markers have no
         // checksum.

@@ -32,7 +32,6 @@ struct InactivityTimeout {
         limit = max(least, min(limit, longest * 2))
     }
 
-    /// Throws once the limit is exceeded.
     mutating func check(connectionBroke: Bool, at now: ContinuousClock.Instant = .now) throws(KafkaError) {
         if connectionBroke { brokenSince = brokenSince ?? now }
         let inactivity = now - since

@@ -110,7 +110,6 @@ public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
     /// Whether a property's value may be any text.
     private static func takesText(_ name: String) -> Bool { rows.first { $0.name == name }?.takesText ?? true }
 
-    /// The properties that librdkafka lists.
     private static let rows: [(name: String, takesText: Bool)] = {
         var text: UnsafeMutablePointer<CChar>?
         var size = 0
@@ -137,7 +136,6 @@ public struct KafkaConfiguration: Sendable, Equatable, CustomStringConvertible {
 }
 
 /// The librdkafka that this process has loaded, which need not be the version it was compiled against.
-public enum KafkaLibrary {
-    /// Its version, such as `2.0.2`.
-    public static var version: String { String(cString: rd_kafka_version_str()) }
+package enum KafkaLibrary {
+    package static var version: String { String(cString: rd_kafka_version_str()) }
 }

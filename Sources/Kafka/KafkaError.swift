@@ -249,9 +249,7 @@ extension KafkaError.Code {
     /// `transaction.timeout.ms` exceeds the broker's limit.
     package static let invalidTransactionTimeout = Self(RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT)
 
-    /// Another consumer has taken over the group instance id.
     package static let fencedInstanceID = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
-    /// The members of the group do not share an assignor.
     package static let inconsistentGroupProtocol = Self(RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL)
     package static let invalidSessionTimeout = Self(RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT)
     package static let invalidGroupID = Self(RD_KAFKA_RESP_ERR_INVALID_GROUP_ID)

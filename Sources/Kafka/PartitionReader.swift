@@ -87,7 +87,6 @@ public final class PartitionReader {
     private var partitions: [TopicPartition: Progress] = [:]
     /// Nothing from these is returned: after damage, what librdkafka reports comes from bytes that it mistook for records.
     private var left: Set<TopicPartition> = []
-    /// What the last poll returned.
     private var records = Records()
 
     /// By itself, librdkafka takes some tenths of a second to look up a new topic, and to resume fetching after its queue was full.

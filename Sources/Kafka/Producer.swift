@@ -171,6 +171,5 @@ final class ClientTopic {
         throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory
     }
 
-    /// Stops reading a partition, and returns once that is done.
     func stop(_ partition: Int32) { rd_kafka_consume_stop(pointer, partition) }
 }

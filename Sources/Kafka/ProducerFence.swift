@@ -4,7 +4,7 @@ import Dispatch
 ///
 /// Brokers abort what was open under an id, and refuse whatever its owner sends until it begins again with a new client. A fence
 /// belongs to one thread.
-public final class ProducerFence {
+package final class ProducerFence {
     private let configuration: KafkaConfiguration
     private let hooks: ClientHooks
     private var fenced: Set<String> = []
@@ -20,7 +20,9 @@ public final class ProducerFence {
     private static let patience = Duration.milliseconds(100)
 
     /// A fence that holds no id yet. Each fenced id keeps the configuration's `transaction.timeout.ms` until its owner is back.
-    public init(configuration: KafkaConfiguration, hooks: ClientHooks) { (self.configuration, self.hooks) = (configuration, hooks) }
+    package init(configuration: KafkaConfiguration, hooks: ClientHooks) {
+        (self.configuration, self.hooks) = (configuration, hooks)
+    }
 
     /// Fences the producers of these ids, except those that an earlier call has fenced.
     ///
@@ -28,7 +30,7 @@ public final class ProducerFence {
     ///   fenced.
     /// - Throws: ``KafkaError``, with ``KafkaError/Remedy/retry`` once the time is over: the same call then goes on.
     @discardableResult
-    public func fence(_ ids: Set<String>, timeout: Duration) throws(KafkaError) -> Set<String> {
+    package func fence(_ ids: Set<String>, timeout: Duration) throws(KafkaError) -> Set<String> {
         let deadline = ContinuousClock.now + timeout
         asking.removeAll { !ids.contains($0.transactionalID) }
         var undecided: Set<String> = []

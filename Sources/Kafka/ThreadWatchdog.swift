@@ -13,7 +13,6 @@ package final class ThreadWatchdog: Sendable {
     /// A thread of this name has begun, perhaps not the first one.
     package func began(_ thread: String) { steps.withLock { $0[thread] = .some(.now) } }
 
-    /// A thread has made a step.
     package func stepped(_ thread: String, now: ContinuousClock.Instant = .now) {
         steps.withLock { if $0[thread] != .some(nil) { $0[thread] = now } }
     }

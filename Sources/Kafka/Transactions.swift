@@ -29,7 +29,7 @@ import Dispatch
 ///
 /// A session uses one set of transactional ids at a time, and the producers of the set in turn. After a failed transaction it goes
 /// on with the next set, and only the brokers know what became of the former one. Fence the former ids before reading what the
-/// session wrote: see ``ProducerFence``. A session belongs to one thread.
+/// session wrote: see `ProducerFence`. A session belongs to one thread.
 ///
 /// ```swift
 /// let session = TransactionSession(
@@ -60,7 +60,6 @@ public final class TransactionSession {
     private var (turn, hasBegun) = (0, false)
     /// Whether the set in use has had a transaction.
     private var isUsed = false
-    /// The producer of the open transaction.
     private var open: TransactionalProducer? {
         didSet { batches = open?.batches.map { .passUnretained($0) } ?? [] }
     }
