@@ -62,7 +62,6 @@ final class BackgroundGroup: Sendable {
     private let failure = Mutex<(any Error)?>(nil)
     private let ended = DispatchGroup()
 
-    /// Starts the services.
     init(_ services: [any Service]) {
         ended.enter()
         Task.detached { [self] in
@@ -73,7 +72,6 @@ final class BackgroundGroup: Sendable {
         }
     }
 
-    /// Throws the reason if the group has ended by itself.
     func check() throws {
         if let failure = failure.withLock(\.self) { throw failure }
     }

@@ -20,7 +20,6 @@ struct Failure: Error, Equatable {
     }
 
     let status: Status
-    /// What went wrong, in one line.
     let message: String
     /// What to do next, if known; each line is printed indented.
     var hint: String?

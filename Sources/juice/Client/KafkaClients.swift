@@ -14,7 +14,6 @@ struct KafkaClients: Sendable {
     /// The broker features that clients can rely on.
     let capabilities: BrokerCapabilities
     let topics: TopicNames
-    /// How long commands wait for brokers and answers.
     var timeout: Duration
     /// The user's librdkafka properties, which may contain secrets.
     let properties: [String: String]
@@ -62,7 +61,6 @@ struct KafkaClients: Sendable {
             kafkaProperties: properties, capabilities: capabilities)
     }
 
-    /// The deadline of a lookup that begins now.
     var deadline: Deadline { Deadline(after: timeout) }
 
     var topicCheck: TopicCheck { TopicCheck(names: topics, bootstrapServers: bootstrapServers, capabilities: capabilities) }
@@ -155,7 +153,6 @@ extension KafkaClients {
         }
     }
 
-    /// Makes a call, and turns an error into a message for the user.
     func call<Answer>(_ call: @autoclosure () throws(KafkaError) -> Answer) throws(Failure) -> Answer {
         do throws(KafkaError) { return try call() } catch { throw failure(error) }
     }

@@ -60,7 +60,6 @@ final class Patience: Sendable {
         }
     }
 
-    /// Notes that the current start reads this file.
     static func reads(_ path: String) { current?.files.withLock { _ = $0.insert(path) } }
 
     /// Whether one of the files that were read was changed a moment ago. False if one was a pipe, which cannot be read again.

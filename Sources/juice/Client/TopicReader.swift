@@ -2,7 +2,6 @@ import Foundation
 import JuiceMessages
 import Kafka
 
-/// Ranges of offsets, by partition.
 typealias Logs = [TopicPartition: Range<Offset>]
 
 /// Reads all partitions of some topics for a command, without a consumer group. It reads only committed records, and skips
@@ -69,7 +68,6 @@ final class TopicReader {
         }
     }
 
-    /// The offsets that could not be read so far.
     var gaps: [PartitionReader.Gap] { reader.gaps }
 
     /// Follows the records after the ends in ``watermarks``.
@@ -197,7 +195,6 @@ extension TopicReader {
         return try logs.visit(period, newestFirst: newestFirst, split: split, body)
     }
 
-    /// The results of a window, in order of time.
     private func found<Found>(in window: Logs, of period: Period, _ find: (ConsumedRecord) -> Found?) throws(Failure) -> [Found] {
         // If the broker finds offsets by time, the whole window is within the period.
         var timeline = Timeline<Found>(from: clients.capabilities.findsOffsetsByTime ? period.lowerBound : Self.always.lowerBound)

@@ -19,7 +19,6 @@ struct DeadLetter {
     let key, value: [UInt8]?
     /// All headers, including the service's.
     let headers: [RecordHeader]
-    /// Whether a note says that it was sent again.
     var isResent = false
     /// The same headers byte for byte, to be sent again.
     var headerList: HeaderList?
@@ -164,7 +163,6 @@ extension DeadLetter {
     /// Whether it is a letter and not a note. The sender of a dead letter may have set a note's header.
     fileprivate var isLetter: Bool { header(HeaderName.errorCode) != nil || header(HeaderName.resentLetter) == nil }
 
-    /// The dead letter that a note is about.
     fileprivate var resentLetter: RecordPosition? {
         headers.last { $0.name == HeaderName.resentLetter }?.value.flatMap { RecordPosition($0) }
     }

@@ -129,7 +129,6 @@ struct DeadLetterResend: ParsableCommand {
         return bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes
     }
 
-    /// A record that replaces a dead letter.
     struct Record {
         let letter: RecordPosition
         let topic: InputTopic

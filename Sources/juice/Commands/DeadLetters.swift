@@ -19,14 +19,12 @@ struct DeadLettersCommand: ParsableCommand {
     )
 }
 
-/// The options that select dead letters.
 struct DeadLetterChoice: ParsableArguments {
     @Option("Only those with this reason, such as notJSON.", .deadLetterCode) var code: String?
     @OptionGroup var period: PeriodOptions
 
     var isGiven: Bool { code != nil || period.since != nil || period.until != nil }
 
-    /// Returns a test for the selected letters.
     func test() throws(Failure) -> (DeadLetter) -> Bool {
         let period = try period.period()
         return { (code == nil || $0.code == code) && period.contains($0.timestamp ?? 0) }

@@ -82,7 +82,7 @@ struct KioskCommand: AsyncParsableCommand, PatientCommand {
         "Only these stores, separated by commas, or one a line in a file. Unless given: main and all that have stock.", .stores)
     var stores: StoreList?
     @Flag("Accept orders for any store, so that anyone who can reach the page can create stores.") var anyStore = false
-    @Option("The service's duplicate window: how long after an order the page offers to cancel it.", .duplicateWindow)
+    @Option("The service's duplicate window: how long the page lists an order.", .duplicateWindow)
     var duplicateWindow = Duration.milliseconds(DuplicateWindow.standard.age)
     @Option("Serve /health/live, /health/ready and /metrics at this address. Unless given, it does not.", .address)
     var adminHttp: HTTPAddress?

@@ -114,7 +114,6 @@ final class AnswerPrinter {
         }
     }
 
-    /// Writes the output since the last call.
     func flush() {
         buffer += Array(columns.lines(rows).map { $0 + "\n" }.joined().utf8)
         rows = []

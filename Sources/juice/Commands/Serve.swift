@@ -120,7 +120,6 @@ struct ServeCommand: AsyncParsableCommand, PatientCommand {
         if !isFit { throw ExitCode(report.status) }
     }
 
-    /// Printed when an embedded broker starts.
     private static func welcome(_ servers: String, topics: TopicNames) -> String {
         """
         Embedded Kafka broker at \(servers)

@@ -173,7 +173,6 @@ final class CommandSearch {
             || named.isSubset(of: commands) && found.allSatisfy { answered.contains(Name($0.store)) }
     }
 
-    /// Keeps a command with the id, or an answer to one.
     private func add(_ record: ConsumedRecord) {
         guard let value = record.value, matches(record.timestamp) else { return }
         let topic = record.topic

@@ -58,7 +58,6 @@ struct StockCommand: ParsableCommand {
 
 /// The stock of all stores, or of one, from the stock topic.
 final class StockReader {
-    /// A store's latest record, its bytes and its place.
     struct Entry {
         let record: StockRecord
         let bytes: [UInt8]

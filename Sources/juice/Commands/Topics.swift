@@ -81,7 +81,6 @@ struct TopicsCommand: ParsableCommand {
         }
     }
 
-    /// Checks the topics, prints warnings, and throws if there are problems.
     @discardableResult
     private static func check(_ clients: KafkaClients, _ admin: Admin, asked: Int? = nil) throws -> TopicCheck.Findings {
         let reader = try clients.consumer(isolation: "read_uncommitted")

@@ -38,7 +38,6 @@ extension Menu {
     }
 }
 
-/// Suggests names for a mistyped one.
 enum NearestNames {
     /// The most similar names, best first, at most three; empty if none is similar.
     ///

@@ -60,7 +60,6 @@ struct GroupOptions: ParsableArguments {
     @Option("The service's consumer group: instances of one group share the work.", .text("name")) var group = "juice-maker"
 }
 
-/// The options that say how repeats are recognized.
 struct WindowOptions: ParsableArguments {
     @Option("How long a repeated command gets the answer to the first one.", .duplicateWindow)
     var duplicateWindow = Duration.milliseconds(DuplicateWindow.standard.age)

@@ -82,7 +82,6 @@ extension OptionValue<Duration> {
             parse: { DurationText.parse($0).flatMap { range.contains($0) ? $0 : nil } })
     }
 
-    /// How long commands are remembered.
     static var duplicateWindow: Self { duration(in: .zero ... .seconds(365 * 86_400)) }
 }
 
@@ -91,7 +90,6 @@ extension OptionValue<String> {
 
     static var file: Self { .text("file") }
 
-    /// A text of limited length, in bytes.
     static func text(_ placeholder: String, ofAtMost length: Int) -> Self {
         Self(placeholder, "1 to \(length) bytes long") { (1...length).contains($0.utf8.count) ? $0 : nil }
     }

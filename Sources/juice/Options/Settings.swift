@@ -32,20 +32,15 @@ struct Settings {
         let source: String
     }
 
-    /// The completed command line.
     private(set) var arguments: [String]
-    /// The librdkafka properties that were given, by name.
     private(set) var kafkaProperties: [String: (value: String, source: Source)] = [:]
-    /// The options of the command, by name.
     private var options: [String: OptionInfo] = [:]
     /// The values given for the command's options, by name.
     private var given: [String: (value: String, source: Source)] = [:]
 
-    /// The variable that names the configuration file.
     private static let fileVariable = "JUICE_CONFIG"
     private static let kafkaProperty = "kafka-property"
 
-    /// The environment variable of the option with this name.
     static func variable(of name: String) -> String { "JUICE_" + name.uppercased().replacing("-", with: "_") }
 
     /// - Parameter arguments: the command line, without the name of the program.
@@ -102,7 +97,6 @@ struct Settings {
         }
     }
 
-    /// The arguments to add for these texts.
     private mutating func add(_ texts: [String: String], from source: Source) throws(Failure) -> [String] {
         var added: [String] = []
         for (name, text) in texts.sorted(by: { $0.key < $1.key }) where !text.isEmpty {
@@ -212,7 +206,6 @@ struct Settings {
     }
 }
 
-/// A value in the configuration file.
 private struct FileValue: Decodable {
     /// A text, a number, true or false, as it is written on the command line.
     let text: String?

@@ -79,9 +79,7 @@ struct Table {
 /// Columns of a table that grow with their contents. A table may be written in parts: columns stay as wide as in earlier parts.
 struct TableColumns {
     let paint: Paint
-    /// The minimum width of a column.
     let narrowest: Int
-    /// The columns that are aligned right.
     var numbers: [Int] = []
     private var widths: [Int: Int] = [:]
 
