@@ -46,13 +46,11 @@ struct Order {
 
 enum Failure: Error, CustomStringConvertible {
     case usage
-    case noTopic(String)
     case noAnswer(id: String)
 
     var description: String {
         switch self {
         case .usage: "usage: order-example BROKERS STORE JUICE..."
-        case .noTopic(let name): "there is no topic \(name)"
         case .noAnswer(let id): "no answer to \(id); it may still be carried out"
         }
     }
@@ -67,15 +65,11 @@ struct Reader {
         consumer = try Consumer(
             configuration: KafkaConfiguration([
                 "bootstrap.servers": brokers,
-                "group.id": "pos-7",  // Required by the client; assign(_:) joins no group.
-                "enable.auto.commit": "false",
                 "isolation.level": "read_committed",
             ]),
             hooks: Order.hooks
         )
-        let count = try consumer.metadata(topics: [topic], timeout: .seconds(10))[topic]?.partitionCount ?? 0
-        guard count > 0 else { throw Failure.noTopic(topic) }
-        let partitions = (0..<Int32(count)).map { TopicPartition(topic: topic, partition: $0) }
+        let partitions = try consumer.partitions(of: [topic], timeout: .seconds(10))
         try consumer.assign(try consumer.endOffsets(of: partitions, timeout: .seconds(10)))
     }
 

@@ -110,8 +110,8 @@ package final class Admin {
         return names
     }
 
-    /// The effective configuration of each topic, by Kafka's property names. The error says ``KafkaError/Remedy/retry`` if the broker
-    /// that was asked does not know a topic.
+    /// The effective configuration of each topic, by Kafka's property names. Throws ``KafkaError``, with
+    /// ``KafkaError/Remedy/retry`` if the broker that was asked does not know a topic.
     package func configurations(ofTopics names: [String], timeout: Duration) throws(KafkaError) -> [String: [String: String]] {
         try configurations(of: RD_KAFKA_RESOURCE_TOPIC, "topic", names, timeout: timeout)
     }
