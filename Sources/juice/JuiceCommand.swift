@@ -52,8 +52,6 @@ struct JuiceCommand: AsyncParsableCommand {
             try checkEncoding()
             let completed = try Settings(Array(CommandLine.arguments.dropFirst()))
             settings = completed
-            // Set the zone before any time is parsed.
-            if completed.arguments.contains("--utc") { setenv("TZ", "UTC0", 1) }
             tzset()
             var command = try parseAsRoot(completed.arguments)
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }

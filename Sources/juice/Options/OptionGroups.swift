@@ -37,8 +37,6 @@ struct KafkaOptions: ParsableArguments {
 struct ClientOptions: ParsableArguments {
     @Option("How long to wait for brokers and answers.", .duration(in: .milliseconds(1) ... .seconds(86_400)))
     var timeout = Duration.seconds(10)
-    /// ``JuiceCommand`` reads this flag before it parses the other options, which may be times.
-    @Flag("Show and read times in UTC, not in this machine's zone.") var utc = false
     @OptionGroup var kafka: KafkaOptions
     @OptionGroup var general: GeneralOptions
 }

@@ -32,7 +32,7 @@ enum DurationText {
 /// A point in time as people write it: how long ago, a time of day, or a date with or without one.
 enum TimeText {
     static let help = """
-        A time is \(kinds). Without a zone it is of this machine's, or with --utc of UTC. Times are shown so that they can be \
+        A time is \(kinds). Without a zone it is in that of this machine, or of TZ. Times are shown so that they can be \
         given. A record counts as no older than those before it in its partition.
         """
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// Formats a point in time, given in milliseconds since 1970.
 enum DateTime {
-    /// The local date and time with its zone, as `2026-01-31 12:34:56+09:00`, or in UTC with `--utc`.
+    /// The local date and time with its zone, as `2026-01-31 12:34:56+09:00`.
     static func text(milliseconds: Int64) -> String { local(milliseconds, isExact: false) }
 
     static func exactText(milliseconds: Int64) -> String { local(milliseconds, isExact: true) }
