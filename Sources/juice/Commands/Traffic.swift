@@ -63,8 +63,8 @@ struct Traffic {
         random = SeededGenerator(seed: seed)
     }
 
-    /// The next order, and one time in 25 its cancel. One order in eight is a basket, one juice in eight is ordered twice, one in 40
-    /// is on no menu.
+    /// The next order, and one time in 25 its cancel. One order in eight is a basket, one juice in eight is ordered twice, one in
+    /// 40 is on no menu.
     mutating func next() -> [OutgoingCommand] {
         orderCount += 1
         let till = Int.random(in: stores.indices, using: &random)
