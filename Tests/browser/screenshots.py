@@ -64,7 +64,7 @@ def main(binaries, folder, is_all):
             visit(driver, url, "gangnam", "en")
             until(driver, lambda: int(one(driver, "#made").get_attribute("textContent")) >= 60, "something to see in the chart")
             click(driver, "[data-juice=kiwi]", "#send-order")
-            until(driver, lambda: one(driver, ".is-juiceMade, .is-outOfStock"), "an answer")
+            until(driver, lambda: one(driver, ".answer-card:is(.is-good, .is-bad)"), "an answer")
             if one(driver, "#shortage").get_attribute("open"):
                 one(driver, "#shortage-no").click()
             click(driver, "[data-juice=pineapple]", "[data-juice=mango]", "[data-juice=mango]")

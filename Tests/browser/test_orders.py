@@ -198,7 +198,7 @@ class OrderTest(KioskTest):
         self.wait(lambda: (one(self.driver, "#made").text, one(self.driver, "#outOfStock").text) == ("2", "1"), "2 made, 1 short")
         self.wait(lambda: one(self.driver, "#rate").text not in ("0", "–"), "a rate")
         self.assertIn("made 2, out of stock 1", one(self.driver, "#chart").get_attribute("aria-label"))
-        self.assertTrue(all_of(self.driver, "#chart rect.is-made"))
+        self.assertTrue(all_of(self.driver, "#chart rect.is-good"))
         self.assertEqual(texts(self.driver, "#chart .scale span"), ["4", "0", "4"])
 
     def shown_cards(self):

@@ -30,7 +30,7 @@ class ProxyTest(KioskTest):
                 said = "A proxy wants you to sign in" if answer[0] == 302 else f"A proxy answered {answer[0]}"
                 self.order("kiwi")
                 self.wait_for_card("unsent", f"Ordering kiwi juice… {said}")
-                self.assertRegex(texts(self.driver, ".answer-card.is-unsent")[0], r"Trying again in \d+ s\.")
+                self.assertRegex(texts(self.driver, ".answer-card[data-state=unsent]")[0], r"Trying again in \d+ s\.")
                 answer = None
                 self.wait(lambda: len(all_of(self.driver, ".own-order[data-state=made]")) == made, f"made after {said}")
                 self.juice("restock", "kiwi=10", "--store", self.store)
@@ -59,7 +59,7 @@ class ProxyTest(KioskTest):
             self.assertEqual(one(self.driver, "#basket-open").text, "Basket: empty")
             one(self.driver, ".own-order button").click()
             self.wait_for_card("unsent", "Cancelling… A proxy answered 403")
-            one(self.driver, ".answer-card.is-unsent .quiet").click()
+            one(self.driver, ".answer-card[data-state=unsent] .quiet").click()
             self.assertEqual(one(self.driver, ".own-order button").text, "Cancel")
             # A proxy's 403 says nothing about the token.
             self.unlock()

@@ -83,8 +83,8 @@ package struct Kiosk: Service {
     /// - `GET /` and the files it links to: the page.
     /// - `GET /api/menu`: the menu, as a file. `GET /api/settings`: the stores, and what the page may do.
     /// - `GET /api/events?store=…&page=…`: the live state, as server-sent events.
-    /// - `POST /api/orders?store=…`, `POST /api/restocks?store=…`: the value of a record for that topic, a cancel's too; 202 once a
-    ///   broker has acknowledged it, 429 with `Retry-After` over the rate limit. The answer arrives as an event.
+    /// - `POST /api/orders?store=…`, `POST /api/restocks?store=…`: the value of a record for that topic; 202 once a broker has
+    ///   acknowledged it, 429 with `Retry-After` over the rate limit. The answer arrives as an event.
     /// - `POST /api/staff/sign-in`: 204 if the token or PIN in `Juice-Secret` is right, with the cookie that restocks need. A proxy
     ///   may want `Authorization` for itself. `POST /api/staff/sign-out`: ends the cookie's session.
     package var responder: RouterResponder<KioskContext> {
@@ -126,7 +126,7 @@ package struct Kiosk: Service {
             let command = try await command(in: request, to: .orders)
             guard let takesOrders = hub.takesOrders(for: Name(command.store)) else { throw Refusal.stockIsUnread }
             guard takesOrders else { throw Refusal.unknownStore }
-            // A cancel counts too: either may take a place in the service's duplicate memory.
+            // Each command counts: it may take a place in the service's duplicate memory.
             try limiter.admit(from: context.peer)
             return try await send(command)
         }

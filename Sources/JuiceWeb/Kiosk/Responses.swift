@@ -14,7 +14,8 @@ struct PageFile: Sendable {
 
     private static let scripts = [
         ("kiosk", PackageResources.kiosk_js), ("state", PackageResources.state_js), ("storage", PackageResources.storage_js),
-        ("commands", PackageResources.commands_js), ("find", PackageResources.find_js), ("basket", PackageResources.basket_js),
+        ("commands", PackageResources.commands_js), ("kinds", PackageResources.kinds_js), ("find", PackageResources.find_js),
+        ("basket", PackageResources.basket_js),
         ("orders", PackageResources.orders_js), ("cards", PackageResources.cards_js), ("stock", PackageResources.stock_js),
         ("board", PackageResources.board_js), ("view", PackageResources.view_js), ("words", PackageResources.words_js),
         ("terminal", PackageResources.terminal_js), ("stream", PackageResources.stream_js),

@@ -1,5 +1,6 @@
 // The board: what happens in the stores.
 
+import { classOf } from "/kinds.js";
 import { $, known, words } from "/state.js";
 import { clock, drawChart, make } from "/view.js";
 import { plain } from "/words.js";
@@ -19,7 +20,7 @@ function answerLine(answer) {
   const store = make("b", {}, make("bdi", { text: plain(answer.store), translate: "no" }));
   const head = make("span", { className: "head" }, make("time", { text: time }), store);
   if (answer.duplicate) head.append(make("i", { text: words.text("repeated") }));
-  return make("li", { className: `is-${answer.type}` }, head, make("span", { className: "text", text: words.answer(answer) }));
+  return make("li", { className: classOf(answer) }, head, make("span", { className: "text", text: words.answer(answer) }));
 }
 
 export function showAnswers() {

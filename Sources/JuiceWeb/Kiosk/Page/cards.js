@@ -1,5 +1,6 @@
 // A card for each command of this page: on its way, answered or refused.
 
+import { classOf, isGood, kinds } from "/kinds.js";
 import { $, commands, known, words } from "/state.js";
 import { make, say } from "/view.js";
 import { isolated } from "/words.js";
@@ -14,8 +15,7 @@ const cards = new Map();
 function cardText({ kind, state, content, answer, refusal }) {
   if (state === "stopped") return words.text(state);
   if (answer || state === "refused") return words.outcome({ answer, refusal });
-  const sending = kind === "order" ? words.text("ordering", words.items(content.items))
-    : words.text(kind === "cancel" ? "cancelling" : "editing");
+  const sending = words.text(kinds[kind].text, words.items(content.items ?? []));
   return state === "unsent" ? `${sending} ${words.unsent(refusal)}` : sending;
 }
 
@@ -47,7 +47,7 @@ function removeCard(id) {
 
 // What went wrong comes first, then what is on its way, then good news.
 function rankOf({ state, answer }) {
-  if (state === "answered" && ["juiceMade", "cancelled", "restocked"].includes(answer.type)) return 2;
+  if (answer && isGood(answer)) return 2;
   return ["answered", "refused", "stopped"].includes(state) ? 0 : 1;
 }
 
@@ -59,9 +59,9 @@ export function showCard(command) {
   if (command.state === "dropped" || isQuiet) return removeCard(command.id);
   const card = former ?? makeCard(command);
   Object.assign(card, { command, rank, changedAt: performance.now() });
-  const kind = command.state === "answered" ? command.answer.type : command.state;
-  card.element.className = `answer-card is-${kind}`;
-  card.element.dataset.state = kind;
+  const { answer, state } = command;
+  card.element.className = `answer-card ${answer ? classOf(answer) : state === "refused" ? "is-bad" : ""}`;
+  card.element.dataset.state = answer?.type ?? state;
   const store = command.store === known.store ? "" : `${isolated(command.store)}: `;
   card.text.replaceChildren(make("span", { text: store, translate: "no" }), cardText(command));
   card.stop.textContent = words.text("stopSending");
@@ -76,7 +76,7 @@ const isOver = ({ rank, changedAt, element }) =>
 
 // Shows this screen's cards as far as there is room. Of the others, answers go, and what is on its way is counted.
 export function placeCards() {
-  const isHere = ({ command }) => (command.kind === "restock" ? "stock" : "order") === known.screen;
+  const isHere = ({ command }) => kinds[command.kind].screen === known.screen;
   const here = [...cards.values()].filter(isHere).reverse().sort((one, other) => one.rank - other.rank);
   const [shown, rest] = [here.slice(0, mostShown), here.slice(mostShown)];
   for (const card of cards.values()) card.element.hidden = !shown.includes(card);

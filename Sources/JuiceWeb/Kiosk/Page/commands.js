@@ -1,6 +1,7 @@
-// Orders, cancels and restocks in flight. Each has its id from the start and is resent under it as often as needed, so it is
-// carried out once. Commands without an answer survive a reload.
+// The commands in flight. Each has its id from the start and is resent under it as often as needed, so it is carried out once.
+// Commands without an answer survive a reload.
 
+import { kindOf, kinds } from "/kinds.js";
 import { browser, keep, restored } from "/storage.js";
 
 // In seconds. Pauses between tries double, so that no outage and no proxy is asked in a fast loop.
@@ -54,15 +55,14 @@ export class Commands {
     this.onChange = () => {};
     // Whether restocks are accepted: staff are signed in.
     this.isStaff = false;
-    // By kind and id: an order and its cancel have one id.
+    // By kind and id.
     this.open = new Map();
     for (const command of restored(storageName)) this.#add({ ...command, state: "sending" });
   }
 
   newID() { return `${this.page}-${random()}`; }
 
-  // The content is the record's members but for the id. A cancel has its order's id. A quiet command has no card unless something
-  // is wrong.
+  // The content is the record's members but for the id. A quiet command has no card unless something is wrong.
   send(kind, store, content, { id = this.newID(), isQuiet = false } = {}) {
     const times = { at: now(), deviceAt: Date.now() };
     if (kind === "order") {
@@ -105,8 +105,8 @@ export class Commands {
   }
 
   answered(answer) {
-    const kind = answer.restockId ? "restock" : answer.type === "cancelled" || answer.cancel ? "cancel" : "order";
-    const command = this.open.get(keyOf(kind, answer.orderId ?? answer.restockId));
+    const kind = kindOf(answer);
+    const command = this.open.get(keyOf(kind, answer[kinds[kind].id]));
     if (!command || command.store !== answer.store) return;
     command.answer = answer;
     this.#end(command, "answered");
@@ -127,13 +127,13 @@ export class Commands {
   }
 
   async #post(command) {
-    if (command.isInFlight || command.kind === "restock" && !this.isStaff) return;
+    const { topic, id, isForStaff } = kinds[command.kind];
+    if (command.isInFlight || isForStaff && !this.isStaff) return;
     clearTimeout(command.again);
     command.isInFlight = true;
     const failure = await this.#syncTime(command);
     if (!this.open.has(command.key)) return;
     if (this.isOver(command)) return this.stop(command);
-    const [topic, id] = command.kind === "restock" ? ["restocks", "restockId"] : ["orders", "orderId"];
     const path = `/api/${topic}?store=${encodeURIComponent(command.store)}`;
     const response = failure ?? await post(path, { [id]: command.id, ...command.content });
     command.isInFlight = false;

@@ -5,6 +5,7 @@ import { showAnswers, showBoard } from "/board.js";
 import "/find.js";
 import { placeCards, showCard, showCards } from "/cards.js";
 import { setTime } from "/commands.js";
+import { kinds } from "/kinds.js";
 import { orderChanged, showOrders } from "/orders.js";
 import { $, commands, isStore, known, menu, terminal, words } from "/state.js";
 import { browser, keep, restored } from "/storage.js";
@@ -29,13 +30,13 @@ watchBasket(showStock);
 // MARK: Command results
 
 function commandChanged(command) {
-  const type = command.answer?.type;
-  if (type === "outOfStock" && command.store === known.store) askToEdit(command.answer);
-  if (type === "restocked") showApplied(command.answer);
-  const isUnmade = command.state === "refused" || type === "outOfStock";
-  if (command.kind === "order" && command.store === known.store && isUnmade) putBack(command.content.items);
+  const { answer, kind, refusal, state } = command;
+  const [{ isForStaff }, isHere] = [kinds[kind], command.store === known.store];
+  if (answer?.missing && isHere) askToEdit(answer);
+  if (isForStaff && answer?.left && isHere) showApplied(answer);
+  if (kind === "order" && isHere && (answer?.missing || state === "refused")) putBack(command.content.items);
   // The kiosk was restarted, and knows no session.
-  if (command.kind === "restock" && command.refusal?.status === 401) {
+  if (isForStaff && refusal?.status === 401) {
     letIn(false);
     if (known.screen === "stock") $("token").focus();
   }

@@ -1,6 +1,7 @@
 // The page's own orders, each with a cancel for as long as the service can return its fruits. They survive a reload.
 
 import { now } from "/commands.js";
+import { isGood } from "/kinds.js";
 import { $, commands, known, menu, words } from "/state.js";
 import { keep, restored } from "/storage.js";
 import { OwnOrder, clock } from "/view.js";
@@ -13,9 +14,12 @@ const rows = new Map();
 // answer or the refusal.
 const orders = new Map(restored(storageName).map((order) => [order.id, order]));
 
+// Whether a command was carried out, now or at an earlier try.
+const isDone = (answer, former) => isGood(answer) || answer.was === former;
+
 // Open (the answer is not known), made, cancelling, cancelled, or kept: the cancel was rejected, and a repeat would be, too.
 function stateOf({ isMade, cancel }) {
-  if (cancel?.answer) return [cancel.answer.type, cancel.answer.was].includes("cancelled") ? "cancelled" : "kept";
+  if (cancel?.answer) return isDone(cancel.answer, "cancelled") ? "cancelled" : "kept";
   return cancel && !["refused", "stopped"].includes(cancel.state) ? "cancelling" : isMade ? "made" : "open";
 }
 
@@ -23,9 +27,7 @@ function stateOf({ isMade, cancel }) {
 export function orderChanged({ kind, id, store, content, at, state, answer, refusal }) {
   const order = orders.get(id);
   if (kind === "order" && !order && state === "sending") orders.set(id, { id, store, items: content.items, at });
-  if (kind === "order" && order && (answer || state === "refused")) {
-    order.isMade = answer?.type === "juiceMade" || answer?.was === "made";
-  }
+  if (kind === "order" && order && (answer || state === "refused")) order.isMade = Boolean(answer) && isDone(answer, "made");
   if (kind === "cancel" && order) {
     order.cancel = { state, answer, refusal: state === "refused" ? refusal : null };
     // A cancelled id is dead, so its order needs no answer.

@@ -175,14 +175,14 @@ export function drawChart(place, words, { made, outOfStock }) {
   const [width, height, gap] = [600, 140, 2];
   const step = width / made.length;
   const most = Math.max(4, ...made, ...outOfStock);
-  const bar = (kind) => (count, index) => {
+  const bar = (name) => (count, index) => {
     const size = (count / most) * (height / 2 - 1);
-    const y = kind === "made" ? height / 2 - 1 - size : height / 2 + 1;
-    return make("rect", { x: index * step + gap / 2, width: step - gap, rx: 2, y, height: size, class: `is-${kind}` });
+    const y = name === "good" ? height / 2 - 1 - size : height / 2 + 1;
+    return make("rect", { x: index * step + gap / 2, width: step - gap, rx: 2, y, height: size, class: `is-${name}` });
   };
   place.replaceChildren(
     make("p", { className: "scale" }, ...[most, 0, most].map((count) => make("span", { text: words.number(count) }))),
     make("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" },
-      ...made.map(bar("made")), ...outOfStock.map(bar("short")),
+      ...made.map(bar("good")), ...outOfStock.map(bar("bad")),
       make("line", { x1: 0, x2: width, y1: height / 2, y2: height / 2, class: "axis" })));
 }
