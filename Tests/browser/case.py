@@ -19,6 +19,11 @@ from stand import TOKEN, all_of, one, prefer, size, until, visit
 HOSTILE = "<img src=x onerror=document.title='broken'>\"'&"
 
 
+def order_of(juice, id=None):
+    """The value of an order's record."""
+    return {"orderId": id or f"kiosk-{uuid.uuid4()}", "juice": juice}
+
+
 class KioskTest(unittest.TestCase):
     # Set once for all tests, by run.py.
     stand = None
@@ -110,6 +115,16 @@ class KioskTest(unittest.TestCase):
             f"a card {state}: {text}",
         )
 
+    def wait_until_made(self, text):
+        self.wait_for_card("juiceMade", text)
+
+    def leave_an_order(self, age=0):
+        """What a page keeps that sent an order of a kiwi juice some seconds ago and has no answer."""
+        self.driver.execute_script(
+            """const content = { items: [{ juice: "kiwi", quantity: 1 }] }, at = Date.now() - 1000 * arguments[1];
+            sessionStorage["juice-commands"] = "juice 1 " + JSON.stringify(
+              [{ kind: "order", id: "kiosk-a-1", store: arguments[0], content, at }])""", self.store, age)
+
     def unlock(self, token=TOKEN):
         self.go("stock")
         one(self.driver, "#token").clear()
@@ -168,8 +183,7 @@ class KioskTest(unittest.TestCase):
             connection.close()
 
     def order_at(self, url, store):
-        order = {"orderId": f"kiosk-{uuid.uuid4()}", "juice": "kiwi"}
-        return self.post(self.path("orders", store), order, url, Origin=url.rstrip("/"))
+        return self.post(self.path("orders", store), order_of("kiwi"), url, Origin=url.rstrip("/"))
 
     def settings_after(self, seconds):
         """The kiosk's settings, as a proxy's answer, with a time that is later."""

@@ -5,7 +5,7 @@ from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
 from selenium.webdriver.common.keys import Keys
 
 from case import KioskTest
-from stand import all_of, one, size, texts, visit
+from stand import all_of, one, size, texts, visit, wait_until_live
 
 SELECT_ALL = Keys.CONTROL + "a" + Keys.NULL
 
@@ -48,7 +48,7 @@ class BasketTest(KioskTest):
             self.assertLessEqual(self.driver.execute_script("return document.documentElement.scrollWidth"), 360)
             self.tab_to("#send-order")
             self.keys(Keys.ENTER)
-            self.wait_for_card("juiceMade", made)
+            self.wait_until_made(made)
             self.assertEqual(all_of(self.driver, ".basket-line"), [])
             self.tab_to(".own-order button")
             self.keys(Keys.SPACE)
@@ -113,15 +113,15 @@ class BasketTest(KioskTest):
         self.wait(lambda: self.said() == "Basket: 2", "the count of what is in the field")
         ActionChains(self.driver).scroll_from_origin(ScrollOrigin.from_element(field), 0, -50).perform()
         one(self.driver, "#send-order").click()
-        self.wait_for_card("juiceMade", "2 × kiwi juice")
+        self.wait_until_made("2 × kiwi juice")
 
     def test_the_devices_clock_does_not_matter(self):
         self.order("kiwi")
-        self.wait_for_card("juiceMade", "kiwi")
+        self.wait_until_made("kiwi")
         for number, hours in ((1, 2), (2, -2)):
             self.driver.execute_script(f"const now = Date.now; Date.now = () => now() + {hours} * 3_600_000")
             self.order("banana")
-            self.wait_for_card("juiceMade", "banana")
+            self.wait_until_made("banana")
             listed = ["banana juice"] * number + ["kiwi juice"]
             self.assertEqual(self.own_orders(), listed)
             self.cancel_button().click()
@@ -129,7 +129,7 @@ class BasketTest(KioskTest):
             self.driver.refresh()
             self.wait(lambda: self.own_orders() == listed, "the orders after a reload")
         self.order("mango")
-        self.wait_for_card("juiceMade", "mango")
+        self.wait_until_made("mango")
         self.driver.execute_script("const now = Date.now; Date.now = () => now() - 7_200_000")
         # Not from under the pointer.
         ActionChains(self.driver).move_to_element(one(self.driver, "h1")).perform()
@@ -137,7 +137,7 @@ class BasketTest(KioskTest):
 
     def test_an_order_says_why_its_cancel_was_rejected(self):
         self.order("kiwi")
-        self.wait_for_card("juiceMade", "kiwi")
+        self.wait_until_made("kiwi")
         self.juice("restock", "kiwi=1000000000", "--store", self.store)
         self.wait(lambda: self.count("kiwi") == "1,000,000,000", "the shelf is full")
         self.cancel_button().click()
@@ -154,7 +154,7 @@ class BasketTest(KioskTest):
 
     def cancel_once(self):
         self.order("kiwi", "banana")
-        self.wait_for_card("juiceMade", "juice made: kiwi juice, banana juice")
+        self.wait_until_made("juice made: kiwi juice, banana juice")
         self.wait(lambda: (self.count("kiwi"), self.count("banana")) == ("7", "8"), "the fruits are taken")
         ActionChains(self.driver).double_click(self.cancel_button()).perform()
         self.wait_for_card("cancelled", "cancelled: kiwi 3, banana 2 returned")
@@ -173,7 +173,7 @@ class BasketTest(KioskTest):
 
     def test_orders_survive_a_reload_and_those_not_made_are_not_listed(self):
         self.order("kiwi")
-        self.wait_for_card("juiceMade", "kiwi")
+        self.wait_until_made("kiwi")
         self.order("strawberry")
         self.wait(lambda: one(self.driver, "#shortage").is_displayed(), "the question")
         one(self.driver, "#shortage-no").click()
@@ -202,11 +202,11 @@ class BasketTest(KioskTest):
 
     def test_an_order_is_listed_for_as_long_as_it_can_be_cancelled(self):
         self.order("kiwi")
-        self.wait_for_card("juiceMade", "kiwi")
+        self.wait_until_made("kiwi")
         self.driver.execute_script(
             """const text = sessionStorage.getItem("juice-orders");
             sessionStorage.setItem("juice-orders", text.replace(/"at":(\\d+)/, (_, at) => `"at":${at - 3_601_000}`));"""
         )
         self.driver.refresh()
-        self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the page is live")
+        wait_until_live(self.driver)
         self.assertFalse(one(self.driver, "#orders").is_displayed())

@@ -1,19 +1,18 @@
 """Orders, and how pages show them."""
 
 import contextlib
-import uuid
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from case import KioskTest
+from case import KioskTest, order_of
 from stand import TOKEN, all_of, one, texts, visit
 
 
 class OrderTest(KioskTest):
     def test_an_order_is_made_and_the_count_goes_down(self):
         self.order("mangoKiwi")
-        self.wait_for_card("juiceMade", "juice made: mango kiwi juice")
+        self.wait_until_made("juice made: mango kiwi juice")
         self.wait(lambda: (self.count("mango"), self.count("kiwi")) == ("8", "9"), "8 mangos, 9 kiwis")
         self.go("board")
         self.wait(lambda: self.store in one(self.driver, "#answers li").text, "the answer on the board")
@@ -50,7 +49,7 @@ class OrderTest(KioskTest):
         self.assertEqual(all_of(self.driver, ".answer-card"), [])
         self.driver.switch_to.active_element.send_keys(Keys.ENTER)
         one(self.driver, "#send-order").click()
-        self.wait_for_card("juiceMade", "juice made: mango kiwi juice")
+        self.wait_until_made("juice made: mango kiwi juice")
 
     def test_quantity_and_what_cannot_be_made(self):
         self.assertIn("strawberry: 6 short", one(self.driver, "[data-juice=strawberry]").text)
@@ -65,7 +64,7 @@ class OrderTest(KioskTest):
         less.click()
         self.assertFalse(one(self.driver, "#basket-short").is_displayed())
         one(self.driver, "#send-order").click()
-        self.wait_for_card("juiceMade", "juice made: 3 × kiwi juice")
+        self.wait_until_made("juice made: 3 × kiwi juice")
         self.wait(lambda: self.count("kiwi") == "1", "1 kiwi")
 
     def test_a_shortage_leads_to_the_stock_screen(self):
@@ -104,7 +103,7 @@ class OrderTest(KioskTest):
     def test_a_double_click_is_one_order(self):
         self.press("banana")
         ActionChains(self.driver).double_click(one(self.driver, "#send-order")).perform()
-        self.wait_for_card("juiceMade", "banana")
+        self.wait_until_made("banana")
         self.wait(lambda: self.count("banana") == "8", "one juice's bananas are gone")
         # Any other order would have been answered before this one.
         self.order("kiwi")
@@ -113,7 +112,7 @@ class OrderTest(KioskTest):
 
     def test_a_repeated_request_charges_once(self):
         origin = self.stand.url.rstrip("/")
-        order = {"orderId": f"kiosk-{uuid.uuid4()}", "juice": "banana"}
+        order = order_of("banana")
         for _ in range(5):
             self.assertEqual(self.post(self.path("orders"), order, Origin=origin), 202)
         self.order("kiwi")
@@ -125,7 +124,7 @@ class OrderTest(KioskTest):
             self.driver.switch_to.new_window("window")
             visit(self.driver, self.stand.url, self.store)
             self.order("pineapple")
-            self.wait_for_card("juiceMade", "pineapple")
+            self.wait_until_made("pineapple")
             second = self.driver.current_window_handle
             self.driver.switch_to.window(first)
             self.wait(lambda: self.count("pineapple") == "8", "the other page's order")
@@ -145,11 +144,11 @@ class OrderTest(KioskTest):
                 self.hide()
             self.hide(False)
             self.order("kiwi")
-            self.wait_for_card("juiceMade", "kiwi")
+            self.wait_until_made("kiwi")
             # What was answered meanwhile is shown as soon as the tab is seen.
             self.driver.switch_to.window(first)
             self.hide(False)
-            self.wait_for_card("juiceMade", "banana")
+            self.wait_until_made("banana")
 
     def test_more_windows_than_a_browser_has_connections(self):
         with self.windows() as first:
@@ -157,7 +156,7 @@ class OrderTest(KioskTest):
                 self.driver.switch_to.new_window("window")
                 visit(self.driver, self.stand.url, self.store)
             self.order("kiwi")
-            self.wait_for_card("juiceMade", "kiwi")
+            self.wait_until_made("kiwi")
             # They take turns, so each gets to know it.
             for handle in self.driver.window_handles:
                 self.driver.switch_to.window(handle)
@@ -231,9 +230,9 @@ class OrderTest(KioskTest):
 
     def test_a_card_says_which_store_it_is_about(self):
         self.order("kiwi")
-        self.wait_for_card("juiceMade", "juice made: kiwi juice")
+        self.wait_until_made("juice made: kiwi juice")
         self.choose("main")
-        self.wait_for_card("juiceMade", f"\u2068{self.store}\u2069: juice made: kiwi juice")
+        self.wait_until_made(f"\u2068{self.store}\u2069: juice made: kiwi juice")
 
     def test_a_time_of_another_day_has_its_date(self):
         script = """const [days, done] = arguments;

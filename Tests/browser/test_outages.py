@@ -19,7 +19,7 @@ class OutageTest(KioskTest):
             self.wait_for_card("sent", "Ordering banana juice…")
         finally:
             self.stand.stage.tell("service start")
-        self.wait_for_card("juiceMade", "juice made: banana juice")
+        self.wait_until_made("juice made: banana juice")
         wait_until_live(self.driver)
         self.order("kiwi")
         self.wait(lambda: self.count("kiwi") == "7", "7 kiwis")
@@ -41,9 +41,9 @@ class OutageTest(KioskTest):
             self.order("banana")
         finally:
             self.stand.stage.tell("broker up")
-        self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the broker is back")
+        wait_until_live(self.driver)
         self.assertFalse(one(self.driver, "#alert").is_displayed())
-        self.wait_for_card("juiceMade", "juice made: banana juice")
+        self.wait_until_made("juice made: banana juice")
         self.wait(lambda: self.count("banana") == "8", "8 bananas")
 
     def test_a_lost_kiosk_is_shown_and_heals(self):
@@ -55,8 +55,8 @@ class OutageTest(KioskTest):
         self.order("banana")
         kiosk, _ = self.stand.open_kiosk("--any-store", http=urllib.parse.urlparse(url).netloc)
         try:
-            self.wait_for_card("juiceMade", "juice made: banana juice")
-            self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the kiosk is back")
+            self.wait_until_made("juice made: banana juice")
+            wait_until_live(self.driver)
         finally:
             kiosk.stop()
 

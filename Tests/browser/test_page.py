@@ -55,7 +55,7 @@ class PageTest(KioskTest):
         self.speak("ko")
         self.assertEqual(self.driver.execute_script("return document.documentElement.lang"), "ko")
         self.order("strawberryBanana")
-        self.wait_for_card("juiceMade", "딸바쥬스 나왔습니다! 맛있게 드세요!")
+        self.wait_until_made("딸바쥬스 나왔습니다! 맛있게 드세요!")
         self.order("strawberry")
         self.wait(lambda: one(self.driver, "#shortage").is_displayed(), "the question")
         self.assertEqual(one(self.driver, "#shortage-text").text, "재고를 수정할까요?")
@@ -132,7 +132,7 @@ class PageTest(KioskTest):
         # The basket still has the juice that was not made.
         self.tab_to("#send-order")
         self.keys(Keys.SPACE)
-        self.wait_for_card("juiceMade", "strawberry juice")
+        self.wait_until_made("strawberry juice")
         # Escape closes the question, too.
         order("strawberry", Keys.SPACE)
         self.wait(lambda: one(self.driver, "#shortage").is_displayed(), "the question")
@@ -168,7 +168,7 @@ class PageTest(KioskTest):
 
     def test_it_fits_every_size_and_has_names_and_contrast(self):
         self.order("kiwi")
-        self.wait_for_card("juiceMade", "kiwi")
+        self.wait_until_made("kiwi")
         self.press("strawberryBanana")
         self.press("strawberryBanana")
         one(self.driver, "#basket-open").click()
@@ -235,7 +235,7 @@ class PageTest(KioskTest):
             self.keys(Keys.ENTER)
             self.assertTrue(self.has_focus(f"[data-language={other}]"))
         self.order("kiwi")
-        self.wait_for_card("juiceMade", "kiwi")
+        self.wait_until_made("kiwi")
         # Backwards it takes few steps, and the card leaves by itself.
         self.shift_tab_to("[aria-label=Dismiss]")
         self.keys(Keys.ENTER)

@@ -5,7 +5,7 @@ import urllib.parse
 from selenium.webdriver.common.keys import Keys
 
 from case import KioskTest
-from stand import PIN, TOKEN, all_of, one, texts, visit
+from stand import PIN, TOKEN, all_of, one, texts, visit, wait_until_live
 
 
 class StockTest(KioskTest):
@@ -90,7 +90,7 @@ class StockTest(KioskTest):
         kiosk.stop()
         kiosk, _ = self.stand.open_kiosk("--any-store", *self.stand.for_staff, http=urllib.parse.urlparse(url).netloc)
         try:
-            self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the kiosk is back")
+            wait_until_live(self.driver)
             one(self.driver, "[aria-label='kiwi +1']").click()
             self.wait_for_card("refused", "Please sign in again")
             self.assertTrue(self.has_focus("#token"))

@@ -21,7 +21,7 @@ class StorageTest(KioskTest):
                 self.open()
                 self.press("banana")
                 one(self.driver, "#send-order").click()
-                self.wait_for_card("juiceMade", "banana")
+                self.wait_until_made("banana")
                 self.wait(lambda: len(all_of(self.driver, ".own-order[data-state=made]")) == 1, "it is listed")
                 one(self.driver, ".own-order button").click()
                 self.wait_for_card("cancelled", "banana")
@@ -35,7 +35,7 @@ class StorageTest(KioskTest):
         self.press("banana")
         self.driver.execute_script(FULL)
         one(self.driver, "#send-order").click()
-        self.wait_for_card("juiceMade", "banana")
+        self.wait_until_made("banana")
         self.driver.refresh()
         wait_until_live(self.driver)
         self.assertEqual(one(self.driver, "#basket-open").text, "Basket: empty")
@@ -46,7 +46,7 @@ class StorageTest(KioskTest):
             self.press("kiwi")
             before = self.driver.execute_script(f"return {areas}")
             one(self.driver, "#send-order").click()
-            self.wait_for_card("juiceMade", "kiwi")
+            self.wait_until_made("kiwi")
             after = self.driver.execute_script(f"return {areas}")
             # The browser is killed before all of it is on disk. What is shared by its tabs may be there.
             self.driver.get(f"{self.stand.url}api/menu")
@@ -74,7 +74,7 @@ class StorageTest(KioskTest):
             self.driver.execute_script("Object.assign(sessionStorage, arguments[0])", copied)
             self.open()
             one(self.driver, "#send-order").click()
-            self.wait_for_card("juiceMade", "kiwi")
+            self.wait_until_made("kiwi")
         finally:
             self.driver.close()
             self.driver.switch_to.window(first)
@@ -84,7 +84,7 @@ class StorageTest(KioskTest):
 
     def test_only_changes_are_written(self):
         self.order("kiwi")
-        self.wait_for_card("juiceMade", "kiwi")
+        self.wait_until_made("kiwi")
         script = """const done = arguments[0], set = Storage.prototype.setItem, names = [];
             Storage.prototype.setItem = function (name, text) { names.push(name); set.call(this, name, text); };
             import("/orders.js").then(({ showOrders }) => { showOrders(); showOrders(); done(names); });"""
@@ -98,17 +98,14 @@ class StorageTest(KioskTest):
             self.open()
             self.assertEqual(texts(self.driver, ".own-order, .answer-card, .basket-line"), [], junk)
         self.order("banana")
-        self.wait_for_card("juiceMade", "banana")
+        self.wait_until_made("banana")
 
     def test_a_command_is_not_sent_again_once_repeats_are_forgotten(self):
-        self.driver.execute_script(
-            """const content = { items: [{ juice: "kiwi", quantity: 1 }] };
-            sessionStorage["juice-commands"] = "juice 1 " + JSON.stringify(
-              [{ kind: "order", id: "kiosk-a-1", store: arguments[0], content, at: Date.now() - 3_600_000 }])""", self.store)
+        self.leave_an_order(age=3600)
         self.open()
         self.wait_for_card("stopped", "not known whether it arrived")
         # The kiwi would have been taken before the banana.
         self.order("banana")
-        self.wait_for_card("juiceMade", "banana")
+        self.wait_until_made("banana")
         self.wait(lambda: self.count("banana") == "8", "8 bananas")
         self.assertEqual(self.count("kiwi"), "10")

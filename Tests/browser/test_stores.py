@@ -6,7 +6,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from case import KioskTest
-from stand import TOKEN, one, proxy, texts, visit
+from stand import TOKEN, one, proxy, texts, visit, wait_until_live
 
 
 class StoreTest(KioskTest):
@@ -27,21 +27,17 @@ class StoreTest(KioskTest):
             self.go("order")
             self.wait(lambda: not one(self.driver, "#no-store").is_displayed(), "the store is open")
             self.order("kiwi")
-            self.wait_for_card("juiceMade", "juice made: kiwi juice")
+            self.wait_until_made("juice made: kiwi juice")
             self.wait(lambda: self.count("kiwi") == "12", "12 of 10 and 5 kiwis")
 
     def test_an_order_for_a_store_that_is_gone_is_refused_in_words(self):
         with self.kiosk() as url:
             visit(self.driver, url, "main")
-            self.driver.execute_script(
-                """sessionStorage.setItem("juice-commands", "juice 1 " + JSON.stringify([{ kind: "order", id: "kiosk-a-1",
-                    store: arguments[0], content: { items: [{ juice: "kiwi", quantity: 1 }] }, at: Date.now() }]))""",
-                self.store,
-            )
+            self.leave_an_order()
             self.driver.refresh()
             self.wait_for_card("refused", "no orders are taken for it")
             self.order("banana")
-            self.wait_for_card("juiceMade", "banana")
+            self.wait_until_made("banana")
 
     def test_a_link_leads_to_a_store_until_another_is_chosen(self):
         def shown():
@@ -49,7 +45,7 @@ class StoreTest(KioskTest):
 
         for name, store in (("a-store", "a-store"), ("", self.store), ("x" * 129, self.store)):
             self.driver.get(f"{self.stand.url}?store={name}")
-            self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the page is live")
+            wait_until_live(self.driver)
             self.assertEqual(shown(), store)
         self.driver.get(f"{self.stand.url}?store=a-store#board")
         self.choose("main")
@@ -89,7 +85,7 @@ class LimitTest(KioskTest):
                 self.order("kiwi")
                 self.wait_for_card("unsent", "Too many orders at once. Trying again in 1 s.")
                 is_over.set()
-                self.wait_for_card("juiceMade", "juice made: kiwi juice")
+                self.wait_until_made("juice made: kiwi juice")
                 self.wait(lambda: self.count("kiwi") == "7", "the kiwis of one juice are gone")
 
     def test_too_many_wrong_tokens_are_told(self):

@@ -4,14 +4,14 @@ import http.server
 import json
 import threading
 
-from case import HOSTILE, KioskTest
+from case import HOSTILE, KioskTest, order_of
 from stand import TOKEN, all_of, one, texts, visit
 
 
 class StrangerTest(KioskTest):
     def test_other_origins_are_refused(self):
         origin = self.stand.url.rstrip("/")
-        order = {"orderId": "kiosk-stranger", "juice": "kiwi"}
+        order = order_of("kiwi")
         for headers, status in (
             ({"Origin": "http://foreign.test"}, 403),
             ({}, 403),
@@ -42,11 +42,10 @@ class StrangerTest(KioskTest):
             self.driver.get(f"http://127.0.0.1:{server.server_port}/")
             # The browser hides the kiosk's answer from that page.
             self.driver.execute_async_script(
-                """const [url, path, done] = arguments;
-                fetch(url + path, { method: "POST", mode: "no-cors", headers: { "Content-Type": "text/plain" },
-                    body: JSON.stringify({ orderId: "kiosk-foreign", juice: "kiwi" }) })
-                  .then(() => done(), () => done());""",
-                self.stand.url.rstrip("/"), self.path("orders"),
+                """const [url, order, done] = arguments;
+                fetch(url, { method: "POST", mode: "no-cors", headers: { "Content-Type": "text/plain" },
+                    body: JSON.stringify(order) }).then(() => done(), () => done());""",
+                self.stand.url.rstrip("/") + self.path("orders"), order_of("kiwi"),
             )
             server.shutdown()
         visit(self.driver, self.stand.url, self.store)
@@ -57,7 +56,7 @@ class StrangerTest(KioskTest):
     def test_hostile_names_are_text(self):
         for store in (HOSTILE, "</script><script>document.title='broken'</script>"):
             visit(self.driver, self.stand.url, store)
-            order = {"orderId": f"kiosk-{HOSTILE}", "juice": "kiwi"}
+            order = order_of("kiwi", f"kiosk-{HOSTILE}")
             self.assertEqual(self.post(self.path("orders", store), order, Origin=self.stand.url.rstrip("/")), 202)
             self.wait(lambda: self.count("kiwi") == "7", "7 kiwis")
             self.go("board")

@@ -5,7 +5,7 @@ import urllib.parse
 from selenium.webdriver.common.keys import Keys
 
 from case import KioskTest
-from stand import all_of, one, proxy
+from stand import all_of, one, proxy, wait_until_live
 
 
 # The terminal's seconds, which pass when a test says so. The question comes 20 s before.
@@ -15,7 +15,7 @@ LONG = 600
 class TerminalTest(KioskTest):
     def open(self, url=None):
         self.driver.get(f"{url or self.stand.url}?store={self.store}&terminal={LONG}")
-        self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the page is live")
+        wait_until_live(self.driver)
 
     def leave(self, seconds=LONG + 1):
         """As if nobody touched the page for so long."""
@@ -29,7 +29,7 @@ class TerminalTest(KioskTest):
     def test_the_next_visitor_finds_nothing_of_the_last(self):
         self.open()
         self.order("kiwi")
-        self.wait_for_card("juiceMade", "kiwi")
+        self.wait_until_made("kiwi")
         self.speak("ko")
         self.press("banana")
         self.unlock()
