@@ -121,8 +121,8 @@ struct ConnectionStateTests {
 struct RecentCountsTests {
     private var counts = RecentCounts()
 
-    private mutating func add(_ fields: String = Sample.made, isDuplicate: Bool = false, at time: Int64, now: Int = 1000) throws {
-        counts.add(try Sample.answer("1", fields, isDuplicate: isDuplicate, time: time * 1000), now: now)
+    private mutating func add(_ sample: AnswerSample = .made, isDuplicate: Bool = false, at time: Int64, now: Int = 1000) throws {
+        counts.add(try Sample.answer("1", sample, isDuplicate: isDuplicate, time: time * 1000), now: now)
     }
 
     private func made(now: Int = 1000) -> Int { counts.steps(now: now).map { $0.answers[.juiceMade] }.reduce(0, +) }
@@ -142,10 +142,9 @@ struct RecentCountsTests {
     }
 
     @Test mutating func outcomesAreCountedApartAndRepeatsAreNot() throws {
-        let all = [
-            Sample.made, Sample.made, Sample.short, Sample.rejected, Sample.cancelled, Sample.rejectedCancel, Sample.restocked,
-        ]
-        for fields in all { for isDuplicate in [false, true] { try add(fields, isDuplicate: isDuplicate, at: 1000) } }
+        for sample in AnswerSample.allCases + [.made] {
+            for isDuplicate in [false, true] { try add(sample, isDuplicate: isDuplicate, at: 1000) }
+        }
         let last = try #require(counts.steps(now: 1000).last)
         #expect((last.orders, last.answers[.juiceMade], last.answers[.outOfStock], last.answers[.cancelled]) == (4, 2, 1, 1))
     }

@@ -23,19 +23,10 @@ final class TestClock: Sendable {
 
 /// Sample answers and stock records.
 enum Sample {
-    static let made = #""juiceMade",ID,"juice":"kiwi","quantity":1,"used":{"kiwi":3},"left":{"kiwi":7},"revision":1"#
-    static let short = #""outOfStock",ID,"juice":"kiwi","quantity":1,"missing":[{"fruit":"kiwi","needed":16,"inStock":10}]"#
-    static let cancelled = #""cancelled",ID,"returned":{"kiwi":3},"left":{"kiwi":10},"revision":2"#
-    static let rejected = #""rejected",ID,"reason":"unknownJuice""#
-    static let rejectedCancel = #""rejected",ID,"cancel":true,"reason":"wouldOverflow""#
-    static let restocked = #""restocked",ID,"left":{"kiwi":7},"revision":3"#
-
     static func answer(
-        _ id: String, _ fields: String = made, store: String = "gangnam", isDuplicate: Bool = false, time: Int64 = 100_000
+        _ id: String, _ sample: AnswerSample = .made, store: String = "gangnam", isDuplicate: Bool = false, time: Int64 = 100_000
     ) throws -> ReadAnswer {
-        let (kind, duplicate) = (fields == restocked ? "restockId" : "orderId", isDuplicate ? #""duplicate":true,"# : "")
-        let head = #"\#(duplicate)"\#(kind)":"\#(id)","store":"\#(store)","offset":1"#
-        let record = Array(#"{"type":\#(fields.replacing("ID", with: head)),"message":"a <b>message</b>\nof two lines"}"#.utf8)
+        let record = Array(try sample.record(id: id, store: store, isRepeat: isDuplicate).utf8)
         let answer = try record.withUnsafeBytes { try AnswerDecoder().decode($0) }
         return ReadAnswer(answer: answer, time: time, record: record)
     }

@@ -57,14 +57,14 @@ struct OrderItemsTests {
     private static let menu = Menu.standard
 
     private static func items(_ arguments: [String], on menu: Menu = menu) throws -> [String] {
-        try OrderedJuice.items(arguments, on: menu).map { "\($0.quantity) \($0.juice)" }
+        try OrderedJuice.items(arguments, on: menu).map(\.description)
     }
 
     @Test(arguments: [
-        (["kiwi"], ["1 kiwi"]), (["키위쥬스:3"], ["3 kiwi"]), (["kiwi:100"], ["100 kiwi"]),
-        (["kiwi:2", "strawberryBanana"], ["2 kiwi", "1 strawberryBanana"]),
+        (["kiwi"], ["kiwi"]), (["키위쥬스:3"], ["3 × kiwi"]), (["kiwi:100"], ["100 × kiwi"]),
+        (["kiwi:2", "strawberryBanana"], ["2 × kiwi", "strawberryBanana"]),
         // The service adds them up.
-        (["kiwi", "키위쥬스:2"], ["1 kiwi", "2 kiwi"]),
+        (["kiwi", "키위쥬스:2"], ["kiwi", "2 × kiwi"]),
     ])
     func readsJuicesAndTheirCounts(arguments: [String], items: [String]) throws {
         #expect(try Self.items(arguments) == items)
@@ -86,7 +86,7 @@ struct OrderItemsTests {
     @Test func aNameOnTheMenuMayLookLikeACount() throws {
         let names = LocalizedName(english: "seven:7", korean: "칠:7")
         let menu = try Menu(fruits: Menu.standard.fruits, juices: [JuiceSpec(id: "seven:7", name: names, recipe: [("kiwi", 3)])])
-        let table = [("seven:7", "1 seven:7"), ("seven:7:2", "2 seven:7"), ("칠:7:3", "3 seven:7")]
+        let table = [("seven:7", "seven:7"), ("seven:7:2", "2 × seven:7"), ("칠:7:3", "3 × seven:7")]
         for (argument, item) in table { #expect(try Self.items([argument], on: menu) == [item]) }
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import JuiceMessages
 import JuiceService
 import Kafka
+import MessageSamples
 import Synchronization
 import TestSupport
 import Testing
@@ -11,69 +12,55 @@ import Testing
 /// `juice audit` over an embedded broker: what it reads, and what it finds in topics that were damaged by hand.
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct AuditCommandTests {
-    /// Records that keep the contract, each with its key, or - for none, and its value.
-    private static let records: [Topic: [String]] = [
-        .orders: [
-            #"g {"orderId":"a","juice":"kiwi"}"#, #"g {"orderId":"b","items":[{"juice":"kiwi"},{"juice":"mango"}]}"#,
-            #"g {"orderId":"b","cancel":true}"#, "g nope",
-        ],
-        .restocks: [#"g {"restockId":"r","add":{"kiwi":5}}"#],
-        .results: [
-            #"- {"type":"claim","ids":["a/b/0/0/0"],"since":0,"group":"a","instance":"b","partitions":1}"#,
-            #"g {"type":"juiceMade","orderId":"a","store":"g","offset":0,"juice":"kiwi","quantity":1,"used":{"kiwi":3},"#
-                + #""left":{"kiwi":7},"revision":1,"message":"m"}"#,
-            #"g {"type":"juiceMade","orderId":"b","store":"g","offset":1,"items":[{"juice":"kiwi","quantity":1},"#
-                + #"{"juice":"mango","quantity":1}],"used":{"kiwi":3,"mango":3},"left":{"kiwi":4,"mango":7},"#
-                + #""revision":2,"message":"m"}"#,
-            #"g {"type":"restocked","restockId":"r","store":"g","offset":0,"left":{"kiwi":9},"revision":3,"message":"m"}"#,
-            #"g {"type":"cancelled","orderId":"b","store":"g","offset":2,"returned":{"kiwi":3,"mango":3},"#
-                + #""left":{"kiwi":12,"mango":10},"revision":4,"message":"m"}"#,
-            #"- {"type":"deadLetter","topic":"orders","offset":3,"code":"notJSON","#
-                + #""digest":"c289d1854f41beebf905fed199fe0c8a"}"#,
-        ],
-        .stock: [#"g {"store":"g","revision":4,"stock":{"strawberry":10,"banana":10,"pineapple":10,"kiwi":12,"mango":10}}"#],
-        .deadLetters: ["g nope"],
-    ]
+    /// Records that keep the contract. The last ones of orders and results are a dead letter's.
+    private static func records() throws -> [Topic: [EmbeddedBroker.KeyedValue]] {
+        let shop = Shop(store: "g")
+        let orders = [
+            OutgoingCommand.order(id: "a", store: "g", juice: "kiwi"),
+            .order(id: "b", store: "g", [OrderedJuice(juice: "kiwi"), OrderedJuice(juice: "mango")]), .cancel(id: "b", store: "g"),
+        ]
+        let restock = OutgoingCommand.restock(id: "r", store: "g", .add, [FruitAmount(fruit: "kiwi", amount: 5)])
+        let commands = [(orders[0], 0), (orders[1], 1), (restock, 0), (orders[2], 2)] as [(OutgoingCommand, Offset)]
+        let answers = try commands.map { try shop.answer($0, at: $1).first }
+        let claim = #"{"type":"claim","ids":["a/b/0/0/0"],"since":0,"group":"a","instance":"b","partitions":1}"#
+        let note =
+            #"{"type":"deadLetter","topic":"orders","offset":3,"code":"notJSON","digest":"c289d1854f41beebf905fed199fe0c8a"}"#
+        return [
+            .orders: orders.map { ("g", String(decoding: $0.value, as: UTF8.self)) } + [("g", "nope")],
+            .restocks: [("g", String(decoding: restock.value, as: UTF8.self))],
+            .results: [(nil, claim)] + answers.map { ("g", $0) } + [(nil, note)],
+            .stock: [("g", try #require(shop.stockRecord()))], .deadLetters: [("g", "nope")],
+        ]
+    }
 
     private static let letterHeaders = [
         ("juice.error.code", "notJSON"), ("juice.error.message", "a sentence"), ("juice.source.topic", "juice.orders"),
         ("juice.source.partition", "0"), ("juice.source.offset", "3"),
     ].map { RecordHeader(name: $0, value: $1) }
 
-    /// A record, a part of it and its replacement, or nil if the record is removed; and the places of the violations.
+    /// A record, a part of it, or its key, and the replacement, or nil if the record is removed; and the places of the violations.
     @Test(
         arguments: [
-            (.orders, 0, ("", ""), []),
+            (.orders, 0, ("key", "g"), []),
             // The ledger goes on from the next answer.
             (.results, 2, nil, ["missing orders 0@1", "wrong results 0@2", "wrong results 0@3"]),
             // This note may not be written yet.
             (.results, 5, nil, []),
-            (.results, 1, (#""quantity":1"#, #""quantity":2"#), ["wrong results 0@1"]),
-            (.results, 1, ("g {", "h {"), ["wrong results 0@1"]),
+            (.results, 1, (#""juice":"kiwi""#, #""juice":"mango""#), ["wrong results 0@1"]),
+            (.results, 1, ("key", "h"), ["wrong results 0@1"]),
             (.stock, 0, (#""kiwi":12"#, #""kiwi":13"#), ["wrong stock 0@0"]), (.stock, 0, nil, []),
             (.deadLetters, 0, nil, ["missing orders 0@3"]),
             (.deadLetters, 0, ("nope", "none"), ["missing orders 0@3", "wrong dead-letters 0@0"]),
         ] as [(Topic, Int, (String, String)?, [String])]
     )
     func damageIsFound(topic: Topic, index: Int, change: (old: String, new: String)?, expected: [String]) async throws {
-        var records = Self.records
-        let whole = records[topic]?.remove(at: index) ?? ""
-        if let change {
-            records[topic]?.insert(change.old.isEmpty ? whole : whole.replacing(change.old, with: change.new), at: index)
+        var records = try Self.records()
+        switch change {
+        case nil: records[topic]?.remove(at: index)
+        case ("key", let key)?: records[topic]?[index].key = key
+        case (let old, let new)?: records[topic]?[index].value.replace(old, with: new)
         }
-        try await onThread { [records] in
-            let broker = try EmbeddedBroker(logger: .quiet)
-            let clients = KafkaClients.patient(broker.bootstrapServers)
-            let producer = try clients.producer(timeout: .seconds(30))
-            for (topic, records) in records {
-                try broker.createTopic(clients.topics[topic], partitionCount: 1)
-                for record in records {
-                    try producer.send(
-                        topic: clients.topics[topic], key: record.hasPrefix("-") ? nil : Array(record.utf8.prefix(1)),
-                        value: Array(record.utf8.dropFirst(2)), headers: topic == .deadLetters ? Self.letterHeaders : [],
-                        timeout: .seconds(30))
-                }
-            }
+        try await EmbeddedBroker.run(records, letterHeaders: Self.letterHeaders) { _, clients in
             let report = try AuditCommand.parse([]).report(on: clients)
             let places = report.violations.map { "\($0.category) \($0.place)" }
             #expect(places.sorted() == expected.sorted(), "\(report.lines)")
@@ -94,7 +81,7 @@ struct AuditCommandTests {
         try await EmbeddedService.run { clients in
             let client = TestClient(clients, Deadline(after: .seconds(60)))
             for id in ["a", "b", "a"] {
-                _ = try client.answer(.order(id: id, store: "강남", juice: "mangoKiwi", quantity: 2))
+                _ = try client.answer(.order(id: id, store: "강남", juice: "mangoKiwi"))
             }
             let last = Mutex((done: 0, total: 0))
             let report = try AuditCommand.parse([]).report(on: clients) { done, total in last.withLock { $0 = (done, total) } }

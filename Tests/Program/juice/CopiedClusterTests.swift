@@ -20,7 +20,7 @@ struct CopiedClusterTests {
             let client = TestClient(first, Deadline(after: Self.minute))
             for round in 0..<4 {
                 for store in Self.stores {
-                    _ = try client.answer(.order(id: "\(store)-\(round)", store: store, juice: "kiwi", quantity: 1))
+                    _ = try client.answer(.order(id: "\(store)-\(round)", store: store, juice: "kiwi"))
                 }
             }
             let second = try EmbeddedKafka(topics: first.topics, partitions: 2, runFiles: nil, logger: .quiet)
@@ -71,7 +71,7 @@ struct CopiedClusterTests {
         defer { service.stop() }
         let client = TestClient(clients, Deadline(after: minute))
         for store in stores {
-            let again = try client.answer(.order(id: "\(store)-3", store: store, juice: "kiwi", quantity: 1))
+            let again = try client.answer(.order(id: "\(store)-3", store: store, juice: "kiwi"))
             #expect(again.isDuplicate)
             // Of 10 kiwis, 3 orders took 3 each.
             let restock = OutgoingCommand.restock(id: "r", store: store, .add, [FruitAmount(fruit: "kiwi", amount: 1)])

@@ -19,8 +19,7 @@ struct DeadLetterEndToEndTests {
         let deadline = Deadline(after: .seconds(60))
         let trace = RecordHeader(name: "traceparent", value: "00-ab")
         let garbage = Array("garbage".utf8)
-        try clients.producer(timeout: .seconds(30)).send(
-            topic: clients.topics.orders, key: Array("강남".utf8), value: garbage, headers: [trace], timeout: .seconds(30))
+        try clients.write(garbage, key: "강남", to: .orders, headers: [trace])
         let letter = try #require(try letters(clients, atLeast: 1, deadline).first)
         #expect(letter.code == "notJSON")
         #expect(letter.value == garbage)
@@ -48,16 +47,8 @@ struct DeadLetterEndToEndTests {
 
     /// Each run sends the oldest letters that are left.
     @Test func aReplayGoesOnInParts() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker(logger: .quiet)
-            let clients = KafkaClients.patient(broker.bootstrapServers)
-            for topic in clients.topics.all { try broker.createTopic(topic, partitionCount: 1) }
-            let producer = try clients.producer(timeout: .seconds(30))
-            for value in ["a", "b", "c"] {
-                try producer.send(
-                    topic: clients.topics.deadLetters, key: nil, value: Array(value.utf8),
-                    headers: DeadLetterTests.letter(value).headers, timeout: .seconds(30))
-            }
+        let (letters, headers) = (["a", "b", "c"].map { (key: String?.none, value: $0) }, DeadLetterTests.letter(nil).headers)
+        try await EmbeddedBroker.run([.deadLetters: letters], letterHeaders: headers) { _, clients throws in
             func replay() throws -> [String] {
                 try Self.resend(clients, ["--all", "--unchecked", "--at-most", "2", "--yes"]).map { String($0.prefix(8)) }
             }
@@ -70,11 +61,7 @@ struct DeadLetterEndToEndTests {
     /// After a lost connection a late request may commit half a batch, and initialising the transactional id again could fence a
     /// sender that started meanwhile.
     @Test func aSenderThatLostItsConnectionSendsNoMore() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker(logger: .quiet)
-            let clients = KafkaClients.patient(broker.bootstrapServers)
-            let topics = clients.topics
-            for topic in topics.all { try broker.createTopic(topic, partitionCount: 1) }
+        try await EmbeddedBroker.run { broker, clients in
             let sender = try DeadLetterSender(clients)
             func send(_ offset: Offset) throws(KafkaError) {
                 let record = DeadLetterResend.Record(
@@ -86,7 +73,7 @@ struct DeadLetterEndToEndTests {
             try send(0)
             let error = #expect(throws: KafkaError.self) { try send(1) }
             #expect(error?.code == .timedOut)
-            let orders = try TopicReader(clients, topic: topics.orders, waitsForTransactions: true)
+            let orders = try TopicReader(clients, topic: clients.topics.orders, waitsForTransactions: true)
             // Not by offsets: newer embedded brokers also write markers.
             var sent = 0
             try orders.readAll { _ in sent += 1 }

@@ -2,6 +2,7 @@ import Foundation
 import JuiceMessages
 import JuiceService
 import Kafka
+import MessageSamples
 import TestSupport
 import Testing
 
@@ -32,11 +33,7 @@ struct DoctorCommandTests {
     @Test func reportsDeadLettersAndLookalikeStores() async throws {
         try await EmbeddedService.run(partitions: 2) { clients in
             let client = TestClient(clients, Deadline(after: .seconds(60)))
-            let producer = try clients.producer(timeout: .seconds(30))
-            for value in ["junk", "{}"] {
-                try producer.send(
-                    topic: clients.topics.orders, key: Array("a".utf8), value: Array(value.utf8), timeout: .seconds(30))
-            }
+            for value in ["junk", "{}"] { try clients.write(Array(value.utf8), key: "a", to: .orders) }
             for store in ["a", "a "] { _ = try client.answer(.order(id: "1", store: store, juice: "kiwi")) }
             let report = try DoctorCommand.parse([]).report(on: clients)
             #expect(report.status == 0)
@@ -57,12 +54,11 @@ struct DoctorCommandTests {
 
     private static let claim =
         #"{"type":"claim","ids":["juice-maker/b/0/0/0"],"since":0,"group":"juice-maker","instance":"b","partitions":1}"#
-    private static let order = #"{"orderId":"a","juice":"kiwi"}"#
-    private static let answer =
-        #"{"type":"juiceMade","orderId":"a","store":"g","offset":0,"juice":"kiwi","quantity":1,"used":{"kiwi":3},"left":"#
-        + #"{"kiwi":7},"revision":1,"message":"m"}"#
-    private static let stock =
-        #"{"store":"g","revision":1,"stock":{"strawberry":10,"banana":10,"pineapple":10,"kiwi":7,"mango":10}}"#
+    private static let (order, answer, stock) = {
+        let (shop, order) = (Shop(store: "g"), OutgoingCommand.order(id: "a", store: "g", juice: "kiwi"))
+        let answer = try? shop.answer(order, at: 0).first
+        return (String(decoding: order.value, as: UTF8.self), answer ?? "", shop.stockRecord() ?? "")
+    }()
 
     /// The records of the topics, the exit status, and how the worst finding begins.
     @Test(
@@ -75,7 +71,7 @@ struct DoctorCommandTests {
                 "partition 0 is stopped: stock [0] has 1 changes, but the results have 0"
             ),
             (
-                [.orders: [#"{"orderId":"z","juice":"kiwi"}"#], .results: [claim, answer], .stock: [stock]], 78,
+                [.orders: [order.replacing(#""a""#, with: #""z""#)], .results: [claim, answer], .stock: [stock]], 78,
                 #"partition 0 is stopped: orders [0]: the log has order "z" of store "g" at offset 0, but another record was handled"#
             ),
             (
@@ -89,17 +85,8 @@ struct DoctorCommandTests {
         ] as [([Topic: [String]], Int32, String?)]
     )
     func findsRecordsThatStopAPartition(records: [Topic: [String]], status: Int32, fault: String?) async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker(logger: .quiet)
-            let clients = KafkaClients.patient(broker.bootstrapServers)
-            let producer = try clients.producer(timeout: .seconds(30))
-            for topic in Topic.allCases {
-                try broker.createTopic(clients.topics[topic], partitionCount: 1)
-                for record in records[topic] ?? [] {
-                    let key = record == Self.claim ? nil : Array("g".utf8)
-                    try producer.send(topic: clients.topics[topic], key: key, value: Array(record.utf8), timeout: .seconds(30))
-                }
-            }
+        let keyed = records.mapValues { $0.map { (key: $0 == Self.claim ? nil : "g", value: $0) } }
+        try await EmbeddedBroker.run(keyed) { _, clients in
             let before = try Self.ends(clients)
             let report = try DoctorCommand.parse([]).report(on: clients)
             #expect(try Self.ends(clients) == before)

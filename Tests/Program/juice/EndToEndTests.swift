@@ -16,23 +16,24 @@ struct EndToEndTests {
         try await EmbeddedService.run { clients in
             let client = TestClient(clients, Deadline(after: .seconds(300)))
             // A command that was sent before the service joined its group must be answered, too.
-            let made = try client.answer(.order(id: "o-1", store: "강남", juice: "mangoKiwi", quantity: 2))
+            let items = try OrderedJuice.items(["mangoKiwi:2"], on: .standard)
+            let made = try client.answer(.order(id: "o-1", store: "강남", items))
             let (mango, kiwi) = ("mango", "kiwi")
             #expect(
                 made.outcome
                     == .juiceMade(
-                        [OrderedJuice(juice: "mangoKiwi", quantity: 2)],
+                        items,
                         used: [FruitAmount(fruit: mango, amount: 4), FruitAmount(fruit: kiwi, amount: 2)],
                         left: [FruitAmount(fruit: mango, amount: 6), FruitAmount(fruit: kiwi, amount: 8)]))
 
-            let short = try client.answer(.order(id: "o-2", store: "강남", juice: "strawberry", quantity: 1))
+            let short = try client.answer(.order(id: "o-2", store: "강남", juice: "strawberry"))
             #expect(short.message == "out of stock (strawberry)")
 
             let amounts = try RestockAmounts(["strawberry=+6"], on: .standard)
             let restocked = try client.answer(.restock(id: "r-1", store: "강남", amounts.kind, amounts.amounts))
             #expect(restocked.outcome == .restocked(left: [FruitAmount(fruit: "strawberry", amount: 16)]))
 
-            let rejected = try client.answer(.order(id: "o-3", store: "강남", juice: "durian", quantity: 1))
+            let rejected = try client.answer(.order(id: "o-3", store: "강남", juice: "durian"))
             #expect(rejected.outcome == .rejected(reason: "unknownJuice"))
 
             // The stock follows the answers a moment later.
@@ -88,7 +89,7 @@ struct EndToEndTests {
         try await EmbeddedService.run { clients in
             let client = TestClient(clients, Deadline(after: .seconds(60)))
             let answers = try clients.newAnswers()
-            let items = [OrderedJuice(juice: "kiwi", quantity: 1), OrderedJuice(juice: "strawberryBanana", quantity: 1)]
+            let items = [OrderedJuice(juice: "kiwi"), OrderedJuice(juice: "strawberryBanana")]
             #expect(try client.answer(.order(id: "b", store: "강남", items)).isMade)
             let cancel = OutgoingCommand.cancel(id: "b", store: "강남")
             guard case .cancelled(let returned, _) = try client.answer(cancel).outcome else {

@@ -5,28 +5,28 @@ import Testing
 @testable import juice
 
 struct HistoryTests {
-    private static let made = #"""
-        {"type":"juiceMade","orderId":"b","store":"g","offset":1,"items":[{"juice":"kiwi","quantity":2},\#
-        {"juice":"mango","quantity":1}],"used":{"kiwi":6,"mango":2},"left":{"kiwi":4,"mango":8},"revision":17,"message":"m"}
-        """#
-    private static let restocked =
-        #"{"type":"restocked","restockId":"d","store":"g","offset":1,"left":{"kiwi":8,"mango":0},"revision":18,"message":"m"}"#
-    private static let cancelled =
-        #"{"type":"cancelled","orderId":"b","store":"g","offset":1,"returned":{"kiwi":6},"left":{"kiwi":14},"revision":22,"message":"m"}"#
-    private static let nothing =
-        #"{"type":"cancelled","orderId":"c","store":"g","offset":1,"returned":{},"left":{},"message":"m"}"#
-    private static let repeated =
-        #"{"type":"restocked","duplicate":true,"restockId":"d","store":"g","offset":1,"left":{"kiwi":8},"revision":18,"message":"m"}"#
-    private static let newest =
-        #"{"type":"restocked","restockId":"f","store":"g","offset":1,"left":{"kiwi":1},"revision":25,"message":"m"}"#
+    private static let note = GoldenNotes.all[0].value
 
-    private static let note = #"{"type":"copy","topic":"orders","offset":45}"#
+    /// An order and what follows, with two gaps in the revisions.
+    private let all: [String]
 
-    private static let all = [made, restocked, repeated, note, cancelled, nothing, newest]
+    init() throws {
+        let shop = Shop(store: "g", revision: 16)
+        func restock(_ id: String, kiwis: Int) throws -> (first: String, again: String) {
+            try shop.answer(.restock(id: id, store: "g", .set, [FruitAmount(fruit: "kiwi", amount: kiwis)]))
+        }
+        let items = [OrderedJuice(juice: "kiwi"), OrderedJuice(juice: "mango")]
+        let made = try shop.answer(.order(id: "b", store: "g", items)).first
+        let edit = try restock("d", kiwis: 0)
+        for _ in 19...21 { _ = try restock("lost", kiwis: 8) }
+        let cancels = try ["b", "c"].map { try shop.answer(.cancel(id: $0, store: "g")).first }
+        for _ in 23...24 { _ = try restock("lost", kiwis: 8) }
+        all = [made, edit.first, edit.again, Self.note] + cancels + [try restock("f", kiwis: 1).first]
+    }
 
-    private func print(showsChanges: Bool, printsJSON: Bool = false, _ records: [String] = all) -> [String] {
+    private func print(showsChanges: Bool, printsJSON: Bool = false, _ records: [String]? = nil) -> [String] {
         AnswerPrinter.lines(AnswerFilter(showsOnlyChanges: showsChanges), printsJSON: printsJSON) { printer in
-            for (offset, json) in records.enumerated() {
+            for (offset, json) in (records ?? all).enumerated() {
                 let entry = AnswerFilter.Entry(
                     answer: try? Answer(json: json), isNote: json == Self.note, bytes: Array(json.utf8),
                     place: RecordPlace(timestamp: nil, partition: 0, offset: Int64(offset)))
@@ -39,12 +39,12 @@ struct HistoryTests {
     @Test func showsChangesAndMissingRevisions() {
         #expect(
             print(showsChanges: true).map { $0.split(separator: /[ ]{2,}/).joined(separator: "|") } == [
-                "g|made|b|m|revision 17|used kiwi 6, mango 2|left kiwi 4, mango 8",
-                "g|restocked|d|m|revision 18|left kiwi 8, mango 0",
+                "g|made|b|juice made: kiwi juice, mango juice|revision 17|used kiwi 3, mango 3|left kiwi 7, mango 7",
+                "g|restocked|d|restocked: kiwi now 0|revision 18|left kiwi 0",
                 "g|missing|revisions 19 to 21 are missing",
-                "g|cancelled|b|m|revision 22|left kiwi 14",
+                "g|cancelled|b|cancelled: kiwi 3, mango 3 returned|revision 22|left kiwi 11, mango 10",
                 "g|missing|revisions 23 to 24 are missing",
-                "g|restocked|f|m|revision 25|left kiwi 1",
+                "g|restocked|f|restocked: kiwi now 1|revision 25|left kiwi 1",
             ])
     }
 
@@ -56,22 +56,21 @@ struct HistoryTests {
         }
         #expect(
             print(showsChanges: true, printsJSON: true) == [
-                line(0, Self.made), line(1, Self.restocked), missing(4, 19, 21), line(4, Self.cancelled), missing(6, 23, 24),
-                line(6, Self.newest),
+                line(0, all[0]), line(1, all[1]), missing(4, 19, 21), line(4, all[4]), missing(6, 23, 24), line(6, all[6]),
             ])
     }
 
     @Test func linesBeginWithDateAndTime() throws {
         let place = RecordPlace(timestamp: 1_769_862_896_089, partition: 0, offset: 0)
         let lines = try AnswerPrinter.lines {
-            $0.print(AnswerFilter.Entry(answer: try Answer(json: Self.made), bytes: [], place: place))
+            $0.print(AnswerFilter.Entry(answer: try Answer(json: all[0]), bytes: [], place: place))
         }
         #expect(lines.first?.hasPrefix("\(DateTime.text(milliseconds: 1_769_862_896_089))  g  ") == true)
     }
 
     @Test func theRevisionsOfOneOrderHaveNoGaps() {
         let lines = AnswerPrinter.lines(AnswerFilter(id: "b")) { printer in
-            for json in [Self.made, Self.cancelled] {
+            for json in [all[0], all[4]] {
                 let place = RecordPlace(timestamp: nil, partition: 0, offset: 0)
                 printer.print(AnswerFilter.Entry(answer: try? Answer(json: json), bytes: [], place: place))
             }
@@ -81,16 +80,16 @@ struct HistoryTests {
 
     @Test func showsAnswersNotesAndMissingRevisions() {
         let lines = print(showsChanges: false)
-        #expect(lines.count == Self.all.count + 2)
+        #expect(lines.count == all.count + 2)
         #expect(lines[3] == "partition 0 offset 3  " + Self.note)
         #expect(lines[4] == "g             missing                     revisions 19 to 21 are missing")
-        #expect(lines[5] == "g             cancelled     b             m")
+        #expect(lines[5] == "g             cancelled     b             cancelled: kiwi 3, mango 3 returned")
         #expect(lines[7] == "g             missing                     revisions 23 to 24 are missing")
     }
 
-    @Test func everyStoreHasRevisionsOfItsOwn() {
-        let answers = [("a", 7), ("b", 1), ("a", 8), ("b", 3)].map { store, revision in
-            #"{"type":"restocked","restockId":"d","store":"\#(store)","offset":1,"left":{},"revision":\#(revision),"message":""}"#
+    @Test func everyStoreHasRevisionsOfItsOwn() throws {
+        let answers = try [("a", 7), ("b", 1), ("a", 8), ("b", 3)].map { store, revision in
+            try Shop(store: store, revision: revision - 1).answer(.order(id: "d", store: store, juice: "kiwi")).first
         }
         let lines = print(showsChanges: false, answers)
         #expect(lines.count == 5)

@@ -26,6 +26,41 @@ extension KafkaClients {
     }
 }
 
+extension KafkaClients {
+    /// Writes a record of any bytes. Without a key it is of no store.
+    func write(
+        _ value: [UInt8], key: String?, to topic: Topic, partition: Int32? = nil, headers: [RecordHeader] = []
+    ) throws {
+        try producer(timeout: .seconds(30)).send(
+            topic: topics[topic], partition: partition, key: key.map { Array($0.utf8) }, value: value, headers: headers,
+            timeout: .seconds(30))
+    }
+}
+
+extension EmbeddedBroker {
+    typealias KeyedValue = (key: String?, value: String)
+
+    /// Runs a broker during a body, with these records in partition 0.
+    static func run(
+        _ records: [Topic: [KeyedValue]] = [:], letterHeaders: [RecordHeader] = [], partitions: Int = 1,
+        _ body: @escaping @Sendable (EmbeddedBroker, KafkaClients) throws -> Void
+    ) async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker(logger: .quiet)
+            let clients = KafkaClients.patient(broker.bootstrapServers)
+            for topic in Topic.allCases {
+                try broker.createTopic(clients.topics[topic], partitionCount: partitions)
+                for (key, value) in records[topic] ?? [] {
+                    try clients.write(
+                        Array(value.utf8), key: key, to: topic, partition: 0,
+                        headers: topic == .deadLetters ? letterHeaders : [])
+                }
+            }
+            try body(broker, clients)
+        }
+    }
+}
+
 extension TopicReader {
     /// Reads everything up to the ends in ``watermarks``, in order within each partition.
     func readAll(_ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) { try read(watermarks, body) }

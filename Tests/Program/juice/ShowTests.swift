@@ -35,11 +35,8 @@ struct ShowTests {
             #expect(try Self.events(clients, "a").map { $0.prefix { $0 != " " } }.contains("restocked"))
             #expect(try Self.events(clients, "a", "--until", "1970-01-02").isEmpty)
 
-            let producer = try clients.producer(timeout: .seconds(30))
             func send(_ value: [UInt8], to partition: Int32 = 2, _ headers: [RecordHeader] = []) throws {
-                try producer.send(
-                    topic: clients.topics.orders, partition: partition, key: Array("강남".utf8), value: value, headers: headers,
-                    timeout: .seconds(30))
+                try clients.write(value, key: "강남", to: .orders, partition: partition, headers: headers)
             }
             let misplaced = OutgoingCommand.order(id: "misplaced", store: "강남", juice: "kiwi")
             let answers = try clients.newAnswers()
@@ -63,10 +60,7 @@ struct ShowTests {
     }
 
     @Test func aCommandThatWaitsIsFound() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker(logger: .quiet)
-            let clients = KafkaClients.patient(broker.bootstrapServers)
-            for topic in clients.topics.all { try broker.createTopic(topic, partitionCount: 2) }
+        try await EmbeddedBroker.run(partitions: 2) { _, clients in
             _ = try clients.send(.order(id: "a", store: "s", juice: "kiwi"), deadline: Deadline(after: .seconds(30)))
             let found = try ShowCommand.parse(["a"]).search(clients)
             #expect(try found.run().map(\.word) == ["order"])
@@ -82,37 +76,37 @@ struct ShowTests {
 
     private static let place = RecordPlace(timestamp: 1_769_862_896_089, partition: 3, offset: 42)
 
-    private static let answer =
-        #"{"type":"restocked","restockId":"d","store":"g","offset":1,"left":{"kiwi":8},"revision":18,"message":"m"}"#
-
     /// The lines of `juice results`, `order --wait` and `stock`, of `dead-letters`, and of `show`.
-    private static let lines: [[UInt8]] = [
-        RecordLine.json(place, record: Array(answer.utf8)),
-        RecordLine.json(place, [("missing", "{}")], record: nil),
-        RecordLine.json(place, record: Array("not JSON".utf8), isJSON: false),
-        RecordLine.json(place, record: [0xFF], isJSON: false),
-        RecordLine.json(place, record: Array(answer.replacing(",", with: ",\r\n").utf8)),
-        DeadLetter(
-            position: RecordPosition(partition: place.partition, offset: place.offset), timestamp: place.timestamp, key: nil,
-            value: nil, headers: []
-        ).json,
-        CommandEvent(
-            topic: "juice.results", store: "g", place: place, event: "answer", word: "restocked", text: "m",
-            record: Array(answer.utf8)
-        ).json,
-        CommandEvent(
-            topic: "juice.dead-letters", store: "g", place: place, event: "deadLetter", word: "dead letter",
-            text: "m", members: [("code", "\"notJSON\"")]
-        ).json,
-    ]
+    private static func lines(_ answer: String) -> [[UInt8]] {
+        [
+            RecordLine.json(place, record: Array(answer.utf8)),
+            RecordLine.json(place, [("missing", "{}")], record: nil),
+            RecordLine.json(place, record: Array("not JSON".utf8), isJSON: false),
+            RecordLine.json(place, record: [0xFF], isJSON: false),
+            RecordLine.json(place, record: Array(answer.replacing(",", with: ",\r\n").utf8)),
+            DeadLetter(
+                position: RecordPosition(partition: place.partition, offset: place.offset), timestamp: place.timestamp, key: nil,
+                value: nil, headers: []
+            ).json,
+            CommandEvent(
+                topic: "juice.results", store: "g", place: place, event: "answer", word: "restocked", text: "m",
+                record: Array(answer.utf8)
+            ).json,
+            CommandEvent(
+                topic: "juice.dead-letters", store: "g", place: place, event: "deadLetter", word: "dead letter",
+                text: "m", members: [("code", "\"notJSON\"")]
+            ).json,
+        ]
+    }
 
-    @Test(arguments: lines) func everyLineHasTimePartitionAndOffset(line: [UInt8]) throws {
-        #expect(!line.contains(UInt8(ascii: "\n")))
-        let object = try #require(try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any])
-        #expect(object["time"] as? String == "2026-01-31T12:34:56.089Z")
-        #expect(object["partition"] as? Int == 3)
-        #expect(object["offset"] as? Int == 42)
-        let record = object["record"] as? [String: Any]
-        if let record { #expect(record["offset"] as? Int == 1) }
+    @Test func everyLineHasTimePartitionAndOffset() throws {
+        for line in Self.lines(try AnswerSample.made.record()) {
+            #expect(!line.contains(UInt8(ascii: "\n")))
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any])
+            #expect(object["time"] as? String == "2026-01-31T12:34:56.089Z")
+            #expect(object["partition"] as? Int == 3)
+            #expect(object["offset"] as? Int == 42)
+            if let record = object["record"] as? [String: Any] { #expect(record["offset"] as? Int == 1) }
+        }
     }
 }

@@ -73,14 +73,9 @@ struct TerminalTests {
     }
 
     @Test func answersAreOneLine() throws {
-        let answer = try Answer(
-            json: #"""
-                {"type":"rejected","duplicate":true,"orderId":"pos-1","store":"강남","offset":1,"reason":"unknownJuice",\#
-                "message":"no juice is\ncalled so"}
-                """#
-        )
-        #expect(
-            AnswerCells.of(answer).map(\.text) == ["강남", "rejected", "pos-1", "no juice is\\u000acalled so  (repeated)"])
+        let answer = try Answer(json: AnswerSample.rejected.record(id: "pos-1", store: "강남", isRepeat: true))
+        let message = #"no juice is called "<b>durian</b>\u000a"  (repeated)"#
+        #expect(AnswerCells.of(answer).map(\.text) == ["강남", "rejected", "pos-1", message])
     }
 
     /// Lines are written before the next ones are known. A single long text moves no other.

@@ -27,14 +27,9 @@ struct TrafficTests {
 
     @Test func anEmptyShelfIsRefilled() throws {
         let traffic = Traffic(stores: ["a"], menu: .standard, seed: 7, extra: 20)
-        func answer(_ members: String) throws -> Answer {
-            try Answer(json: #"{\#(members),"orderId":"o","store":"main","offset":1,"message":""}"#)
-        }
-        let missing = #"[{"fruit":"kiwi","needed":3,"inStock":1}]"#
-        let short = try answer(#""type":"outOfStock","juice":"kiwi","quantity":1,"fruit":"kiwi","missing":\#(missing)"#)
-        let restock = try #require(traffic.restock(after: short))
-        #expect((restock.id, restock.kind, restock.store) == ("bot-o", .restock, "main"))
-        #expect(String(decoding: restock.value, as: UTF8.self) == #"{"restockId":"bot-o","add":{"kiwi":22}}"#)
-        #expect(traffic.restock(after: try answer(#""type":"rejected","reason":"unknownJuice""#)) == nil)
+        let restock = try traffic.restock(after: Answer(json: AnswerSample.short.record()))
+        // One order takes 3 kiwis, and there is 1.
+        #expect(restock == .restock(id: "bot-o", store: "gangnam", .add, [FruitAmount(fruit: "kiwi", amount: 22)]))
+        #expect(try traffic.restock(after: Answer(json: AnswerSample.made.record())) == nil)
     }
 }
