@@ -201,7 +201,8 @@ class OrderTest(KioskTest):
         self.assertEqual(texts(self.driver, "#chart .scale span"), ["4", "0", "4"])
 
     def shown_cards(self):
-        return [card.get_attribute("data-state") for card in all_of(self.driver, ".answer-card") if card.is_displayed()]
+        """The classes of the cards that are shown, which are their colours."""
+        return [card.get_attribute("class").split()[1:] for card in all_of(self.driver, ".answer-card") if card.is_displayed()]
 
     def test_a_burst_leaves_room_for_the_page(self):
         self.stand.stage.tell("service stop")
@@ -215,7 +216,7 @@ class OrderTest(KioskTest):
             self.go("order")
         finally:
             self.stand.stage.tell("service start")
-        self.wait(lambda: self.shown_cards() == ["juiceMade"] * 3, "the answers")
+        self.wait(lambda: self.shown_cards() == [["is-good"]] * 3, "the answers")
         self.assertEqual(len(all_of(self.driver, ".own-order")), 5)
         self.wait(lambda: self.shown_cards() == [], "good news leaves by itself")
         self.order("banana")
@@ -224,9 +225,9 @@ class OrderTest(KioskTest):
         # It is in the basket again.
         self.juice("restock", "banana=+10", "--store", self.store)
         self.wait(lambda: self.count("banana") == "10", "bananas")
-        self.assertEqual(self.shown_cards(), ["outOfStock"])
+        self.assertEqual(self.shown_cards(), [["is-bad"]])
         one(self.driver, "#send-order").click()
-        self.wait(lambda: self.shown_cards() == ["juiceMade"], "the newest answer alone")
+        self.wait(lambda: self.shown_cards() == [["is-good"]], "the newest answer alone")
 
     def test_a_card_says_which_store_it_is_about(self):
         self.order("kiwi")
