@@ -13,8 +13,10 @@ extension Logger {
 package final class LogRecorder: @unchecked Sendable {
     private let lock = NSLock()
     private var lines: [String] = []
+    private let react: @Sendable (String) -> Void
 
-    package init() {}
+    /// - Parameter react: called with each line.
+    package init(_ react: @escaping @Sendable (String) -> Void = { _ in }) { self.react = react }
 
     /// Level, message and metadata of each line.
     package var all: [String] { lock.withLock { lines } }
@@ -25,7 +27,10 @@ package final class LogRecorder: @unchecked Sendable {
         return logger
     }
 
-    private func append(_ line: String) { lock.withLock { lines.append(line) } }
+    private func append(_ line: String) {
+        lock.withLock { lines.append(line) }
+        react(line)
+    }
 
     private struct Handler: LogHandler {
         let recorder: LogRecorder

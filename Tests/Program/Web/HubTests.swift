@@ -81,7 +81,8 @@ struct HubTests {
     @Test func hidesIDsOfAnswersFromOtherPages() throws {
         let (mine, till) = (try open(page: "kiosk-mine"), try open(page: "pos-7"))
         for page in [mine, till] { _ = page.drain() }
-        apply(.answer(try Sample.answer("kiosk-mine-1", .rejected)), .answer(try Sample.answer("pos-7-1", .restocked)))
+        for sample in AnswerSample.allCases { apply(.answer(try Sample.answer("pos-7-1", sample))) }
+        apply(.answer(try Sample.answer("kiosk-mine-1", .rejected)))
         let received = events(mine)
         let own = received.filter { $0.name == "own" }
         #expect(own.count == 1)
@@ -90,7 +91,7 @@ struct HubTests {
         }
         for page in [received, events(till), events(try open())] {
             let data = try #require(page.first { $0.name == "answers" }).data
-            #expect(data.contains("durian") && data.contains(#""left":{"kiwi":7}"#))
+            #expect(data.matches(of: /"type":/).count == AnswerSample.allCases.count + 1)
             #expect(["orderId", "restockId", "pos-7", "mine"].allSatisfy { !data.contains($0) })
         }
         #expect(!events(till).contains { $0.name == "own" })

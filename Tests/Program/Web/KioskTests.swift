@@ -1,3 +1,4 @@
+import FaultyNetwork
 import JuiceMessages
 import Kafka
 import Logging
@@ -13,30 +14,28 @@ struct KioskTests {
     /// Runs a broker and a kiosk during the body.
     private func withKiosk(
         logger: Logger = .quiet, warnings: @Sendable @escaping ([String]) -> Void = { _ in },
-        _ body: @Sendable @escaping (_ kiosk: Site, _ broker: TestBroker) throws -> Void
+        _ body: @Sendable @escaping (Site, EmbeddedBroker, KafkaClients) throws -> Void
     ) async throws {
-        let topics = TopicNames()
-        let broker = try await onThread { try TestBroker(topics: topics.all) }
-        let clients = KafkaClients.patient(broker.bootstrapServers)
-        var configuration = KioskConfiguration(
-            feed: clients.reading(), orders: clients.sending(timeout: .seconds(8)), topics: topics)
-        configuration.takesAnyStore = true
-        let kiosk = Kiosk(configuration, logger: logger)
-        try await serving(kiosk.responder, besides: [kiosk]) { address in
-            try await onThread { try body(Site(address: address), broker) }
+        try await EmbeddedBroker.run(partitions: 4) { broker, clients in
+            var configuration = KioskConfiguration(
+                feed: clients.reading(), orders: clients.sending(timeout: .seconds(8)), topics: clients.topics)
+            configuration.takesAnyStore = true
+            let kiosk = Kiosk(configuration, logger: logger)
+            try await serving(kiosk.responder, besides: [kiosk]) { address in
+                try await onThread { try body(Site(address: address), broker, clients) }
+            }
+            warnings(kiosk.warnings)
         }
-        warnings(kiosk.warnings)
-        try await onThread { broker.stop() }
     }
 
     @Test func skipsMalformedAndUnknownRecords() async throws {
-        try await withKiosk { site, broker in
+        try await withKiosk { site, _, clients in
             let page = try site.open("store=s")
             try page.expect(#""state":"live""#)
             let answer = try AnswerSample.made.record(store: "s")
             for record in ["{", #"{"type":"copy","topic":"restocks","offset":1}"#, #"{"type":"later","orderId":"o"}"#, answer] {
-                try broker.write(record, key: "s", to: TopicNames().results)
-                try broker.write("{", key: "s", to: TopicNames().stock)
+                try clients.write(Array(record.utf8), key: "s", to: .results)
+                try clients.write(Array("{".utf8), key: "s", to: .stock)
             }
             try page.expect("event: answers", "kiwi")
         }
@@ -49,10 +48,10 @@ struct KioskTests {
         }
         try await withKiosk(
             logger: log.makeLogger(), warnings: { #expect($0 == reasons) },
-            { site, broker in
+            { site, broker, _ in
                 try site.open("store=s").expect(#""state":"live""#)
                 for code in [.invalidTimestamp, .invalidTimestamp, .messageTooLarge] as [KafkaError.Code] {
-                    broker.refuseRecords(code)
+                    broker.fail(next: .produce, with: [code])
                     try site.expect(503, "/api/orders?store=s", order, holding: "unconfirmed")
                 }
                 try site.expect(202, "/api/orders?store=s", order)

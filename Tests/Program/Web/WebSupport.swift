@@ -1,7 +1,4 @@
-import FaultyNetwork
 import JuiceDomain
-import Kafka
-import Logging
 import Synchronization
 import TestSupport
 import Testing
@@ -26,37 +23,13 @@ enum Sample {
     static func answer(
         _ id: String, _ sample: AnswerSample = .made, store: String = "gangnam", isDuplicate: Bool = false, time: Int64 = 100_000
     ) throws -> ReadAnswer {
-        let record = Array(try sample.record(id: id, store: store, isRepeat: isDuplicate).utf8)
-        let answer = try record.withUnsafeBytes { try AnswerDecoder().decode($0) }
-        return ReadAnswer(answer: answer, time: time, record: record)
+        let record = try sample.record(id: id, store: store, isRepeat: isDuplicate)
+        return ReadAnswer(answer: try Answer(json: record), time: time, record: Array(record.utf8))
     }
 
     static func stock(_ store: String, kiwi: Int) -> KioskState.Event {
         .stock(StockRecord(store: store, revision: 1, stock: [FruitAmount(fruit: "kiwi", amount: kiwi)]), store: store)
     }
-}
-
-/// An embedded broker with an explicit stop, which blocks briefly.
-final class TestBroker: Sendable {
-    let bootstrapServers: String
-    private let broker: Mutex<EmbeddedBroker?>
-
-    init(topics: [String]) throws {
-        let broker = try EmbeddedBroker(logger: .quiet)
-        for name in topics { try broker.createTopic(name, partitionCount: 4) }
-        bootstrapServers = broker.bootstrapServers
-        self.broker = Mutex(broker)
-    }
-
-    /// Writes a record and waits until it is acknowledged.
-    func write(_ value: String, key: String, to topic: String) throws {
-        let properties = ["bootstrap.servers": bootstrapServers, "partitioner": "murmur2_random"]
-        let producer = try Producer(configuration: KafkaConfiguration(properties), hooks: ClientHooks(logger: .quiet))
-        try producer.send(topic: topic, key: Array(key.utf8), value: Array(value.utf8), timeout: .seconds(10))
-    }
-
-    func refuseRecords(_ codes: KafkaError.Code...) { broker.withLock { $0?.fail(next: .produce, with: codes) } }
-    func stop() { broker.withLock { $0 = nil } }
 }
 
 /// A kiosk as a browser sees it.

@@ -19,11 +19,6 @@ struct NamesTests {
         #expect(try menu.juiceID(for: text) == id)
     }
 
-    @Test(arguments: [("Mango", "mango"), ("파인 애플", "pineapple")])
-    func findsFruitsByIDAndName(text: String, id: String) throws {
-        #expect(try menu.fruitID(for: text) == id)
-    }
-
     @Test func asksForTheIDIfSeveralShareAName() throws {
         func spec(_ id: String) -> JuiceSpec {
             JuiceSpec(id: id, name: LocalizedName(english: "Fig Juice", korean: "무화과쥬스"), recipe: [("fig", 1)])
@@ -96,7 +91,7 @@ struct RestockAmountsTests {
         (["strawberry=+16", "kiwi=-2"], StockEdit.Kind.add, [("strawberry", 16), ("kiwi", -2)]),
         (["mango=30"], .set, [("mango", 30)]),
         (["mango==30", "kiwi=0"], .set, [("mango", 30), ("kiwi", 0)]),
-        (["딸기=+6"], .add, [("strawberry", 6)]),
+        (["딸기=+6", "Mango=+1", "파인 애플=+1"], .add, [("strawberry", 6), ("mango", 1), ("pineapple", 1)]),
         (["mango==-1"], .set, [("mango", -1)]),
     ])
     func readsTheThreeForms(arguments: [String], kind: StockEdit.Kind, amounts: [(String, Int)]) throws {

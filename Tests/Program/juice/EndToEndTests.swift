@@ -18,20 +18,15 @@ struct EndToEndTests {
             // A command that was sent before the service joined its group must be answered, too.
             let items = try OrderedJuice.items(["mangoKiwi:2"], on: .standard)
             let made = try client.answer(.order(id: "o-1", store: "강남", items))
-            let (mango, kiwi) = ("mango", "kiwi")
-            #expect(
-                made.outcome
-                    == .juiceMade(
-                        items,
-                        used: [FruitAmount(fruit: mango, amount: 4), FruitAmount(fruit: kiwi, amount: 2)],
-                        left: [FruitAmount(fruit: mango, amount: 6), FruitAmount(fruit: kiwi, amount: 8)]))
+            #expect(made.isMade && made.message == "juice made: 2 × mango kiwi juice")
+            #expect(made.outcome.left == [FruitAmount(fruit: "mango", amount: 6), FruitAmount(fruit: "kiwi", amount: 8)])
 
             let short = try client.answer(.order(id: "o-2", store: "강남", juice: "strawberry"))
             #expect(short.message == "out of stock (strawberry)")
 
             let amounts = try RestockAmounts(["strawberry=+6"], on: .standard)
-            let restocked = try client.answer(.restock(id: "r-1", store: "강남", amounts.kind, amounts.amounts))
-            #expect(restocked.outcome == .restocked(left: [FruitAmount(fruit: "strawberry", amount: 16)]))
+            let edited = try client.answer(.restock(id: "r-1", store: "강남", amounts.kind, amounts.amounts))
+            #expect(edited.outcome.left == [FruitAmount(fruit: "strawberry", amount: 16)])
 
             let rejected = try client.answer(.order(id: "o-3", store: "강남", juice: "durian"))
             #expect(rejected.outcome == .rejected(reason: "unknownJuice"))
@@ -92,11 +87,7 @@ struct EndToEndTests {
             let items = [OrderedJuice(juice: "kiwi"), OrderedJuice(juice: "strawberryBanana")]
             #expect(try client.answer(.order(id: "b", store: "강남", items)).isMade)
             let cancel = OutgoingCommand.cancel(id: "b", store: "강남")
-            guard case .cancelled(let returned, _) = try client.answer(cancel).outcome else {
-                Issue.record("it is not cancelled")
-                return
-            }
-            #expect(returned.map(\.fruit) == ["kiwi", "strawberry", "banana"])
+            #expect(try client.answer(cancel).message == "cancelled: kiwi 3, strawberry 10, banana 1 returned")
             // Not the order's answer, which has the same id.
             #expect(try answers.answer(to: cancel, deadline: client.deadline)?.answer.command == .cancel)
             // A till that did not hear of the cancel.

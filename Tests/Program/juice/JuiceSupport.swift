@@ -1,11 +1,9 @@
-import Dispatch
 import Foundation
 import JuiceDomain
 import JuiceMessages
 import JuiceService
 import Kafka
 import Logging
-import Synchronization
 import TestSupport
 import Testing
 
@@ -43,20 +41,21 @@ extension EmbeddedBroker {
     /// Runs a broker during a body, with these records in partition 0.
     static func run(
         _ records: [Topic: [KeyedValue]] = [:], letterHeaders: [RecordHeader] = [], partitions: Int = 1,
-        _ body: @escaping @Sendable (EmbeddedBroker, KafkaClients) throws -> Void
+        _ body: @escaping @Sendable (EmbeddedBroker, KafkaClients) async throws -> Void
     ) async throws {
         try await onThread {
             let broker = try EmbeddedBroker(logger: .quiet)
             let clients = KafkaClients.patient(broker.bootstrapServers)
+            let producer = try clients.producer(timeout: .seconds(30))
             for topic in Topic.allCases {
                 try broker.createTopic(clients.topics[topic], partitionCount: partitions)
                 for (key, value) in records[topic] ?? [] {
-                    try clients.write(
-                        Array(value.utf8), key: key, to: topic, partition: 0,
-                        headers: topic == .deadLetters ? letterHeaders : [])
+                    try producer.send(
+                        topic: clients.topics[topic], partition: 0, key: key.map { Array($0.utf8) }, value: Array(value.utf8),
+                        headers: topic == .deadLetters ? letterHeaders : [], timeout: .seconds(30))
                 }
             }
-            try body(broker, clients)
+            try await body(broker, clients)
         }
     }
 }
@@ -88,6 +87,14 @@ enum EmbeddedService {
             try body(.patient(embedded.bootstrapServers))
         }
     }
+}
+
+/// A path in the temporary directory during a body, with a file of this text if there is one.
+func withFile<Result>(_ text: String? = nil, _ body: (String) throws -> Result) throws -> Result {
+    let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    if let text { try Data(text.utf8).write(to: URL(filePath: path)) }
+    return try body(path)
 }
 
 /// Topics for one test on a real broker.
@@ -140,30 +147,6 @@ extension Answer {
     var isMade: Bool {
         if case .juiceMade = outcome { true } else { false }
     }
-}
-
-/// Keeps log lines, without their time and level.
-final class LogLines: Sendable {
-    private let lines = Mutex<[String]>([])
-    private let arrivals = DispatchSemaphore(value: 0)
-
-    var all: [String] { lines.withLock { $0 } }
-
-    func waitForFirst(within timeout: Duration) {
-        _ = arrivals.wait(timeout: .now() + timeout / .seconds(1))
-    }
-
-    /// - Parameter react: called with each line.
-    func logger(_ react: @escaping @Sendable (String) -> Void) -> Logger {
-        Logger.lines(level: .notice) { [self] line in
-            let message = line.split(separator: " ", maxSplits: 2).last.map(String.init) ?? ""
-            lines.withLock { $0.append(message) }
-            arrivals.signal()
-            react(message)
-        }
-    }
-
-    var logger: Logger { logger { _ in } }
 }
 
 /// A port that takes connections and never answers.

@@ -43,9 +43,7 @@ struct KafkaClientsTests {
 
     @Test(arguments: passing)
     func retriesALookupUntilItsTimeout(error: KafkaError) async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker(logger: .quiet)
-            let clients = KafkaClients.patient(broker.bootstrapServers)
+        try await EmbeddedBroker.run { broker, clients throws in
             var attempts = 0
             func attempt(timeout: Duration) throws(KafkaError) -> Int {
                 attempts += 1
@@ -86,9 +84,9 @@ struct KafkaClientsTests {
 
     @Test func followLogsAnOutageAndItsEnd() async throws {
         try await onThread {
-            let (broker, lines, stop) = (try EmbeddedBroker(logger: .quiet), LogLines(), StopSignal())
+            let (broker, lines, stop) = (try EmbeddedBroker(logger: .quiet), LogRecorder(), StopSignal())
             try broker.createTopic("t", partitionCount: 1)
-            let clients = KafkaClients(bootstrapServers: broker.bootstrapServers, logger: lines.logger)
+            let clients = KafkaClients(bootstrapServers: broker.bootstrapServers, logger: lines.makeLogger())
             let reader = try TopicReader(clients, topic: "t")
             broker.takeDown()
             Thread {
@@ -99,7 +97,7 @@ struct KafkaClientsTests {
             }.start()
             try reader.follow(until: stop, { _ in Int?.none }, show: { _ in })
             let text = lines.all.joined(separator: "\n")
-            #expect(text.contains(/no Kafka broker answers at .*; trying again\nKafka answers at .* again/), "\(text)")
+            #expect(text.contains(/no Kafka broker answers at .*; trying again\nnotice Kafka answers at .* again/), "\(text)")
         }
     }
 }

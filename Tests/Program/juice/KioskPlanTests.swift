@@ -11,14 +11,6 @@ struct KioskPlanTests {
         return try command.plan(KafkaClients(command.kafka, logger: .quiet))
     }
 
-    /// A file with this text, while the body runs.
-    private func withFile(_ text: String, _ body: (String) throws -> Void) throws {
-        let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        try body(path)
-    }
-
     @Test func defaultsToLocalhostWithoutStaff() throws {
         let plan = try plan()
         #expect(plan.address == HTTPAddress(host: "127.0.0.1", port: 8081))

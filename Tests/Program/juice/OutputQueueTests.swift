@@ -13,11 +13,13 @@ import Testing
     private final class Reader: Sendable {
         let pipe = Pipe()
         let queue: OutputQueue
-        let reports = LogLines()
+        let reports: LogRecorder
+        let reported = DispatchSemaphore(value: 0)
 
         init() {
             queue = OutputQueue(pipe.fileHandleForWriting.fileDescriptor, "a pipe")
-            queue.start(reports.logger)
+            reports = LogRecorder { [reported] _ in reported.signal() }
+            queue.start(reports.makeLogger())
         }
 
         /// Reads until a line is there.
@@ -44,8 +46,8 @@ import Testing
         #expect(queue.write("why it ended\n", isLast: true))
         let lines = reader.read(until: "why it ended")
         #expect(lines.count == 3000 - dropped + 1)
-        reader.reports.waitForFirst(within: .seconds(30))
-        #expect(reader.reports.all == ["dropped lines that were not read lines=\(dropped)"])
+        reader.reported.expect("a report")
+        #expect(reader.reports.all == ["warning dropped lines that were not read lines=\(dropped)"])
         #expect(queue.warning == nil)
         #expect(queue.write("on\n"))
         #expect(reader.read(until: "on") == ["on"])

@@ -59,7 +59,8 @@ struct PatienceTests {
             #expect(failure(patience, Need.file(path).check) == nil)
             #expect(
                 lines.all == [
-                    "waiting: the file \(path) cannot be read: No such file or directory", "waiting: the file \(path) is empty",
+                    "warning waiting: the file \(path) cannot be read: No such file or directory",
+                    "warning waiting: the file \(path) is empty",
                 ])
         }
     }
@@ -73,7 +74,7 @@ struct PatienceTests {
             write("acks=all\nlinger.ms")
             let (lines, patience) = Self.patience { _ in write("linger.ms=1") }
             #expect(failure(patience, read) == nil)
-            #expect(lines.all == ["waiting: line 2 of \(path) is not name=value"])
+            #expect(lines.all == ["warning waiting: line 2 of \(path) is not name=value"])
             write("linger.ms")
             try FileManager.default.setAttributes([.modificationDate: Date.now.addingTimeInterval(-60)], ofItemAtPath: path)
             #expect(failure(patience, read)?.status == .configuration)
@@ -87,15 +88,15 @@ struct PatienceTests {
             let address = holder.withLock { $0?.address ?? "" }
             let (lines, patience) = Self.patience { _ in holder.withLock { $0 = nil } }
             #expect(failure(patience, Need.address(address).check) == nil)
-            #expect(lines.all == ["waiting: cannot listen on \(address): Address already in use"])
+            #expect(lines.all == ["warning waiting: cannot listen on \(address): Address already in use"])
         }
     }
 
     /// A patience, and the lines that it logs. `react` is called with each line.
     private static func patience(
         limit: Duration = .seconds(60), _ react: @escaping @Sendable (String) -> Void = { _ in }
-    ) -> (LogLines, Patience) {
-        let lines = LogLines()
-        return (lines, Patience(lines.logger(react), limit: limit))
+    ) -> (LogRecorder, Patience) {
+        let recorder = LogRecorder(react)
+        return (recorder, Patience(recorder.makeLogger(), limit: limit))
     }
 }

@@ -13,10 +13,7 @@ import Testing
         _ arguments: [String] = ["config"], environment: [String: String] = [:], file: String? = nil
     ) throws -> Settings {
         guard let file else { return try Settings(arguments, environment: environment) }
-        let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString).json"
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        try Data(file.utf8).write(to: URL(fileURLWithPath: path))
-        return try Settings(arguments + ["--config", path], environment: environment)
+        return try withFile(file) { try Settings(arguments + ["--config", $0], environment: environment) }
     }
 
     private func serve(_ settings: Settings) throws -> ServeOptions {

@@ -29,20 +29,19 @@ import Testing
         (String(repeating: "a", count: 129), [], "no store's id in line 1"), ("\n#a\n", [], "names no store"),
     ])
     func aFileHasOneALine(text: String, names: [String], fault: String) throws {
-        let path = NSTemporaryDirectory() + UUID().uuidString
-        try Data(text.utf8).write(to: URL(filePath: path))
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        let list = try #require(StoreList("@\(path)"))
-        let read = Result { try list.ids() }
-        switch read {
-        case .success(let read): #expect(read == names)
-        case .failure(let error):
-            let failure = error as? Failure
-            #expect(!fault.isEmpty && failure?.message.contains(fault) == true && failure?.status == .configuration)
+        try withFile(text) { path in
+            let list = try #require(StoreList("@\(path)"))
+            let read = Result { try list.ids() }
+            switch read {
+            case .success(let read): #expect(read == names)
+            case .failure(let error):
+                let failure = error as? Failure
+                #expect(!fault.isEmpty && failure?.message.contains(fault) == true && failure?.status == .configuration)
+            }
+            // A forgotten @.
+            #expect(throws: Failure.self) { try StoreList(path)?.ids() }
+            #expect(throws: Failure.self) { try StoreList("@\(path).txt")?.ids() }
         }
-        // A forgotten @.
-        #expect(throws: Failure.self) { try StoreList(path)?.ids() }
-        #expect(throws: Failure.self) { try StoreList("@\(path).txt")?.ids() }
     }
 
     @Test func serveReadsTheListOfStores() throws {
