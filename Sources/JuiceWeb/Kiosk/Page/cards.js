@@ -9,7 +9,7 @@ import { isolated } from "/words.js";
 const mostShown = 3;
 // How long good news is shown. The list of orders has it, too.
 const shownFor = 10_000;
-// By id: a cancel, which has its order's, takes its place.
+// By id: a command about another, whose id it has, takes its place.
 const cards = new Map();
 
 function cardText({ kind, state, content, answer, refusal }) {
@@ -55,7 +55,7 @@ export function showCard(command) {
   const rank = rankOf(command);
   const isQuiet = command.isQuiet && (rank === 2 || ["sending", "sent"].includes(command.state));
   const former = cards.get(command.id);
-  if (command.kind === "order" && former?.command.kind === "cancel") return;
+  if (former && kinds[former.command.kind].about === command.kind) return;
   if (command.state === "dropped" || isQuiet) return removeCard(command.id);
   const card = former ?? makeCard(command);
   Object.assign(card, { command, rank, changedAt: performance.now() });
