@@ -14,7 +14,12 @@ package final class PartitionState {
     private(set) var seenResults: Offset = 0
     private var seenStock: Range<Offset> = 0..<0
     /// The end of the stock that this worker accounts for, and how many offsets its commits have used beyond, markers included.
-    private var ownStock: (end: Offset, offsets: Offset) = (0, 0)
+    /// `due` of them must be there at the next check: those of records, and the markers that the last check waited for.
+    private var ownStock: (end: Offset, offsets: Offset, due: Offset) = (0, 0, 0)
+    /// The end of this worker's records in the journal, and whether markers follow them: some versions of the embedded broker write
+    /// none.
+    private var journalEnd: Offset = 0
+    private var hasMarkers = false
     private var stockRewrittenAt = Timestamp.min / 2
     /// Whether the loss of answers that repeats may ask for was reported.
     private var lacksAnswers = false
@@ -34,7 +39,7 @@ package final class PartitionState {
     /// - Parameter lastNote: the offset of the journal's last position note.
     init(_ applied: StateStore, claim: Offset, ids: [String], lastNote: Offset?, _ extents: PartitionExtents) {
         (partition, self.applied, committed) = (extents.partition, applied, applied.progress)
-        (seenStock, ownStock) = (extents.stock, (extents.stock.upperBound, 0))
+        (seenStock, ownStock) = (extents.stock, (extents.stock.upperBound, 0, 0))
         _ = resume(claim: claim, ids: ids, lastNote: lastNote, extents)
     }
 
@@ -43,6 +48,7 @@ package final class PartitionState {
     /// - Returns: whether the stock topic has lost records, so that all of it must be written again.
     func resume(claim: Offset, ids: [String], lastNote: Offset?, _ extents: PartitionExtents) -> Bool {
         (self.claim, self.ids, self.lastNote) = (claim, ids, lastNote ?? self.lastNote)
+        journalEnd = claim + 1
         let hasLostStock = truncated.remove(.stock) != nil || extents.stock.lowerBound > seenStock.lowerBound
         if hasLostStock { applied.stores.rewriteAll() }
         owedStores = applied.stores.unwritten.count
@@ -71,19 +77,24 @@ package final class PartitionState {
         return log.upperBound > end + ownStock.offsets ? max(log.lowerBound, end)..<log.upperBound : nil
     }
 
-    /// Marks the whole stock to be written again from memory if its beginning is gone or another program wrote to it.
+    /// Marks the whole stock to be written again from memory if its beginning or its end is gone, or another program wrote to it.
     ///
     /// - Parameter isForeign: whether another program's record is the last of a store.
     /// - Returns: whether it will be written.
     func repairStock(in extents: PartitionExtents, isForeign: Bool, at now: Timestamp) -> Bool {
-        let comingMarkers = min(ownStock.offsets, max(0, ownStock.end + ownStock.offsets - extents.stock.upperBound))
-        if !isForeign { ownStock = (extents.stock.upperBound, comingMarkers) }
+        let end = extents.stock.upperBound
+        // Even if it was seen no longer than it is: a recreated topic still gets the marker of the lost records.
+        let isShort = end < ownStock.end + ownStock.due
+        if !isForeign, !isShort {
+            let coming = min(ownStock.offsets, max(0, ownStock.end + ownStock.offsets - end))
+            ownStock = (end, coming, hasMarkers ? coming : 0)
+        }
         // Compaction leaves the beginning where it is.
-        let isHarmed = isForeign || extents.stock.lowerBound > seenStock.lowerBound
+        let isHarmed = isForeign || isShort || extents.stock.lowerBound > seenStock.lowerBound
         guard isHarmed, now - stockRewrittenAt >= Self.rewriteInterval else { return false }
         applied.stores.rewriteAll()
         (owedStores, stockRewrittenAt) = (applied.stores.unwritten.count, now)
-        (seenStock, ownStock) = (extents.stock, (extents.stock.upperBound, 0))
+        (seenStock, ownStock) = (extents.stock, (end, 0, 0))
         return true
     }
 
@@ -185,7 +196,14 @@ package final class PartitionState {
         }
         owedStores -= min(owedStores, applied.stores.writing)
         // The records and their marker.
-        if applied.stores.writing > 0 { ownStock.offsets += Offset(applied.stores.writing) + 1 }
+        if applied.stores.writing > 0 {
+            ownStock.offsets += Offset(applied.stores.writing) + 1
+            ownStock.due += Offset(applied.stores.writing)
+        }
+        if let first = records.first, let last = records.last {
+            hasMarkers = hasMarkers || first.lowerBound > journalEnd
+            journalEnd = last.upperBound
+        }
         applied.stores.commit()
         applied.duplicates.commit(records)
         if isNoting, let note = records.first?.lowerBound {

@@ -265,6 +265,21 @@ import Testing
         #expect(stop() == nil)
     }
 
+    /// The transaction that wrote the lost stock has its marker in the new log, which is as long as it was seen last.
+    @Test(arguments: [true, false]) func aRecreatedStockWithAMarkerIsWrittenAgain(isIdle: Bool) {
+        let harness = Harness(cluster)
+        harness.order("a", "kiwi")
+        cluster[.stock, 0].clear()
+        cluster[.stock, 0].appendMarker(of: 0, .commit)
+        if !isIdle { cluster.group.rebalance() }
+        for _ in 0..<3 {
+            cluster.now += 3_001
+            harness.run()
+        }
+        #expect(harness.events.contains { if case .stockRewritten(0) = $0 { true } else { false } })
+        #expect(cluster.values(.stock).last?.contains(#""revision":1"#) == true)
+    }
+
     /// Even if it was written just before a takeover that resumes the state in memory.
     @Test func anotherProgramsStockRecordIsNoticedAcrossATakeover() {
         let harness = Harness(cluster)
