@@ -220,14 +220,14 @@ extension JournalNote {
                     ids: try note.texts("ids"), forwarded: try note.byPartition("forwarded", \.offset),
                     account: try JournalAccount(note), last: try note.byPartition("last", \.handledRecord)))
         case "claim":
+            let attempt = Int(try note.optionalNumber("attempt") ?? 0)
             self = .claim(
                 JournalClaim(
                     ids: try note.texts("ids"), since: try note.number("since"),
                     fenced: note.member("fenced").isAbsent ? [] : try note.texts("fenced"), group: try note.text("group"),
                     instance: try note.text("instance"),
                     partitions: Int32(try note.integer("partitions", from: 1...Int(Int32.max))), next: try note.next(),
-                    attempt: Int(try note.optionalNumber("attempt") ?? 0),
-                    process: note.member("process").isAbsent ? "" : try note.text("process")))
+                    attempt: attempt, process: attempt == 0 || note.member("process").isAbsent ? "" : try note.text("process")))
         case "anchored":
             let reason = note.member("reason").isAbsent ? nil : try note.text("reason")
             self = .anchored(

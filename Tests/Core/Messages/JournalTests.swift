@@ -29,6 +29,11 @@ import Testing
         )
     }
 
+    @Test func aProcessWithoutAnAttemptIsIgnored() {
+        let claim = #"{"type":"claim","ids":[],"since":0,"group":"g","instance":"i","partitions":8"#
+        #expect(note(claim + #","process":"p"}"#) == note(claim + "}"))
+    }
+
     /// Other programs compute these digests, too.
     @Test(arguments: GoldenNotes.commands.indices) func aCommandHasTheDigestOfTheContract(index: Int) {
         let (kind, store, id, digest) = GoldenNotes.commands[index]
@@ -41,7 +46,7 @@ import Testing
         arguments: [
             "", "7", "[]", "{}", #"{"type":7}"#, #"{"type":"holiday"}"#,
             // Answers.
-            GoldenAnswers.juiceMade[.english],
+            GoldenAnswers.basketMade[.english],
             #"{"type":"copy","topic":"orders","offset":45,"orderId":"o"}"#,
             #"{"type":"copy","topic":"orders","offset":45,"restockId":null}"#,
             // Places.
@@ -193,9 +198,9 @@ import Testing
                 #"{"type":"rejected","orderId":"1","store":"\#(String(repeating: "s", count: 129))","offset":1}"#,
                 "store: must be of 1 to 128 bytes"
             ),
-            (#"{"type":"juiceMade","orderId":"1","store":"s","offset":1,"revision":1}"#, "left: missing"),
+            (#"{"type":"x","orderId":"1","store":"s","offset":1,"revision":1}"#, "left: missing"),
             (
-                #"{"type":"juiceMade","orderId":"1","store":"s","offset":1,"left":{"kiwi":-1},"revision":1}"#,
+                #"{"type":"x","orderId":"1","store":"s","offset":1,"left":{"kiwi":-1},"revision":1}"#,
                 "left: must have an amount for each fruit"
             ),
         ]
